@@ -1,0 +1,56 @@
+# Everything runs inside .venv; `make setup` builds it from the pinned versions in constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MANAGE := $(BIN)/python manage.py
+# The services `make test-services` uses; they must be running.
+TEST_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/postgres
+TEST_REDIS_URL ?= redis://127.0.0.1:6379/9
+
+.DEFAULT_GOAL := help
+.PHONY: help setup migrate run demo test check lint types contracts format test-services screenshots clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+setup: $(VENV)/.installed ## Create .venv with everything in it
+
+migrate: setup
+	@LOG_LEVEL=WARNING $(MANAGE) migrate --verbosity 0
+
+demo: migrate ## Seed a small world, run the main job once, show what happened
+	@LOG_LEVEL=WARNING $(MANAGE) demo
+
+run: demo ## The demo, then the site on 127.0.0.1:8000 with its worker
+	@$(MANAGE) serve
+
+test: setup ## All tests on SQLite, without any service
+	$(BIN)/python -m pytest -n auto
+
+lint: setup ## Ruff: lint and format
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: setup ## mypy, strict
+	$(BIN)/mypy config advisor suggestions digest ranking
+
+contracts: setup ## The import contracts between rooms
+	$(BIN)/lint-imports
+
+check: lint types contracts test ## Lint, types, contracts, tests
+
+format: setup ## Rewrite the code in the house style
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+test-services: setup ## The same tests on PostgreSQL and Redis
+	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto
+
+screenshots: setup ## Render docs/screenshots from the demo in a real browser
+	$(BIN)/python docs/screenshots/take.py
+
+clean: ## Remove the virtual environment and everything the demo wrote
+	rm -rf $(VENV) var build *.egg-info

@@ -1,0 +1,1 @@
+"""What the advisor room can be asked to do."""

@@ -1,0 +1,11 @@
+"""The Celery app: a wake-up for work that the database already holds as rows."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("tidings")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

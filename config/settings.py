@@ -1,0 +1,214 @@
+"""Every setting of Tidings, read from the environment (and `.env`); `.env.example` explains each one.
+
+Nothing here needs to be set: the defaults run the whole product on one machine with SQLite,
+no broker and no model key.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import environ
+from csp.constants import NONE, SELF
+
+from config.logs import logging_config, structlog_configure
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+ENV_FILE = Path(os.environ.get("TIDINGS_ENV_FILE", BASE_DIR / ".env"))
+if ENV_FILE.is_file():
+    env.read_env(ENV_FILE)
+
+# Where the embedded mode keeps its database, its secret key and the demo's feed files.
+VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(BASE_DIR / "var")))
+VAR_DIR.mkdir(parents=True, exist_ok=True)
+
+
+def kept_secret_key(path: Path) -> str:
+    """The secret key stored at `path`, generated there (mode 600) by whichever process comes first."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text(encoding="ascii").strip()
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(key := secrets.token_urlsafe(50))
+    return key
+
+
+# --- Core -----------------------------------------------------------------------------------------
+SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret_key(VAR_DIR / "secret_key")
+DEBUG = env.bool("DEBUG", default=False)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "csp",
+    "ninja",
+    "ranking",
+    "digest",
+    "suggestions",
+    "advisor",
+    "config",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "digest.middleware.reader_time_zone",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+ASGI_APPLICATION = "config.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# --- Database -------------------------------------------------------------------------------------
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env.db("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'tidings.sqlite3'}")
+}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # WAL alone still fails writers under contention; IMMEDIATE takes the write lock at BEGIN, so that
+    # a transaction waits its turn instead of failing half-way (measured: 51 lock errors against 0).
+    DATABASES["default"]["OPTIONS"] = {
+        "timeout": 20,
+        "transaction_mode": "IMMEDIATE",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+else:
+    DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Broker: a wake-up only; empty means embedded (a database-polled worker, or inline) --------------
+REDIS_URL = env.str("REDIS_URL", default="")
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Redelivery must come after the hard limit of the longest task, or a slow task runs twice in a loop.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600} if REDIS_URL else {}
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
+# --- Accounts -------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "digest.Reader"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "digest:today"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SIGNUP_FORM_CLASS = "digest.forms.SignupTimeZoneForm"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+vars().update(env.email("EMAIL_URL", default="consolemail://"))
+
+# --- Web ------------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+
+# --- Logs -----------------------------------------------------------------------------------------
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
+LOGGING = logging_config(LOG_LEVEL)
+structlog_configure()
+
+# --- Feeds ----------------------------------------------------------------------------------------
+FETCH_ALLOW_HOSTS = env.list("FETCH_ALLOW_HOSTS", default=[])
+
+# --- Language models ------------------------------------------------------------------------------
+OPENAI_API_KEY = env.str("OPENAI_API_KEY", default="")
+OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", default="")
+ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", default="")
+GEMINI_API_KEY = env.str("GEMINI_API_KEY", default="")
+OPENROUTER_API_KEY = env.str("OPENROUTER_API_KEY", default="")
+LOCAL_LLM_BASE_URL = env.str("LOCAL_LLM_BASE_URL", default="")
+LLM_CHAIN = env.list("LLM_CHAIN", default=["openai:gpt-6-luna"])
+LLM_PRICES = env.dict("LLM_PRICES", default={})
+LLM_DAILY_CAP_USD = env.float("LLM_DAILY_CAP_USD", default=5.00)
+ADVISOR_DAILY_CAP_USD = env.float("ADVISOR_DAILY_CAP_USD", default=1.00)
+ADVISOR_RUN_CAP_USD = env.float("ADVISOR_RUN_CAP_USD", default=0.50)
+ADVISOR_READER_DAILY_CAP_USD = env.float("ADVISOR_READER_DAILY_CAP_USD", default=0.50)
+
+# --- Advisor --------------------------------------------------------------------------------------
+ADVISOR_ENABLED = env.bool("ADVISOR_ENABLED", default=True)
+ADVISOR_MAX_TURNS = env.int("ADVISOR_MAX_TURNS", default=50)
+ADVISOR_MAX_TOOL_CALLS = env.int("ADVISOR_MAX_TOOL_CALLS", default=30)
+ADVISOR_HISTORY_TURNS = env.int("ADVISOR_HISTORY_TURNS", default=15)
+ADVISOR_TIMEOUT_S = env.float("ADVISOR_TIMEOUT_S", default=30)
+ADVISOR_SCHEDULED_TIMEOUT_S = env.float("ADVISOR_SCHEDULED_TIMEOUT_S", default=180)
+ADVISOR_MIN_ITEMS = env.int("ADVISOR_MIN_ITEMS", default=10)
+ADVISOR_MIN_DAYS = env.int("ADVISOR_MIN_DAYS", default=7)
+ADVISOR_MIN_TAGGED = env.int("ADVISOR_MIN_TAGGED", default=10)
+ADVISOR_MIN_CONFIDENCE = env.str("ADVISOR_MIN_CONFIDENCE", default="medium")
+COOLDOWN_DAYS = env.int("COOLDOWN_DAYS", default=10)
+# Celery kills what outlives the longest run by a minute; the lease of a run ends in between.
+CELERY_TASK_TIME_LIMIT = ADVISOR_SCHEDULED_TIMEOUT_S + 60
+
+# --- Tests ----------------------------------------------------------------------------------------
+TIDINGS_DATA = env.str("TIDINGS_DATA", default="")

@@ -1,0 +1,24 @@
+"""Forms of the digest room's doors."""
+
+from zoneinfo import available_timezones
+
+from django import forms
+from django.http import HttpRequest
+
+from digest.models import Reader
+
+
+class SignupTimeZoneForm(forms.Form):
+    """Adds the reader's time zone to sign-up; a script fills it in from the browser."""
+
+    time_zone = forms.ChoiceField(
+        choices=[(name, name) for name in sorted(available_timezones())],
+        initial="UTC",
+        label="Time zone",
+        help_text="Your digest starts a new page at your midnight.",
+    )
+
+    def signup(self, request: HttpRequest, user: Reader) -> None:
+        """Keep the chosen zone with the new account (called by allauth)."""
+        user.time_zone = self.cleaned_data["time_zone"]
+        user.save(update_fields=["time_zone"])

@@ -1,0 +1,45 @@
+"""Items, and the feed entries that carried them."""
+
+from django.db import models
+
+from digest.models.feed import Feed, Source
+
+
+class Item(models.Model):
+    """One thing to read. `url` is its canonical URL, or a `urn:tidings:` hash where a feed gives none."""
+
+    url = models.CharField(max_length=2000, unique=True)
+    source = models.ForeignKey(Source, models.PROTECT, related_name="items")
+    title = models.CharField(max_length=500)
+    text = models.TextField(blank=True, help_text="Sanitised plain text.")
+    author = models.CharField(max_length=200, blank=True)
+    language = models.CharField(max_length=20, blank=True)
+    published_at = models.DateTimeField(
+        help_text="As the publisher says, clamped; ages count from `dated_at`."
+    )
+    first_seen_at = models.DateTimeField()
+    dated_at = models.DateTimeField(help_text="Published, or first seen where the published date lies.")
+    fingerprint = models.CharField(max_length=64, help_text="Hash of the folded title and text.")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["source", "-dated_at"], name="items_of_a_source_by_date"),
+            models.Index(fields=["fingerprint"], name="items_by_fingerprint"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class FeedEntry(models.Model):
+    """The identity under which one feed carries one item: guid, else link, else hash."""
+
+    feed = models.ForeignKey(Feed, models.CASCADE, related_name="entries")
+    guid = models.CharField(max_length=500)
+    item = models.ForeignKey(Item, models.CASCADE, related_name="entries")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["feed", "guid"], name="one_entry_per_guid")]
+
+    def __str__(self) -> str:
+        return self.guid

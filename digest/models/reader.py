@@ -1,0 +1,32 @@
+"""The person a digest is for."""
+
+import uuid
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
+from django.db import models
+
+
+def time_zone_validate(name: str) -> None:
+    """Raise `ValidationError` unless `name` is an IANA time zone of this machine."""
+    if name not in available_timezones():
+        raise ValidationError(f"“{name}” is not a time zone. Use a name such as Europe/Berlin.")
+
+
+class Reader(AbstractUser):
+    """A reader, who is also the account: days, digests and runs follow `time_zone`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    time_zone = models.CharField(max_length=64, default="UTC", validators=[time_zone_validate])
+    ai_enabled = models.BooleanField(
+        default=True, help_text="Off: no text of this reader's feeds or feedback ever goes to a model."
+    )
+
+    def __str__(self) -> str:
+        return self.username
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The reader's time zone as an object."""
+        return ZoneInfo(self.time_zone)

@@ -1,0 +1,1 @@
+"""What the digest room can be asked to do."""

@@ -1,0 +1,132 @@
+"""A config's body: the plain JSON form in which versions are stored, compared and checked. Pure."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from ranking.entities import WEIGHT_DEFAULT, WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig
+from ranking.errors import InvalidSetting
+from ranking.matching import TOPIC_MAX_CHARS, topic_key
+
+Body = dict[str, Any]
+Change = dict[str, Any]
+TOPICS_MAX = 100
+BOOST_MAX = 5.0
+HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX = 1.0, 24.0 * 90
+ALPHA_MAX = 1.0
+
+
+def body_of(config: Config, learned: Mapping[str, float]) -> Body:
+    """`config` and the learned deltas as a fresh body, safe to change."""
+    return {
+        "topics": list(config.topics),
+        "source_weights": dict(config.source_weights),
+        "keyword_boosts": dict(config.keyword_boosts),
+        "recency_half_life_hours": config.recency_half_life_hours,
+        "ai_score_alpha": config.ai_score_alpha,
+        "locked": list(config.locked),
+        "avoided": list(config.avoided),
+        "learned": dict(learned),
+    }
+
+
+def body_default() -> Body:
+    """The body of a reader who never changed anything."""
+    return body_of(Config(), {})
+
+
+def body_effective(body: Body) -> EffectiveConfig:
+    """What would rank if `body` were in force."""
+    return EffectiveConfig(
+        Config(
+            topics=tuple(body["topics"]),
+            source_weights=dict(body["source_weights"]),
+            keyword_boosts=dict(body["keyword_boosts"]),
+            recency_half_life_hours=body["recency_half_life_hours"],
+            ai_score_alpha=body["ai_score_alpha"],
+            locked=tuple(body["locked"]),
+            avoided=tuple(body["avoided"]),
+        ),
+        dict(body["learned"]),
+    )
+
+
+def body_validate(body: Body) -> None:
+    """Raise `InvalidSetting` for the first value ranking cannot work with; topics are cleaned in place."""
+    body["topics"] = _topics(body["topics"])
+    for source, weight in body["source_weights"].items():
+        _within(f"The weight of {source}", weight, WEIGHT_MIN, WEIGHT_MAX)
+    for word, boost in body["keyword_boosts"].items():
+        _within(f"The boost of “{word}”", boost, -BOOST_MAX, BOOST_MAX)
+    _within(
+        "The half-life in hours", body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX
+    )
+    _within("The similarity share", body["ai_score_alpha"], 0.0, ALPHA_MAX)
+
+
+def _within(what: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise InvalidSetting(f"{what} must be a number.")
+    if not low <= value <= high:
+        raise InvalidSetting(f"{what} must lie between {low:g} and {high:g}; you gave {value:g}.")
+
+
+def _topics(topics: list[str]) -> list[str]:
+    """One spelling per topic, the first one given; in the reader's order."""
+    unique: dict[str, str] = {}
+    for topic in (" ".join(str(t).split()) for t in topics):
+        if len(topic) > TOPIC_MAX_CHARS:
+            raise InvalidSetting(
+                f"A topic may have {TOPIC_MAX_CHARS} characters; “{topic[:20]}…” has {len(topic)}."
+            )
+        if topic:
+            unique.setdefault(topic_key(topic), topic)
+    if len(unique) > TOPICS_MAX:
+        raise InvalidSetting(f"At most {TOPICS_MAX} topics; you gave {len(unique)}.")
+    return list(unique.values())
+
+
+def body_changes(before: Body, after: Body) -> list[Change]:
+    """The differences as `{"field", "target", "before", "after"}` rows, in effective weights for sources."""
+    return [
+        *_set_changes("topics", before["topics"], after["topics"]),
+        *_weight_changes(before, after),
+        *_map_changes("keyword_boosts", before["keyword_boosts"], after["keyword_boosts"]),
+        *(
+            _row(name, "", before[name], after[name])
+            for name in ("recency_half_life_hours", "ai_score_alpha")
+            if before[name] != after[name]
+        ),
+        *_set_changes("locked", before["locked"], after["locked"]),
+        *_set_changes("avoided", before["avoided"], after["avoided"]),
+    ]
+
+
+def _row(field: str, target: str, before: object, after: object) -> Change:
+    return {"field": field, "target": target, "before": before, "after": after}
+
+
+def _set_changes(field: str, before: list[str], after: list[str]) -> list[Change]:
+    gone = [_row(field, t, True, False) for t in before if t not in after]
+    return gone + [_row(field, t, False, True) for t in after if t not in before]
+
+
+def _map_changes(field: str, before: Mapping[str, float], after: Mapping[str, float]) -> list[Change]:
+    keys = sorted({*before, *after})
+    return [_row(field, k, before.get(k), after.get(k)) for k in keys if before.get(k) != after.get(k)]
+
+
+def _weight_changes(before: Body, after: Body) -> list[Change]:
+    old, new = body_effective(before), body_effective(after)
+    keys = sorted(
+        {*before["source_weights"], *after["source_weights"], *before["learned"], *after["learned"]}
+    )
+    return [
+        _row("source_weights", key, round(old.weight(key), 4), round(new.weight(key), 4))
+        for key in keys
+        if _own(before, key) != _own(after, key)
+    ]
+
+
+def _own(body: Body, source: str) -> tuple[float, float]:
+    return body["source_weights"].get(source, WEIGHT_DEFAULT), body["learned"].get(source, 0.0)

@@ -1,0 +1,115 @@
+"""The nouns of ranking, frozen: what is ranked, by which settings, and the sum that came out."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+WEIGHT_MIN = 0.1
+WEIGHT_MAX = 2.0
+WEIGHT_DEFAULT = 1.0
+HALF_LIFE_HOURS_DEFAULT = 24.0
+ALPHA_DEFAULT = 0.1
+
+
+def clamp_weight(weight: float) -> float:
+    """`weight` held within [0.1, 2.0]: no source is ever silenced and none drowns the rest."""
+    return max(WEIGHT_MIN, min(WEIGHT_MAX, weight))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One item that may be ranked. `dated_at` is the time its age counts from."""
+
+    item_id: int
+    source: str
+    title: str
+    text: str
+    dated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A reader's ranking settings as they stand at one version. Never changed in place."""
+
+    version: int = 0
+    topics: tuple[str, ...] = ()
+    source_weights: Mapping[str, float] = field(default_factory=dict)
+    keyword_boosts: Mapping[str, float] = field(default_factory=dict)
+    recency_half_life_hours: float = HALF_LIFE_HOURS_DEFAULT
+    ai_score_alpha: float = ALPHA_DEFAULT
+    locked: tuple[str, ...] = ()
+    avoided: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveConfig:
+    """A config together with what the learning loop has added to it: the only thing that ranks."""
+
+    config: Config
+    deltas: Mapping[str, float] = field(default_factory=dict)
+
+    def weight(self, source: str) -> float:
+        """The effective weight of `source`: config weight (default 1.0) + learned delta, clamped."""
+        base = self.config.source_weights.get(source, WEIGHT_DEFAULT)
+        return clamp_weight(base + self.deltas.get(source, 0.0))
+
+    def weights(self) -> dict[str, float]:
+        """The effective weight of each source that has one of its own."""
+        return {source: self.weight(source) for source in {*self.config.source_weights, *self.deltas}}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The factors of one score: multiply the weight, the recency and the interest to get it back."""
+
+    source_weight: float
+    config_weight: float
+    learned_delta: float
+    age_hours: float
+    recency: float
+    topics: tuple[str, ...]
+    boosts: Mapping[str, float]
+    similarity: float
+    community: float
+    interest: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values, as stored with an impression."""
+        return {**asdict(self), "topics": list(self.topics), "boosts": dict(self.boosts)}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One candidate's place in the order, with the reasons for it."""
+
+    candidate: Candidate
+    total: float
+    parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTally:
+    """Decayed thumbs of one reader on one source. `n` and `likes` are sums of 2^(-age / half-life)."""
+
+    source: str
+    n: float
+    likes: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeightChange:
+    """What one learning cycle decided for one source, moved or not."""
+
+    source: str
+    before: float
+    after: float
+    p_better: float
+    n: float
+    reason: str
+
+    @property
+    def moved(self) -> bool:
+        """Whether the effective weight changes at all."""
+        return abs(self.after - self.before) > 1e-9

@@ -1,0 +1,53 @@
+"""Whole-word matching of topics and keywords, the same wherever a topic meets a text."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+TOPIC_MAX_CHARS = 64
+# Words that end like a plural and are none: "news" must not match "new".
+NOT_PLURALS = frozenset({"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"})
+
+
+def fold(text: str) -> str:
+    """`text` after NFKC and casefold, white space collapsed: the form in which two spellings are one."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def topic_key(topic: str) -> str:
+    """The identity of a topic: folded, its last word in the singular ("Electric Cars" is "electric car")."""
+    head, _, last = fold(topic).rpartition(" ")
+    return f"{head} {_singular(last)}".strip()
+
+
+def _singular(word: str) -> str:
+    if word in NOT_PLURALS or len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zes")) else word[:-1]
+
+
+def _forms(term: str) -> set[str]:
+    """The spellings in which `term` may stand: as given, its plurals and its singular."""
+    forms = {term, f"{term}s", f"{term}es", topic_key(term)}
+    if term.endswith("y"):
+        forms.add(f"{term[:-1]}ies")
+    return forms
+
+
+@lru_cache(maxsize=4096)
+def _compiled(term: str) -> re.Pattern[str]:
+    forms = sorted(_forms(fold(term)), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, forms))})(?!\w)")
+
+
+def term_matches(term: str, folded: str) -> bool:
+    """Whether `term` stands in already folded text as whole words: never "AI" inside "said"."""
+    return bool(term.strip()) and _compiled(term).search(folded) is not None
+
+
+def terms_matching(terms: Iterable[str], folded: str) -> tuple[str, ...]:
+    """Those of `terms` that stand in `folded`, in their given order."""
+    return tuple(term for term in terms if term_matches(term, folded))

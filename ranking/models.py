@@ -1,0 +1,90 @@
+"""The tables of ranking: the config, every version it ever had, and the learning loop's layer beside it."""
+
+from django.conf import settings
+from django.db import models
+
+from ranking.entities import ALPHA_DEFAULT, HALF_LIFE_HOURS_DEFAULT
+
+
+class RankConfig(models.Model):
+    """A reader's ranking settings as they stand. Written by `ranking.services` alone."""
+
+    reader = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="rank_config")
+    version = models.PositiveIntegerField(default=0)
+    topics = models.JSONField(default=list, blank=True)
+    source_weights = models.JSONField(default=dict, blank=True)
+    keyword_boosts = models.JSONField(default=dict, blank=True)
+    recency_half_life_hours = models.FloatField(default=HALF_LIFE_HOURS_DEFAULT)
+    ai_score_alpha = models.FloatField(default=ALPHA_DEFAULT)
+    locked = models.JSONField(default=list, blank=True, help_text="Targets the advisor must not touch.")
+    avoided = models.JSONField(default=list, blank=True, help_text="Targets never to be suggested again.")
+
+    def __str__(self) -> str:
+        return f"config of {self.reader_id} at version {self.version}"
+
+
+class ConfigVersion(models.Model):
+    """One version of a config, kept for ever: what it said, what changed, and why."""
+
+    class Cause(models.TextChoices):
+        EDIT = "edit"
+        ACCEPT = "accept"
+        REVERT = "revert"
+        PIN = "pin"
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="config_versions")
+    version = models.PositiveIntegerField()
+    cause = models.CharField(max_length=10, choices=Cause.choices)
+    cause_ref = models.CharField(max_length=64, blank=True, help_text="The suggestion or version behind it.")
+    body = models.JSONField(help_text="The whole config, and the learned deltas, right after this write.")
+    changes = models.JSONField(default=list, help_text="The fields and targets that this write changed.")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-version"]
+        constraints = [models.UniqueConstraint(fields=["reader", "version"], name="one_row_per_version")]
+
+    def __str__(self) -> str:
+        return f"version {self.version} of {self.reader_id}"
+
+
+class LearnedWeight(models.Model):
+    """What the learning loop has added to one source's config weight, and the belief behind it."""
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="learned_weights")
+    source_key = models.CharField(max_length=120)
+    delta = models.FloatField(default=0.0)
+    p_better = models.FloatField(default=0.5)
+    n = models.FloatField(default=0.0)
+    held_until = models.DateTimeField(
+        null=True, blank=True, help_text="The loop leaves the source alone till then."
+    )
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["reader", "source_key"], name="one_delta_per_source")]
+
+    def __str__(self) -> str:
+        return f"{self.source_key} {self.delta:+.2f}"
+
+
+class WeightSnapshot(models.Model):
+    """One source in one learning cycle: its effective weight before and after, with the reason."""
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="weight_snapshots")
+    source_key = models.CharField(max_length=120)
+    cycle = models.DateField(help_text="The UTC day of the cycle.")
+    before = models.FloatField()
+    after = models.FloatField()
+    p_better = models.FloatField()
+    n = models.FloatField()
+    reason = models.CharField(max_length=40)
+
+    class Meta:
+        ordering = ["-cycle", "source_key"]
+        constraints = [
+            models.UniqueConstraint(fields=["reader", "source_key", "cycle"], name="one_snapshot_per_cycle")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source_key} {self.before:.2f} → {self.after:.2f}"

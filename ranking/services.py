@@ -1,0 +1,236 @@
+"""The one write path of ranking settings. Each write is one transaction and one new `ConfigVersion`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from ranking.body import Body, Change, body_changes, body_default, body_of, body_validate
+from ranking.entities import WEIGHT_DEFAULT, WeightChange, clamp_weight
+from ranking.errors import StaleVersion, UnknownVersion
+from ranking.learning import HOLD_DAYS
+from ranking.matching import topic_key
+from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
+from ranking.selectors import config_of_row
+
+Cause = ConfigVersion.Cause
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEdit:
+    """What a person asks for in one save; `None` leaves a setting as it is.
+
+    `source_weights` holds only the sources whose effective weight changes: the new effective weight, or
+    `None` to hand the source back to the default and the learning loop.
+    """
+
+    topics: Sequence[str] | None = None
+    source_weights: Mapping[str, float | None] | None = None
+    keyword_boosts: Mapping[str, float] | None = None
+    recency_half_life_hours: float | None = None
+    ai_score_alpha: float | None = None
+
+
+def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now: datetime) -> int:
+    """Save a person's own change; returns the new version (the same one if nothing changed).
+
+    Raises `StaleVersion` when the config is no longer at `expected_version`, `InvalidSetting` for a value
+    out of range.
+    """
+
+    def change(body: Body) -> None:
+        plain = ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha")
+        for name in plain:
+            if (value := getattr(edit, name)) is not None:
+                body[name] = list(value) if name == "topics" else value
+        for source, weight in (edit.source_weights or {}).items():
+            body["learned"].pop(source, None)
+            body["source_weights"].pop(source, None)
+            if weight is not None:
+                body["source_weights"][source] = weight
+
+    return _write(reader_id, change, Cause.EDIT, "", now, expected_version)
+
+
+def source_weight_agree(*, reader_id: UUID, source: str, weight: float, ref: str, now: datetime) -> int:
+    """Make `weight` the effective weight of `source`, exactly; returns the new version.
+
+    The config takes the whole weight, the learned delta becomes 0, and the loop leaves the source alone
+    for 14 days.
+    """
+
+    def change(body: Body) -> None:
+        body["source_weights"][source] = clamp_weight(weight)
+        body["learned"].pop(source, None)
+
+    return _write(reader_id, change, Cause.ACCEPT, ref, now)
+
+
+def topic_agree(*, reader_id: UUID, topic: str, present: bool, ref: str, now: datetime) -> int:
+    """Add `topic` to the reader's interests, or take it out; returns the version in force afterwards.
+
+    A topic already there (or already gone) changes nothing and makes no version.
+    """
+
+    def change(body: Body) -> None:
+        kept = [t for t in body["topics"] if topic_key(t) != topic_key(topic)]
+        if present and len(kept) == len(body["topics"]):
+            body["topics"] = [*kept, topic]
+        elif not present:
+            body["topics"] = kept
+
+    return _write(reader_id, change, Cause.ACCEPT, ref, now)
+
+
+def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetime) -> int:
+    """Pin a source or topic: `locked` (the advisor keeps off), `avoided` (never suggest), or "" to unpin."""
+
+    def change(body: Body) -> None:
+        for name in ("locked", "avoided"):
+            body[name] = [t for t in body[name] if t != target] + ([target] if pin == name else [])
+
+    return _write(reader_id, change, Cause.PIN, ref, now)
+
+
+def config_revert(*, reader_id: UUID, version: int, expected_version: int | None, now: datetime) -> int:
+    """Put everything back as it was saved at `version` (0: the defaults); returns the new version.
+
+    Raises `UnknownVersion` if this reader never had it, `StaleVersion` as `config_edit` does.
+    """
+    row = ConfigVersion.objects.filter(reader_id=reader_id, version=version).first()
+    if row is None and version != 0:
+        raise UnknownVersion(f"There is no version {version} of these settings.")
+    wanted: Body = row.body if row else body_default()
+
+    def change(body: Body) -> None:
+        body.update({name: wanted[name] for name in body})
+
+    return _write(reader_id, change, Cause.REVERT, str(version), now, expected_version)
+
+
+def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: datetime) -> int:
+    """Store one learning cycle: a snapshot per source with its reason, a delta where the weight moved.
+
+    Runs once per reader and UTC day; a second call that day stores nothing. Returns the sources moved.
+    """
+    with transaction.atomic():
+        row, _ = RankConfig.objects.select_for_update().get_or_create(reader_id=reader_id)
+        if WeightSnapshot.objects.filter(reader_id=reader_id, cycle=now.date()).exists():
+            return 0
+        base = config_of_row(row).source_weights
+        WeightSnapshot.objects.bulk_create(
+            WeightSnapshot(
+                reader_id=reader_id,
+                source_key=c.source,
+                cycle=now.date(),
+                before=c.before,
+                after=c.after,
+                p_better=c.p_better,
+                n=c.n,
+                reason=c.reason,
+            )
+            for c in changes
+        )
+        learned = {w.source_key: w for w in LearnedWeight.objects.filter(reader_id=reader_id)}
+        LearnedWeight.objects.bulk_create(
+            [_learned(reader_id, change, base, learned.get(change.source), now) for change in changes],
+            update_conflicts=True,
+            unique_fields=["reader", "source_key"],
+            update_fields=["delta", "p_better", "n", "updated_at"],
+        )
+    return sum(change.moved for change in changes)
+
+
+def _learned(
+    reader_id: UUID, change: WeightChange, base: Mapping[str, float], old: LearnedWeight | None, now: datetime
+) -> LearnedWeight:
+    delta = (
+        change.after - base.get(change.source, WEIGHT_DEFAULT) if change.moved else old.delta if old else 0.0
+    )
+    return LearnedWeight(
+        reader_id=reader_id,
+        source_key=change.source,
+        delta=delta,
+        p_better=change.p_better,
+        n=change.n,
+        updated_at=now,
+    )
+
+
+def _write(
+    reader_id: UUID,
+    change: Callable[[Body], None],
+    cause: Cause,
+    ref: str,
+    now: datetime,
+    expected_version: int | None = None,
+) -> int:
+    """Apply `change` to the config's body under a row lock and store the result as the next version."""
+    with transaction.atomic():
+        row, _ = RankConfig.objects.select_for_update().get_or_create(reader_id=reader_id)
+        if expected_version is not None and expected_version != row.version:
+            changed = _changed_since(reader_id, expected_version)
+            raise StaleVersion(seen=expected_version, current=row.version, changed=changed)
+        learned = LearnedWeight.objects.filter(reader_id=reader_id).exclude(delta=0.0)
+        before = body_of(config_of_row(row), dict(learned.values_list("source_key", "delta")))
+        after = body_of(config_of_row(row), before["learned"])
+        change(after)
+        body_validate(after)
+        if changes := body_changes(before, after):
+            row.version += 1
+            _version_store(row, before, after, changes, now)
+            ConfigVersion.objects.create(
+                reader_id=reader_id,
+                version=row.version,
+                cause=cause,
+                cause_ref=ref,
+                body=after,
+                changes=changes,
+                created_at=now,
+            )
+    return row.version
+
+
+def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Change], now: datetime) -> None:
+    """Write `after` to the config row, and the deltas of the sources it decides to the loop's layer."""
+    for name, value in after.items():
+        if name != "learned":
+            setattr(row, name, value)
+    row.save()
+    _deltas_store(
+        row.reader_id, before, after, {c["target"] for c in changes if c["field"] == "source_weights"}, now
+    )
+
+
+def _deltas_store(reader_id: UUID, before: Body, after: Body, sources: set[str], now: datetime) -> None:
+    """Give each source a person has just decided on its new delta, and hold the loop off it."""
+    touched = sources | {
+        s for s in {*before["learned"], *after["learned"]} if _delta(before, s) != _delta(after, s)
+    }
+    LearnedWeight.objects.bulk_create(
+        [
+            LearnedWeight(
+                reader_id=reader_id,
+                source_key=source,
+                delta=_delta(after, source),
+                updated_at=now,
+                held_until=now + timedelta(days=HOLD_DAYS),
+            )
+            for source in touched
+        ],
+        update_conflicts=True,
+        unique_fields=["reader", "source_key"],
+        update_fields=["delta", "updated_at", "held_until"],
+    )
+
+
+def _delta(body: Body, source: str) -> float:
+    return float(body["learned"].get(source, 0.0))
+
+
+def _changed_since(reader_id: UUID, version: int) -> list[str]:
+    rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version).order_by("version")
+    changes: list[Change] = [c for row in rows.values_list("changes", flat=True) for c in row]
+    return [f"{c['field']} {c['target']}: {c['before']} → {c['after']}".replace(" :", ":") for c in changes]

@@ -1,0 +1,151 @@
+"""Proposals and what became of them."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from digest.models import Item
+
+
+class Suggestion(models.Model):
+    """One proposed change of one reader's ranking, waiting for that reader's decision."""
+
+    class Type(models.TextChoices):
+        ADD_TOPIC = "add_topic"
+        REMOVE_TOPIC = "remove_topic"
+        BOOST_SOURCE = "boost_source"
+        REDUCE_SOURCE = "reduce_source"
+
+    class Field(models.TextChoices):
+        TOPICS = "topics"
+        SOURCE_WEIGHTS = "source_weights"
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        ACCEPTED = "accepted"
+        REJECTED = "rejected"
+        SNOOZED = "snoozed"
+        SUPERSEDED = "superseded"
+        EXPIRED = "expired"
+        DRAFT = "draft"
+
+    class Confidence(models.TextChoices):
+        HIGH = "high"
+        MEDIUM = "medium"
+        LOW = "low"
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="suggestions")
+    run_id = models.UUIDField(db_index=True, default=uuid.uuid4)
+    suggestion_type = models.CharField(max_length=20, choices=Type.choices)
+    field = models.CharField(max_length=20, choices=Field.choices)
+    target_key = models.CharField(max_length=120, help_text="The source's key, or the topic's identity.")
+    label = models.CharField(
+        max_length=200, help_text="The source's title, or the topic as it will be written."
+    )
+    current_value = models.CharField(max_length=64, blank=True)
+    suggested_value = models.CharField(max_length=64)
+    reason = models.TextField()
+    confidence = models.CharField(max_length=10, choices=Confidence.choices)
+    p_helpful = models.FloatField()
+    forecast = models.JSONField(default=dict)
+    expected_impact = models.TextField(blank=True)
+    config_version = models.PositiveIntegerField()
+    status = models.CharField(max_length=12, choices=Status.choices, default=Status.PENDING)
+    validation_notes = models.JSONField(default=list, blank=True)
+    created_at = models.DateTimeField()
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    snoozed_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        indexes = [models.Index(fields=["reader", "status"], name="suggestions_by_status")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["reader", "field", "target_key"],
+                condition=Q(status="pending"),
+                name="one_pending_per_target",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.suggestion_type} {self.label} ({self.status})"
+
+
+class Evidence(models.Model):
+    """One rated item behind a suggestion, copied as it stood, so that later edits cannot change the case."""
+
+    suggestion = models.ForeignKey(Suggestion, models.CASCADE, related_name="evidence")
+    item = models.ForeignKey(Item, models.SET_NULL, null=True)
+    url = models.CharField(max_length=2000)
+    title = models.CharField(max_length=500)
+    source_key = models.CharField(max_length=120)
+    useful = models.BooleanField()
+    reason_tags = models.JSONField(default=list)
+    rated_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "evidence"
+        constraints = [
+            models.UniqueConstraint(fields=["suggestion", "url"], name="one_row_per_evidence_item")
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Outcome(models.Model):
+    """What became of a suggestion: append-only, one row per kind."""
+
+    class Kind(models.TextChoices):
+        DECISION = "decision"
+        EFFECT = "effect"
+        REVERT = "revert"
+
+    class Result(models.TextChoices):
+        ACCEPTED = "accepted"
+        REJECTED = "rejected"
+        EXPIRED = "expired"
+        SUPERSEDED = "superseded"
+        HELPED = "helped"
+        HARMED = "harmed"
+        UNCLEAR = "unclear"
+        REVERTED = "reverted"
+
+    suggestion = models.ForeignKey(Suggestion, models.CASCADE, related_name="outcomes")
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="outcomes")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    outcome = models.CharField(max_length=12, choices=Result.choices)
+    suggestion_type = models.CharField(max_length=20, choices=Suggestion.Type.choices)
+    target_key = models.CharField(max_length=120)
+    user_reason = models.CharField(max_length=500, blank=True)
+    edited_value = models.CharField(max_length=64, blank=True, help_text="The value a reader chose instead.")
+    config_before = models.JSONField()
+    config_after = models.JSONField(null=True)
+    evidence_summary = models.JSONField(default=list)
+    created_at = models.DateTimeField(help_text="When the suggestion was made.")
+    decided_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-decided_at", "-id"]
+        indexes = [models.Index(fields=["reader", "-decided_at"], name="outcomes_of_a_reader_by_date")]
+        constraints = [models.UniqueConstraint(fields=["suggestion", "kind"], name="one_outcome_per_kind")]
+
+    def __str__(self) -> str:
+        return f"{self.suggestion_type} {self.target_key} → {self.outcome}"
+
+
+class PreferenceProfile(models.Model):
+    """What a reader's decisions add up to; `suggestions.profile` defines every threshold in it."""
+
+    reader = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="preference_profile")
+    acceptance_stats = models.JSONField(default=dict)
+    patterns = models.JSONField(default=dict)
+    trends = models.JSONField(default=dict)
+    total_outcomes = models.PositiveIntegerField(default=0)
+    last_outcome_at = models.DateTimeField(null=True)
+    computed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"profile of {self.reader_id}: {self.total_outcomes} outcomes"

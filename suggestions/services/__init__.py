@@ -1,0 +1,1 @@
+"""What the suggestions room can be asked to do."""

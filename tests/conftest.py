@@ -1,0 +1,72 @@
+"""The cast and the stage: two readers and an operator, a fixed clock, no way out to a real model."""
+
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+
+from digest.models import Reader
+from tests.factories import OperatorFactory, ReaderFactory
+
+NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, loudly, what this machine cannot run; fail it instead where TIDINGS_REQUIRE names it."""
+    missing = {
+        "browser": not shutil.which("chromium") and "no chromium on this machine",
+        "data": not django_settings.TIDINGS_DATA and "TIDINGS_DATA is not set",
+        "services": not os.environ.get("TIDINGS_SERVICES") and "runs in `make test-services`",
+    }
+    for item in items:
+        for name, reason in missing.items():
+            if reason and item.get_closest_marker(name) and name not in REQUIRED:
+                item.add_marker(pytest.mark.skip(reason=f"{name}: {reason}"))
+
+
+@pytest.fixture(autouse=True)
+def no_way_out(settings: object) -> None:
+    """No test reaches a paid model or sends a password through a slow hash."""
+    for name in (
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "OPENROUTER_API_KEY",
+        "LOCAL_LLM_BASE_URL",
+    ):
+        setattr(settings, name, "")
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def now() -> datetime:
+    """Wednesday, 18 March 2026, noon UTC."""
+    return NOW
+
+
+@pytest.fixture
+def data_dir() -> Path:
+    """The folder of real feeds and histories."""
+    return Path(django_settings.TIDINGS_DATA)
+
+
+@pytest.fixture
+def ada(db: None) -> Reader:
+    """The first reader: Berlin."""
+    return ReaderFactory(username="ada", time_zone="Europe/Berlin")
+
+
+@pytest.fixture
+def ben(db: None) -> Reader:
+    """The second reader, who must never see what is Ada's."""
+    return ReaderFactory(username="ben", time_zone="America/New_York")
+
+
+@pytest.fixture
+def operator(db: None) -> Reader:
+    """Runs the place."""
+    return OperatorFactory(username="olga")
