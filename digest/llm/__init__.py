@@ -1,0 +1,1 @@
+"""The door to language models: the only importer of `openai`."""

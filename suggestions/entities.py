@@ -1,0 +1,106 @@
+"""The nouns of suggesting, frozen: what is proposed, what speaks for it, why it was refused."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+WEIGHT_STEP_MAX = 0.3
+EVIDENCE_MIN = 3
+TOPIC_SOURCES_MIN = 2
+SUGGESTIONS_PER_RUN_MAX = 3
+SNOOZE_DAYS = 7
+EXPIRE_DAYS = 14
+
+ADD_TOPIC, REMOVE_TOPIC = "add_topic", "remove_topic"
+BOOST_SOURCE, REDUCE_SOURCE = "boost_source", "reduce_source"
+TOPIC_TYPES = frozenset({ADD_TOPIC, REMOVE_TOPIC})
+LIKED_TYPES = frozenset({ADD_TOPIC, BOOST_SOURCE})
+
+# Called inside the transaction of a write: returns only if the caller still holds its run, else raises.
+Fence = Callable[[], None]
+
+
+class FenceLost(Exception):
+    """The run was reclaimed by another worker; whatever this one was writing must not land."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A proposal as an agent words it, before any rule has seen it. Values are taken as given, unchecked."""
+
+    suggestion_type: str
+    field: str
+    target_key: object
+    suggested_value: object
+    evidence_urls: tuple[str, ...]
+    reason: str
+    expected_impact: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a draft or a decision was refused: a stable code, words to mend it by, the target it was about."""
+
+    code: str
+    message: str
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A draft that became a pending suggestion."""
+
+    suggestion_id: int
+    status: str
+    notes: tuple[str, ...]
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One change the numbers speak for, ready to be proposed.
+
+    `p_helpful` is the posterior probability of the direction on the thumbs that chose it; `gain`, `low`
+    and `high` the change of nDCG@10 measured on `later_thumbs` later ones (`None`: too few).
+    """
+
+    suggestion_type: str
+    field: str
+    target_key: str
+    label: str
+    current_value: str
+    suggested_value: str
+    p_helpful: float
+    confidence: str
+    expected_gain: float
+    gain: float | None
+    low: float | None
+    high: float | None
+    later_thumbs: int
+    likes: int
+    thumbs: int
+    evidence_urls: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The form a tool result carries: rounded, with the item addresses that support it."""
+        rounded = {
+            k: None if v is None else round(v, 3)
+            for k, v in (
+                ("p_helpful", self.p_helpful),
+                ("expected_gain", self.expected_gain),
+                ("ndcg_gain", self.gain),
+                ("ndcg_low", self.low),
+                ("ndcg_high", self.high),
+            )
+        }
+        return {
+            "type": self.suggestion_type,
+            "target": self.target_key,
+            "suggested_value": self.suggested_value,
+            "liked": self.likes,
+            "rated": self.thumbs,
+            "confidence": self.confidence,
+            **rounded,
+            "later_thumbs": self.later_thumbs,
+            "supporting_items": list(self.evidence_urls),
+        }
