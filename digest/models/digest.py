@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from digest.entities import RatedItem
 from digest.models.item import Item
 
 
@@ -31,6 +32,9 @@ class Impression(models.Model):
     score = models.FloatField()
     parts = models.JSONField()
     propensity = models.FloatField(default=1.0, help_text="The probability with which it was shown here.")
+
+    # Not a column: the reader's thumb, attached by `digest_impressions`.
+    thumb: RatedItem | None
 
     class Meta:
         ordering = ["rank"]

@@ -1,0 +1,48 @@
+"""Which items a reader may be shown, and by which names their sources go."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from digest.entities import ITEM_WINDOW_DAYS
+from digest.models import Feed, Feedback, Impression, Item, Source
+from ranking.entities import Candidate
+
+CANDIDATES_MAX = 5000
+
+
+def _sources_of(reader_id: UUID) -> QuerySet[Feed, str]:
+    """The source keys of the reader's feeds, as a subquery."""
+    return Feed.objects.filter(subscriptions__reader_id=reader_id).values_list("source_id", flat=True)
+
+
+def reader_sources(*, reader_id: UUID) -> list[str]:
+    """The keys of the sources the reader is subscribed to, imported ones included, in order of key."""
+    return list(_sources_of(reader_id).distinct().order_by("source_id"))
+
+
+def source_titles(*, keys: Collection[str]) -> dict[str, str]:
+    """The title of each known source of `keys`; the key itself where it has none."""
+    rows = Source.objects.filter(key__in=keys).values_list("key", "title")
+    return {key: title or key for key, title in rows}
+
+
+def items_candidates(
+    *, reader_id: UUID, now: datetime, days: int = ITEM_WINDOW_DAYS, limit: int = CANDIDATES_MAX
+) -> list[Candidate]:
+    """The items of the reader's sources dated in the `days` days up to `now`, newest first; one query."""
+    rows = Item.objects.filter(
+        source_id__in=_sources_of(reader_id), dated_at__gt=now - timedelta(days=days), dated_at__lte=now
+    ).order_by("-dated_at", "id")
+    fields = rows.values_list("id", "source_id", "title", "text", "dated_at")
+    return [Candidate(*row) for row in fields[:limit]]
+
+
+def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
+    """The item with its source if this reader may see it: of their sources, shown to or rated by them."""
+    own = Q(source_id__in=_sources_of(reader_id))
+    shown = Exists(Impression.objects.filter(item_id=OuterRef("pk"), digest__reader_id=reader_id))
+    rated = Exists(Feedback.objects.filter(item_id=OuterRef("pk"), reader_id=reader_id))
+    return Item.objects.filter(own | Q(shown) | Q(rated), pk=item_id).select_related("source").first()
