@@ -1,7 +1,7 @@
 """The nouns of suggesting, frozen: what is proposed, what speaks for it, why it was refused."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 WEIGHT_STEP_MAX = 0.3
@@ -15,6 +15,13 @@ ADD_TOPIC, REMOVE_TOPIC = "add_topic", "remove_topic"
 BOOST_SOURCE, REDUCE_SOURCE = "boost_source", "reduce_source"
 TOPIC_TYPES = frozenset({ADD_TOPIC, REMOVE_TOPIC})
 LIKED_TYPES = frozenset({ADD_TOPIC, BOOST_SOURCE})
+TOPICS, SOURCE_WEIGHTS = "topics", "source_weights"
+FIELD_OF_TYPE = {
+    ADD_TOPIC: TOPICS,
+    REMOVE_TOPIC: TOPICS,
+    BOOST_SOURCE: SOURCE_WEIGHTS,
+    REDUCE_SOURCE: SOURCE_WEIGHTS,
+}
 
 # Called inside the transaction of a write: returns only if the caller still holds its run, else raises.
 Fence = Callable[[], None]
@@ -39,11 +46,15 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a draft or a decision was refused: a stable code, words to mend it by, the target it was about."""
+    """Why a draft or a decision was refused: a stable code, words to mend it by, the target it was about.
+
+    `data` holds plain JSON values for a door to pass on, such as the fresh preview of `config_changed`.
+    """
 
     code: str
     message: str
     target: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +115,49 @@ class Hypothesis:
             "later_thumbs": self.later_thumbs,
             "supporting_items": list(self.evidence_urls),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class HypothesisReport:
+    """What the numbers speak for: at most ten hypotheses, best first, and what was looked at to find them.
+
+    `considered` counts the sources and topics tried, `patterns_found` those likely enough before any other
+    test, `dropped` the ones that later thumbs spoke against.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    patterns_found: int
+    considered: int
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewItem:
+    """One item of today's top 30 with its rank before and after a change; `None`: not among them."""
+
+    item_id: int
+    title: str
+    source: str
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a change would do to today's top 30: the items that come in, go out, and change places."""
+
+    enters: tuple[PreviewItem, ...]
+    leaves: tuple[PreviewItem, ...]
+    moves: tuple[PreviewItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A decision that took effect. `outcome_id` is `None` for "not now", which decides nothing."""
+
+    suggestion_id: int
+    status: str
+    outcome_id: int | None
+    config_updated: bool
+    config_version: int
+    note: str = ""
