@@ -7,7 +7,14 @@ from functools import lru_cache
 
 TOPIC_MAX_CHARS = 64
 # Words that end like a plural and are none: "news" must not match "new".
-NOT_PLURALS = frozenset({"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"})
+NOT_PLURALS = frozenset(
+    {"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"}
+    | {"politics", "physics", "economics", "mathematics", "ethics", "athletics", "olympics"}
+)
+# Plurals in -ies whose singular ends in -ie, not in -y.
+IE_PLURALS = frozenset(
+    {"movies", "cookies", "calories", "selfies", "zombies", "veggies", "indies", "smoothies"}
+)
 
 
 def fold(text: str) -> str:
@@ -24,9 +31,9 @@ def topic_key(topic: str) -> str:
 def _singular(word: str) -> str:
     if word in NOT_PLURALS or len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
-    if len(word) > 4 and word.endswith("ies"):
+    if len(word) > 4 and word.endswith("ies") and word not in IE_PLURALS:
         return f"{word[:-3]}y"
-    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zes")) else word[:-1]
+    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zzes")) else word[:-1]
 
 
 def _forms(term: str) -> set[str]:

@@ -67,8 +67,8 @@ def config_of_row(row: RankConfig | None) -> Config:
 
 
 def config_exists(*, reader_id: UUID) -> bool:
-    """Whether the reader ever changed anything."""
-    return RankConfig.objects.filter(reader_id=reader_id).exists()
+    """Whether the reader ever changed anything (the learning loop alone makes no version)."""
+    return RankConfig.objects.filter(reader_id=reader_id, version__gt=0).exists()
 
 
 def config_versions(*, reader_id: UUID, limit: int = 50) -> list[VersionRow]:
@@ -84,9 +84,15 @@ def config_changed_since(*, reader_id: UUID, version: int, causes: Sequence[str]
 
 
 def weights_last_learned(*, reader_id: UUID) -> datetime | None:
-    """When the learning loop last looked at this reader."""
-    rows = LearnedWeight.objects.filter(reader_id=reader_id).order_by("-updated_at")
+    """When the learning loop last looked at this reader; rows without thumbs are not the loop's."""
+    rows = LearnedWeight.objects.filter(reader_id=reader_id, n__gt=0).order_by("-updated_at")
     return rows.values_list("updated_at", flat=True).first()
+
+
+def weights_held(*, reader_id: UUID, now: datetime) -> set[str]:
+    """The sources a person has decided on so recently that the loop must leave them alone."""
+    rows = LearnedWeight.objects.filter(reader_id=reader_id, held_until__gt=now)
+    return set(rows.values_list("source_key", flat=True))
 
 
 def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:

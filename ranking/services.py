@@ -1,14 +1,15 @@
 """The one write path of ranking settings. Each write is one transaction and one new `ConfigVersion`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from math import isfinite
 from uuid import UUID
 
 from django.db import transaction
 
 from ranking.body import Body, Change, body_changes, body_default, body_of, body_validate
-from ranking.entities import WEIGHT_DEFAULT, WeightChange, clamp_weight
+from ranking.entities import WEIGHT_DEFAULT, EffectiveConfig, WeightChange, clamp_weight
 from ranking.errors import StaleVersion, UnknownVersion
 from ranking.learning import HOLD_DAYS
 from ranking.matching import topic_key
@@ -58,11 +59,11 @@ def source_weight_agree(*, reader_id: UUID, source: str, weight: float, ref: str
     """Make `weight` the effective weight of `source`, exactly; returns the new version.
 
     The config takes the whole weight, the learned delta becomes 0, and the loop leaves the source alone
-    for 14 days.
+    for 14 days. Raises `InvalidSetting` for what is no number.
     """
 
     def change(body: Body) -> None:
-        body["source_weights"][source] = clamp_weight(weight)
+        body["source_weights"][source] = clamp_weight(weight) if isfinite(weight) else weight
         body["learned"].pop(source, None)
 
     return _write(reader_id, change, Cause.ACCEPT, ref, now)
@@ -113,46 +114,57 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
 def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: datetime) -> int:
     """Store one learning cycle: a snapshot per source with its reason, a delta where the weight moved.
 
-    Runs once per reader and UTC day; a second call that day stores nothing. Returns the sources moved.
+    Runs once per reader and UTC day; a second call that day stores nothing. A source whose weight a person
+    changed since `changes` were worked out stays as that person left it. Returns the sources moved.
     """
+    cycle = now.astimezone(UTC).date()
     with transaction.atomic():
         row, _ = RankConfig.objects.select_for_update().get_or_create(reader_id=reader_id)
-        if WeightSnapshot.objects.filter(reader_id=reader_id, cycle=now.date()).exists():
+        if WeightSnapshot.objects.filter(reader_id=reader_id, cycle=cycle).exists():
             return 0
-        base = config_of_row(row).source_weights
+        learned = {w.source_key: w for w in LearnedWeight.objects.filter(reader_id=reader_id)}
+        effective = EffectiveConfig(config_of_row(row), {key: w.delta for key, w in learned.items()})
+        settled = [_settled(c, effective.weight(c.source), learned.get(c.source), now) for c in changes]
         WeightSnapshot.objects.bulk_create(
             WeightSnapshot(
                 reader_id=reader_id,
                 source_key=c.source,
-                cycle=now.date(),
+                cycle=cycle,
                 before=c.before,
                 after=c.after,
                 p_better=c.p_better,
                 n=c.n,
                 reason=c.reason,
             )
-            for c in changes
+            for c in settled
         )
-        learned = {w.source_key: w for w in LearnedWeight.objects.filter(reader_id=reader_id)}
         LearnedWeight.objects.bulk_create(
-            [_learned(reader_id, change, base, learned.get(change.source), now) for change in changes],
+            [_learned(reader_id, c, effective, now) for c in settled],
             update_conflicts=True,
             unique_fields=["reader", "source_key"],
             update_fields=["delta", "p_better", "n", "updated_at"],
         )
-    return sum(change.moved for change in changes)
+    return sum(change.moved for change in settled)
+
+
+def _settled(
+    change: WeightChange, current: float, learned: LearnedWeight | None, now: datetime
+) -> WeightChange:
+    """`change` as it still holds under the lock: a person's decision made meanwhile wins."""
+    held = learned is not None and learned.held_until is not None and learned.held_until > now
+    if change.moved and (held or abs(current - change.before) > 1e-9):
+        return replace(change, before=current, after=current, reason="changed_meanwhile")
+    return change
 
 
 def _learned(
-    reader_id: UUID, change: WeightChange, base: Mapping[str, float], old: LearnedWeight | None, now: datetime
+    reader_id: UUID, change: WeightChange, effective: EffectiveConfig, now: datetime
 ) -> LearnedWeight:
-    delta = (
-        change.after - base.get(change.source, WEIGHT_DEFAULT) if change.moved else old.delta if old else 0.0
-    )
+    base = effective.config.source_weights.get(change.source, WEIGHT_DEFAULT)
     return LearnedWeight(
         reader_id=reader_id,
         source_key=change.source,
-        delta=delta,
+        delta=change.after - base if change.moved else effective.deltas.get(change.source, 0.0),
         p_better=change.p_better,
         n=change.n,
         updated_at=now,
@@ -205,7 +217,11 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
 
 
 def _deltas_store(reader_id: UUID, before: Body, after: Body, sources: set[str], now: datetime) -> None:
-    """Give each source a person has just decided on its new delta, and hold the loop off it."""
+    """Give each source a person has just decided on its new delta, and hold the loop off it.
+
+    A source left with neither a weight nor a delta was handed back to the loop, which may go on at once.
+    """
+    hold = now + timedelta(days=HOLD_DAYS)
     touched = sources | {
         s for s in {*before["learned"], *after["learned"]} if _delta(before, s) != _delta(after, s)
     }
@@ -216,13 +232,13 @@ def _deltas_store(reader_id: UUID, before: Body, after: Body, sources: set[str],
                 source_key=source,
                 delta=_delta(after, source),
                 updated_at=now,
-                held_until=now + timedelta(days=HOLD_DAYS),
+                held_until=hold if source in after["source_weights"] or _delta(after, source) else None,
             )
             for source in touched
         ],
         update_conflicts=True,
         unique_fields=["reader", "source_key"],
-        update_fields=["delta", "updated_at", "held_until"],
+        update_fields=["delta", "held_until"],
     )
 
 
