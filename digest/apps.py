@@ -1,6 +1,9 @@
 """The digest room as an installed app."""
 
 from django.apps import AppConfig
+from django.core.checks import register
+
+from digest.checks import check_models
 
 
 class DigestConfig(AppConfig):
@@ -8,3 +11,7 @@ class DigestConfig(AppConfig):
 
     name = "digest"
     label = "digest"
+
+    def ready(self) -> None:
+        """Register the checks of this room's settings."""
+        register(check_models)

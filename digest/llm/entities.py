@@ -11,11 +11,32 @@ ToolSchema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; `cached_tokens` are part of `input_tokens`."""
+    """Tokens of one call; `cached_tokens` are part of `input_tokens`.
+
+    `billed_usd` is the price the provider itself reported (OpenRouter does), else `None`.
+    """
 
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    billed_usd: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The most that may be spent, in USD: by a surface per UTC day, by one run, for one reader per day."""
+
+    day: Decimal
+    run: Decimal
+    reader_day: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRefusal:
+    """A call the budget does not cover. `code` is `budget_day`, `budget_run` or `budget_reader`."""
+
+    code: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +77,30 @@ class Model(Protocol):
 
 
 class ModelError(Exception):
-    """A call that gave no turn. `code` is stable."""
+    """A call that gave no turn. `code` is stable.
+
+    `may_be_billed` tells a call that a provider may have worked on (cut off, unreadable) from one it
+    turned away.
+    """
 
     code = "model_error"
+    may_be_billed = False
 
 
 class ModelUnavailable(ModelError):
-    """Connection, timeout, 429, 5xx, 401, 403 or 404: the next provider may do better.
+    """Connection, timeout, 429, 5xx, 401, 403, 404 or an unreadable reply: the next provider may do better.
 
     `retry_after_s` is the wait the provider asked for, `None` when it asked for none.
     """
 
     code = "model_unavailable"
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, retry_after_s: float | None = None, may_be_billed: bool = False
+    ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.may_be_billed = may_be_billed
 
 
 class ModelRefused(ModelError):
@@ -84,6 +113,7 @@ class DeadlineExceeded(ModelError):
     """The call was cut off at its deadline."""
 
     code = "deadline_exceeded"
+    may_be_billed = True
 
 
 class PriceUnknown(ModelError):

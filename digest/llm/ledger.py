@@ -1,0 +1,153 @@
+"""The spend ledger: the worst case of a call is reserved before it and settled after it.
+
+Reservations of a surface are taken one at a time, so that no number of concurrent runs can pass a cap.
+An open row counts as reserved, a settled one as settled. A row whose worker died stays open and counts in
+full: the call may have been billed.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import ROUND_UP, Decimal
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import DecimalField, F, Q, Sum
+from django.db.models.functions import Coalesce
+
+from digest.llm.entities import BudgetRefusal, Caps, Usage
+from digest.models import Spend
+
+MICRO_USD = Decimal("0.000001")
+# Any constant will do, as long as no other advisory lock of the database uses it.
+LOCK_SPACE = 7_411
+REFUSALS = {
+    "day": ("budget_day", "Today's budget for all readers is used up; it starts afresh at midnight UTC."),
+    "run": ("budget_run", "This run has used up its budget."),
+    "reader_day": (
+        "budget_reader",
+        "This reader's budget for today is used up; it starts afresh at midnight UTC.",
+    ),
+}
+
+
+def spend_reserve(
+    *,
+    surface: Spend.Surface,
+    reader_id: UUID | None,
+    run_id: UUID | None,
+    model: str,
+    worst_case: Decimal,
+    caps: Caps,
+    now: datetime,
+) -> Spend | BudgetRefusal:
+    """Set `worst_case` USD aside for one call, or say which cap it would pass.
+
+    One short transaction of its own: must not be called inside another.
+    """
+    day, reserved = now.astimezone(UTC).date(), worst_case.quantize(MICRO_USD, ROUND_UP)
+    with transaction.atomic(durable=True):
+        _surface_lock(surface)
+        if refusal := _refusal(surface, day, run_id, reader_id, reserved, caps):
+            return refusal
+        return Spend.objects.create(
+            surface=surface,
+            reader_id=reader_id,
+            run_id=run_id,
+            model=model,
+            reserved_usd=reserved,
+            day=day,
+            created_at=now,
+        )
+
+
+def spend_settle(*, spend_id: int, usage: Usage, cost: Decimal) -> bool:
+    """Book what a call really cost; `False` when it was settled before (the first booking stands)."""
+    return bool(
+        Spend.objects.filter(id=spend_id, settled_usd=None).update(
+            settled_usd=cost.quantize(MICRO_USD, ROUND_UP),
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            output_tokens=usage.output_tokens,
+        )
+    )
+
+
+def spend_settle_worst(*, spend_id: int) -> bool:
+    """Book a call that was cut off at its worst case, since it may be billed; `False` when settled before."""
+    return bool(Spend.objects.filter(id=spend_id, settled_usd=None).update(settled_usd=F("reserved_usd")))
+
+
+def spend_release(*, spend_id: int) -> bool:
+    """Book a call that was turned away as free; the row stays. `False` when settled before."""
+    return spend_settle(spend_id=spend_id, usage=Usage(), cost=Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class SpendAccount:
+    """The ledger as one run sees it: who spends, on which surface, under which caps."""
+
+    surface: Spend.Surface
+    reader_id: UUID | None
+    run_id: UUID | None
+    caps: Caps
+    now: datetime
+
+    def reserve(self, *, model: str, worst_case: Decimal) -> int | BudgetRefusal:
+        """`spend_reserve` for this account; the row's id."""
+        spend = spend_reserve(
+            surface=self.surface,
+            reader_id=self.reader_id,
+            run_id=self.run_id,
+            model=model,
+            worst_case=worst_case,
+            caps=self.caps,
+            now=self.now,
+        )
+        return spend if isinstance(spend, BudgetRefusal) else spend.id
+
+
+def advisor_account(*, reader_id: UUID, run_id: UUID, now: datetime) -> SpendAccount:
+    """The account of an advisor run, with the caps of the settings. `now`: the run's start fixes the day."""
+    caps = Caps(
+        day=Decimal(str(settings.ADVISOR_DAILY_CAP_USD)),
+        run=Decimal(str(settings.ADVISOR_RUN_CAP_USD)),
+        reader_day=Decimal(str(settings.ADVISOR_READER_DAILY_CAP_USD)),
+    )
+    return SpendAccount(Spend.Surface.ADVISOR, reader_id, run_id, caps, now)
+
+
+def _surface_lock(surface: Spend.Surface) -> None:
+    """Let no other reservation of `surface` past until this transaction ends.
+
+    SQLite needs nothing: a transaction of ours holds the write lock from its first word (IMMEDIATE).
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            number = Spend.Surface.values.index(surface)
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_SPACE, number])
+
+
+def _refusal(
+    surface: Spend.Surface,
+    day: date,
+    run_id: UUID | None,
+    reader_id: UUID | None,
+    reserved: Decimal,
+    caps: Caps,
+) -> BudgetRefusal | None:
+    today, nothing = Q(day=day), Q(pk__in=[])
+    this_run = Q(run_id=run_id) if run_id else nothing
+    this_reader = Q(reader_id=reader_id) if reader_id else nothing
+    usd = DecimalField(max_digits=12, decimal_places=6)
+    booked = Coalesce("settled_usd", "reserved_usd", output_field=usd)
+    spent = Spend.objects.filter(today | this_run, surface=surface).aggregate(
+        day=Sum(booked, filter=today),
+        run=Sum(booked, filter=this_run),
+        reader_day=Sum(booked, filter=today & this_reader),
+    )
+    for name, (code, words) in REFUSALS.items():
+        # SQLite sums decimals as floats: rounding takes the last digits' noise away.
+        if (spent[name] or Decimal(0)).quantize(MICRO_USD) + reserved > getattr(caps, name):
+            return BudgetRefusal(code, words)
+    return None

@@ -1,0 +1,57 @@
+"""What a call costs, offline: configured prices first, then those that genai-prices ships."""
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+
+import genai_prices
+
+from digest.llm.entities import Message, PriceUnknown, ToolSchema, Usage
+from digest.llm.providers import ModelRef, prices_configured
+
+MILLION = Decimal(1_000_000)
+# English runs at 4.2 characters a token; JSON and addresses are denser. The safety factor covers them.
+CHARS_PER_TOKEN = 4
+INPUT_SAFETY = 1.25
+
+
+def tokens_estimated(chars: int) -> int:
+    """About how many tokens `chars` characters of JSON are; at least 1."""
+    return max(1, round(chars / CHARS_PER_TOKEN))
+
+
+def input_tokens_worst(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> int:
+    """A cautious count of the tokens a request holds.
+
+    The JSON is counted with everything but ASCII escaped (six characters for a Chinese one), so that
+    scripts with more than a token a character are not undercounted.
+    """
+    chars = len(json.dumps([list(messages), list(tools)]))
+    return round(tokens_estimated(chars) * INPUT_SAFETY)
+
+
+def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
+    """What `usage` costs on the model. Raises `PriceUnknown`.
+
+    A price of the operator's own counts cached tokens like others; a provider without `price_id` is free.
+    """
+    if not ref.provider.price_id:
+        return Decimal(0)
+    if usage.billed_usd is not None:
+        return usage.billed_usd
+    configured = prices_configured()
+    price = configured.get(f"{ref.provider.name}:{ref.model}") or configured.get(ref.model)
+    if price:
+        return (price[0] * usage.input_tokens + price[1] * usage.output_tokens) / MILLION
+    tokens = genai_prices.Usage(
+        input_tokens=usage.input_tokens,
+        cache_read_tokens=usage.cached_tokens,
+        output_tokens=usage.output_tokens,
+    )
+    try:
+        return genai_prices.calc_price(tokens, ref.model, provider_id=ref.provider.price_id).total_price
+    except LookupError:
+        raise PriceUnknown(
+            f"No price is known for {ref.provider.name}:{ref.model}, so its cost could not be capped. "
+            f"Add {ref.model}=<in>/<out> (USD per million tokens) to LLM_PRICES."
+        ) from None

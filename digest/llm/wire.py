@@ -1,0 +1,134 @@
+"""One call over the wire: the only module that imports `openai`.
+
+The SDK's own timeout counts silence, not time (a dripping answer took 2.5 s under a timeout of 0.5), so
+every call runs on one background event loop per process, under a deadline of ours.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+import openai
+
+from digest.llm.entities import DeadlineExceeded, ModelError, ModelRefused, ModelUnavailable
+from digest.llm.providers import Endpoint
+
+REPLY_BYTES_MAX = 2_000_000
+CONNECT_TIMEOUT_S = 5.0
+# How long after its deadline a call may take to be torn down before it is left behind.
+TEARDOWN_S = 1.0
+ERROR_CHARS_MAX = 300
+REFUSED = (400, 422)
+
+
+class _Background:
+    """An event loop on a daemon thread, with one client per endpoint; both built when first needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clients: dict[Endpoint, openai.AsyncOpenAI] = {}
+
+    def run(self, work: Coroutine[Any, Any, bytes], *, timeout_s: float) -> bytes:
+        """Wait for `work` on the loop, `timeout_s` at most. Raises `TimeoutError`."""
+        future = asyncio.run_coroutine_threadsafe(work, self._running_loop())
+        try:
+            return future.result(timeout_s)
+        finally:
+            future.cancel()
+
+    def client(self, endpoint: Endpoint) -> openai.AsyncOpenAI:
+        """The client of `endpoint`: building one costs over 100 ms, so it is kept."""
+        with self._lock:
+            if endpoint not in self._clients:
+                self._clients[endpoint] = openai.AsyncOpenAI(
+                    api_key=endpoint.api_key, base_url=endpoint.base_url, max_retries=0
+                )
+            return self._clients[endpoint]
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="llm", daemon=True).start()
+            return self._loop
+
+
+_background = _Background()
+
+
+def _forget_parent() -> None:
+    """A forked worker has no copy of the thread, so it starts a loop and clients of its own."""
+    global _background
+    _background = _Background()
+
+
+os.register_at_fork(after_in_child=_forget_parent)
+
+
+def fetch(endpoint: Endpoint, request: dict[str, Any], *, timeout_s: float, read_timeout_s: float) -> bytes:
+    """The body of the answer to one chat completion, `timeout_s` seconds of wall clock at most.
+
+    Raises `DeadlineExceeded` past that, `ModelRefused` for 400 and 422, `ModelUnavailable` for the rest.
+    """
+    client = _background.client(endpoint)
+    try:
+        return _background.run(
+            _fetch(client, request, timeout_s, read_timeout_s), timeout_s=timeout_s + TEARDOWN_S
+        )
+    except openai.APIError as error:
+        raise _mapped(error, endpoint) from error
+    except TimeoutError as error:
+        raise DeadlineExceeded("The model had not answered when the time was up.") from error
+
+
+async def _fetch(
+    client: openai.AsyncOpenAI, request: dict[str, Any], timeout_s: float, read_timeout_s: float
+) -> bytes:
+    timeout = httpx2.Timeout(read_timeout_s, connect=CONNECT_TIMEOUT_S)
+    create: Any = client.chat.completions.with_streaming_response.create
+    body = bytearray()
+    async with asyncio.timeout(timeout_s), create(**request, timeout=timeout) as response:
+        try:
+            async for chunk in response.iter_bytes():
+                body += chunk
+                if len(body) > REPLY_BYTES_MAX:
+                    raise ModelUnavailable(
+                        f"The reply is larger than {REPLY_BYTES_MAX:,} bytes.", may_be_billed=True
+                    )
+        except httpx2.HTTPError as error:
+            raise ModelUnavailable(
+                f"The reply broke off: {type(error).__name__}.", may_be_billed=True
+            ) from error
+    return bytes(body)
+
+
+def _mapped(error: openai.APIError, endpoint: Endpoint) -> ModelError:
+    """Our error for one of the SDK's; the key never shows, even where a server echoes it."""
+    text = str(error).replace(endpoint.api_key, "***")[:ERROR_CHARS_MAX]
+    if not isinstance(error, openai.APIStatusError):
+        unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
+        return ModelUnavailable(f"No connection or no answer: {text}", may_be_billed=not unsent)
+    if error.status_code in REFUSED:
+        return ModelRefused(f"The provider refused the request ({error.status_code}): {text}")
+    return ModelUnavailable(
+        f"The provider answered {error.status_code}: {text}", retry_after_s=_retry_after(error.response)
+    )
+
+
+def _retry_after(response: httpx2.Response) -> float | None:
+    """The wait asked for, in seconds; a date is read against the answer's own `Date`."""
+    text = response.headers.get("retry-after", "")
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(text)
+        return max(0.0, (until - parsedate_to_datetime(response.headers["date"])).total_seconds())
+    except (ValueError, TypeError, KeyError):
+        return None

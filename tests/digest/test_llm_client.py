@@ -1,0 +1,228 @@
+"""The door to language models, over a real socket."""
+
+import json
+import os
+import threading
+import time
+from decimal import Decimal
+from email.utils import formatdate
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from digest.llm.chain import chain_configured
+from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable
+from digest.llm.providers import PROVIDERS
+from digest.llm.wire import REPLY_BYTES_MAX
+from tests.scripted import Script, calls, garbage, status, text
+
+ASK = [{"role": "user", "content": "Hello"}]
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+
+
+@pytest.fixture
+def model(httpserver: HTTPServer, settings) -> Model:
+    settings.OPENAI_API_KEY = "sk-secret"
+    settings.OPENAI_BASE_URL = httpserver.url_for("/v1")
+    settings.LLM_CHAIN = ["openai:gpt-6-luna"]
+    return chain_configured()[0]
+
+
+def test_a_turn_carries_text_usage_and_the_models_name(model, httpserver):
+    with Script(httpserver, [text("Hi")]) as script:
+        turn = model.complete(ASK, [TOOL], timeout_s=5)
+    assert (turn.text, turn.model, turn.tool_calls) == ("Hi", "openai:gpt-6-luna", ())
+    assert (turn.usage.input_tokens, turn.usage.cached_tokens, turn.usage.output_tokens) == (1000, 400, 100)
+    assert script.headers[0]["Authorization"] == "Bearer sk-secret"
+
+
+def test_a_gpt6_model_is_asked_without_reasoning_and_gpt4o_is_not(model, httpserver, settings):
+    settings.LLM_CHAIN = ["openai:gpt-4o"]
+    with Script(httpserver, [text("a"), text("b")]) as script:
+        model.complete(ASK, [TOOL], timeout_s=5)
+        chain_configured()[0].complete(ASK, [], timeout_s=5)
+    assert script.bodies[0]["reasoning_effort"] == "none"
+    assert script.bodies[0]["max_completion_tokens"] == 1500
+    assert "reasoning_effort" not in script.bodies[1] and "tools" not in script.bodies[1]
+
+
+def test_a_local_server_gets_the_older_parameter_name_and_costs_nothing(httpserver, settings):
+    settings.LOCAL_LLM_BASE_URL, settings.LLM_CHAIN = httpserver.url_for("/v1"), ["local:tiny:1b"]
+    [local] = chain_configured()
+    with Script(httpserver, [text("Hi")]) as script:
+        turn = local.complete(ASK, [], timeout_s=5)
+    assert script.bodies[0]["max_tokens"] == 1500 and script.bodies[0]["model"] == "tiny:1b"
+    assert local.cost_usd(turn.usage) == local.worst_case_usd(ASK, []) == 0
+
+
+def test_fields_we_do_not_know_come_back_in_the_message(model, httpserver):
+    step = calls(("look", {}))
+    step.message["tool_calls"][0]["extra_content"] = {"google": {"thought_signature": "abc"}}
+    with Script(httpserver, [step]):
+        turn = model.complete(ASK, [TOOL], timeout_s=5)
+    assert turn.message["tool_calls"][0]["extra_content"]["google"]["thought_signature"] == "abc"
+    assert turn.message["content"] == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (400, ModelRefused),
+        (422, ModelRefused),
+        (401, ModelUnavailable),
+        (403, ModelUnavailable),
+        (404, ModelUnavailable),
+        (429, ModelUnavailable),
+        (500, ModelUnavailable),
+        (503, ModelUnavailable),
+    ],
+)
+def test_a_status_says_whether_another_provider_may_do_better(model, httpserver, code, error):
+    with (
+        Script(httpserver, [status(code, "bad key sk-secret")]) as script,
+        pytest.raises(error, match=str(code)) as caught,
+    ):
+        model.complete(ASK, [], timeout_s=5)
+    assert len(script.bodies) == 1, "the SDK must not retry on its own"
+    assert "sk-secret" not in str(caught.value)
+    assert not caught.value.may_be_billed
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"Retry-After": "2.5"}, 2.5),
+        ({"Retry-After": formatdate(time.time() + 60, usegmt=True)}, pytest.approx(60, abs=15)),
+        ({"Retry-After": "-3"}, 0.0),
+        ({"Retry-After": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_a_provider_asks_for_is_read(model, httpserver, headers, wait):
+    with Script(httpserver, [status(429, headers=headers)]), pytest.raises(ModelUnavailable) as caught:
+        model.complete(ASK, [], timeout_s=5)
+    assert caught.value.retry_after_s == wait
+
+
+def test_nobody_listening_is_unavailable_and_not_billed(settings):
+    settings.LOCAL_LLM_BASE_URL, settings.LLM_CHAIN = "http://127.0.0.1:9/v1", ["local:m"]
+    with pytest.raises(ModelUnavailable) as caught:
+        chain_configured()[0].complete(ASK, [], timeout_s=5)
+    assert not caught.value.may_be_billed
+
+
+@pytest.mark.parametrize("step", [text("late", delay_s=1.5), garbage(b" " * 100, drip=True)])
+def test_the_deadline_is_wall_clock_also_against_a_dripping_answer(model, httpserver, step):
+    started = time.monotonic()
+    with Script(httpserver, [step]), pytest.raises(DeadlineExceeded) as caught:
+        model.complete(ASK, [], timeout_s=0.4)
+    assert time.monotonic() - started < 1.2
+    assert caught.value.may_be_billed
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"<html>502</html>",
+        b"[]",
+        b"null",
+        b'{"choices": []}',
+        b'{"choices": [{"message": null}]}',
+        b'{"choices": [{"message": {"content": "x", "tool_calls": ["no"]}}]}',
+        b'{"choices": [{"message": {"content": NaN}}]}',
+        b'{"choices": ' + b"[" * 100_000,
+        b"x" * (REPLY_BYTES_MAX + 1),
+    ],
+)
+def test_a_reply_that_is_no_completion_is_unavailable_in_clear_words(model, httpserver, raw):
+    with Script(httpserver, [garbage(raw)]), pytest.raises(ModelUnavailable, match="reply is") as caught:
+        model.complete(ASK, [], timeout_s=5)
+    assert caught.value.may_be_billed
+    assert len(str(caught.value)) < 300
+
+
+def test_missing_usage_is_estimated_at_four_characters_a_token(model, httpserver):
+    with Script(httpserver, [text("y" * 400, usage=None)]):
+        turn = model.complete([{"role": "user", "content": "x" * 4000}], [], timeout_s=5)
+    assert 1000 <= turn.usage.input_tokens < 1050
+    assert 100 <= turn.usage.output_tokens < 150
+
+
+@pytest.mark.parametrize("nonsense", [-5, "12", None, True, 1e9, 10**12])
+def test_nonsense_usage_is_estimated_too(model, httpserver, nonsense):
+    usage = {"prompt_tokens": nonsense, "completion_tokens": nonsense, "prompt_tokens_details": None}
+    with Script(httpserver, [text("Hi", usage=usage)]):
+        turn = model.complete(ASK, [], timeout_s=5)
+    assert 1 <= turn.usage.input_tokens < 100 and 1 <= turn.usage.output_tokens < 100
+
+
+def test_calls_are_made_answerable_before_they_are_kept(model, httpserver):
+    step = calls(
+        ("look", {}), ("look", {}), ("päth/../x", {}), ("", {}), ("look", "{broken"), ("look", {"a": 1})
+    )
+    listed = step.message["tool_calls"]
+    listed[0]["id"], listed[1]["id"], listed[2]["id"] = "same", "same", ""
+    listed[5]["type"] = "custom"
+    with Script(httpserver, [step]):
+        turn = model.complete(ASK, [TOOL], timeout_s=5)
+    ids = [call.id for call in turn.tool_calls]
+    assert len(ids) == len(set(ids)) == 5, "the custom call is left out, every other has its own id"
+    assert [call["id"] for call in turn.message["tool_calls"]] == ids
+    assert [call.name for call in turn.tool_calls[2:4]] == ["p_th____x", "unnamed"]
+    assert turn.tool_calls[4].arguments == "{broken"
+    assert turn.message["tool_calls"][4]["function"]["arguments"] == "{}"
+
+
+def test_thousands_of_calls_in_one_reply_are_cut(model, httpserver):
+    with Script(httpserver, [calls(*[("look", {})] * 500)]):
+        turn = model.complete(ASK, [TOOL], timeout_s=5)
+    assert len(turn.tool_calls) == len(turn.message["tool_calls"]) == 64
+
+
+def test_half_characters_and_nulls_do_not_survive(model, httpserver):
+    raw = b'{"choices": [{"message": {"content": "a\\ud800b", "audio": null, "refusal": null}}]}'
+    with Script(httpserver, [garbage(raw)]):
+        turn = model.complete(ASK, [], timeout_s=5)
+    assert turn.message == {"role": "assistant", "content": "a?b"}
+    json.dumps(turn.message, ensure_ascii=False).encode("utf-8")
+
+
+def test_the_cost_a_provider_reports_goes_before_the_price_list(httpserver, settings, monkeypatch):
+    settings.OPENROUTER_API_KEY, settings.LLM_CHAIN = "k", ["openrouter:openai/gpt-4o"]
+    [model] = chain_configured()
+    with Script(httpserver, [text("Hi", usage={"prompt_tokens": 9, "completion_tokens": 9, "cost": 0.0123})]):
+        settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
+        settings.LLM_CHAIN = ["openai:gpt-4o"]
+        turn = chain_configured()[0].complete(ASK, [], timeout_s=5)
+    assert model.cost_usd(turn.usage) == Decimal("0.0123")
+
+
+def test_many_threads_share_one_client(model, httpserver):
+    said: list[str] = []
+    with Script(httpserver, [text("Hi")] * 8):
+        threads = [
+            threading.Thread(target=lambda: said.append(model.complete(ASK, [], timeout_s=20).text))
+            for _ in range(8)
+        ]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+    assert said == ["Hi"] * 8
+    assert sum(thread.name == "llm" for thread in threading.enumerate()) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_worker_can_ask_too(model, httpserver):
+    with Script(httpserver, [text("parent"), text("child")]):
+        model.complete(ASK, [], timeout_s=5)
+        if (pid := os.fork()) == 0:
+            try:
+                os._exit(0 if model.complete(ASK, [], timeout_s=5).text == "child" else 1)
+            finally:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_without_keys_nothing_is_asked(settings):
+    settings.LLM_CHAIN = [f"{name}:m" for name in PROVIDERS]
+    assert chain_configured() == []

@@ -1,0 +1,161 @@
+"""A scripted OpenAI-compatible server on a real socket: it says what the script says, in that order.
+
+    with Script(httpserver, [calls(("query_user_config", {})), text("{}")]) as script:
+        ...
+
+A request beyond the script, a step that was not used, a broken pairing of tool calls and results, or a
+reader's id in a tool's schema fails the test.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any
+
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+Body = dict[str, Any]
+Check = Callable[[Body], None]
+PATH = "/v1/chat/completions"
+USAGE = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One answer of the server. `drip` sends `raw` a few bytes at a time, for ever if need be."""
+
+    message: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] | None = field(default_factory=lambda: USAGE)
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    delay_s: float = 0.0
+    drip: bool = False
+    check: Check | None = None
+
+
+def text(content: str, **more: Any) -> Step:
+    """The model says `content` and calls nothing."""
+    return Step(message={"role": "assistant", "content": content}, **more)
+
+
+def calls(*asked: tuple[str, Any], content: str | None = None, **more: Any) -> Step:
+    """The model calls tools: pairs of a name and its arguments (a text goes out as it is, broken or not)."""
+    listed = [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
+            },
+        }
+        for name, arguments in asked
+    ]
+    return Step(message={"role": "assistant", "content": content, "tool_calls": listed}, **more)
+
+
+def status(code: int, message: str = "no", **more: Any) -> Step:
+    """The provider answers with an error."""
+    return Step(status=code, raw=json.dumps({"error": {"message": message}}).encode(), **more)
+
+
+def garbage(raw: bytes, **more: Any) -> Step:
+    """The provider answers 200 with something that is no chat completion."""
+    return Step(raw=raw, **more)
+
+
+def checked(step: Step, check: Check) -> Step:
+    """`step`, with an assertion on the request that it answers."""
+    return replace(step, check=check)
+
+
+class Script:
+    """Plays `steps`; `bodies` holds every request that came in."""
+
+    def __init__(self, server: HTTPServer, steps: Sequence[Step], path: str = PATH) -> None:
+        self.steps = list(steps)
+        self.bodies: list[Body] = []
+        self.headers: list[Mapping[str, str]] = []
+        self._failures: list[str] = []
+        self._idle = threading.Event()
+        self._idle.set()
+        server.expect_request(path, method="POST").respond_with_handler(self._answer)
+
+    def __enter__(self) -> "Script":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # The server answers one request at a time: one left hanging would delay the next test's.
+        assert self._idle.wait(timeout=10), "the server is still answering"
+        if error is None:
+            assert not self._failures, "\n".join(self._failures)
+            unused = len(self.steps) - len(self.bodies)
+            assert unused == 0, f"{unused} of {len(self.steps)} steps were never asked for"
+
+    def _answer(self, request: Request) -> Response:
+        self._idle.clear()
+        n, body = len(self.bodies), json.loads(request.data)
+        self.bodies.append(body)
+        self.headers.append(dict(request.headers))
+        if n >= len(self.steps):
+            self._failures.append(f"request {n + 1} is one more than the script has steps")
+            return self._ending(Response('{"error": {"message": "the script has ended"}}', status=422))
+        step = self.steps[n]
+        try:
+            assert_paired(body["messages"])
+            assert "user_id" not in json.dumps(body.get("tools", [])), "a schema names the reader"
+            if step.check:
+                step.check(body)
+        except AssertionError as failed:
+            self._failures.append(f"request {n + 1}: {failed}")
+        time.sleep(step.delay_s)
+        return self._ending(_response(step, n))
+
+    def _ending(self, response: Response) -> Response:
+        response.call_on_close(self._idle.set)
+        return response
+
+
+def assert_paired(messages: Sequence[Mapping[str, Any]]) -> None:
+    """Each tool result follows the call it answers, and each call is answered before the next turn."""
+    waiting: set[str] = set()
+    for message in messages:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] in waiting, f"orphan tool message {message}"
+            waiting.remove(message["tool_call_id"])
+        else:
+            assert not waiting, f"calls never answered: {waiting}"
+            waiting = {call["id"] for call in message.get("tool_calls", [])}
+    assert not waiting, f"calls never answered: {waiting}"
+
+
+def _response(step: Step, n: int) -> Response:
+    raw = step.raw if step.raw is not None else json.dumps(_completion(step, n)).encode()
+    if step.drip:
+        return Response(_drip(raw), status=step.status, headers=dict(step.headers))
+    response = Response(raw, status=step.status, content_type="application/json")
+    response.headers.update(step.headers)
+    return response
+
+
+def _completion(step: Step, n: int) -> Body:
+    message = dict(step.message)
+    if "tool_calls" in message:
+        message["tool_calls"] = [
+            {"id": f"call-{n}-{k}", **call} for k, call in enumerate(message["tool_calls"])
+        ]
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    body = {"id": f"chat-{n}", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    return body if step.usage is None else {**body, "usage": dict(step.usage)}
+
+
+def _drip(raw: bytes) -> Iterator[bytes]:
+    for n in range(len(raw)):
+        yield raw[n : n + 1]
+        time.sleep(0.05)
