@@ -1,0 +1,44 @@
+"""Ranking for operators: settings, their history and what the learning loop did, all to be read only."""
+
+from django.contrib import admin
+
+from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
+from ranking.readonly import OperatorAdmin, ReadOnlyAdmin
+
+
+@admin.register(RankConfig)
+class RankConfigAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """The settings in force. Only readers change them, so that every change has its version."""
+
+    list_display = ["reader", "version", "recency_half_life_hours", "ai_score_alpha"]
+    list_select_related = ["reader"]
+    search_fields = ["reader__username"]
+
+
+@admin.register(ConfigVersion)
+class ConfigVersionAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Every version that any settings ever had."""
+
+    list_display = ["reader", "version", "cause", "cause_ref", "created_at"]
+    list_filter = ["cause"]
+    list_select_related = ["reader"]
+    search_fields = ["reader__username"]
+
+
+@admin.register(LearnedWeight)
+class LearnedWeightAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """What the learning loop has added, and how sure it is."""
+
+    list_display = ["reader", "source_key", "delta", "p_better", "n", "held_until", "updated_at"]
+    list_select_related = ["reader"]
+    search_fields = ["reader__username", "source_key"]
+
+
+@admin.register(WeightSnapshot)
+class WeightSnapshotAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Each source in each learning cycle, moved or not, with the reason."""
+
+    list_display = ["reader", "source_key", "cycle", "before", "after", "p_better", "n", "reason"]
+    list_filter = ["reason"]
+    list_select_related = ["reader"]
+    search_fields = ["reader__username", "source_key"]
