@@ -142,12 +142,12 @@ def _refusal(
     usd = DecimalField(max_digits=12, decimal_places=6)
     booked = Coalesce("settled_usd", "reserved_usd", output_field=usd)
     spent = Spend.objects.filter(today | this_run, surface=surface).aggregate(
-        day=Sum(booked, filter=today),
-        run=Sum(booked, filter=this_run),
-        reader_day=Sum(booked, filter=today & this_reader),
+        sum_day=Sum(booked, filter=today),
+        sum_run=Sum(booked, filter=this_run),
+        sum_reader_day=Sum(booked, filter=today & this_reader),
     )
     for name, (code, words) in REFUSALS.items():
         # SQLite sums decimals as floats: rounding takes the last digits' noise away.
-        if (spent[name] or Decimal(0)).quantize(MICRO_USD) + reserved > getattr(caps, name):
+        if (spent[f"sum_{name}"] or Decimal(0)).quantize(MICRO_USD) + reserved > getattr(caps, name):
             return BudgetRefusal(code, words)
     return None

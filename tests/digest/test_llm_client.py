@@ -92,7 +92,7 @@ def test_a_status_says_whether_another_provider_may_do_better(model, httpserver,
     ("headers", "wait"),
     [
         ({"Retry-After": "2.5"}, 2.5),
-        ({"Retry-After": formatdate(time.time() + 60, usegmt=True)}, pytest.approx(60, abs=15)),
+        ({"Retry-After": formatdate(time.time() + 7200, usegmt=True)}, pytest.approx(7200, abs=900)),
         ({"Retry-After": "-3"}, 0.0),
         ({"Retry-After": "soon"}, None),
         ({}, None),
@@ -113,10 +113,11 @@ def test_nobody_listening_is_unavailable_and_not_billed(settings):
 
 @pytest.mark.parametrize("step", [text("late", delay_s=1.5), garbage(b" " * 100, drip=True)])
 def test_the_deadline_is_wall_clock_also_against_a_dripping_answer(model, httpserver, step):
-    started = time.monotonic()
-    with Script(httpserver, [step]), pytest.raises(DeadlineExceeded) as caught:
-        model.complete(ASK, [], timeout_s=0.4)
-    assert time.monotonic() - started < 1.2
+    with Script(httpserver, [step]):
+        started = time.monotonic()
+        with pytest.raises(DeadlineExceeded) as caught:
+            model.complete(ASK, [], timeout_s=0.4)
+        assert time.monotonic() - started < 1.2
     assert caught.value.may_be_billed
 
 

@@ -1,0 +1,84 @@
+"""Providers, prices and checks: what the settings say about models."""
+
+import socket
+from decimal import Decimal
+
+import pytest
+from django.core.checks.registry import registry
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.checks import check_models
+from digest.llm.chain import chain_configured
+from digest.llm.entities import PriceUnknown, Usage
+from digest.llm.prices import cost_usd, input_tokens_worst
+from digest.llm.providers import model_ref_parse
+
+USAGE = Usage(input_tokens=10_000, cached_tokens=4_000, output_tokens=1_000)
+
+
+def check_ids() -> list[str]:
+    assert check_models in registry.get_checks(), "`manage.py check` must run it"
+    return [message.id for message in check_models()]
+
+
+def test_the_chain_keeps_its_order_and_leaves_out_what_has_no_key(settings):
+    settings.LLM_CHAIN = ["gemini:gemini-2.5-flash", "openai:gpt-6-luna", "local:qwen3:4b"]
+    settings.OPENAI_API_KEY, settings.LOCAL_LLM_BASE_URL = "k", "http://127.0.0.1:9/v1"
+    assert [model.name for model in chain_configured()] == ["openai:gpt-6-luna", "local:qwen3:4b"]
+
+
+def test_a_purpose_may_have_a_chain_of_its_own(settings):
+    settings.OPENAI_API_KEY = "k"
+    settings.LLM_CHAIN, settings.LLM_CHAIN_REVIEW = ["openai:gpt-6-luna"], ["openai:gpt-4o"]
+    assert [model.name for model in chain_configured("review")] == ["openai:gpt-4o"]
+    assert [model.name for model in chain_configured("advisor")] == ["openai:gpt-6-luna"]
+
+
+@pytest.mark.parametrize("entry", ["opnai:gpt-4o", "gpt-4o", "openai:", ""])
+def test_a_chain_that_names_no_provider_fails_the_check_and_the_chain(settings, entry):
+    settings.LLM_CHAIN = ["openai:gpt-6-luna", entry]
+    assert check_ids() == ["tidings.E001"]
+    with pytest.raises(ValueError, match="openai, anthropic, gemini, openrouter, local"):
+        chain_configured()
+
+
+@pytest.mark.parametrize("price", ["1", "1/x", "1/2/3", "-1/2", "nan/1", "inf/1", ""])
+def test_a_price_that_is_none_fails_the_check(settings, price):
+    settings.LLM_PRICES = {"my-model": price}
+    assert check_ids() == ["tidings.E002"]
+
+
+def test_the_settings_as_shipped_pass_the_checks():
+    assert check_ids() == []
+
+
+@pytest.mark.parametrize(
+    ("model", "usd"),
+    [
+        ("openai:gpt-6-luna", "0.00114"),
+        ("openai:gpt-4o", "0.030"),
+        ("anthropic:claude-sonnet-4-5", "0.0342"),
+        ("gemini:gemini-2.5-flash", "0.00442"),
+        ("openrouter:openai/gpt-4o", "0.030"),
+        ("local:anything", "0"),
+    ],
+)
+def test_prices_are_known_without_a_network(model, usd, monkeypatch):
+    monkeypatch.setattr(socket.socket, "connect", None)
+    assert cost_usd(model_ref_parse(model), USAGE) == Decimal(usd)
+
+
+def test_an_unknown_model_has_no_price_until_one_is_configured(settings):
+    ref = model_ref_parse("openai:acme-9000")
+    with pytest.raises(PriceUnknown, match=r"acme-9000=<in>/<out>"):
+        cost_usd(ref, USAGE)
+    settings.LLM_PRICES = {"acme-9000": "2/10"}
+    assert cost_usd(ref, USAGE) == Decimal("0.03")
+    settings.LLM_PRICES["openai:acme-9000"] = "1 / 5"
+    assert cost_usd(ref, USAGE) == Decimal("0.015")
+
+
+@given(st.text(alphabet=st.characters(categories=["Lo"]), min_size=50, max_size=500))
+def test_scripts_with_a_token_a_character_are_not_undercounted(words):
+    assert input_tokens_worst([{"role": "user", "content": words}], []) >= len(words)
