@@ -22,3 +22,21 @@ class SignupTimeZoneForm(forms.Form):
         """Keep the chosen zone with the new account (called by allauth)."""
         user.time_zone = self.cleaned_data["time_zone"]
         user.save(update_fields=["time_zone"])
+
+
+class FeedForm(forms.Form):
+    """The address of a feed to read."""
+
+    url = forms.URLField(
+        label="Address of a feed",
+        max_length=2000,
+        assume_scheme="https",
+        widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "url"}),
+    )
+
+
+class ThumbForm(forms.Form):
+    """What a tap says: a thumb ("1", "0"), its undoing ("clear"), or one reason switched on or off."""
+
+    useful = forms.ChoiceField(choices=[("1", "up"), ("0", "down"), ("clear", "undo")], required=False)
+    tag = forms.SlugField(required=False)

@@ -1,0 +1,66 @@
+"""Runs in plain words: what is happening, how it ended, what is still missing. Pure."""
+
+from typing import Any
+
+STARTING = "Getting ready…"
+# What a run is doing while each tool runs; anything else is `THINKING`.
+TOOLS = {
+    "query_user_feedback": "Reading your feedback…",
+    "query_user_config": "Looking at your settings…",
+    "get_user_profile": "Recalling what you decided before…",
+    "get_suggestion_outcomes": "Checking how earlier changes worked out…",
+    "write_suggestion": "Checking an idea…",
+    "test_suggestion": "Trying an idea on your thumbs…",
+}
+THINKING = "Thinking it over…"
+STATUSES = {
+    "ready": "Coming soon: the advisor is not switched on here yet.",
+    "completed": "Done.",
+    "blocked_pending": "Please answer the suggestions you have first.",
+    "already_generated": "The advisor has already looked today. It looks again tomorrow.",
+    "in_progress": "A run is under way.",
+    "skipped": "Not enough feedback yet. Keep rating articles and check back later.",
+    "budget_exceeded": "Daily suggestion limit reached. Try again tomorrow.",
+    "agent_timeout": "Suggestion generation took too long. Please try again.",
+    "agent_error": "Something went wrong generating suggestions. Please try again.",
+}
+ERROR_OTHER = "Something went wrong. Please try again."
+SILENT = "Nothing worth asking today"
+NEEDS = {
+    "feedback items": "articles rated",
+    "days of history": "days from your first thumb to your last",
+    "items with a reason": "with a reason",
+}
+
+
+def status_words(status: str, created: int = 0, reason: str = "") -> str:
+    """How a request for suggestions ended; a run that stays silent says why."""
+    if status == "completed" and not created:
+        return _silence(reason)
+    if created and status in {"completed", "budget_exceeded", "agent_timeout", "agent_error"}:
+        return f"{created} new suggestion{'s' * (created != 1)}."
+    return STATUSES.get(status, ERROR_OTHER)
+
+
+def _silence(reason: str) -> str:
+    """ "Nothing worth asking today", and why, unless the reason already begins like that."""
+    if reason.startswith("Nothing"):
+        return reason
+    return f"{SILENT}: {reason}" if reason else f"{SILENT}."
+
+
+def need_words(label: str, have: int, need: int) -> str:
+    """The progress towards one condition: "7 of 10 with a reason"."""
+    return f"{min(have, need)} of {need} {NEEDS.get(label, label)}"
+
+
+def script_words() -> dict[str, Any]:
+    """The words the page's script needs, from the same tables as the page itself."""
+    return {
+        "tools": TOOLS,
+        "thinking": THINKING,
+        "starting": STARTING,
+        "statuses": STATUSES,
+        "other": ERROR_OTHER,
+        "silent": SILENT,
+    }

@@ -1,0 +1,128 @@
+"""What each page of the digest room shows, put together: selectors asked, words found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date as Date
+from datetime import datetime, timedelta
+from typing import Any
+
+from digest.entities import RatedItem
+from digest.models import Digest, Item, Reader, ReasonTag, Subscription
+from digest.presenters import Why, age_words, feed_health, href_of, lede_of, why_of
+from digest.selectors import (
+    digest_for,
+    digest_impressions,
+    feedback_by_items,
+    reader_sources,
+    reason_tags,
+)
+from digest.selectors.subscriptions import subscriptions_of
+from digest.services.build import digest_build
+from ranking.entities import Candidate, EffectiveConfig
+from ranking.presenters import weight_words
+from ranking.scoring import rank
+from ranking.selectors import config_effective
+
+# How long a digest keeps its order while its day lasts; new settings show at once.
+FROZEN = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One item as a page shows it."""
+
+    item: Item
+    href: str
+    age: str
+    lede: str
+    why: Why
+    thumb: RatedItem | None
+    tags: tuple[ReasonTag, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One subscription as the sources page shows it."""
+
+    subscription: Subscription
+    health: str
+    failing: bool
+    weight: str
+    figure: str
+
+
+def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
+    """The digest of `date` for its page; today's is built when there is none, or a newer one is due."""
+    effective = config_effective(reader_id=reader.pk)
+    today = now.astimezone(reader.zone).date()
+    digest = digest_for(reader_id=reader.pk, date=date)
+    if digest is None or (date == today and _due(digest, effective, now)):
+        digest = digest_build(reader=reader, date=date, now=now)
+    tags = reason_tags()
+    impressions = digest_impressions(digest=digest)
+    return {
+        "date": date,
+        "is_today": date == today,
+        "previous": date - timedelta(days=1),
+        "next": date + timedelta(days=1) if date < today else None,
+        "shown": [_shown(i.item, i.parts, i.score, i.thumb, tags, now) for i in impressions],
+        "has_sources": bool(impressions) or bool(reader_sources(reader_id=reader.pk)),
+    }
+
+
+def _due(digest: Digest, effective: EffectiveConfig, now: datetime) -> bool:
+    return digest.config_version != effective.config.version or now - digest.built_at >= FROZEN
+
+
+def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
+    """One item with its score as it would be now."""
+    effective = config_effective(reader_id=reader.pk)
+    candidate = Candidate(item.pk, item.source_id, item.title, item.text, item.dated_at)
+    score = rank([candidate], effective, now)[0]
+    thumb = feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk)
+    return {"shown": _shown(item, score.parts.as_dict(), score.total, thumb, reason_tags(), now)}
+
+
+def responses_of(reader: Reader, item: Item) -> dict[str, Any]:
+    """The thumbs and reasons of one item, as they stand."""
+    thumb = feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk)
+    return {"item": item, "thumb": thumb, "tags": _offered(thumb, reason_tags())}
+
+
+def _shown(
+    item: Item,
+    parts: dict[str, Any],
+    score: float,
+    thumb: RatedItem | None,
+    tags: Sequence[ReasonTag],
+    now: datetime,
+) -> Shown:
+    return Shown(
+        item=item,
+        href=href_of(item.url),
+        age=age_words(item.dated_at, now),
+        lede=lede_of(item.text),
+        why=why_of(parts, score, str(item.source)),
+        thumb=thumb,
+        tags=_offered(thumb, tags),
+    )
+
+
+def _offered(thumb: RatedItem | None, tags: Sequence[ReasonTag]) -> tuple[ReasonTag, ...]:
+    """The reasons to offer after a thumb: what is valued after one up, what is disliked after one down."""
+    if thumb is None:
+        return ()
+    kind = ReasonTag.Kind.VALUED if thumb.useful else ReasonTag.Kind.DISLIKED
+    return tuple(tag for tag in tags if tag.kind == kind)
+
+
+def sources_of(reader: Reader, now: datetime) -> list[SourceLine]:
+    """The reader's subscriptions with the health of each feed and the weight of each source."""
+    effective = config_effective(reader_id=reader.pk)
+    return [_source_line(row, effective, now) for row in subscriptions_of(reader_id=reader.pk)]
+
+
+def _source_line(row: Subscription, effective: EffectiveConfig, now: datetime) -> SourceLine:
+    feed, weight = row.feed, effective.weight(row.feed.source_id)
+    health = feed_health(feed.state, feed.error_message, feed.failures, feed.last_fetched_at, now)
+    return SourceLine(row, health, feed.failures > 0, weight_words(weight), f"{weight:.2f}")

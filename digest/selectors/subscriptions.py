@@ -1,0 +1,11 @@
+"""What a reader is subscribed to."""
+
+from uuid import UUID
+
+from digest.models import Subscription
+
+
+def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:
+    """The reader's subscriptions with feed and source at hand, by the source's name; one query."""
+    rows = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
+    return sorted(rows, key=lambda row: str(row.feed.source).casefold())

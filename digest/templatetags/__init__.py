@@ -1,0 +1,1 @@
+"""Template tags of the digest room; templates of any room may load them."""

@@ -1,0 +1,125 @@
+"""The reader's pages: the digest of a day, one item with its reasons, the sources behind them."""
+
+from datetime import date as Date
+from datetime import timedelta
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from digest.errors import DigestError
+from digest.forms import FeedForm, ThumbForm
+from digest.models import Item, Reader
+from digest.pages import item_page, paper_of, responses_of, sources_of
+from digest.selectors import feedback_by_items, item_for
+from digest.services.feedback import feedback_clear, feedback_set, feedback_tags_set
+from digest.services.subscriptions import subscription_add, subscription_remove
+
+# How far back digests are shown: a build for the year 1 would help nobody.
+OLDEST = timedelta(days=730)
+
+
+class ReaderRequest(HttpRequest):
+    """A request after `login_required`."""
+
+    user: Reader
+
+
+@login_required
+@require_GET
+def today(request: ReaderRequest) -> HttpResponse:
+    """Today's digest, in the reader's time zone."""
+    now = timezone.now()
+    return render(
+        request, "digest/day.html", paper_of(request.user, now.astimezone(request.user.zone).date(), now)
+    )
+
+
+@login_required
+@require_GET
+def day(request: ReaderRequest, date: Date) -> HttpResponse:
+    """The digest of one day; a day that has not come yet, or is long gone, is not found."""
+    now = timezone.now()
+    today = now.astimezone(request.user.zone).date()
+    if not today - OLDEST <= date <= today:
+        raise Http404("There is no digest of that day.")
+    return render(request, "digest/day.html", paper_of(request.user, date, now))
+
+
+@login_required
+@require_GET
+def item(request: ReaderRequest, item_id: int) -> HttpResponse:
+    """One item, its text and the whole of its score."""
+    found = _item_or_404(request.user, item_id)
+    return render(request, "digest/item.html", item_page(request.user, found, timezone.now()))
+
+
+@login_required
+@require_POST
+def feedback(request: ReaderRequest, item_id: int) -> HttpResponse:
+    """Take a thumb, its undoing or a reason; a script gets the changed part of the page back."""
+    found = _item_or_404(request.user, item_id)
+    form = ThumbForm(request.POST)
+    try:
+        if form.is_valid():
+            _respond(request.user, found, form.cleaned_data)
+    except DigestError as error:
+        return HttpResponse(error.message, status=error.status, content_type="text/plain")
+    back = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}):
+        back = "/"
+    if request.headers.get("X-Requested-With") == "fetch":
+        return render(request, "digest/_response.html", {**responses_of(request.user, found), "back": back})
+    return redirect(f"{back}#item-{item_id}")
+
+
+def _respond(reader: Reader, item: Item, said: dict[str, str]) -> None:
+    """Store what one tap said; a reason counts only beside a thumb."""
+    now = timezone.now()
+    if said["useful"] == "clear":
+        feedback_clear(reader=reader, item_id=item.pk)
+    elif said["useful"]:
+        feedback_set(reader=reader, item_id=item.pk, useful=said["useful"] == "1", now=now)
+    elif thumb := feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk):
+        tags = sorted({*thumb.tags} ^ ({said["tag"]} - {""}))
+        feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)
+
+
+def _item_or_404(reader: Reader, item_id: int) -> Item:
+    found = item_for(reader_id=reader.pk, item_id=item_id)
+    if found is None:
+        raise Http404("No such item among your sources.")
+    return found
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def sources(request: ReaderRequest) -> HttpResponse:
+    """The reader's sources and how their feeds are doing; a POST adds a feed by its address."""
+    form = FeedForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            added = subscription_add(reader=request.user, url=form.cleaned_data["url"], now=timezone.now())
+        except DigestError as error:
+            form.add_error("url", error.message)
+        else:
+            messages.success(request, f"You now read {added.feed}. Its items come with the next fetch.")
+            return redirect("digest:sources")
+    page = {"form": form, "sources": sources_of(request.user, timezone.now())}
+    return render(request, "digest/sources.html", page, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def source_remove(request: ReaderRequest, feed_id: int) -> HttpResponse:
+    """Stop reading a feed; what was said about its items is kept."""
+    try:
+        subscription_remove(reader=request.user, feed_id=feed_id)
+    except DigestError as error:
+        raise Http404(error.message) from error
+    messages.success(request, "Removed. What you said about its items is kept.")
+    return redirect("digest:sources")

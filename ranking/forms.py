@@ -1,0 +1,103 @@
+"""The settings form: text areas and number inputs in, the plain values of a config out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from ranking.body import ALPHA_MAX, BOOST_MAX, HALF_LIFE_HOURS_MAX, HALF_LIFE_HOURS_MIN, Body
+from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
+from ranking.presenters import boost_lines
+
+# A source's weight travels under its key with these prefixes: as typed, and as the page had shown it.
+TYPED, SHOWN = "weight:", "was:"
+
+
+class ConfigForm(forms.Form):
+    """A reader's topics, keyword boosts, freshness and similarity share, at the version they were read."""
+
+    version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    topics = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))
+    keyword_boosts = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 4}))
+    recency_half_life_hours = forms.FloatField(
+        min_value=HALF_LIFE_HOURS_MIN,
+        max_value=HALF_LIFE_HOURS_MAX,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    ai_score_alpha = forms.FloatField(
+        min_value=0, max_value=ALPHA_MAX, widget=forms.NumberInput(attrs={"step": "any"})
+    )
+
+    def clean_topics(self) -> list[str]:
+        """One topic a line, blank lines dropped."""
+        return [line.strip() for line in self.cleaned_data["topics"].splitlines() if line.strip()]
+
+    def clean_keyword_boosts(self) -> dict[str, float]:
+        """`word: number` a line; a later line for the same word wins."""
+        boosts = {}
+        for line in filter(str.strip, self.cleaned_data["keyword_boosts"].splitlines()):
+            word, _, number = line.rpartition(":")
+            try:
+                boost = float(number)
+            except ValueError:
+                boost = None
+            if not word.strip() or boost is None or not abs(boost) <= BOOST_MAX:
+                raise forms.ValidationError(
+                    f"“{line.strip()}” should read like “rust: 0.5”, between −{BOOST_MAX:g} and {BOOST_MAX:g}."
+                )
+            boosts[word.strip()] = boost
+        return boosts
+
+    def clean(self) -> dict[str, Any]:
+        """The weights that differ from what the page had shown join the rest as `source_weights`."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        cleaned["source_weights"] = {}
+        for name, typed in self.data.items():
+            if name.startswith(TYPED) and typed.strip() != self.data.get(SHOWN + name[len(TYPED) :], ""):
+                self._weight_take(cleaned["source_weights"], name[len(TYPED) :], typed.strip())
+        return cleaned
+
+    def _weight_take(self, weights: dict[str, float | None], source: str, typed: str) -> None:
+        """An empty field hands the source back to the learning loop (`None`)."""
+        try:
+            weights[source] = float(typed) if typed else None
+        except ValueError:
+            self.add_error(None, f"The weight of {source} must be a number; you gave “{typed}”.")
+            return
+        if typed and not WEIGHT_MIN <= float(typed) <= WEIGHT_MAX:
+            self.add_error(
+                None,
+                f"The weight of {source} must lie between {WEIGHT_MIN} and {WEIGHT_MAX}; you gave {typed}.",
+            )
+
+    def typed_weights(self) -> dict[str, str]:
+        """What stands in each weight field that was touched, valid or not."""
+        return {
+            name[len(TYPED) :]: typed
+            for name, typed in self.data.items()
+            if name.startswith(TYPED) and typed.strip() != self.data.get(SHOWN + name[len(TYPED) :], "")
+        }
+
+
+def form_values(body: Body, version: int) -> dict[str, Any]:
+    """What the form's plain fields say for a config's body."""
+    return {
+        "version": version,
+        "topics": "\n".join(body["topics"]),
+        "keyword_boosts": boost_lines(body["keyword_boosts"]),
+        "recency_half_life_hours": f"{body['recency_half_life_hours']:g}",
+        "ai_score_alpha": f"{body['ai_score_alpha']:g}",
+    }
+
+
+def values_merged(typed: Mapping[str, str], base: Body, current: Body, version: int) -> dict[str, Any]:
+    """The form after a stale save: what was typed where it changed `base`, else what stands now.
+
+    Saving the result again then changes exactly what the reader meant, at `version`.
+    """
+    old, new = form_values(base, 0), form_values(current, version)
+    for name, before in old.items():
+        said = typed.get(name, "").replace("\r\n", "\n").strip()
+        if name != "version" and said != before:
+            new[name] = said
+    return new

@@ -1,0 +1,72 @@
+"""Ranking in plain words: weights, changes of a config, and why a version came about. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+# Upper bounds of an effective weight and what a reader calls it; the last one has no bound.
+WEIGHT_WORDS = (
+    (0.55, "much less than usual"),
+    (0.85, "less than usual"),
+    (0.98, "a bit less than usual"),
+    (1.02, "as usual"),
+    (1.15, "a bit more than usual"),
+    (1.5, "more than usual"),
+)
+CAUSES = {
+    "edit": "You changed it here",
+    "accept": "You accepted a suggestion",
+    "revert": "You went back",
+    "pin": "You pinned something",
+}
+LEARNED = {
+    "liked_more_than_usual": "you found it useful more often than other sources",
+    "liked_less_than_usual": "you found it useful less often than other sources",
+}
+SETTINGS = {"recency_half_life_hours": "Freshness (hours to half)", "ai_score_alpha": "Similarity share"}
+
+
+def weight_words(weight: float) -> str:
+    """An effective weight as a reader would say it: 1.15 is "a bit more than usual"."""
+    return next((words for bound, words in WEIGHT_WORDS if weight <= bound), "much more than usual")
+
+
+def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
+    """One row of `body_changes` as a sentence; `titles` names sources by key."""
+    field, target, before, after = change["field"], change["target"], change["before"], change["after"]
+    name = (titles or {}).get(target, target)
+    match field:
+        case "topics":
+            return f"“{target}” {'joined' if after else 'left'} your interests"
+        case "source_weights":
+            return f"{name}: {weight_words(before)} → {weight_words(after)} ({before:.2f} → {after:.2f})"
+        case "keyword_boosts":
+            return f"Keyword “{target}”: {_boost(before)} → {_boost(after)}"
+        case "locked":
+            return f"“{name}” {'locked against' if after else 'opened to'} suggestions"
+        case "avoided":
+            return f"“{name}” {'is never to be suggested' if after else 'may be suggested again'}"
+        case _:
+            return f"{SETTINGS.get(field, field)}: {before:g} → {after:g}"
+
+
+def _boost(value: float | None) -> str:
+    return "none" if value is None else f"{value:+g}"
+
+
+def cause_words(cause: str, ref: str) -> str:
+    """Why a version came about, naming the version gone back to."""
+    words = CAUSES.get(cause, cause)
+    if cause != "revert":
+        return words
+    return f"{words} to {'the defaults' if ref == '0' else f'version {ref}'}"
+
+
+def learned_words(before: float, after: float, reason: str) -> str:
+    """One step of the learning loop as a sentence."""
+    why = LEARNED.get(reason, reason)
+    return f"{weight_words(before)} → {weight_words(after)} ({before:.2f} → {after:.2f}): {why}"
+
+
+def boost_lines(boosts: Mapping[str, float]) -> str:
+    """Keyword boosts as the settings form shows them, `word: 0.5` a line."""
+    return "\n".join(f"{word}: {boost:g}" for word, boost in boosts.items())

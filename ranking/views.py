@@ -1,0 +1,118 @@
+"""The reader's settings: topics, weights and the rest, every version they had, and the way back."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from ranking.body import Body, body_default, body_of
+from ranking.errors import InvalidSetting, StaleVersion, UnknownVersion
+from ranking.forms import ConfigForm, form_values, values_merged
+from ranking.presenters import cause_words, weight_words
+from ranking.selectors import VersionRow, config_effective, config_versions, weight_snapshots
+from ranking.services import ConfigEdit, config_edit, config_revert, target_pin
+
+
+class ReaderRequest(HttpRequest):
+    """A request after `login_required`."""
+
+    user: AbstractBaseUser
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def config(request: ReaderRequest) -> HttpResponse:
+    """Show the settings, or save what the form says; a stale or impossible save keeps what was typed."""
+    if request.method == "GET":
+        return render(request, "ranking/config.html", _page(request.user.pk))
+    form = ConfigForm(request.POST)
+    if not form.is_valid():
+        return render(request, "ranking/config.html", _page(request.user.pk, form), status=422)
+    try:
+        _save(request.user.pk, form.cleaned_data)
+    except StaleVersion as error:
+        return render(request, "ranking/config.html", _stale(request, form, error), status=409)
+    except InvalidSetting as error:
+        form.add_error(None, error.message)
+        return render(request, "ranking/config.html", _page(request.user.pk, form), status=422)
+    messages.success(request, "Saved. Your next digest follows these settings.")
+    return redirect("ranking:config")
+
+
+def _save(reader_id: UUID, said: Mapping[str, Any]) -> int:
+    fields = ("topics", "source_weights", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha")
+    edit = ConfigEdit(**{name: said[name] for name in fields})
+    return config_edit(reader_id=reader_id, edit=edit, expected_version=said["version"], now=timezone.now())
+
+
+@login_required
+@require_POST
+def revert(request: ReaderRequest, version: int) -> HttpResponse:
+    """Put everything back as it was at `version`."""
+    expected = request.POST.get("version", "")
+    try:
+        config_revert(
+            reader_id=request.user.pk,
+            version=version,
+            expected_version=int(expected) if expected.isdecimal() else None,
+            now=timezone.now(),
+        )
+    except UnknownVersion as error:
+        raise Http404(error.message) from error
+    except StaleVersion as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, f"Everything is back as it was at version {version}.")
+    return redirect("ranking:config")
+
+
+@login_required
+@require_POST
+def unpin(request: ReaderRequest) -> HttpResponse:
+    """Let a source or topic be suggested again."""
+    target = request.POST.get("target", "")
+    target_pin(reader_id=request.user.pk, target=target, pin="", ref="", now=timezone.now())
+    messages.success(request, f"“{target}” may be suggested again.")
+    return redirect("ranking:config")
+
+
+def _stale(request: ReaderRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
+    """The page after a refused save: what changed meanwhile, what was typed kept, ready to be saved again."""
+    reader_id = request.user.pk
+    versions = config_versions(reader_id=reader_id)
+    current = body_of((effective := config_effective(reader_id=reader_id)).config, effective.deltas)
+    merged = values_merged(request.POST, _body_at(versions, error.seen), current, error.current)
+    page = _page(reader_id, ConfigForm(initial=merged))
+    missed = [change for row in versions if row.version > error.seen for change in row.changes]
+    return {**page, "missed": missed, "typed": form.typed_weights()}
+
+
+def _body_at(versions: list[VersionRow], version: int) -> Body:
+    return next((row.body for row in versions if row.version == version), body_default())
+
+
+def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
+    """Everything the settings page shows, in five queries."""
+    effective = config_effective(reader_id=reader_id)
+    body = body_of(effective.config, effective.deltas)
+    versions = config_versions(reader_id=reader_id)
+    return {
+        "form": form or ConfigForm(initial=form_values(body, effective.config.version)),
+        "version": effective.config.version,
+        "weights": [
+            (source, f"{weight:.2f}", weight_words(weight), source in effective.deltas)
+            for source, weight in sorted(effective.weights().items())
+        ],
+        "typed": form.typed_weights() if form and form.is_bound else {},
+        "missed": [],
+        "pinned": [*effective.config.locked, *effective.config.avoided],
+        "learned": weight_snapshots(reader_id=reader_id, limit=20),
+        "versions": [(row, cause_words(row.cause, row.cause_ref)) for row in versions],
+    }

@@ -1,0 +1,83 @@
+// "Generate suggestions" with the run's turns and tool calls as they happen.
+
+import { get, post, words } from "./http.js";
+
+const TEXT = words("run-words");
+const POLL_MS = 1000;
+const ACTIVE = ["queued", "running", "in_progress"];
+const form = document.querySelector("[data-generate]");
+const button = form.querySelector("button");
+const label = button.textContent;
+const line = document.querySelector("[data-progress]");
+const steps = document.querySelector("[data-steps]");
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  busy(TEXT.starting);
+  const { ok, data } = await post(form.dataset.generate, {}, { Prefer: "respond-async" });
+  if (!ok) return end(TEXT.other);
+  if (data.run_id && ACTIVE.includes(data.status)) return follow(data.run_id);
+  close(data);
+});
+
+if (form.dataset.active) {
+  busy(TEXT.statuses.in_progress);
+  follow(form.dataset.active);
+}
+
+function busy(text) {
+  button.disabled = true;
+  button.textContent = "Generating…";
+  line.textContent = text;
+}
+
+function end(text) {
+  button.disabled = false;
+  button.textContent = label;
+  line.textContent = text;
+}
+
+async function follow(runId) {
+  for (;;) {
+    const { ok, status, data } = await get(`${form.dataset.runs}${runId}`);
+    if (ok) {
+      show(data);
+      if (!ACTIVE.includes(data.status)) return close(data);
+    } else if (status && status < 500) {
+      return end(TEXT.other);
+    }
+    await new Promise((done) => setTimeout(done, POLL_MS));
+  }
+}
+
+function show(run) {
+  const last = run.steps.at(-1);
+  const doing = (last && TEXT.tools[toolOf(last)]) ?? (last ? TEXT.thinking : TEXT.starting);
+  line.textContent = `${doing} ${count(run.turns, "turn")}, ${count(run.tool_calls, "tool call")} so far.`;
+  steps.hidden = run.steps.length === 0;
+  steps.querySelector("[data-step-list]").replaceChildren(...run.steps.map(stepLine));
+}
+
+function stepLine(step) {
+  const item = document.createElement("li");
+  item.value = step.n;
+  const error = step.error_code ?? step.error;
+  item.textContent = (TEXT.tools[toolOf(step)] ?? TEXT.thinking) + (error ? ` (${error})` : "");
+  return item;
+}
+
+function toolOf(step) {
+  return step.tool ?? step.name;
+}
+
+function count(n, unit) {
+  return `${n} ${unit}${n === 1 ? "" : "s"}`;
+}
+
+/** New cards, or a silence that explains itself, come from the server: reload. Anything else is a message. */
+function close(result) {
+  const { status, suggestions_created: created, reason } = result;
+  if (created > 0 || status === "completed" || status === "blocked_pending") return location.reload();
+  end(TEXT.statuses[status] ?? TEXT.other);
+  if (reason && status === "skipped") line.textContent += ` ${reason}`;
+}

@@ -1,0 +1,36 @@
+// Talking to the server, and to whoever listens instead of looking.
+
+const token = document.querySelector('meta[name="csrf-token"]').content;
+
+/** POST JSON to the API; always resolves to {ok, status, data}, whatever the network does. */
+export async function post(url, body, headers = {}) {
+  return request(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-CSRFToken": token, ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** GET JSON from the API; resolves like `post`. */
+export async function get(url) {
+  return request(url, {});
+}
+
+async function request(url, options) {
+  try {
+    const response = await fetch(url, { credentials: "same-origin", ...options });
+    return { ok: response.ok, status: response.status, data: await response.json() };
+  } catch {
+    return { ok: false, status: 0, data: {} };
+  }
+}
+
+/** Say `text` to a screen reader. */
+export function announce(text) {
+  document.getElementById("status").textContent = text;
+}
+
+/** The words a template left in the page for us. */
+export function words(id) {
+  return JSON.parse(document.getElementById(id).textContent);
+}

@@ -1,0 +1,24 @@
+// Every page works without this; what is here saves a reload. Each part loads only where it is needed.
+
+const PARTS = {
+  "[data-thumbs]": "./thumbs.js",
+  "[data-cards]": "./suggestions.js",
+  "[data-generate]": "./generate.js",
+  "#id_time_zone": "./timezone.js",
+};
+
+for (const [selector, module] of Object.entries(PARTS)) {
+  if (document.querySelector(selector)) import(module);
+}
+
+// The account menu closes on Escape and on a click elsewhere.
+const menu = document.querySelector(".menu");
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && menu?.open) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
+document.addEventListener("click", (event) => {
+  if (menu?.open && !menu.contains(event.target)) menu.open = false;
+});

@@ -1,0 +1,142 @@
+"""What the suggestions page shows, put together: selectors asked, words found."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from digest.presenters import href_of
+from digest.selectors import reason_tags, source_titles
+from suggestions import presenters
+from suggestions.entities import Preview, PreviewItem
+from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.selectors import suggestion_preview, suggestions_pending
+from suggestions.selectors.decided import suggestions_decided
+
+MOVES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceLine:
+    """One rated item behind a suggestion."""
+
+    row: Evidence
+    href: str
+    source: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One item that would stand elsewhere in today's digest."""
+
+    words: str
+    item: PreviewItem
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One pending suggestion in words and figures."""
+
+    suggestion: Suggestion
+    headline: str
+    level: str
+    sentence: str
+    current: str
+    proposed: str
+    bounds: presenters.Bounds | None
+    based_on: str
+    confidence: str
+    forecast: str
+    figures: str
+    evidence: tuple[EvidenceLine, ...]
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One suggestion that was answered, or ran out."""
+
+    suggestion: Suggestion
+    headline: str
+    status: str
+    can_revert: bool
+
+
+def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
+    """The pending suggestions by group, and the latest decided ones."""
+    pending = suggestions_pending(reader_id=reader_id)
+    previews = {row.pk: suggestion_preview(suggestion=row, now=now) for row in pending}
+    titles = source_titles(keys=_source_keys(pending, previews.values()))
+    labels = {tag.slug: tag.label.lower() for tag in reason_tags()}
+    cards = [_card(row, previews[row.pk], titles, labels) for row in pending]
+    groups = [
+        ("Sources", [c for c in cards if c.suggestion.field == Suggestion.Field.SOURCE_WEIGHTS]),
+        ("Topics", [c for c in cards if c.suggestion.field == Suggestion.Field.TOPICS]),
+    ]
+    return {
+        "groups": [(name, members) for name, members in groups if members],
+        "count": len(cards),
+        "decided": [_decided(row) for row in suggestions_decided(reader_id=reader_id)],
+        "words": presenters.script_words(),
+    }
+
+
+def _source_keys(pending: Iterable[Suggestion], previews: Iterable[Preview]) -> set[str]:
+    """Every source that a card names: those of its evidence and those of the items it moves."""
+    cited = {row.source_key for suggestion in pending for row in suggestion.evidence.all()}
+    return cited | {item.source for p in previews for item in (*p.enters, *p.leaves, *p.moves)}
+
+
+def _card(
+    suggestion: Suggestion, preview: Preview, titles: Mapping[str, str], labels: Mapping[str, str]
+) -> Card:
+    kind, label = suggestion.suggestion_type, suggestion.label
+    is_topic = suggestion.field == Suggestion.Field.TOPICS
+    evidence = tuple(_evidence_line(row, titles, labels) for row in suggestion.evidence.all())
+    return Card(
+        suggestion=suggestion,
+        headline=presenters.headline(kind, label),
+        level=presenters.level(kind, suggestion.current_value, suggestion.suggested_value),
+        sentence=presenters.sentence(kind, label),
+        current=presenters.weight_phrase(suggestion.current_value),
+        proposed=presenters.weight_phrase(suggestion.suggested_value),
+        bounds=None if is_topic else presenters.bounds(suggestion.current_value),
+        based_on=presenters.based_on(len(evidence)),
+        confidence=presenters.CONFIDENCE[suggestion.confidence],
+        forecast=presenters.forecast_words(suggestion.forecast),
+        figures=presenters.forecast_figures(suggestion.forecast),
+        evidence=evidence,
+        moves=_moves(preview, titles),
+    )
+
+
+def _moves(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
+    """What comes in, what drops out, and the longest ways of the rest."""
+    longest = sorted(preview.moves, key=lambda i: -abs((i.before or 0) - (i.after or 0)))[:MOVES_SHOWN]
+    return tuple(
+        Move(presenters.move_words(item.before, item.after), item, titles.get(item.source, item.source))
+        for item in (*preview.enters, *preview.leaves, *longest)
+    )
+
+
+def _evidence_line(row: Evidence, titles: Mapping[str, str], labels: Mapping[str, str]) -> EvidenceLine:
+    return EvidenceLine(
+        row=row,
+        href=href_of(row.url),
+        source=titles.get(row.source_key, row.source_key),
+        reasons=tuple(labels.get(tag, tag) for tag in row.reason_tags),
+    )
+
+
+def _decided(suggestion: Suggestion) -> Decided:
+    reverted = any(row.kind == Outcome.Kind.REVERT for row in suggestion.outcomes.all())
+    status = "reverted" if reverted else suggestion.status
+    return Decided(
+        suggestion=suggestion,
+        headline=presenters.headline(suggestion.suggestion_type, suggestion.label),
+        status=presenters.STATUSES.get(status, status),
+        can_revert=status == Suggestion.Status.ACCEPTED,
+    )

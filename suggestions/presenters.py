@@ -1,0 +1,163 @@
+"""Suggestions in plain words: headlines, levels, forecasts, what became of them, what went wrong. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
+from ranking.presenters import weight_words
+from suggestions.entities import (
+    ADD_TOPIC,
+    BOOST_SOURCE,
+    REDUCE_SOURCE,
+    REMOVE_TOPIC,
+    TOPIC_TYPES,
+    WEIGHT_STEP_MAX,
+)
+
+HEADLINES = {
+    BOOST_SOURCE: "Show me more from {}",
+    REDUCE_SOURCE: "Show me less from {}",
+    ADD_TOPIC: "Add “{}” to your interests",
+    REMOVE_TOPIC: "Remove “{}” from your interests",
+}
+SENTENCES = {
+    ADD_TOPIC: "“{}” becomes one of your topics: items that mention it move up.",
+    REMOVE_TOPIC: "“{}” stops being one of your topics: items that mention it are ranked like any other.",
+}
+# The largest change of a weight that still goes by each name.
+LEVELS = ((0.15, "Small"), (0.25, "Moderate"))
+CONFIDENCE = {
+    "high": "High confidence: your thumbs point clearly one way.",
+    "medium": "Medium confidence: your thumbs lean one way, with some exceptions.",
+    "low": "Low confidence: few thumbs, or mixed ones.",
+}
+STATUSES = {
+    "accepted": "Accepted",
+    "rejected": "Dismissed",
+    "snoozed": "Put off for a week",
+    "superseded": "Overtaken by your own change",
+    "expired": "Expired unanswered",
+    "reverted": "Accepted, then reverted",
+    "never": "Never to be suggested again",
+}
+DONE = {
+    "accept": "✓ Applied",
+    "reject": "✗ Dismissed",
+    "snooze": "Not now: it comes back in a week",
+    "never": "✗ Never to be suggested again",
+    "revert": "Put back as it was",
+}
+ERRORS = {
+    "already_resolved": "Already handled",
+    "invalid_weight": "Couldn’t apply this change",
+    "missing_target_key": "This suggestion is no longer valid",
+    "not_found": "Suggestion not found",
+    "config_changed": "Your settings changed meanwhile, so nothing was applied. Look at it again.",
+}
+ERROR_OTHER = "Something went wrong. Please try again."
+ALL_DONE = "All done! Your preferences have been updated."
+# nDCG changes below this move no item a reader would miss.
+GAIN_MIN = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The values a reader may agree to instead of the proposed one."""
+
+    low: str
+    high: str
+
+
+def error_words(code: str) -> str:
+    """What went wrong, for the reader; codes nobody foresaw get the general answer."""
+    return ERRORS.get(code, ERROR_OTHER)
+
+
+def script_words() -> dict[str, Any]:
+    """The words the page's script needs, from the same tables as the page itself."""
+    return {"done": DONE, "errors": ERRORS, "other": ERROR_OTHER, "all_done": ALL_DONE}
+
+
+def headline(suggestion_type: str, label: str) -> str:
+    """What a suggestion asks, as the reader would say it."""
+    return HEADLINES[suggestion_type].format(label)
+
+
+def sentence(suggestion_type: str, label: str) -> str:
+    """What a change of topics does; nothing for sources, whose change is shown in figures."""
+    return SENTENCES.get(suggestion_type, "").format(label)
+
+
+def number_of(value: object) -> float | None:
+    """`value` as a number, if it is one."""
+    try:
+        return float(str(value))
+    except ValueError:
+        return None
+
+
+def level(suggestion_type: str, current: object, suggested: object) -> str:
+    """ "Small boost", "Big reduction"; nothing for topics, or unless both values are numbers."""
+    before, after = number_of(current), number_of(suggested)
+    if suggestion_type in TOPIC_TYPES or before is None or after is None:
+        return ""
+    size = round(abs(after - before), 4)
+    name = next((word for bound, word in LEVELS if size <= bound), "Big")
+    return f"{name} {'boost' if after > before else 'reduction'}"
+
+
+def weight_phrase(value: object) -> str:
+    """An effective weight in words with its figure: "a bit more than usual (1.15)"."""
+    number = number_of(value)
+    return str(value) if number is None else f"{weight_words(number)} ({number:.2f})"
+
+
+def bounds(current: object) -> Bounds | None:
+    """What may be agreed on: at most 0.3 from the current weight, within [0.1, 2.0]."""
+    number = number_of(current)
+    if number is None:
+        return None
+    low, high = max(WEIGHT_MIN, number - WEIGHT_STEP_MAX), min(WEIGHT_MAX, number + WEIGHT_STEP_MAX)
+    return Bounds(f"{low:.2f}", f"{high:.2f}")
+
+
+def based_on(count: int) -> str:
+    """How much speaks for a suggestion."""
+    return f"Based on {count} article{'s' * (count != 1)}"
+
+
+def move_words(before: int | None, after: int | None) -> str:
+    """Where an item would go in today's digest; `None` is outside."""
+    if before is None:
+        return f"Comes in at {after}"
+    return f"Drops out from {before}" if after is None else f"From {before} to {after}"
+
+
+def forecast_words(forecast: Mapping[str, Any]) -> str:
+    """What was measured: the order of later thumbs with and without the change, never oversold."""
+    gain = forecast.get("ndcg_gain")
+    low, high = forecast.get("ndcg_low"), forecast.get("ndcg_high")
+    if gain is None or low is None or high is None:
+        return "Not measured yet: too few thumbs came after the ones that suggested it."
+    if low > GAIN_MIN:
+        return "Tried on your later thumbs: what you liked would have stood higher."
+    if high < -GAIN_MIN:
+        return "Tried on your later thumbs: what you liked would have stood lower."
+    lean = (
+        "slightly higher" if gain > GAIN_MIN else "slightly lower" if gain < -GAIN_MIN else "about the same"
+    )
+    return f"Tried on your later thumbs: {lean}, within chance."
+
+
+def forecast_figures(forecast: Mapping[str, Any]) -> str:
+    """The measured figures behind `forecast_words`, and how likely the direction is."""
+    parts = []
+    if (chance := forecast.get("p_helpful")) is not None:
+        parts.append(f"{chance:.0%} likely that you differ from your own average here")
+    if forecast.get("ndcg_gain") is not None:
+        parts.append(
+            f"nDCG@10 {forecast['ndcg_gain']:+.3f} "
+            f"(90 % between {forecast['ndcg_low']:+.3f} and {forecast['ndcg_high']:+.3f})"
+        )
+    return "; ".join(parts)

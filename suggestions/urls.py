@@ -1,0 +1,12 @@
+"""Addresses of the suggestions page and of the answers to what stands on it."""
+
+from django.urls import path
+
+from suggestions import views
+
+app_name = "suggestions"
+urlpatterns = [
+    path("ui/suggestions", views.suggestion_list, name="list"),
+    path("ui/suggestions/accept-all", views.accept_all, name="accept_all"),
+    path("ui/suggestions/<int:suggestion_id>/<slug:verb>", views.decide, name="decide"),
+]

@@ -1,0 +1,101 @@
+"""A digest in words."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.presenters import age_words, feed_health, href_of, lede_of, why_of
+from ranking.entities import Candidate, Config, EffectiveConfig
+from ranking.scoring import Signals, rank
+
+NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+
+
+def parts(effective=None, signals=None, hours=6.0, title="Plain news"):
+    item = Candidate(1, "gazette.example", title, "", NOW - timedelta(hours=hours))
+    score = rank([item], effective or EffectiveConfig(Config()), NOW, signals)[0]
+    return score.parts.as_dict(), score.total
+
+
+@pytest.mark.parametrize(
+    ("ago", "words"),
+    [
+        (timedelta(seconds=30), "just now"),
+        (timedelta(minutes=20), "20 minutes ago"),
+        (timedelta(hours=1), "1 hour ago"),
+        (timedelta(hours=23, minutes=59), "23 hours ago"),
+        (timedelta(hours=30), "yesterday"),
+        (timedelta(days=3), "3 days ago"),
+        (timedelta(hours=-2), "just now"),
+    ],
+)
+def test_ages_are_said_in_the_largest_unit_that_says_something(ago, words):
+    assert age_words(NOW - ago, NOW) == words
+
+
+def test_a_plain_item_is_recent_and_nothing_else():
+    why = why_of(*parts(hours=20), "Gazette")
+    assert why.chips == ("recent",)
+    assert [line.label for line in why.lines] == ["Gazette, as usual", "Freshness", "Interest"]
+
+
+def test_the_readers_own_wishes_come_first_among_the_chips():
+    config = Config(
+        topics=("rust",), keyword_boosts={"gossip": -0.8}, source_weights={"gazette.example": 1.1}
+    )
+    why = why_of(*parts(EffectiveConfig(config), title="Rust gossip", hours=20), "Gazette")
+    assert why.chips == ("your topic: rust", "less of “gossip”", "a bit more from Gazette")
+
+
+def test_learning_and_settings_are_told_apart():
+    effective = EffectiveConfig(Config(source_weights={"gazette.example": 0.9}), {"gazette.example": 0.15})
+    first = why_of(*parts(effective), "Gazette").lines[0]
+    assert first.words == "0.90 in your settings, +0.15 learned from your thumbs"
+    assert first.figure == "1.05"
+
+
+def test_an_interest_at_the_floor_says_so():
+    effective = EffectiveConfig(Config(keyword_boosts={"gossip": -5.0}))
+    lines = why_of(*parts(effective, title="Gossip"), "Gazette").lines
+    assert lines[-1].label == "Floor"
+
+
+@given(
+    st.floats(0.1, 2.0),
+    st.lists(st.sampled_from(["rust", "news"]), unique=True),
+    st.floats(0, 1),
+    st.floats(-0.5, 0.5),
+    st.floats(0, 60),
+)
+def test_the_parts_shown_add_up_to_the_interest_shown(weight, topics, similarity, community, hours):
+    effective = EffectiveConfig(Config(topics=tuple(topics), source_weights={"gazette.example": weight}))
+    signals = Signals({1: similarity}, {1: community})
+    lines = why_of(*parts(effective, signals, hours, "Rust news"), "Gazette").lines
+    added = sum(float(line.figure.replace("− ", "-").replace("+ ", "")) for line in lines if line.part)
+    interest = float(next(line for line in lines if line.label == "Interest").figure.removeprefix("× "))
+    assert abs(1 + added - interest) < 0.03
+
+
+def test_a_lede_is_cut_at_a_word():
+    lede = lede_of("word " * 200)
+    assert lede.endswith("word …")
+    assert len(lede) < 330
+    assert lede_of("Short.\n\n And whole.") == "Short. And whole."
+
+
+@pytest.mark.parametrize("url", ["urn:tidings:abc", "javascript:alert(1)", "data:text/html,x", ""])
+def test_only_web_addresses_become_links(url):
+    assert href_of(url) == ""
+
+
+def test_a_web_address_is_a_link():
+    assert href_of("https://gazette.example/1") == "https://gazette.example/1"
+
+
+def test_a_failing_feed_says_how_often_and_why():
+    words = feed_health("active", "The server answered 503.", 3, NOW - timedelta(hours=2), NOW)
+    assert words == "Failed 3 times in a row; last fetched 2 hours ago. The server answered 503."
+    assert feed_health("active", "", 0, None, NOW) == "Not fetched yet."
+    assert feed_health("imported", "", 0, None, NOW).startswith("Came with imported feedback")
