@@ -9,7 +9,7 @@ STATUS_OF_CODE = {"not_found": 404, "already_resolved": 409, "config_changed": 4
 STATUS_DEFAULT = 422
 
 
-class ApiError(Exception):
+class SuggestionError(Exception):
     """A refused request. The API answers `{"error": code, "message": message, **data}` with `status`."""
 
     def __init__(self, code: str, message: str, status: int, data: Mapping[str, Any] | None = None) -> None:
@@ -17,7 +17,7 @@ class ApiError(Exception):
         self.code, self.message, self.status, self.data = code, message, status, dict(data or {})
 
     @classmethod
-    def of(cls, refusal: Refusal) -> "ApiError":
+    def of(cls, refusal: Refusal) -> "SuggestionError":
         """The error that answers for `refusal`."""
         status = STATUS_OF_CODE.get(refusal.code, STATUS_DEFAULT)
         return cls(refusal.code, refusal.message, status, refusal.data)

@@ -100,7 +100,7 @@ def check(draft: Draft, facts: Facts) -> Accepted | Refusal:
         key, label = _topic_target(draft, kind, facts) if field_name == TOPICS else _source(draft, facts)
         target = key
         wanted = _number(draft.suggested_value) if field_name == SOURCE_WEIGHTS else None
-        permission_check((field_name, key), facts)
+        _permission_check((field_name, key), facts)
         weight, notes = (None, ()) if wanted is None else _step(kind, wanted, facts.effective.weight(key))
         evidence = _evidence(draft, kind, key, label, facts)
     except _Refused as refused:
@@ -143,8 +143,16 @@ def concerns(item: RatedItem, field_name: str, key: str, label: str) -> bool:
     return item.source == key if field_name == SOURCE_WEIGHTS else term_matches(label, fold(item.title))
 
 
-def permission_check(target: Target, facts: Facts) -> None:
-    """Raise if this target may not be suggested now, or this run may not suggest more of its kind."""
+def permission_refusal(target: Target, facts: Facts) -> Refusal | None:
+    """Why this target may not be suggested now, or `None` if it may: pins, waiting, cooldown, caps."""
+    try:
+        _permission_check(target, facts)
+    except _Refused as refused:
+        return Refusal(refused.code, refused.message, target[1])
+    return None
+
+
+def _permission_check(target: Target, facts: Facts) -> None:
     field_name, key = target
     if target_pinned(target, facts.effective):
         raise _Refused("pinned", f"The reader keeps “{key}” as it is. Choose another target.")
@@ -161,15 +169,6 @@ def permission_check(target: Target, facts: Facts) -> None:
             "run_cap",
             f"This run has written {PER_FIELD_MAX} suggestions on {field_name}. Try the other kind.",
         )
-
-
-def permitted(target: Target, facts: Facts) -> bool:
-    """Whether `permission_check` lets this target through."""
-    try:
-        permission_check(target, facts)
-    except _Refused:
-        return False
-    return True
 
 
 def _shape(draft: Draft) -> tuple[str, str]:

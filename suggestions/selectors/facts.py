@@ -1,0 +1,58 @@
+"""What the rules need to know about a reader, read in a fixed number of queries."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Q
+
+from digest.selectors import feedback_by_urls, feedback_source_counts, reader_sources
+from ranking.selectors import config_effective
+from suggestions.models import Outcome, Suggestion
+from suggestions.rules import Facts, Target
+
+WAITING = (Suggestion.Status.PENDING, Suggestion.Status.SNOOZED)
+
+
+def facts_for(
+    *, reader_id: UUID, now: datetime, run_id: UUID | None = None, urls: Collection[str] = ()
+) -> Facts:
+    """The facts about the reader, this run's suggestions so far and the reader's thumbs on `urls`."""
+    return Facts(
+        effective=config_effective(reader_id=reader_id),
+        sources=frozenset(reader_sources(reader_id=reader_id))
+        | frozenset(feedback_source_counts(reader_id=reader_id)),
+        rated=feedback_by_urls(reader_id=reader_id, urls=urls) if urls else {},
+        waiting=suggestions_waiting(reader_id=reader_id),
+        cooling=targets_cooling(reader_id=reader_id, now=now),
+        written=fields_written(reader_id=reader_id, run_id=run_id) if run_id else (),
+    )
+
+
+def suggestions_waiting(*, reader_id: UUID) -> frozenset[Target]:
+    """The targets of the reader's pending and put-aside suggestions."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=WAITING)
+    return frozenset(rows.values_list("field", "target_key"))
+
+
+def targets_cooling(*, reader_id: UUID, now: datetime) -> dict[Target, datetime]:
+    """When each target that was lately suggested, decided or put back may be suggested again; with drafts."""
+    rest = timedelta(days=settings.COOLDOWN_DAYS)
+    since = now - rest
+    reverted = Q(outcomes__kind=Outcome.Kind.REVERT, outcomes__decided_at__gt=since)
+    lately = Q(created_at__gt=since) | Q(resolved_at__gt=since) | reverted
+    rows = Suggestion.objects.filter(lately, reader_id=reader_id).values_list(
+        "field", "target_key", "created_at", "resolved_at", "outcomes__decided_at"
+    )
+    cooling: dict[Target, datetime] = {}
+    for field, key, *moments in rows:
+        until = max(moment for moment in moments if moment is not None) + rest
+        cooling[field, key] = max(until, cooling.get((field, key), until))
+    return cooling
+
+
+def fields_written(*, reader_id: UUID, run_id: UUID) -> tuple[str, ...]:
+    """The field of each suggestion this run has written, drafts included."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, run_id=run_id)
+    return tuple(rows.values_list("field", flat=True))
