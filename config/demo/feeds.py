@@ -19,8 +19,10 @@ DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 
 
 def feeds_render(directory: Path, *, anchor: datetime, now: datetime) -> list[Path]:
-    """Write one feed file per source of the world into `directory`, in place of older ones; their paths."""
+    """Write one feed file per source into `directory`, in place of whatever is there; returns their paths."""
     directory.mkdir(parents=True, exist_ok=True)
+    for old in directory.iterdir():
+        old.unlink()
     paths = []
     for source in world_sources():
         path = directory / f"{source.key.split('.')[0]}.{_SUFFIXES[source.form]}"

@@ -4,7 +4,7 @@ The log-odds are chosen so that about 55 % of the first two readers' thumbs are 
 source or two and a topic that their thumbs speak about clearly enough to be noticed.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from config.demo.taste import Taste
 

@@ -1,8 +1,8 @@
-"""What the demo's readers like, and the thumbs that follow from it. Pure; the same world gives the same thumbs.
+"""What the demo's readers like, and the thumbs that follow from it. Pure.
 
-A reader opens an item with a probability that grows with how much its subject moves them, and finds it
-useful with probability 1 / (1 + exp(-(base + source + topics))), all in log-odds. The chance is seeded
-with the reader and the headline, so that it is noise, but always the same noise.
+A reader opens an item more readily when its subject moves them, and finds it useful with probability
+1 / (1 + exp(-(base + source + topics))), all in log-odds. The chance is seeded with the reader and the
+headline: it is noise, but always the same noise, so the same world gives the same thumbs.
 """
 
 from collections.abc import Iterable, Mapping

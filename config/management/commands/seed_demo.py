@@ -1,0 +1,34 @@
+"""`seed_demo`: fill the database with the demo's world and readers."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from config.demo.people import PASSWORD, READERS
+from config.demo.readers import DemoRefused, demo_seed
+
+
+class Command(BaseCommand):
+    """Seeds a fictional world of feeds and three readers; again, it only adds what newly came out."""
+
+    help = "Seed the demo: fictional feeds, three readers with a month of feedback, an operator."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """`--json` prints one object instead of sentences."""
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Seed and say what is there now; exit code 1 where the demo would do harm."""
+        try:
+            seeded = demo_seed(now=timezone.now())
+        except DemoRefused as refused:
+            raise CommandError(str(refused)) from refused
+        if options["json"]:
+            self.stdout.write(json.dumps(seeded.as_dict()))
+            return
+        self.stdout.write(f"{seeded.feeds} feeds, {seeded.items_seen} items, {seeded.items_new} of them new.")
+        for person in READERS:
+            self.stdout.write(f"{person.name}: {seeded.thumbs[person.name]} thumbs, password {PASSWORD}")
