@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -67,6 +68,28 @@ class RunTotals:
     input_tokens: int = 0
     output_tokens: int = 0
     model: str = ""
+    cost_usd: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One model call or tool call as it goes into the audit, ready to be stored.
+
+    `kind` is "model" or "tool"; `result` is a preview of at most 2,000 characters; `reasoning` is what the
+    model said beside its calls. Text is free of NUL and lone surrogates, which no database takes.
+    """
+
+    kind: str
+    tool: str = ""
+    model: str = ""
+    arguments: dict[str, Any] | None = None
+    result: str = ""
+    error_code: str = ""
+    reasoning: str = ""
+    ms: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,145 @@
+"""One turn from whichever model can give it: budget, call, booking, and the fallback between models."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import structlog
+
+from advisor import history
+from advisor.dispatch import Record
+from advisor.entities import Limits, RunTotals, StepRecord, StopReason
+from advisor.model_text import preview
+from advisor.stopping import Deadline, Stopped
+from digest.llm.entities import (
+    BudgetRefusal,
+    DeadlineExceeded,
+    Message,
+    Model,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    ToolSchema,
+    Turn,
+)
+from digest.llm.ledger import SpendAccount, spend_release, spend_settle, spend_settle_worst
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Asker:
+    """Asks the first of `models` that still works; one that fails is left for good."""
+
+    models: list[Model]
+    schemas: Sequence[ToolSchema]
+    limits: Limits
+    ledger: SpendAccount
+    record: Record
+    totals: RunTotals
+    deadline: Deadline
+    sleep: Callable[[float], None] = time.sleep
+
+    def turn(self, messages: list[Message]) -> Turn:
+        """The next turn. `messages` is cleaned in place when another model takes over.
+
+        Raises `Stopped` at the deadline, out of money, on a refused request, and with no model left.
+        """
+        waited, said = False, "No model is configured."
+        while self.models:
+            self.deadline.check()
+            try:
+                return self._ask(self.models[0], messages)
+            except DeadlineExceeded as error:
+                raise Stopped(StopReason.DEADLINE, str(error)) from error
+            except ModelRefused as error:
+                raise Stopped(StopReason.MODEL_REFUSED, str(error)) from error
+            except ModelError as error:
+                said = str(error)
+                if not waited and self._wait_as_asked(error):
+                    waited = True
+                    continue
+                self.models.pop(0)
+                messages[:] = history.plain(messages)
+        raise Stopped(StopReason.MODELS_EXHAUSTED, f"No model is left to ask. The last one: {said}")
+
+    def _wait_as_asked(self, error: ModelError) -> bool:
+        """Sit out the wait a provider asked for, if the deadline allows it."""
+        wait = error.retry_after_s if isinstance(error, ModelUnavailable) else None
+        if wait is None or wait >= self.deadline.left_s:
+            return False
+        self.sleep(wait)
+        return True
+
+    def _ask(self, model: Model, messages: list[Message]) -> Turn:
+        """One call, its money booked before anything else is done with the answer."""
+        started, worst_case, spend_id = time.monotonic(), Decimal(0), None
+        sent = history.trim(messages, self.limits.history_turns)
+        try:
+            worst_case = model.worst_case_usd(sent, self.schemas)
+            spend_id = self._reserve(model, worst_case)
+            turn = model.complete(sent, self.schemas, timeout_s=self.deadline.left_s)
+        except ModelError as error:
+            cost = _failure_booked(spend_id, worst_case, error)
+            step = StepRecord(kind="model", error_code=error.code, result=preview(str(error)))
+            self._done(model, step, cost, started)
+            raise
+        cost = model.cost_usd(turn.usage)
+        if spend_id is not None:
+            spend_settle(spend_id=spend_id, usage=turn.usage, cost=cost)
+        self._count(model, turn)
+        self._done(model, _step_of(turn), cost, started)
+        return turn
+
+    def _reserve(self, model: Model, worst_case: Decimal) -> int | None:
+        """The ledger row of the next call; a free call needs none. Raises `Stopped` out of money."""
+        if not worst_case:
+            return None
+        held = self.ledger.reserve(model=model.name, worst_case=worst_case)
+        if isinstance(held, BudgetRefusal):
+            raise Stopped(StopReason.BUDGET, held.message)
+        return held
+
+    def _count(self, model: Model, turn: Turn) -> None:
+        self.totals.model = model.name
+        self.totals.turns += 1
+        self.totals.input_tokens += turn.usage.input_tokens
+        self.totals.output_tokens += turn.usage.output_tokens
+
+    def _done(self, model: Model, step: StepRecord, cost: Decimal, started: float) -> None:
+        """Record a call, good or bad, with its time and cost."""
+        self.totals.cost_usd += cost
+        ms = round((time.monotonic() - started) * 1000)
+        self.record(replace(step, model=model.name[:80], cost_usd=cost, ms=ms))
+        event = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": model.name,
+            "gen_ai.usage.input_tokens": step.input_tokens,
+            "gen_ai.usage.output_tokens": step.output_tokens,
+            "error.type": step.error_code,
+        }
+        log.info("model_call", ms=ms, cost_usd=str(cost), **event)
+
+
+def _failure_booked(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:
+    """Book a call without a turn: in full if it may have been worked on, else as free. Returns the cost."""
+    if spend_id is None:
+        return Decimal(0)
+    if error.may_be_billed:
+        spend_settle_worst(spend_id=spend_id)
+        return worst_case
+    spend_release(spend_id=spend_id)
+    return Decimal(0)
+
+
+def _step_of(turn: Turn) -> StepRecord:
+    """What the audit keeps of a turn: what was said, and which tools it went on to call."""
+    called = ", ".join(call.name for call in turn.tool_calls)
+    return StepRecord(
+        kind="model",
+        result=preview(called or turn.text),
+        reasoning=preview(turn.text) if called else "",
+        input_tokens=turn.usage.input_tokens,
+        output_tokens=turn.usage.output_tokens,
+    )

@@ -1,0 +1,111 @@
+"""One tool call from what the model wrote to what it is told: parsed, run, retried once, counted."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from advisor.entities import StepRecord, StopReason, ToolOutcome
+from advisor.guard import DROP_NOTE, RepeatGuard, Verdict
+from advisor.model_text import json_object, preview
+from advisor.stopping import Stopped
+from digest.llm.entities import ToolCall, ToolSchema
+from suggestions.entities import FenceLost
+
+log = structlog.get_logger(__name__)
+
+Dispatch = Callable[[ToolCall], ToolOutcome]
+Record = Callable[[StepRecord], None]
+
+
+@dataclass(slots=True)
+class ToolRunner:
+    """Runs tool calls through `dispatch`, records each, and knows when a failure repeats once too often."""
+
+    dispatch: Dispatch
+    record: Record
+    schemas: Sequence[ToolSchema]
+    guard: RepeatGuard = field(default_factory=RepeatGuard)
+
+    def run(self, call: ToolCall) -> tuple[str, Stopped | None]:
+        """Run one call: the result as the model gets to see it, and after a third equal failure the stop.
+
+        Raises `FenceLost` when the run is no longer ours.
+        """
+        started = time.monotonic()
+        arguments, outcome = self._attempt(call)
+        verdict = self._verdict(call, outcome)
+        content = _noted(outcome.content) if verdict is Verdict.DROP else outcome.content
+        self.record(_step_of(call, arguments, content, outcome.error_code, started))
+        if verdict is not Verdict.END:
+            return content, None
+        message = f"{call.name} failed three times in the same way ({outcome.error_code})."
+        return content, Stopped(StopReason.REPEATED_FAILURE, message)
+
+    def skip(self, call: ToolCall, *, why: str) -> str:
+        """Answer a call that is not run any more."""
+        content = failure("not_executed", f"Not executed: {why}").content
+        written = {"unread": preview(call.arguments)}
+        self.record(_step_of(call, written, content, "not_executed", time.monotonic()))
+        return content
+
+    def _attempt(self, call: ToolCall) -> tuple[dict[str, Any], ToolOutcome]:
+        """The parsed arguments (or what stood in their place) and the outcome."""
+        names = [schema["function"]["name"] for schema in self.schemas]
+        try:
+            arguments = json_object(call.arguments)
+        except ValueError as error:
+            written = {"unreadable": preview(call.arguments)}
+            message = f"The arguments are not a JSON object: {error}. They began: {call.arguments[:80]!r}"
+            return written, failure("invalid_arguments", message, valid_tools=names)
+        if call.name not in names:
+            message = f"There is no tool {call.name!r}."
+            return arguments, failure("unknown_tool", message, valid_tools=names)
+        return arguments, self._call_twice(call)
+
+    def _call_twice(self, call: ToolCall) -> ToolOutcome:
+        """A tool that raises gets a second chance; after that the model has to go on without it."""
+        for attempt in (1, 2):
+            try:
+                return self.dispatch(call)
+            except FenceLost:
+                raise
+            except Exception:
+                log.exception("tool_failed", tool=call.name, attempt=attempt)
+        return failure("tool_failed", "The tool failed twice for a reason of its own. Go on without it.")
+
+    def _verdict(self, call: ToolCall, outcome: ToolOutcome) -> Verdict:
+        if not outcome.error_code or not outcome.counted:
+            return Verdict.GO_ON
+        return self.guard.verdict(tool=call.name, code=outcome.error_code, target=outcome.target)
+
+
+def failure(code: str, message: str, **more: Any) -> ToolOutcome:
+    """An error result: what went wrong and what would be right."""
+    content = {"success": False, "error": code, "details": message, **more}
+    return ToolOutcome(json.dumps(content, ensure_ascii=False), error_code=code)
+
+
+def _step_of(
+    call: ToolCall, arguments: dict[str, Any], content: str, code: str, started: float
+) -> StepRecord:
+    return StepRecord(
+        kind="tool",
+        tool=call.name[:64],
+        arguments=arguments,
+        result=preview(content),
+        error_code=code[:60],
+        ms=round((time.monotonic() - started) * 1000),
+    )
+
+
+def _noted(content: str) -> str:
+    """A tool's result with the guard's note in it."""
+    try:
+        told = json_object(content)
+    except ValueError:
+        told = {"result": content}
+    return json.dumps({**told, "note": DROP_NOTE}, ensure_ascii=False)

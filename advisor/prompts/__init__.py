@@ -1,0 +1,47 @@
+"""Prompts as files: Markdown below a YAML front matter that is for people only. Loads them, opens a talk."""
+
+from pathlib import Path
+
+from advisor.entities import ToolContext
+from digest.llm.entities import Message
+
+ADVISOR = Path(__file__).with_name("advisor.md")
+MARKER = "---"
+
+
+class PromptUnusable(Exception):
+    """The prompt file is missing or not what it should be; the run cannot start."""
+
+
+def prompt_load(path: Path = ADVISOR) -> str:
+    """The body of the prompt at `path`. Raises `PromptUnusable`.
+
+    The file starts with a `---` line, a second one ends the front matter, and there is no third.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptUnusable(f"The prompt {path.name} cannot be read: {error}") from error
+    markers = [n for n, line in enumerate(lines) if line.rstrip() == MARKER]
+    if len(markers) != 2 or markers[0] != 0:
+        raise PromptUnusable(
+            f"The prompt {path.name} needs exactly two {MARKER} lines, the first of them on top; "
+            f"it has {len(markers)}."
+        )
+    body = "\n".join(lines[markers[1] + 1 :]).strip()
+    if not body:
+        raise PromptUnusable(f"The prompt {path.name} is empty below its front matter.")
+    return body
+
+
+def messages_start(prompt: str, context: ToolContext) -> list[Message]:
+    """The opening of a run. The prompt comes first, the same for all, so that providers can cache it."""
+    day = f"{context.now:%d %B %Y}"
+    return [
+        {"role": "system", "content": prompt},
+        {"role": "system", "content": f"Reader: {context.reader_id}. Today: {day} (UTC)."},
+        {
+            "role": "user",
+            "content": "Study this reader's feedback and propose the few changes that would help most.",
+        },
+    ]

@@ -1,0 +1,35 @@
+"""How a loop ends before its model says so."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from advisor.entities import StopReason
+
+Clock = Callable[[], float]
+
+
+class Stopped(Exception):
+    """The run is over for `reason`; what it has written stays."""
+
+    def __init__(self, reason: StopReason, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment on a monotonic clock. Time wins over every other cap."""
+
+    at: float
+    clock: Clock = time.monotonic
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left, negative when past."""
+        return self.at - self.clock()
+
+    def check(self) -> None:
+        """Raises `Stopped` once the moment has passed."""
+        if self.left_s <= 0:
+            raise Stopped(StopReason.DEADLINE, "The time for this run is up.")

@@ -1,0 +1,84 @@
+"""The prompt: a file that loads or says why not, and says what the settings say."""
+
+import re
+import uuid
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from django.conf import settings as shipped
+
+from advisor.entities import ToolContext
+from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load
+from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
+from suggestions import entities as limits
+
+GOOD = "---\nname: x\n---\nBe kind.\n"
+
+
+def context(now, reader_id=None) -> ToolContext:
+    return ToolContext(reader_id or uuid.uuid4(), uuid.uuid4(), now, lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "cannot be read"),
+        (b"\xff\xfe\x00", "cannot be read"),
+        (b"", "it has 0"),
+        (b"Be kind.", "it has 0"),
+        (b"---\nname: x\nBe kind.", "it has 1"),
+        (b"\n---\nname: x\n---\nBe kind.", "exactly two"),
+        (b"---\nname: x\n---\nBe kind.\n---\nAlways.", "it has 3"),
+        (b"---\nname: x\n---\n  \n", "is empty"),
+    ],
+)
+def test_a_prompt_that_is_not_one_says_why(tmp_path: Path, content, reason):
+    path = tmp_path / "prompt.md"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(PromptUnusable, match=reason):
+        prompt_load(path)
+
+
+def test_the_front_matter_is_for_people_and_is_not_sent(tmp_path: Path):
+    (path := tmp_path / "prompt.md").write_text(GOOD)
+    assert prompt_load(path) == "Be kind."
+    assert "---" not in prompt_load()
+    assert yaml.safe_load(ADVISOR.read_text().split("---")[1])["name"] == "advisor"
+
+
+def test_the_prompt_states_the_limits_that_are_enforced():
+    prompt = prompt_load()
+    for stated in (
+        f"{shipped.ADVISOR_MAX_TURNS} turns and {shipped.ADVISOR_MAX_TOOL_CALLS} tool calls",
+        f"At most {limits.SUGGESTIONS_PER_RUN_MAX} suggestions: 1 about a source, 1 about a topic,",
+        f"At least {limits.EVIDENCE_MIN} evidence items",
+        f"at least {limits.TOPIC_SOURCES_MIN} sources",
+        f"at most ±{limits.WEIGHT_STEP_MAX} and stays between {WEIGHT_MIN} and {WEIGHT_MAX}",
+        f"within {shipped.COOLDOWN_DAYS} days",
+    ):
+        assert stated in prompt
+
+
+def test_the_prompt_names_the_four_types_the_five_tools_and_the_six_steps_in_order():
+    prompt = prompt_load()
+    types = limits.TOPIC_TYPES | {limits.BOOST_SOURCE, limits.REDUCE_SOURCE}
+    assert set(re.findall(r"^- `(\w+_(?:topic|source))`", prompt, re.MULTILINE)) == types
+    for tool in ("query_user_feedback", "query_user_config", "get_user_profile", "write_suggestion"):
+        assert f"`{tool}`" in prompt
+    assert "`get_suggestion_outcomes`" in prompt
+    steps = ["Explore", "Analyze", "Hypothesize", "Validate and write", "Critique", "Output"]
+    assert re.findall(r"^\d\. \*\*(.+?)\.\*\*", prompt, re.MULTILINE) == steps
+    assert len(prompt) < 6000, "about 1,500 tokens, sent with every turn"
+
+
+def test_every_run_opens_alike_and_the_reader_comes_after(now):
+    prompt = prompt_load()
+    one, other = context(now), context(now + timedelta(days=1))
+    first, second = messages_start(prompt, one), messages_start(prompt, other)
+    assert [m["role"] for m in first] == ["system", "system", "user"]
+    assert first[0] == second[0] == {"role": "system", "content": prompt}
+    assert str(one.reader_id) in first[1]["content"] and "18 March 2026" in first[1]["content"]
+    assert str(one.reader_id) not in first[0]["content"] + first[2]["content"]
