@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import exp
 
 from ranking.entities import EffectiveConfig, SourceTally, WeightChange, clamp_weight
-from ranking.posterior import Posterior, base_rate, posterior
+from ranking.posterior import BASE_MAX, BASE_MIN, Posterior, base_rate, posterior
 
 FEEDBACK_HALF_LIFE_DAYS = 60.0
 LEARNING_GAIN = 0.8
@@ -58,6 +58,9 @@ def _why_not(belief: Posterior, step: float) -> str:
         return "undecided"
     if abs(step) < 1e-9:
         return "at_target"
+    if (step > 0 and belief.base >= BASE_MAX) or (step < 0 and belief.base <= BASE_MIN):
+        # Who likes nearly everything likes nothing more than usual: without this, every weight creeps up.
+        return "no_contrast"
     if (step > 0) != (belief.p_better > 0.5):
         return "beyond_target"
     return ""

@@ -1,0 +1,76 @@
+"""Beliefs: sure only when the thumbs are many, and always against the reader's own base."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranking.posterior import KAPPA, base_rate, expected_gain, posterior
+
+RATE = st.floats(min_value=0.05, max_value=0.95)
+COUNT = st.integers(min_value=0, max_value=500)
+
+
+@given(likes=COUNT, dislikes=COUNT)
+def test_a_base_rate_is_never_certain(likes, dislikes):
+    assert 0.05 <= base_rate(likes, likes + dislikes) <= 0.95
+
+
+def test_a_base_rate_without_thumbs_is_even():
+    assert base_rate(0, 0) == 0.5
+
+
+@given(base=RATE)
+def test_without_thumbs_the_belief_is_the_prior(base):
+    belief = posterior(0, 0, base)
+    assert belief.mean == pytest.approx(base)
+    assert belief.log_odds == pytest.approx(0, abs=1e-9)
+
+
+@given(base=RATE, likes=COUNT, dislikes=COUNT)
+def test_the_mean_lies_between_prior_and_data(base, likes, dislikes):
+    n = likes + dislikes
+    belief = posterior(likes, n, base)
+    rate = likes / n if n else base
+    assert min(base, rate) - 1e-9 <= belief.mean <= max(base, rate) + 1e-9
+    assert belief.mean == pytest.approx((KAPPA * base + likes) / (KAPPA + n))
+
+
+@given(base=RATE, likes=COUNT, dislikes=COUNT)
+def test_one_more_like_never_lowers_the_belief(base, likes, dislikes):
+    before = posterior(likes, likes + dislikes, base)
+    after = posterior(likes + 1, likes + 1 + dislikes, base)
+    assert after.mean >= before.mean
+    assert after.p_better >= before.p_better - 1e-12
+
+
+@given(base=RATE, likes=COUNT, dislikes=COUNT)
+def test_liking_and_disliking_mirror_each_other(base, likes, dislikes):
+    n = likes + dislikes
+    mirrored = posterior(dislikes, n, 1 - base)
+    assert posterior(likes, n, base).p_better == pytest.approx(1 - mirrored.p_better, abs=1e-9)
+
+
+def test_the_probability_is_that_of_the_beta_distribution():
+    belief = posterior(9, 10, 0.5)
+    draws = np.random.default_rng(1).beta(KAPPA * 0.5 + 9, KAPPA * 0.5 + 1, 200_000)
+    assert belief.p_better == pytest.approx((draws > 0.5).mean(), abs=0.005)
+
+
+def test_five_lucky_thumbs_do_not_convince_and_fifty_do():
+    assert posterior(4, 5, 0.5).p_better < 0.9 < posterior(40, 50, 0.5).p_better
+
+
+def test_those_who_know_better_can_move_the_prior_within_bounds():
+    assert posterior(0, 0, 0.5, prior=0.7).mean == pytest.approx(0.7)
+    assert posterior(0, 0, 0.9, prior=1.4).mean == pytest.approx(0.95)
+
+
+def test_a_rounding_error_in_decayed_sums_is_no_dislike():
+    assert posterior(3.0000000001, 3.0, 0.5).p_better <= 1.0
+
+
+@given(share=st.floats(min_value=0, max_value=1), likes=COUNT)
+def test_a_gain_is_largest_for_a_strong_belief_on_half_the_items(share, likes):
+    belief = posterior(likes, likes, 0.5)
+    assert 0 <= expected_gain(belief, share) <= expected_gain(belief, 0.5) + 1e-12

@@ -1,0 +1,123 @@
+"""The score is a product: weights scale it, age halves it, and the parts say why."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranking.entities import Candidate, Config, EffectiveConfig
+from ranking.scoring import Signals, rank
+
+NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
+HOURS = st.floats(min_value=0, max_value=24 * 7)
+TITLES = st.lists(st.sampled_from(["rust", "linux", "ai", "cars", "said", "plain"]), max_size=6)
+
+
+def item(hours: float = 0.0, title: str = "plain", source: str = "a", item_id: int = 1) -> Candidate:
+    return Candidate(item_id, source, title, "", NOW - timedelta(hours=hours))
+
+
+def total(candidate: Candidate, config: Config | None = None, **deltas: float) -> float:
+    return rank([candidate], EffectiveConfig(config or Config(), deltas), NOW)[0].total
+
+
+def naive_score(candidate: Candidate, config: Config, deltas: dict[str, float], signals: Signals) -> float:
+    """DESIGN's formula, written out once more for one item at a time."""
+    weight = min(2.0, max(0.1, config.source_weights.get(candidate.source, 1.0) + deltas.get("a", 0.0)))
+    age = max(0.0, (NOW - candidate.dated_at).total_seconds() / 3600)
+    words = candidate.title.split()
+    interest = 1 + sum(topic in words for topic in config.topics)
+    interest += sum(boost for word, boost in config.keyword_boosts.items() if word in words)
+    interest += config.ai_score_alpha * signals.similarity.get(candidate.item_id, 0.0)
+    interest += 0.5 * signals.community.get(candidate.item_id, 0.0)
+    return weight * 0.5 ** (age / config.recency_half_life_hours) * max(0.05, interest)
+
+
+@given(
+    hours=HOURS,
+    words=TITLES,
+    weight=st.floats(min_value=0.1, max_value=2.0),
+    delta=st.floats(min_value=-1, max_value=1),
+    boost=st.floats(min_value=-5, max_value=5),
+    half_life=st.floats(min_value=1, max_value=24 * 90),
+    similarity=st.floats(min_value=0, max_value=1),
+    community=st.floats(min_value=0, max_value=1),
+)
+def test_scores_equal_a_naive_second_writing_of_the_formula(
+    hours, words, weight, delta, boost, half_life, similarity, community
+):
+    config = Config(
+        topics=("rust", "ai"),
+        source_weights={"a": weight},
+        keyword_boosts={"linux": boost},
+        recency_half_life_hours=half_life,
+    )
+    signals = Signals({1: similarity}, {1: community})
+    candidate = item(hours, " ".join(words))
+    score = rank([candidate], EffectiveConfig(config, {"a": delta}), NOW, signals)[0]
+    assert score.total == pytest.approx(naive_score(candidate, config, {"a": delta}, signals), rel=1e-9)
+    parts = score.parts
+    assert parts.source_weight * parts.recency * parts.interest == pytest.approx(score.total)
+
+
+@given(hours=HOURS, weight=st.floats(min_value=0.1, max_value=1.0))
+def test_twice_the_weight_is_twice_the_score(hours, weight):
+    once, twice = (total(item(hours), Config(source_weights={"a": w})) for w in (weight, 2 * weight))
+    assert twice == pytest.approx(2 * once)
+
+
+@given(hours=HOURS, half_life=st.floats(min_value=1, max_value=240))
+def test_a_score_halves_with_every_half_life(hours, half_life):
+    config = Config(recency_half_life_hours=half_life)
+    assert total(item(hours + half_life), config) == pytest.approx(total(item(hours), config) / 2)
+
+
+@given(st.floats(min_value=-3, max_value=3), st.floats(min_value=0.1, max_value=2.0))
+def test_no_weight_leaves_its_bounds(delta, weight):
+    score = rank([item()], EffectiveConfig(Config(source_weights={"a": weight}), {"a": delta}), NOW)[0]
+    assert 0.1 <= score.parts.source_weight <= 2.0
+
+
+def test_each_matching_topic_adds_one_and_each_boost_its_value():
+    config = Config(topics=("rust", "linux", "ai"), keyword_boosts={"kernel": 0.5, "hype": -0.75})
+    assert total(item(title="Rust in the Linux kernel"), config) == pytest.approx(1 + 2 + 0.5)
+    assert total(item(title="Hype, she said"), config) == pytest.approx(0.25)
+
+
+def test_topics_are_looked_for_in_the_text_too():
+    candidate = Candidate(1, "a", "Plain", "Deep inside: rust.", NOW)
+    assert rank([candidate], EffectiveConfig(Config(topics=("rust",))), NOW)[0].parts.topics == ("rust",)
+
+
+def test_a_phrase_does_not_run_on_from_title_to_text_unnoticed_but_words_do_not_merge():
+    candidate = Candidate(1, "a", "A car", "pet", NOW)
+    assert rank([candidate], EffectiveConfig(Config(topics=("carpet",))), NOW)[0].total == 1.0
+
+
+def test_negative_boosts_never_turn_the_order_of_an_item_upside_down():
+    config = Config(keyword_boosts={"hype": -5.0})
+    assert 0 < total(item(title="hype"), config) < total(item(title="plain"), config)
+
+
+def test_an_item_dated_ahead_counts_as_new():
+    assert total(item(hours=-5)) == total(item(hours=0)) == 1.0
+
+
+def test_ties_go_to_the_newer_then_to_the_lower_id():
+    # Both dated ahead of the clock, so that both score as brand new.
+    older, newer = item(hours=-1, item_id=1), item(hours=-2, item_id=9)
+    twin = item(hours=-2, item_id=3)
+    order = rank([older, newer, twin], EffectiveConfig(Config()), NOW)
+    assert [score.candidate.item_id for score in order] == [3, 9, 1]
+
+
+@given(st.permutations(list(range(8))))
+def test_the_order_does_not_depend_on_the_order_of_arrival(ids):
+    candidates = [item(hours=n % 3, item_id=n) for n in ids]
+    order = [score.candidate.item_id for score in rank(candidates, EffectiveConfig(Config()), NOW)]
+    assert order == [0, 3, 6, 1, 4, 7, 2, 5]
+
+
+def test_nothing_to_rank_is_an_empty_order():
+    assert rank([], EffectiveConfig(Config()), NOW) == []

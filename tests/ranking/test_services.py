@@ -1,0 +1,243 @@
+"""The one write path: every write is a version, a stale one is refused, and the loop keeps off decisions."""
+
+from datetime import timedelta
+
+import pytest
+
+from ranking.entities import WeightChange
+from ranking.errors import InvalidSetting, StaleVersion, UnknownVersion
+from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
+from ranking.selectors import config_effective, config_exists, config_versions, weights_held
+from ranking.services import (
+    ConfigEdit,
+    config_edit,
+    config_revert,
+    source_weight_agree,
+    target_pin,
+    topic_agree,
+    weights_learn,
+)
+
+DAY = timedelta(days=1)
+
+
+def edit(reader, now, expected_version, **settings):
+    return config_edit(
+        reader_id=reader.id, edit=ConfigEdit(**settings), expected_version=expected_version, now=now
+    )
+
+
+def agree(reader, now, source, weight):
+    return source_weight_agree(reader_id=reader.id, source=source, weight=weight, ref="7", now=now)
+
+
+def step(source, before, after, reason="liked_more_than_usual"):
+    return WeightChange(source, before, after, 0.9, 12.0, reason if before != after else "undecided")
+
+
+def weight(reader, source):
+    return config_effective(reader_id=reader.id).weight(source)
+
+
+def state(reader):
+    """Everything that ranks for a reader."""
+    effective = config_effective(reader_id=reader.id)
+    config = effective.config
+    return config.topics, dict(config.source_weights), config.recency_half_life_hours, dict(effective.deltas)
+
+
+# --- edits ------------------------------------------------------------------------------------------
+
+
+def test_an_edit_makes_one_version_that_says_what_changed(ada, now):
+    version = edit(ada, now, 0, topics=["Rust"], source_weights={"a": 1.4}, recency_half_life_hours=48.0)
+    assert version == 1
+    row = ConfigVersion.objects.get(reader=ada)
+    assert (row.version, row.cause, row.created_at) == (1, "edit", now)
+    assert row.changes == [
+        {"field": "topics", "target": "Rust", "before": False, "after": True},
+        {"field": "source_weights", "target": "a", "before": 1.0, "after": 1.4},
+        {"field": "recency_half_life_hours", "target": "", "before": 24.0, "after": 48.0},
+    ]
+    assert config_effective(reader_id=ada.id).config.topics == ("Rust",)
+
+
+def test_an_edit_that_changes_nothing_makes_no_version(ada, now):
+    edit(ada, now, 0, topics=["Rust"])
+    assert edit(ada, now, 1, topics=["rust "], source_weights={}) == 2  # the new spelling is a change
+    assert edit(ada, now, 2, topics=["rust"]) == 2
+    assert len(config_versions(reader_id=ada.id)) == 2
+
+
+def test_a_stale_edit_is_refused_with_the_difference_and_saves_nothing(ada, now):
+    edit(ada, now, 0, topics=["Rust"])
+    agree(ada, now, "a", 1.3)
+    with pytest.raises(StaleVersion) as refused:
+        edit(ada, now, 0, topics=["Go"])
+    assert (refused.value.seen, refused.value.current) == (0, 2)
+    assert refused.value.changed == ["topics Rust: False → True", "source_weights a: 1.0 → 1.3"]
+    assert config_effective(reader_id=ada.id).config.topics == ("Rust",)
+
+
+def test_an_impossible_value_saves_nothing_of_the_edit(ada, now):
+    with pytest.raises(InvalidSetting):
+        edit(ada, now, 0, topics=["Rust"], source_weights={"a": 3.0})
+    assert not config_exists(reader_id=ada.id)
+
+
+def test_a_weight_edited_by_hand_is_exact_and_handing_it_back_frees_it(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    edit(ada, now, 0, source_weights={"a": 0.7})
+    assert weight(ada, "a") == 0.7
+    assert weights_held(reader_id=ada.id, now=now + 13 * DAY) == {"a"}
+    assert weights_held(reader_id=ada.id, now=now + 14 * DAY) == set()
+    edit(ada, now, 1, source_weights={"a": None})
+    assert weight(ada, "a") == 1.0
+    assert weights_held(reader_id=ada.id, now=now) == set()
+
+
+# --- agreements -------------------------------------------------------------------------------------
+
+
+def test_an_agreed_weight_is_exact_although_the_loop_had_added_to_it(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    assert weight(ada, "a") == pytest.approx(1.15)
+    agree(ada, now, "a", 1.45)
+    assert weight(ada, "a") == 1.45
+    assert LearnedWeight.objects.get(reader=ada, source_key="a").delta == 0.0
+    assert weights_held(reader_id=ada.id, now=now) == {"a"}
+
+
+def test_agreeing_to_what_the_loop_already_did_makes_it_the_readers_own(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    assert agree(ada, now, "a", 1.15) == 1
+    assert state(ada)[1:] == ({"a": 1.15}, 24.0, {})
+
+
+@pytest.mark.parametrize(("asked", "stored"), [(5.0, 2.0), (0.0, 0.1)])
+def test_an_agreed_weight_stays_in_bounds(ada, now, asked, stored):
+    agree(ada, now, "a", asked)
+    assert weight(ada, "a") == stored
+
+
+def test_an_agreed_weight_must_be_a_number(ada, now):
+    with pytest.raises(InvalidSetting):
+        agree(ada, now, "a", float("nan"))
+
+
+def test_a_topic_is_added_and_removed_in_any_spelling_and_only_once(ada, now):
+    def topic(spelling: str, present: bool) -> int:
+        return topic_agree(reader_id=ada.id, topic=spelling, present=present, ref="1", now=now)
+
+    assert topic("Electric cars", True) == 1
+    assert topic("electric car", True) == 1  # already there
+    assert config_effective(reader_id=ada.id).config.topics == ("Electric cars",)
+    assert topic("ELECTRIC CAR", False) == 2
+    assert topic("electric car", False) == 2  # already gone
+    assert config_effective(reader_id=ada.id).config.topics == ()
+
+
+def test_a_pin_is_one_of_two_or_none(ada, now):
+    def pins(pin: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        target_pin(reader_id=ada.id, target="a", pin=pin, ref="", now=now)
+        config = config_effective(reader_id=ada.id).config
+        return config.locked, config.avoided
+
+    assert pins("locked") == (("a",), ())
+    assert pins("avoided") == ((), ("a",))
+    assert pins("") == ((), ())
+
+
+# --- versions ---------------------------------------------------------------------------------------
+
+
+def test_versions_are_consecutive_over_every_kind_of_write(ada, ben, now):
+    edit(ada, now, 0, topics=["Rust"])
+    agree(ada, now, "a", 1.3)
+    agree(ben, now, "a", 1.3)
+    target_pin(reader_id=ada.id, target="a", pin="locked", ref="", now=now)
+    config_revert(reader_id=ada.id, version=1, expected_version=3, now=now)
+    rows = [(row.version, row.cause) for row in config_versions(reader_id=ada.id)]
+    assert rows == [(4, "revert"), (3, "pin"), (2, "accept"), (1, "edit")]
+    assert [row.version for row in config_versions(reader_id=ben.id)] == [1]
+
+
+def test_a_revert_restores_exactly_what_ranked_learned_deltas_included(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    edit(ada, now, 0, topics=["Rust"], source_weights={"b": 0.6})
+    wanted = state(ada)
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.15, 1.3)], now=now + DAY)
+    agree(ada, now, "a", 1.9)
+    edit(ada, now, 2, topics=[], recency_half_life_hours=6.0, source_weights={"b": None})
+    assert config_revert(reader_id=ada.id, version=1, expected_version=None, now=now) == 4
+    assert state(ada) == wanted
+    assert ConfigVersion.objects.get(reader=ada, version=4).cause_ref == "1"
+
+
+def test_a_revert_to_nothing_gives_the_defaults_and_hands_the_sources_back(ada, now):
+    agree(ada, now, "a", 1.9)
+    config_revert(reader_id=ada.id, version=0, expected_version=1, now=now)
+    assert state(ada) == ((), {}, 24.0, {})
+    assert weights_held(reader_id=ada.id, now=now) == set()
+
+
+def test_a_revert_needs_a_version_of_ones_own_and_a_fresh_page(ada, ben, now):
+    agree(ada, now, "a", 1.9)
+    with pytest.raises(UnknownVersion):
+        config_revert(reader_id=ben.id, version=1, expected_version=None, now=now)
+    with pytest.raises(StaleVersion):
+        config_revert(reader_id=ada.id, version=0, expected_version=0, now=now)
+
+
+# --- the loop ---------------------------------------------------------------------------------------
+
+
+def test_a_learning_cycle_stores_each_source_with_its_reason_and_moves_those_that_moved(ada, now):
+    changes = [step("a", 1.0, 1.15), step("b", 1.0, 1.0)]
+    assert weights_learn(reader_id=ada.id, changes=changes, now=now) == 1
+    snapshots = WeightSnapshot.objects.filter(reader=ada).values_list(
+        "source_key", "before", "after", "reason"
+    )
+    assert set(snapshots) == {
+        ("a", 1.0, 1.15, "liked_more_than_usual"),
+        ("b", 1.0, 1.0, "undecided"),
+    }
+    assert (weight(ada, "a"), weight(ada, "b")) == (pytest.approx(1.15), 1.0)
+
+
+def test_the_loop_runs_once_a_day(ada, ben, now):
+    changes = [step("a", 1.0, 1.15)]
+    assert weights_learn(reader_id=ada.id, changes=changes, now=now) == 1
+    assert weights_learn(reader_id=ada.id, changes=changes, now=now) == 0
+    assert weights_learn(reader_id=ben.id, changes=changes, now=now) == 1
+    again = [step("a", 1.15, 1.3)]
+    assert weights_learn(reader_id=ada.id, changes=again, now=now + DAY) == 1
+    assert weight(ada, "a") == pytest.approx(1.3)
+
+
+def test_the_loop_makes_no_version_and_is_no_decision_of_the_reader(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    assert not config_exists(reader_id=ada.id)
+    assert config_versions(reader_id=ada.id) == []
+    assert RankConfig.objects.get(reader=ada).version == 0
+
+
+def test_a_source_that_does_not_move_keeps_what_was_learned_before(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.15, 1.15)], now=now + DAY)
+    assert weight(ada, "a") == pytest.approx(1.15)
+
+
+def test_a_decision_made_while_the_loop_was_thinking_wins(ada, now):
+    thought_up = [step("a", 1.0, 1.15), step("b", 1.0, 0.85, "liked_less_than_usual")]
+    agree(ada, now, "a", 0.7)
+    assert weights_learn(reader_id=ada.id, changes=thought_up, now=now) == 1
+    assert (weight(ada, "a"), weight(ada, "b")) == (0.7, pytest.approx(0.85))
+    assert WeightSnapshot.objects.get(reader=ada, source_key="a").reason == "changed_meanwhile"
+
+
+def test_learned_weights_respect_the_config_weight_below_them(ada, now):
+    agree(ada, now - 20 * DAY, "a", 1.4)
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.4, 1.55)], now=now)
+    assert weight(ada, "a") == pytest.approx(1.55)
+    assert LearnedWeight.objects.get(reader=ada, source_key="a").delta == pytest.approx(0.15)
