@@ -11,7 +11,14 @@ from digest.selectors.feedback import (
     feedback_tallies,
     reason_tags,
 )
-from digest.selectors.items import item_for, items_candidates, reader_sources, source_titles
+from digest.selectors.items import (
+    item_for,
+    item_get,
+    item_urls,
+    items_candidates,
+    reader_sources,
+    source_titles,
+)
 
 __all__ = [
     "digest_dates",
@@ -25,6 +32,8 @@ __all__ = [
     "feedback_tag_counts",
     "feedback_tallies",
     "item_for",
+    "item_get",
+    "item_urls",
     "items_candidates",
     "reader_sources",
     "reason_tags",

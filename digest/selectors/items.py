@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.entities import ITEM_WINDOW_DAYS
+from digest.errors import ItemNotFound
 from digest.models import Feed, Feedback, Impression, Item, Source
 from ranking.entities import Candidate
 
@@ -46,3 +47,15 @@ def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
     shown = Exists(Impression.objects.filter(item_id=OuterRef("pk"), digest__reader_id=reader_id))
     rated = Exists(Feedback.objects.filter(item_id=OuterRef("pk"), reader_id=reader_id))
     return Item.objects.filter(own | Q(shown) | Q(rated), pk=item_id).select_related("source").first()
+
+
+def item_get(*, reader_id: UUID, item_id: int) -> Item:
+    """`item_for`, where there must be one. Raises `ItemNotFound`."""
+    if (item := item_for(reader_id=reader_id, item_id=item_id)) is None:
+        raise ItemNotFound("There is no such item among yours. Reload the page and try again.")
+    return item
+
+
+def item_urls(*, item_ids: Collection[int]) -> dict[int, str]:
+    """The address of each of the items, by id."""
+    return dict(Item.objects.filter(pk__in=item_ids).values_list("pk", "url"))

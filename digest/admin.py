@@ -1,0 +1,141 @@
+"""The world for operators: feeds and readers to look after, what was shown and said to be read only."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from digest.models import (
+    Digest,
+    Feed,
+    Feedback,
+    FeedbackTag,
+    Impression,
+    Item,
+    Reader,
+    ReasonTag,
+    Source,
+    Spend,
+    Subscription,
+)
+from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin
+
+if TYPE_CHECKING:  # generic in the stubs only
+    _UserAdmin = UserAdmin[Reader]
+else:
+    _UserAdmin = UserAdmin
+
+
+@admin.register(Reader)
+class ReaderAdmin(OperatorAdmin, _UserAdmin):
+    """Accounts, with what a digest needs to know of them."""
+
+    list_display = ["username", "email", "time_zone", "ai_enabled", "is_active", "is_staff", "last_login"]
+    list_filter = ["is_active", "is_staff", "ai_enabled"]
+    ordering = ["username"]
+    readonly_fields = ["id", "last_login", "date_joined"]
+    fieldsets = (*(UserAdmin.fieldsets or ()), ("Digest", {"fields": ["id", "time_zone", "ai_enabled"]}))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
+        """A reader's records go with the reader, although nobody may delete one by itself."""
+        listed, counts, _, protected = super().get_deleted_objects(objs, request)
+        return listed, counts, set(), protected
+
+
+@admin.register(Source)
+class SourceAdmin(OperatorAdmin):
+    """Publishers."""
+
+    list_display = ["key", "title"]
+    ordering = ["key"]
+    search_fields = ["key", "title"]
+
+
+@admin.register(Feed)
+class FeedAdmin(OperatorAdmin):
+    """Feeds and how fetching them goes."""
+
+    list_display = ["url", "source", "state", "last_fetched_at", "next_check_at", "failures", "error_code"]
+    list_filter = ["state", "error_code"]
+    list_select_related = ["source"]
+    raw_id_fields = ["source"]
+    search_fields = ["url", "title"]
+
+
+@admin.register(Subscription)
+class SubscriptionAdmin(OperatorAdmin):
+    """Who reads what."""
+
+    list_display = ["reader", "feed", "created_at"]
+    list_select_related = ["reader", "feed"]
+    raw_id_fields = ["reader", "feed"]
+    search_fields = ["reader__username", "feed__url"]
+
+
+@admin.register(Item)
+class ItemAdmin(OperatorAdmin):
+    """Items as they were ingested."""
+
+    list_display = ["title", "source", "dated_at", "first_seen_at", "language"]
+    list_select_related = ["source"]
+    raw_id_fields = ["source"]
+    search_fields = ["title", "url"]
+
+
+class ImpressionInline(ReadOnlyAdmin, OperatorInline):
+    """What a digest showed, by rank."""
+
+    model = Impression
+    fields = ["rank", "item", "score", "parts", "propensity"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Impression]:
+        """With the items at hand."""
+        return super().get_queryset(request).select_related("item")
+
+
+@admin.register(Digest)
+class DigestAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """What was shown to whom."""
+
+    list_display = ["reader", "date", "config_version", "built_at"]
+    list_select_related = ["reader"]
+    inlines = [ImpressionInline]
+    search_fields = ["reader__username"]
+
+
+class FeedbackTagInline(ReadOnlyAdmin, OperatorInline):
+    """The reasons given with a thumb."""
+
+    model = FeedbackTag
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """What readers said."""
+
+    list_display = ["reader", "item", "useful", "has_reason", "at"]
+    list_filter = ["useful", "has_reason"]
+    list_select_related = ["reader", "item"]
+    inlines = [FeedbackTagInline]
+    search_fields = ["reader__username"]
+
+
+@admin.register(ReasonTag)
+class ReasonTagAdmin(OperatorAdmin):
+    """The taxonomy of reasons; a tag's synonyms are the other spellings that mean it."""
+
+    list_display = ["slug", "label", "kind", "position"]
+    ordering = ["kind", "position"]
+    list_filter = ["kind"]
+
+
+@admin.register(Spend)
+class SpendAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """The ledger of model spend."""
+
+    list_display = ["created_at", "surface", "model", "reserved_usd", "settled_usd", "reader", "run_id"]
+    list_filter = ["surface"]
+    list_select_related = ["reader"]
+    date_hierarchy = "day"

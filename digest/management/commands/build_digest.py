@@ -1,0 +1,107 @@
+"""`manage.py build_digest`: build, show or explain the digests of a day."""
+
+import json
+from datetime import date, datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from digest.days import day_of
+from digest.entities import DIGEST_SIZE
+from digest.errors import DigestError
+from digest.models import Reader
+from digest.readers import date_argument, reader_arguments_add, readers_named
+from digest.selectors import digest_impressions, item_urls
+from digest.services.build import digest_build, digest_rank
+from ranking.selectors import config_effective
+
+Json = dict[str, Any]
+
+
+class Command(BaseCommand):
+    """Build the digests of a day (today in each reader's zone, unless a date is given) and list them."""
+
+    help = "Build the digests of a day and list them. --plain lists the bare order by score, storing nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Who, which day, how many, in which form."""
+        reader_arguments_add(parser)
+        parser.add_argument("--date", type=date_argument, metavar="YYYY-MM-DD", help="default: today")
+        parser.add_argument("--limit", type=int, default=DIGEST_SIZE, help="items shown (%(default)s)")
+        parser.add_argument("--plain", action="store_true", help="the bare order by score; store nothing")
+        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Build or rank, then print."""
+        if options["limit"] < 1:
+            raise CommandError("--limit must be at least 1.", returncode=2)
+        now = timezone.now()
+        show = _plain if options["plain"] else _stored
+        try:
+            digests = [
+                show(reader, options["date"] or day_of(now, reader.zone), now, options["limit"])
+                for reader in readers_named(options["user_id"])
+            ]
+        except DigestError as error:
+            raise CommandError(error.message) from error
+        self.stdout.write(json.dumps({"digests": digests}) if options["json"] else _table(digests))
+
+
+def _stored(reader: Reader, day: date, now: datetime, limit: int) -> Json:
+    """Build the digest and read it back as it was stored."""
+    digest = digest_build(reader=reader, date=day, now=now, limit=limit)
+    entries = [
+        {
+            "rank": shown.rank,
+            "item_id": shown.item_id,
+            "url": shown.item.url,
+            "title": shown.item.title,
+            "source": shown.item.source_id,
+            "score": shown.score,
+            "parts": shown.parts,
+        }
+        for shown in digest_impressions(digest=digest)
+    ]
+    return _digest(reader, day, digest.config_version, entries)
+
+
+def _plain(reader: Reader, day: date, now: datetime, limit: int) -> Json:
+    """The order by score alone."""
+    effective = config_effective(reader_id=reader.pk)
+    scores = digest_rank(reader=reader, date=day, now=now, effective=effective)[:limit]
+    urls = item_urls(item_ids=[score.candidate.item_id for score in scores])
+    entries = [
+        {
+            "rank": rank,
+            "item_id": score.candidate.item_id,
+            "url": urls[score.candidate.item_id],
+            "title": score.candidate.title,
+            "source": score.candidate.source,
+            "score": score.total,
+            "parts": score.parts.as_dict(),
+        }
+        for rank, score in enumerate(scores, start=1)
+    ]
+    return _digest(reader, day, effective.config.version, entries)
+
+
+def _digest(reader: Reader, day: date, version: int, entries: list[Json]) -> Json:
+    return {
+        "reader_id": str(reader.pk),
+        "date": day.isoformat(),
+        "config_version": version,
+        "entries": entries,
+    }
+
+
+def _table(digests: list[Json]) -> str:
+    return "\n\n".join("\n".join([_heading(digest), *map(_line, digest["entries"])]) for digest in digests)
+
+
+def _heading(digest: Json) -> str:
+    return f"{digest['date']}  reader {digest['reader_id']}, settings version {digest['config_version']}"
+
+
+def _line(entry: Json) -> str:
+    return f"{entry['rank']:>4}  {entry['score']:6.3f}  {entry['source'][:24]:<24}  {entry['title'][:70]}"

@@ -1,0 +1,51 @@
+"""Who is at a door: the reader of a request, the readers a command names."""
+
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Sequence
+from datetime import date
+from uuid import UUID
+
+from django.core.management.base import CommandError
+from django.http import HttpRequest
+
+from digest.errors import SignInNeeded
+from digest.models import Reader
+
+
+def reader_of(request: HttpRequest) -> Reader:
+    """The signed-in reader of an API request. Raises `SignInNeeded`."""
+    if not isinstance(request.user, Reader):
+        raise SignInNeeded("Sign in first, then repeat the request.")
+    return request.user
+
+
+def reader_arguments_add(parser: ArgumentParser) -> None:
+    """Let a command take `--user-id UUID` or `--all-users`; neither or both is a usage error."""
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--user-id", type=_uuid, metavar="UUID", help="one reader")
+    group.add_argument("--all-users", action="store_true", help="every active reader")
+
+
+def readers_named(user_id: UUID | None) -> Sequence[Reader]:
+    """The reader of `user_id`, or all active ones by name. Raises `CommandError` for an unknown id."""
+    if user_id is None:
+        return list(Reader.objects.filter(is_active=True).order_by("username"))
+    found = list(Reader.objects.filter(pk=user_id))
+    if not found:
+        raise CommandError(f"There is no reader {user_id}. Their ids are listed in /admin/ under readers.")
+    return found
+
+
+def date_argument(text: str) -> date:
+    """An argparse type: a day as YYYY-MM-DD."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"“{text}” is not a day. Write it as YYYY-MM-DD.") from None
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise ArgumentTypeError(f"“{text}” is not a reader's id (a UUID).") from None
