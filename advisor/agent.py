@@ -70,7 +70,7 @@ def _answer_all(calls: Sequence[ToolCall], messages: list[Message], asker: Asker
     """Answer every call: run, or once a cap is hit told that it was not. Raises `Stopped` at the end then."""
     stop: Stopped | None = None
     for call in calls:
-        stop = stop or _cap_hit(asker)
+        stop = stop or asker.deadline.stop() or _calls_stop(asker)
         if stop:
             content = tools.skip(call, why=stop.message)
         else:
@@ -81,9 +81,7 @@ def _answer_all(calls: Sequence[ToolCall], messages: list[Message], asker: Asker
         raise stop
 
 
-def _cap_hit(asker: Asker) -> Stopped | None:
-    if asker.deadline.left_s <= 0:
-        return Stopped(StopReason.DEADLINE, "The time for this run is up.")
-    if asker.totals.tool_calls >= asker.limits.tool_calls:
-        return Stopped(StopReason.TOOL_CALL_LIMIT, f"All {asker.limits.tool_calls} tool calls are used up.")
-    return None
+def _calls_stop(asker: Asker) -> Stopped | None:
+    if asker.totals.tool_calls < asker.limits.tool_calls:
+        return None
+    return Stopped(StopReason.TOOL_CALL_LIMIT, f"All {asker.limits.tool_calls} tool calls are used up.")

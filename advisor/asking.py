@@ -48,7 +48,8 @@ class Asker:
         """
         waited, said = False, "No model is configured."
         while self.models:
-            self.deadline.check()
+            if stop := self.deadline.stop():
+                raise stop
             try:
                 return self._ask(self.models[0], messages)
             except DeadlineExceeded as error:

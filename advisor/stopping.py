@@ -29,7 +29,6 @@ class Deadline:
         """Seconds left, negative when past."""
         return self.at - self.clock()
 
-    def check(self) -> None:
-        """Raises `Stopped` once the moment has passed."""
-        if self.left_s <= 0:
-            raise Stopped(StopReason.DEADLINE, "The time for this run is up.")
+    def stop(self) -> Stopped | None:
+        """The stop that is due once the moment has passed."""
+        return Stopped(StopReason.DEADLINE, "The time for this run is up.") if self.left_s <= 0 else None

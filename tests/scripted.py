@@ -4,7 +4,7 @@
         ...
 
 A request beyond the script, a step that was not used, a broken pairing of tool calls and results, or a
-reader's id in a tool's schema fails the test.
+reader's id in a tool's schema fails the test; so does a provider configured off this machine.
 """
 
 import json
@@ -14,13 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from digest.llm.providers import PROVIDERS, provider_endpoint
+
 Body = dict[str, Any]
 Check = Callable[[Body], None]
 PATH = "/v1/chat/completions"
+LOOPBACK = ("localhost", "127.0.0.1")
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
 
 
@@ -86,6 +90,11 @@ class Script:
         server.expect_request(path, method="POST").respond_with_handler(self._answer)
 
     def __enter__(self) -> "Script":
+        for provider in PROVIDERS.values():
+            endpoint = provider_endpoint(provider)
+            assert endpoint is None or urlsplit(endpoint.base_url).hostname in LOOPBACK, (
+                f"a test could reach {provider.name}"
+            )
         return self
 
     def __exit__(

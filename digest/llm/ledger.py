@@ -21,6 +21,7 @@ from digest.models import Spend
 MICRO_USD = Decimal("0.000001")
 # Any constant will do, as long as no other advisory lock of the database uses it.
 LOCK_SPACE = 7_411
+MODEL_CHARS_MAX = 80
 REFUSALS = {
     "day": ("budget_day", "Today's budget for all readers is used up; it starts afresh at midnight UTC."),
     "run": ("budget_run", "This run has used up its budget."),
@@ -54,7 +55,7 @@ def spend_reserve(
             surface=surface,
             reader_id=reader_id,
             run_id=run_id,
-            model=model,
+            model=model[:MODEL_CHARS_MAX],
             reserved_usd=reserved,
             day=day,
             created_at=now,

@@ -189,14 +189,13 @@ def test_half_characters_and_nulls_do_not_survive(model, httpserver):
     json.dumps(turn.message, ensure_ascii=False).encode("utf-8")
 
 
-def test_the_cost_a_provider_reports_goes_before_the_price_list(httpserver, settings, monkeypatch):
-    settings.OPENROUTER_API_KEY, settings.LLM_CHAIN = "k", ["openrouter:openai/gpt-4o"]
-    [model] = chain_configured()
-    with Script(httpserver, [text("Hi", usage={"prompt_tokens": 9, "completion_tokens": 9, "cost": 0.0123})]):
-        settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
-        settings.LLM_CHAIN = ["openai:gpt-4o"]
-        turn = chain_configured()[0].complete(ASK, [], timeout_s=5)
-    assert model.cost_usd(turn.usage) == Decimal("0.0123")
+@pytest.mark.parametrize(("cost", "usd"), [(0.0123, "0.0123"), ("free", "0.00114"), (-1, "0.00114")])
+def test_the_cost_a_provider_reports_goes_before_the_price_list(model, httpserver, cost, usd):
+    usage = {"prompt_tokens": 10_000, "completion_tokens": 1_000, "cost": cost}
+    usage["prompt_tokens_details"] = {"cached_tokens": 4_000}
+    with Script(httpserver, [text("Hi", usage=usage)]):
+        turn = model.complete(ASK, [], timeout_s=5)
+    assert model.cost_usd(turn.usage) == Decimal(usd)
 
 
 def test_many_threads_share_one_client(model, httpserver):
