@@ -40,9 +40,9 @@ ADA = Person(
     "ada",
     "Europe/Berlin",
     Taste(
-        base=-0.8,
+        base=-0.6,
         sources={
-            "quietport.example": 4.2,
+            "quietport.example": 3.6,
             "upstreamnotes.example": 2.4,
             "solderandsaw.example": 1.2,
             "gigawow.example": -4.0,
@@ -50,7 +50,7 @@ ADA = Person(
             "southstandsiren.example": -0.8,
         },
         topics={"repair": 4.5, "open data": 4.5, "passkeys": 4.0, "self-hosted": 3.0, "transfer": -1.0},
-        opened={"quietport.example": 0.9, "gigawow.example": 0.75, "ledgerandline.example": 0.35},
+        opened={"quietport.example": 0.8, "gigawow.example": 0.75, "ledgerandline.example": 0.35},
         liked_for={
             "": _LIKED,
             "quietport.example": ("depth", "depth", "practical", "clarity"),
