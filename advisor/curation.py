@@ -1,0 +1,73 @@
+"""Which of a reader's thumbs a model gets to see: a stratified sample, chosen by plain rules. Pure.
+
+The quotas are the original program's: of 50 items 60 % liked and 70 % recent, no source with more than
+ten. What one stratum cannot fill goes to the others, so that a short history is shown whole.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from digest.entities import RatedItem
+
+ITEMS_MAX = 50
+PER_SOURCE_MAX = 10
+TITLE_CHARS_MAX = 100
+# (liked, recent) -> how many of 50, in the order in which strata are served.
+QUOTAS = {(True, True): 21, (False, True): 14, (True, False): 9, (False, False): 6}
+
+Stratum = tuple[bool, bool]
+
+
+def curate(rated: Iterable[RatedItem], recent_since: datetime) -> list[RatedItem]:
+    """At most 50 of `rated`: no item twice, at most ten of a source, strata by `QUOTAS`.
+
+    Within a stratum tagged thumbs come before bare ones, then the newest. Free places go first to the
+    same verdict at the other age, then to whatever is left. The result alternates between the strata in
+    proportion to their shares, so that any prefix of it is balanced too.
+    """
+    strata: dict[Stratum, list[RatedItem]] = {key: [] for key in QUOTAS}
+    for item in {item.item_id: item for item in rated}.values():
+        strata[item.useful, item.at >= recent_since].append(item)
+    picked: dict[Stratum, list[RatedItem]] = {key: [] for key in QUOTAS}
+    used: Counter[str] = Counter()
+    for stratum, rows in strata.items():
+        rows.sort(key=_priority)
+        _take(rows, picked[stratum], QUOTAS[stratum], used)
+    for keys in (((True, True), (True, False)), ((False, True), (False, False)), tuple(QUOTAS)):
+        for stratum in keys:
+            free = sum(QUOTAS[key] - len(picked[key]) for key in keys)
+            _take(strata[stratum], picked[stratum], free, used)
+    return _alternated(list(picked.values()))
+
+
+def cut_title(title: str) -> str:
+    """`title` in at most 100 characters."""
+    return title if len(title) <= TITLE_CHARS_MAX else f"{title[: TITLE_CHARS_MAX - 1]}…"
+
+
+def _priority(item: RatedItem) -> tuple[bool, float, int]:
+    return not (item.tags or item.other_reasons), -item.at.timestamp(), -item.item_id
+
+
+def _take(rows: list[RatedItem], into: list[RatedItem], places: int, used: Counter[str]) -> None:
+    """Move up to `places` of `rows` over, in order, leaving behind what would exceed a source's share."""
+    left: list[RatedItem] = []
+    for item in rows:
+        if places > 0 and used[item.source] < PER_SOURCE_MAX:
+            into.append(item)
+            used[item.source] += 1
+            places -= 1
+        else:
+            left.append(item)
+    rows[:] = left
+
+
+def _alternated(strata: Sequence[Sequence[RatedItem]]) -> list[RatedItem]:
+    """The rows of all strata merged so that each is spread evenly over the whole."""
+    placed = [
+        ((n + 0.5) / len(rows), order, item)
+        for order, rows in enumerate(strata)
+        for n, item in enumerate(rows)
+    ]
+    return [item for _, _, item in sorted(placed, key=lambda row: row[:2])]

@@ -1,0 +1,67 @@
+"""The arguments a model may give, and nothing else: no tool takes a reader, and extra keys are refused."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SuggestionType = Literal["add_topic", "remove_topic", "boost_source", "reduce_source"]
+OutcomeResult = Literal["accepted", "rejected", "expired", "superseded"]
+OUTCOMES_LIMIT = 20
+# What fits a database's integers.
+OutcomeId = Annotated[int, Field(ge=1, lt=2**63)]
+
+
+class Arguments(BaseModel):
+    """The base of all arguments. Whatever is not declared is refused, a smuggled `user_id` above all."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=4000)
+
+
+class NoArguments(Arguments):
+    """For tools that need none."""
+
+
+class FeedbackArguments(Arguments):
+    """How far back "recent" reaches."""
+
+    window_days: Annotated[
+        int, Field(ge=1, le=365, description="How many days count as recent. Widened by itself when thin.")
+    ] = 14
+
+
+class EvidenceItem(Arguments):
+    """One rated item that supports a suggestion. Only `url` counts; the rest is looked up."""
+
+    url: Annotated[str, Field(description="The item's url exactly as query_user_feedback gave it.")]
+    title: str | None = None
+    feedback: str | None = None
+    reason_tag: str | None = None
+    item_id: int | None = None
+
+
+class SuggestionArguments(Arguments):
+    """One proposed change. Values are checked by the rules behind the tool, not here."""
+
+    suggestion_type: SuggestionType
+    field: Literal["topics", "source_weights"]
+    target_key: Annotated[
+        str | None, Field(description="The source for boost_source and reduce_source; null for topics.")
+    ] = None
+    current_value: Annotated[Any, Field(description="Ignored: the stored value is used.")] = None
+    suggested_value: Annotated[Any, Field(description="The topic, or the new weight of the source.")] = None
+    evidence_items: Annotated[list[EvidenceItem], Field(max_length=50, description="At least three.")]
+    reason: Annotated[str, Field(description="Why, in one or two plain sentences to the reader.")]
+    expected_impact: Annotated[str, Field(description="What the reader will notice, in one sentence.")] = ""
+    confidence: Annotated[str | None, Field(description="Yours; the stored one is measured.")] = None
+
+
+class OutcomesArguments(Arguments):
+    """Which layer of the reader's decisions, and which of them."""
+
+    layer: Literal["search", "timeline", "detail"] = "search"
+    types: Annotated[list[SuggestionType], Field(max_length=4, description="search: only these types.")] = []
+    outcomes: Annotated[list[OutcomeResult], Field(max_length=4, description="search: only these.")] = []
+    limit: Annotated[int, Field(ge=1, le=OUTCOMES_LIMIT, description="search: how many.")] = OUTCOMES_LIMIT
+    ids: Annotated[
+        list[OutcomeId], Field(max_length=OUTCOMES_LIMIT, description="timeline, detail: ids from a search.")
+    ] = []

@@ -1,0 +1,64 @@
+"""Token budgets, kept by construction: rows go into a result in order of worth until it is full. Pure."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+FEEDBACK_TOKENS = 2000
+CONFIG_TOKENS = 500
+PROFILE_TOKENS = 500
+WRITE_TOKENS = 100
+OUTCOMES_TOKENS = 1000
+BYTES_PER_TOKEN = 4
+
+
+def tokens_of(value: Any) -> int:
+    """What `value` costs as JSON: a token per four bytes of UTF-8, so that other scripts cost more."""
+    return -(-size_of(value) // BYTES_PER_TOKEN)
+
+
+def size_of(value: Any) -> int:
+    """The bytes of `value` as JSON, as a tool result carries it."""
+    return len(as_json(value).encode("utf-8", "replace"))
+
+
+def as_json(value: Any) -> str:
+    """`value` as compact JSON: the only form in which outside text reaches a model."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def fitting(rows: Iterable[T], tokens: float) -> list[T]:
+    """The rows that fit into `tokens` together, taken in order; one too large for the rest is passed over."""
+    left = int(tokens * BYTES_PER_TOKEN)
+    taken: list[T] = []
+    for row in rows:
+        cost = size_of(row) + 1
+        if cost <= left:
+            left -= cost
+            taken.append(row)
+    return taken
+
+
+def fitting_items(rows: Mapping[str, V], tokens: float) -> dict[str, V]:
+    """The same for the entries of a mapping."""
+    pairs = [{key: value} for key, value in rows.items()]
+    return {key: value for pair in fitting(pairs, tokens) for key, value in pair.items()}
+
+
+def fitting_text(text: str, tokens: float) -> str:
+    """`text` cut, with an ellipsis, to what `tokens` hold."""
+    room = int(tokens * BYTES_PER_TOKEN) - 2
+    if size_of(text) <= room + 2:
+        return text
+    cut = text[:room]
+    while size_of(cut) > room - 3:
+        cut = cut[: -max(1, len(cut) // 20)]
+    return f"{cut}…"
+
+
+def left_after(result: Any, tokens: int) -> float:
+    """The tokens of a budget that `result` leaves free."""
+    return max(0.0, tokens - size_of(result) / BYTES_PER_TOKEN)

@@ -1,0 +1,136 @@
+"""The tools by name: their schemas, and the one way in which a model's call reaches one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from advisor.entities import ToolContext, ToolOutcome
+from advisor.model_text import json_object
+from advisor.tools.arguments import FeedbackArguments, NoArguments, OutcomesArguments, SuggestionArguments
+from advisor.tools.budget import as_json
+from advisor.tools.config import query_user_config
+from advisor.tools.feedback import query_user_feedback
+from advisor.tools.outcomes import get_suggestion_outcomes
+from advisor.tools.profile import get_user_profile
+from advisor.tools.suggestion import write_suggestion
+from digest.llm.entities import ToolCall, ToolSchema
+
+ARGUMENTS_CHARS_MAX = 20_000
+PROBLEMS_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as a model sees it, and the function behind it: `(ToolContext, arguments) -> dict`."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    function: Callable[[ToolContext, Any], dict[str, Any]]
+
+    @property
+    def schema(self) -> ToolSchema:
+        """The declaration in OpenAI's function format, derived from the arguments."""
+        function = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": _inlined(self.arguments.model_json_schema()),
+        }
+        return {"type": "function", "function": function}
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "query_user_feedback",
+            "What the reader liked and disliked: ranked hypotheses, patterns by source and reason, a sample.",
+            FeedbackArguments,
+            query_user_feedback,
+        ),
+        Tool(
+            "query_user_config",
+            "The reader's topics, source weights and other settings, and the weights that rank now.",
+            NoArguments,
+            query_user_config,
+        ),
+        Tool(
+            "get_user_profile",
+            "What the reader accepted and rejected before, by type, with patterns and trends.",
+            NoArguments,
+            get_user_profile,
+        ),
+        Tool(
+            "write_suggestion",
+            "Propose one change, with three rated items or more as evidence. Checked before it is shown.",
+            SuggestionArguments,
+            write_suggestion,
+        ),
+        Tool(
+            "get_suggestion_outcomes",
+            "Past suggestions: search for ids, then timeline or detail of the ones that matter.",
+            OutcomesArguments,
+            get_suggestion_outcomes,
+        ),
+    )
+}
+
+
+def schemas() -> list[ToolSchema]:
+    """Every tool's declaration, always in the same order (a stable prompt prefix is a cached one)."""
+    return [tool.schema for tool in TOOLS.values()]
+
+
+def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
+    """Run one call for the reader the run is bound to. Bad calls become error results that say what is valid.
+
+    Whatever a tool itself raises passes through: the loop decides about retries.
+    """
+    tool = TOOLS.get(call.name)
+    if tool is None:
+        return _refused("unknown_tool", f"There is no tool “{call.name[:64]}”.", tools=list(TOOLS))
+    try:
+        arguments = tool.arguments.model_validate(_object_of(call.arguments))
+    except ValidationError as error:
+        return _refused("invalid_arguments", _problems(error), arguments=list(tool.arguments.model_fields))
+    except ValueError as error:
+        return _refused("invalid_arguments", f"The arguments are not a JSON object: {error}.")
+    result = tool.function(context, arguments)
+    target = str(result.pop("target", ""))
+    error_code = "" if result.get("success", True) else str(result["error"])
+    return ToolOutcome(as_json(result), error_code, target)
+
+
+def _object_of(text: str) -> dict[str, Any]:
+    """The arguments as an object; an empty text means none. Raises `ValueError` for anything else."""
+    if len(text) > ARGUMENTS_CHARS_MAX:
+        raise ValueError(f"they are longer than {ARGUMENTS_CHARS_MAX} characters")
+    return json_object(text.strip() or "{}")
+
+
+def _refused(code: str, details: str, **valid: list[str]) -> ToolOutcome:
+    return ToolOutcome(as_json({"success": False, "error": code, "details": details, **valid}), code)
+
+
+def _problems(error: ValidationError) -> str:
+    """What is wrong, by argument; the values themselves are left out."""
+    rows = error.errors(include_url=False, include_input=False, include_context=False)[:PROBLEMS_MAX]
+    return "; ".join(f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}" for row in rows)
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """`schema` without `$ref` and titles: some providers resolve neither."""
+    definitions = schema.pop("$defs", {})
+
+    def resolved(node: Any) -> Any:
+        if isinstance(node, list):
+            return [resolved(part) for part in node]
+        if not isinstance(node, dict):
+            return node
+        if reference := node.get("$ref"):
+            node = definitions[reference.rpartition("/")[2]] | {k: v for k, v in node.items() if k != "$ref"}
+        return {k: resolved(v) for k, v in node.items() if not (k == "title" and isinstance(v, str))}
+
+    return dict(resolved(schema))

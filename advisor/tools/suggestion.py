@@ -1,0 +1,50 @@
+"""`write_suggestion`: the agent's one act. The rules behind it decide; nothing is ever applied."""
+
+from typing import Any
+
+from advisor.entities import ToolContext
+from advisor.tools.arguments import SuggestionArguments
+from advisor.tools.budget import WRITE_TOKENS, fitting, fitting_text, left_after
+from suggestions.entities import Draft, Proposed, Refusal
+from suggestions.services.propose import suggestion_propose
+
+
+def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> dict[str, Any]:
+    """Store a pending suggestion, or say which rule refused it. Raises `FenceLost` for a run reclaimed."""
+    answer = suggestion_propose(
+        reader_id=context.reader_id,
+        run_id=context.run_id,
+        draft=draft_of(arguments),
+        now=context.now,
+        fence=context.fence,
+    )
+    return _refused(answer) if isinstance(answer, Refusal) else _written(answer)
+
+
+def draft_of(arguments: SuggestionArguments) -> Draft:
+    """The proposal as the model worded it; its own `current_value` and confidence are dropped."""
+    return Draft(
+        suggestion_type=arguments.suggestion_type,
+        field=arguments.field,
+        target_key=arguments.target_key,
+        suggested_value=arguments.suggested_value,
+        evidence_urls=tuple(item.url for item in arguments.evidence_items),
+        reason=arguments.reason,
+        expected_impact=arguments.expected_impact,
+    )
+
+
+def _written(proposed: Proposed) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "success": True,
+        "suggestion_id": proposed.suggestion_id,
+        "status": proposed.status,
+    }
+    notes = fitting(proposed.notes, left_after(result, WRITE_TOKENS) - 8)
+    return result | {"validation_notes": notes, "target": proposed.target}
+
+
+def _refused(refusal: Refusal) -> dict[str, Any]:
+    result: dict[str, Any] = {"success": False, "error": refusal.code}
+    details = fitting_text(refusal.message, left_after(result, WRITE_TOKENS) - 5)
+    return result | {"details": details, "target": refusal.target}
