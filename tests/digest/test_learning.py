@@ -1,0 +1,83 @@
+"""The learning loop end to end: thumbs in, bounded steps out, decisions of the reader untouched."""
+
+from datetime import timedelta
+
+import pytest
+
+from digest.models import Reader
+from digest.services.learning import weights_update
+from digest.services.rounds import digests_build, weights_update_all
+from ranking.selectors import config_effective, weight_snapshots
+from ranking.services import source_weight_agree, target_pin
+from tests.factories import FeedbackFactory, ItemFactory, ReaderFactory, SourceFactory
+
+DAY = timedelta(days=1)
+
+
+def rate(reader: Reader, source: str, likes: int, dislikes: int, at) -> None:
+    row = SourceFactory(key=source)
+    for n in range(likes + dislikes):
+        FeedbackFactory(reader=reader, item=ItemFactory(source=row), useful=n < likes, at=at)
+
+
+@pytest.fixture
+def opinions(ada, now) -> None:
+    """Ada likes one source, dislikes another, and is of two minds about the third."""
+    rate(ada, "good.example", 15, 0, now - DAY)
+    rate(ada, "bad.example", 0, 15, now - DAY)
+    rate(ada, "so.example", 8, 8, now - DAY)
+
+
+def weights(reader: Reader) -> dict[str, float]:
+    return {k: round(w, 3) for k, w in config_effective(reader_id=reader.id).weights().items()}
+
+
+def test_a_cycle_moves_what_is_clear_by_one_small_step(ada, now, opinions):
+    assert weights_update(reader_id=ada.id, now=now) == 2
+    assert weights(ada) == {"good.example": 1.15, "bad.example": 0.85}
+    assert {row.source for row in weight_snapshots(reader_id=ada.id)} == {"good.example", "bad.example"}
+
+
+def test_cycles_go_on_to_the_target_and_stop_in_bounds(ada, now, opinions):
+    for week in range(12):
+        weights_update(reader_id=ada.id, now=now + week * DAY)
+    settled = weights(ada)
+    assert 1.15 < settled["good.example"] <= 2.0 and 0.1 <= settled["bad.example"] < 0.85
+    assert weights_update(reader_id=ada.id, now=now + 12 * DAY) == 0
+
+
+def test_a_second_cycle_on_the_same_day_does_nothing(ada, now, opinions):
+    weights_update(reader_id=ada.id, now=now)
+    assert weights_update(reader_id=ada.id, now=now + timedelta(hours=1)) == 0
+
+
+def test_a_source_the_reader_decided_on_or_locked_is_left_alone(ada, now, opinions):
+    source_weight_agree(reader_id=ada.id, source="good.example", weight=1.3, ref="", now=now)
+    target_pin(reader_id=ada.id, target="bad.example", pin="locked", ref="", now=now)
+    assert weights_update(reader_id=ada.id, now=now) == 0
+    assert weights(ada) == {"good.example": 1.3}
+    assert weights_update(reader_id=ada.id, now=now + 15 * DAY) == 1
+    assert weights(ada) == {"good.example": 1.45}
+
+
+def test_ben_learns_nothing_from_ada(ada, ben, now, opinions):
+    assert weights_update(reader_id=ben.id, now=now) == 0
+    assert weights(ben) == {}
+
+
+@pytest.mark.parametrize("thumbs", [10, 100])
+def test_a_cycle_takes_as_many_queries_however_many_thumbs(ada, now, thumbs, django_assert_num_queries):
+    for n in range(thumbs // 5):
+        rate(ada, f"s{n}.example", 5, 0, now)
+    source_weight_agree(reader_id=ada.id, source="s0.example", weight=1.3, ref="", now=now)
+    # config, deltas, held, tallies; savepoint, config, snapshots of today, deltas, two inserts, release
+    with django_assert_num_queries(11):
+        weights_update(reader_id=ada.id, now=now)
+
+
+def test_a_round_looks_after_every_active_reader_and_one_failure_costs_no_other(ada, ben, now, opinions):
+    ReaderFactory(username="gone", is_active=False)
+    ReaderFactory(username="lost", time_zone="Nowhere/Atall")
+    assert digests_build(now=now) == 2
+    assert weights_update_all(now=now) == 3
+    assert weights(ada) != {}
