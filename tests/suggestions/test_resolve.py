@@ -1,0 +1,227 @@
+"""The person's door: what was agreed takes effect exactly, once, and for nobody else."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.db import connection
+
+from ranking.entities import WeightChange
+from ranking.models import ConfigVersion
+from ranking.selectors import config_effective
+from ranking.services import ConfigEdit, config_edit, weights_learn
+from suggestions.entities import Draft, Refusal, Resolved
+from suggestions.models import Outcome, PreferenceProfile, Suggestion
+from suggestions.services import resolve
+from suggestions.services.lifecycle import suggestions_sweep
+from tests.suggestions.worlds import HATED, LOVED, boost, propose, proposed, tastes, urls
+
+pytestmark = pytest.mark.django_db
+
+TOPIC = "Harbour"
+VERBS = [
+    resolve.suggestion_accept,
+    resolve.suggestion_reject,
+    resolve.suggestion_snooze,
+    resolve.suggestion_never,
+    resolve.suggestion_revert,
+]
+
+
+def add_topic(reader) -> Draft:
+    evidence = urls(reader, "plain.example", True, 2) + urls(reader, "other.example", True, 2)
+    return Draft("add_topic", "topics", None, TOPIC, evidence, "You like it.")
+
+
+def weight(reader, source=LOVED) -> float:
+    return config_effective(reader_id=reader.pk).weight(source)
+
+
+def edit(reader, now, version=0, **change) -> int:
+    return config_edit(reader_id=reader.pk, edit=ConfigEdit(**change), expected_version=version, now=now)
+
+
+@pytest.fixture
+def waiting(ada) -> Suggestion:
+    """Ada may boost the source she loves."""
+    tastes(ada)
+    return proposed(ada)
+
+
+def answer(verb, reader, suggestion, now, **extra):
+    return verb(reader_id=reader.pk, suggestion_id=suggestion.pk, now=now, **extra)
+
+
+def test_accepting_applies_exactly_what_was_agreed_and_remembers_it(ada, waiting, now):
+    done = answer(resolve.suggestion_accept, ada, waiting, now, user_reason="sounds good")
+    assert done == Resolved(waiting.pk, "accepted", done.outcome_id, True, 1)
+    assert weight(ada) == 1.3
+    outcome = Outcome.objects.get(pk=done.outcome_id)
+    assert (outcome.kind, outcome.outcome, outcome.user_reason) == ("decision", "accepted", "sounds good")
+    assert outcome.config_before["source_weights"] == {}
+    assert outcome.config_after["source_weights"] == {LOVED: 1.3}
+    assert {row["feedback"] for row in outcome.evidence_summary} == {"liked"}
+    assert ConfigVersion.objects.get().cause_ref == str(waiting.pk)
+    assert PreferenceProfile.objects.get().acceptance_stats["boost_source"]["accepted"] == 1
+
+
+def test_a_learned_delta_never_blurs_what_was_agreed(ada, now):
+    tastes(ada)
+    learned = WeightChange(LOVED, before=1.0, after=1.15, p_better=0.99, n=20, reason="liked_more_than_usual")
+    weights_learn(reader_id=ada.pk, changes=[learned], now=now)
+    suggestion = proposed(ada, boost(ada, "1.4"))
+    assert suggestion.current_value == "1.15"
+    answer(resolve.suggestion_accept, ada, suggestion, now)
+    assert weight(ada) == 1.4
+    assert config_effective(reader_id=ada.pk).deltas == {}
+    outcome = Outcome.objects.get()
+    assert outcome.config_before["learned"] == {LOVED: pytest.approx(0.15)}
+    answer(resolve.suggestion_revert, ada, suggestion, now)
+    assert weight(ada) == pytest.approx(1.15)
+
+
+@pytest.mark.parametrize(
+    "second", [resolve.suggestion_accept, resolve.suggestion_reject, resolve.suggestion_snooze]
+)
+def test_a_second_answer_is_refused_and_changes_nothing(ada, waiting, now, second):
+    answer(resolve.suggestion_accept, ada, waiting, now)
+    refusal = answer(second, ada, waiting, now)
+    assert refusal.code == "already_resolved"
+    assert Outcome.objects.count() == ConfigVersion.objects.count() == 1
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_ben_cannot_answer_for_ada(ada, ben, waiting, now, verb):
+    assert answer(verb, ben, waiting, now).code == "not_found"
+    waiting.refresh_from_db()
+    assert waiting.status == "pending"
+    assert not Outcome.objects.exists()
+
+
+def test_a_weight_out_of_reach_is_refused_with_a_fresh_preview_and_nothing_changed(ada, waiting, now):
+    version = edit(ada, now, source_weights={LOVED: 0.8})
+    refusal = answer(resolve.suggestion_accept, ada, waiting, now)
+    assert refusal.code == "config_changed"
+    assert refusal.data["current_value"] == "0.8"
+    assert refusal.data["nearest_value"] == "1.1"
+    assert set(refusal.data["preview"]) == {"enters", "leaves"}
+    waiting.refresh_from_db()
+    assert waiting.status == "pending"
+    assert config_effective(reader_id=ada.pk).config.version == version
+    assert not Outcome.objects.exists()
+
+
+def test_a_weight_still_within_reach_is_applied_as_agreed(ada, waiting, now):
+    edit(ada, now, source_weights={LOVED: 1.1})
+    assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now), Resolved)
+    assert weight(ada) == 1.3
+
+
+def test_the_reader_may_choose_another_weight_within_the_bounds(ada, waiting, now):
+    answer(resolve.suggestion_accept, ada, waiting, now, value=1.15)
+    assert weight(ada) == 1.15
+    assert Outcome.objects.get().edited_value == "1.15"
+
+
+@pytest.mark.parametrize("value", [1.31, 0.69, -1.0, float("nan"), float("inf"), True])
+def test_a_chosen_weight_out_of_bounds_is_refused(ada, waiting, now, value):
+    assert answer(resolve.suggestion_accept, ada, waiting, now, value=value).code == "invalid_weight"
+    assert weight(ada) == 1.0
+
+
+def test_a_topic_is_added_and_taken_back(ada, now):
+    tastes(ada, topic=TOPIC)
+    suggestion = proposed(ada, add_topic(ada))
+    assert answer(resolve.suggestion_accept, ada, suggestion, now, value=1.0).code == "invalid_weight"
+    assert answer(resolve.suggestion_accept, ada, suggestion, now).config_updated
+    assert config_effective(reader_id=ada.pk).config.topics == (TOPIC,)
+    answer(resolve.suggestion_revert, ada, suggestion, now)
+    assert config_effective(reader_id=ada.pk).config.topics == ()
+
+
+def test_a_topic_already_there_is_accepted_with_a_note(ada, now):
+    tastes(ada, topic=TOPIC)
+    suggestion = proposed(ada, add_topic(ada))
+    version = edit(ada, now, topics=[TOPIC.upper()])
+    done = answer(resolve.suggestion_accept, ada, suggestion, now)
+    assert (done.status, done.config_updated, done.config_version) == ("accepted", False, version)
+    assert "already one of your topics" in done.note
+
+
+def test_rejecting_leaves_the_config_alone(ada, waiting, now):
+    done = answer(resolve.suggestion_reject, ada, waiting, now, user_reason="I like it as it is")
+    outcome = Outcome.objects.get(pk=done.outcome_id)
+    assert (outcome.outcome, outcome.user_reason, outcome.config_after) == (
+        "rejected",
+        "I like it as it is",
+        None,
+    )
+    assert not ConfigVersion.objects.exists()
+    assert PreferenceProfile.objects.get().total_outcomes == 1
+
+
+def test_never_pins_the_target_for_good(ada, waiting, now):
+    answer(resolve.suggestion_never, ada, waiting, now)
+    assert config_effective(reader_id=ada.pk).config.avoided == (LOVED,)
+    assert Outcome.objects.get().user_reason == "never"
+    assert propose(ada, boost(ada), now + timedelta(days=40)).code == "pinned"
+
+
+def test_not_now_comes_back_after_a_week(ada, waiting, now):
+    answer(resolve.suggestion_snooze, ada, waiting, now)
+    assert not Outcome.objects.exists()
+    assert suggestions_sweep(now=now + timedelta(days=6))["woken"] == 0
+    assert suggestions_sweep(now=now + timedelta(days=7))["woken"] == 1
+    assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now + timedelta(days=8)), Resolved)
+
+
+def test_reverting_puts_back_the_one_target_and_only_once(ada, waiting, now):
+    answer(resolve.suggestion_accept, ada, waiting, now)
+    edit(ada, now, version=1, source_weights={HATED: 0.5})
+    done = answer(resolve.suggestion_revert, ada, waiting, now)
+    assert (weight(ada), weight(ada, HATED)) == (1.0, 0.5)
+    assert Outcome.objects.get(pk=done.outcome_id).kind == "revert"
+    assert answer(resolve.suggestion_revert, ada, waiting, now).code == "already_resolved"
+    assert propose(ada, boost(ada), now + timedelta(days=9)).code == "on_cooldown"
+
+
+def test_only_what_was_accepted_can_be_reverted(ada, waiting, now):
+    assert answer(resolve.suggestion_revert, ada, waiting, now).code == "already_resolved"
+    answer(resolve.suggestion_reject, ada, waiting, now)
+    assert answer(resolve.suggestion_revert, ada, waiting, now).code == "already_resolved"
+
+
+def test_accept_all_answers_for_each_and_one_failure_stops_none(ada, waiting, now):
+    draft = Draft("reduce_source", "source_weights", HATED, "0.7", urls(ada, HATED, False), "Hm.")
+    other = proposed(ada, draft)
+    edit(ada, now, source_weights={LOVED: 0.5})
+    first, second = resolve.suggestions_accept_all(reader_id=ada.pk, now=now)
+    assert isinstance(first, Refusal) and first.code == "config_changed"
+    assert first.data["suggestion_id"] == waiting.pk
+    assert second.suggestion_id == other.pk
+    assert weight(ada, HATED) == 0.7
+
+
+@pytest.mark.services
+@pytest.mark.django_db(transaction=True)
+def test_of_an_accept_and_a_reject_at_once_exactly_one_wins(ada, now):
+    tastes(ada)
+    suggestion = proposed(ada)
+    start = Barrier(4)
+
+    def run(verb):
+        try:
+            start.wait()
+            return answer(verb, ada, suggestion, now)
+        finally:
+            connection.close()
+
+    verbs = [resolve.suggestion_accept, resolve.suggestion_reject] * 2
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(run, verbs))
+    won = [a for a in answers if isinstance(a, Resolved)]
+    assert len(won) == 1
+    assert {a.code for a in answers if isinstance(a, Refusal)} == {"already_resolved"}
+    assert Outcome.objects.get().outcome == won[0].status
+    assert weight(ada) == (1.3 if won[0].status == "accepted" else 1.0)

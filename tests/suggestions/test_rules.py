@@ -1,0 +1,243 @@
+"""Every rule refuses what it must, by its code; whatever a model writes, no rule ever raises."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranking.entities import Config, EffectiveConfig
+from ranking.matching import TOPIC_MAX_CHARS, topic_key
+from suggestions.entities import Draft, Refusal
+from suggestions.rules import Accepted, Facts, Strength, check, permission_refusal, weigh
+from suggestions.values import topic_clean, weight_bounds, weight_parse
+from tests.factories import CLOCK
+from tests.suggestions.worlds import thumb
+
+LIKED = [thumb(n, source="abc"[n % 3], title=f"Kubernetes {n}") for n in range(6)]
+OF_A = [thumb(n, source="a") for n in range(10, 14)]
+BAD = [thumb(n, source="ab"[n % 2], title=f"Crypto {n}", useful=False) for n in range(20, 24)]
+BAD_A = [thumb(n, source="a", useful=False) for n in range(30, 34)]
+FACTS = Facts(
+    effective=EffectiveConfig(Config(topics=("Crypto",), source_weights={"c": 1.9}), {"b": 0.1}),
+    sources=frozenset("abc"),
+    rated={item.url: item for item in (*LIKED, *OF_A, *BAD, *BAD_A)},
+)
+
+
+def of(items) -> tuple[str, ...]:
+    return tuple(item.url for item in items)
+
+
+ADD = Draft("add_topic", "topics", None, "Kubernetes", of(LIKED), "Because.")
+REMOVE = Draft("remove_topic", "topics", "crypto", None, of(BAD), "Because.")
+BOOST = Draft("boost_source", "source_weights", "a", "1.2", of(OF_A), "Because.")
+REDUCE = Draft("reduce_source", "source_weights", "a", 0.8, of(BAD_A), "Because.")
+
+
+@pytest.mark.parametrize(
+    ("draft", "key", "current", "suggested"),
+    [
+        (ADD, topic_key("Kubernetes"), "", "Kubernetes"),
+        (replace(ADD, target_key="kubernetes"), topic_key("Kubernetes"), "", "Kubernetes"),
+        (
+            replace(ADD, target_key="Kubernetes", suggested_value=None),
+            topic_key("Kubernetes"),
+            "",
+            "Kubernetes",
+        ),
+        (REMOVE, "crypto", "Crypto", "Crypto"),
+        (replace(REMOVE, target_key="", suggested_value="CRYPTO"), "crypto", "Crypto", "Crypto"),
+        (BOOST, "a", "1.0", "1.2"),
+        (replace(BOOST, suggested_value=1.25), "a", "1.0", "1.25"),
+        (REDUCE, "a", "1.0", "0.8"),
+    ],
+)
+def test_a_good_draft_is_accepted_in_normal_form(draft, key, current, suggested):
+    accepted = check(draft, FACTS)
+    assert isinstance(accepted, Accepted), accepted
+    assert (accepted.target_key, accepted.current_value, accepted.suggested_value) == (
+        key,
+        current,
+        suggested,
+    )
+    assert accepted.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "draft"),
+    [
+        ("unknown_type", replace(ADD, suggestion_type="change_recency")),
+        ("unknown_type", replace(ADD, suggestion_type=["add_topic"])),
+        ("field_mismatch", replace(ADD, field="source_weights")),
+        ("field_mismatch", replace(ADD, target_key="docker")),
+        ("invalid_topic", replace(ADD, suggested_value="two\nlines")),
+        ("invalid_topic", replace(ADD, suggested_value="turn\u202egnissel")),
+        ("invalid_topic", replace(ADD, suggested_value="zero\u200bwidth")),
+        ("invalid_topic", replace(ADD, suggested_value="x" * (TOPIC_MAX_CHARS + 1))),
+        ("invalid_topic", replace(ADD, suggested_value="ﷺ" * 4)),
+        ("invalid_topic", replace(ADD, suggested_value=" ")),
+        ("invalid_topic", replace(ADD, suggested_value="—")),
+        ("invalid_topic", replace(ADD, suggested_value=7)),
+        *[
+            ("invalid_weight", replace(BOOST, suggested_value=value))
+            for value in (
+                "NaN",
+                "inf",
+                "1e9",
+                "١",
+                "１.2",
+                "1,3",
+                "",
+                None,
+                True,
+                [1.3],
+                float("nan"),
+                10**400,
+            )
+        ],
+        ("source_not_in_history", replace(BOOST, target_key="nowhere")),
+        ("source_not_in_history", replace(BOOST, target_key=None)),
+        ("topic_already_present", replace(ADD, suggested_value="CRYPTO")),
+        ("topic_not_present", replace(REMOVE, target_key="Kubernetes")),
+        ("wrong_direction", replace(BOOST, suggested_value=0.9)),
+        ("wrong_direction", replace(REDUCE, suggested_value=1.1)),
+        ("no_change", replace(BOOST, suggested_value=1.0)),
+        ("evidence_not_grounded", replace(BOOST, evidence_urls=(*of(OF_A), "https://made.up/1"))),
+        ("insufficient_evidence", replace(BOOST, evidence_urls=of(OF_A[:2]))),
+        ("insufficient_evidence", replace(BOOST, evidence_urls=of(OF_A[:1]) * 5)),
+        ("insufficient_evidence", replace(BOOST, evidence_urls=("", "", ""))),
+        ("evidence_off_target", replace(BOOST, target_key="c", suggested_value="2.0")),
+        ("evidence_off_target", replace(ADD, suggested_value="Kube")),
+        ("evidence_wrong_polarity", replace(BOOST, evidence_urls=of(BAD_A))),
+        ("evidence_wrong_polarity", replace(REDUCE, evidence_urls=of(OF_A))),
+    ],
+)
+def test_a_draft_that_breaks_a_rule_is_refused_by_its_code(code, draft):
+    refusal = check(draft, FACTS)
+    assert isinstance(refusal, Refusal), refusal
+    assert refusal.code == code
+    assert refusal.message
+
+
+def test_a_topic_needs_evidence_from_two_sources():
+    facts = replace(FACTS, rated={u: replace(i, source="a") for u, i in FACTS.rated.items()})
+    assert check(ADD, facts).code == "too_few_sources"
+
+
+@pytest.mark.parametrize("pins", [{"locked": ("a",)}, {"avoided": ("a",)}])
+def test_a_pinned_source_is_left_alone(pins):
+    effective = replace(FACTS.effective, config=replace(FACTS.effective.config, **pins))
+    assert check(BOOST, replace(FACTS, effective=effective)).code == "pinned"
+
+
+def test_a_pinned_topic_is_left_alone_in_any_spelling():
+    config = replace(FACTS.effective.config, avoided=("KUBERNETES",))
+    assert check(ADD, replace(FACTS, effective=EffectiveConfig(config))).code == "pinned"
+
+
+@pytest.mark.parametrize("draft", [BOOST, REDUCE])
+def test_a_target_rests_whatever_the_type(draft):
+    cooling = {("source_weights", "a"): CLOCK + timedelta(days=3)}
+    refusal = check(draft, replace(FACTS, cooling=cooling))
+    assert refusal.code == "on_cooldown"
+    assert "2026-03-21" in refusal.message
+
+
+def test_what_already_waits_is_not_suggested_twice():
+    waiting = frozenset({("topics", topic_key("Kubernetes"))})
+    assert check(ADD, replace(FACTS, waiting=waiting)).code == "duplicate_pending"
+    assert isinstance(check(BOOST, replace(FACTS, waiting=waiting)), Accepted)
+
+
+@pytest.mark.parametrize(
+    ("written", "source", "topic"),
+    [
+        ((), True, True),
+        (("topics",), True, True),
+        (("topics", "topics"), True, False),
+        (("source_weights", "source_weights"), False, True),
+        (("source_weights", "topics", "topics"), False, False),
+    ],
+)
+def test_a_run_has_one_slot_for_each_kind_and_one_for_either(written, source, topic):
+    facts = replace(FACTS, written=written)
+    for target, allowed in ((("source_weights", "a"), source), (("topics", "kubernetes"), topic)):
+        refusal = permission_refusal(target, facts)
+        assert (refusal is None) is allowed
+        assert refusal is None or refusal.code == "run_cap"
+
+
+def test_a_long_step_is_shortened_with_a_note():
+    accepted = check(replace(BOOST, suggested_value="1.9"), FACTS)
+    assert accepted.suggested_value == "1.3"
+    assert "clamped from 1.9 to 1.3" in accepted.notes[0]
+
+
+def test_the_step_counts_from_the_effective_weight_not_from_what_the_draft_says():
+    facts = replace(FACTS, rated={i.url: replace(i, source="b") for i in LIKED})
+    draft = replace(BOOST, target_key="b", suggested_value=1.5, evidence_urls=of(LIKED[:3]))
+    accepted = check(draft, facts)
+    assert (accepted.current_value, accepted.suggested_value) == ("1.1", "1.4")
+
+
+def test_thumbs_that_contradict_or_whisper_are_not_enough():
+    accepted = check(BOOST, FACTS)
+    assert weigh(accepted, Strength(0.49, "high"), "low").code == "evidence_contradicts"
+    assert weigh(accepted, Strength(0.9, "low"), "medium").code == "weak_evidence"
+    assert weigh(accepted, Strength(0.9, "medium"), "medium") is None
+
+
+junk = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=80) | st.lists(st.integers())
+)
+
+
+@given(
+    kind=st.sampled_from(["add_topic", "remove_topic", "boost_source", "reduce_source"]) | junk,
+    field=st.sampled_from(["topics", "source_weights"]) | junk,
+    target=st.sampled_from(["a", "b", "crypto"]) | junk,
+    value=junk,
+    evidence=st.lists(st.sampled_from(of(FACTS.rated.values())) | junk, max_size=6),
+)
+def test_junk_is_judged_and_never_raises(kind, field, target, value, evidence):
+    verdict = check(Draft(kind, field, target, value, tuple(evidence), ""), FACTS)
+    assert isinstance(verdict, Accepted | Refusal)
+
+
+@given(
+    wanted=st.floats(-1e6, 1e6),
+    base=st.floats(0.1, 2.0),
+    delta=st.floats(-1, 1),
+    draft=st.sampled_from([BOOST, REDUCE]),
+)
+def test_an_accepted_weight_is_within_reach_within_bounds_and_in_the_right_direction(
+    wanted, base, delta, draft
+):
+    effective = EffectiveConfig(Config(source_weights={"a": base}), {"a": delta})
+    accepted = check(replace(draft, suggested_value=wanted), replace(FACTS, effective=effective))
+    if isinstance(accepted, Accepted):
+        current, agreed = effective.weight("a"), float(accepted.suggested_value)
+        low, high = weight_bounds(current)
+        assert agreed == accepted.weight
+        assert low - 1e-6 <= agreed <= high + 1e-6
+        assert 0.1 <= agreed <= 2.0
+        assert (agreed > current) is (draft is BOOST)
+    else:
+        assert accepted.code in ("wrong_direction", "no_change")
+
+
+@given(st.text())
+def test_a_clean_topic_is_one_short_line_and_stays_clean(text):
+    topic = topic_clean(text)
+    if topic is not None:
+        assert topic.isprintable()
+        assert len(topic) <= TOPIC_MAX_CHARS
+        assert topic_clean(topic) == topic
+
+
+@given(st.text() | st.floats() | st.integers())
+def test_only_plain_finite_numbers_are_weights(value):
+    number = weight_parse(value)
+    assert number is None or abs(number) < float("inf")

@@ -1,0 +1,80 @@
+"""Readers with known tastes, and drafts about them."""
+
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from digest.entities import RatedItem
+from digest.models import Item, Reader
+from suggestions.entities import Draft, Proposed
+from suggestions.models import Suggestion
+from suggestions.services.propose import suggestion_propose
+from tests.factories import (
+    CLOCK,
+    FeedbackFactory,
+    FeedFactory,
+    ItemFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
+
+LOVED, HATED, PLAIN, OTHER = "loved.example", "hated.example", "plain.example", "other.example"
+SOURCES = (LOVED, HATED, PLAIN, OTHER)
+EACH = 30
+
+
+def rate(reader: Reader, source: str, title: str, useful: bool, at: datetime) -> Item:
+    """A thumb on a new item of `source`, given half an hour after it appeared."""
+    published = at - timedelta(minutes=30)
+    item = ItemFactory(source=SourceFactory(key=source), title=title, published_at=published)
+    FeedbackFactory(reader=reader, item=item, useful=useful, at=at)
+    return item
+
+
+def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
+    """120 thumbs over `days` days: one source always liked, one never, two every other time.
+
+    With `topic`, half of the liked items of the two plain sources have it in their titles, no other item.
+    """
+    for key in SOURCES:
+        SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
+    for n in range(EACH):
+        at = CLOCK - timedelta(days=days * (EACH - n) / EACH, minutes=5)
+        for place, key in enumerate(SOURCES):
+            useful = key == LOVED or (key != HATED and n % 2 == 0)
+            about = f"{topic} in focus" if topic and useful and key in (PLAIN, OTHER) else "Plain day"
+            rate(reader, key, f"{about} x{place}{n}", useful, at + timedelta(minutes=place))
+
+
+def urls(reader: Reader, source: str, useful: bool, count: int = 4) -> tuple[str, ...]:
+    """The addresses of the newest items of `source` that the reader gave this thumb."""
+    rows = Item.objects.filter(source_id=source, feedback__reader=reader, feedback__useful=useful)
+    return tuple(rows.order_by("-dated_at").values_list("url", flat=True)[:count])
+
+
+def boost(reader: Reader, value: object = "1.3", source: str = LOVED, **traits: object) -> Draft:
+    """A draft that boosts a source on four of its liked items."""
+    given = {"evidence_urls": urls(reader, source, True), "reason": "You keep liking it.", **traits}
+    return Draft("boost_source", "source_weights", source, value, **given)
+
+
+def propose(reader: Reader, draft: Draft, now: datetime = CLOCK, run_id=None, fence=lambda: None):
+    """Put `draft` through the agent's door."""
+    return suggestion_propose(
+        reader_id=reader.pk, run_id=run_id or uuid4(), draft=draft, now=now, fence=fence
+    )
+
+
+def proposed(reader: Reader, draft: Draft | None = None, now: datetime = CLOCK) -> Suggestion:
+    """A pending suggestion: to boost the loved source, unless told otherwise."""
+    answer = propose(reader, draft or boost(reader), now)
+    assert isinstance(answer, Proposed), answer
+    return Suggestion.objects.get(pk=answer.suggestion_id)
+
+
+def thumb(
+    n: int, *, source: str = "a", title: str = "Plain", useful: bool = True, days_ago: float = 1
+) -> RatedItem:
+    """A thumb that is in no database."""
+    at = CLOCK - timedelta(days=days_ago)
+    url = f"https://{source}.example/{n}"
+    return RatedItem(n, url, title, "", source, useful, (), (), at, at - timedelta(hours=1))
