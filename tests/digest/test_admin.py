@@ -1,0 +1,120 @@
+"""The operator's pages of digest and ranking: quick lists, records that nobody changes by hand."""
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import reverse
+
+from digest.models import Digest, Feedback, Reader, ReasonTag, Spend
+from digest.services.build import digest_build
+from digest.services.feedback import feedback_set
+from digest.services.learning import weights_update
+from ranking.services import source_weight_agree
+from tests.factories import FeedFactory, ItemFactory, OperatorFactory, SourceFactory, SubscriptionFactory
+
+MODELS = [model for model in admin.site._registry if model._meta.app_label in ("digest", "ranking")]
+RECORDS = [
+    "digest.digest",
+    "digest.feedback",
+    "digest.spend",
+    "ranking.rankconfig",
+    "ranking.configversion",
+    "ranking.learnedweight",
+    "ranking.weightsnapshot",
+]
+
+
+def fill(reader: Reader, now, items: int = 3) -> None:
+    """At least one row of everything for `reader`."""
+    source = SourceFactory()
+    SubscriptionFactory(reader=reader, feed=FeedFactory(source=source))
+    for item in ItemFactory.create_batch(items, source=source):
+        feedback_set(reader=reader, item_id=item.id, useful=True, tags=["depth"], now=now)
+    source_weight_agree(reader_id=reader.id, source=source.key, weight=1.3, ref="", now=now)
+    weights_update(reader_id=reader.id, now=now)
+    digest_build(reader=reader, date=now.astimezone(reader.zone).date(), now=now)
+    Spend.objects.create(
+        surface="advisor", reader=reader, model="m", reserved_usd=1, day=now.date(), created_at=now
+    )
+
+
+@pytest.fixture
+def site(operator) -> Client:
+    client = Client()
+    client.force_login(operator)
+    return client
+
+
+def page(model, view: str, *args) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{view}", args=args)
+
+
+def test_everything_an_operator_needs_is_there():
+    labels = {model._meta.label_lower for model in MODELS}
+    assert {"digest.feed", "digest.source", "digest.item", "digest.subscription"} <= labels
+    assert {"digest.reader", "digest.reasontag", *RECORDS} <= labels
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
+def test_every_list_search_and_row_opens(site, ada, now, model):
+    fill(ada, now)
+    row = model._default_manager.first()
+    searched = {"q": "a"} if admin.site._registry[model].search_fields else {}
+    assert site.get(page(model, "changelist"), searched).status_code == 200
+    assert site.get(page(model, "change", row.pk)).status_code == 200
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
+def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(
+    site, ada, now, model, django_assert_max_num_queries
+):
+    for n in range(12):
+        fill(OperatorFactory(username=f"o{n}") if n else ada, now, items=2)
+    # session, operator, count, rows, filters (one each), the two bounds of the date hierarchy
+    with django_assert_max_num_queries(9):
+        site.get(page(model, "changelist"))
+
+
+@pytest.mark.parametrize("label", RECORDS)
+def test_a_record_is_not_added_changed_or_deleted_by_hand(site, ada, now, label):
+    fill(ada, now)
+    model = next(m for m in MODELS if m._meta.label_lower == label)
+    row = model._default_manager.first()
+    assert site.get(page(model, "add")).status_code == 403
+    assert site.post(page(model, "change", row.pk), {}).status_code == 403
+    assert site.post(page(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    assert model._default_manager.filter(pk=row.pk).exists()
+
+
+def test_deleting_a_reader_asks_first_and_takes_their_records_along(site, ada, now):
+    fill(ada, now)
+    url = page(Reader, "delete", ada.pk)
+    assert site.get(url).status_code == 200 and Reader.objects.filter(pk=ada.pk).exists()
+    assert site.post(url, {"post": "yes"}).status_code == 302
+    assert not Reader.objects.filter(pk=ada.pk).exists()
+    assert not Digest.objects.exists() and not Feedback.objects.exists()
+    assert Spend.objects.get().reader is None  # money spent stays spent
+
+
+def test_an_operator_can_teach_the_taxonomy_a_synonym(site):
+    tag = ReasonTag.objects.get(slug="hype")
+    form = {"slug": "hype", "label": tag.label, "kind": tag.kind, "position": 0, "synonyms": '["buzz"]'}
+    assert site.post(page(ReasonTag, "change", "hype"), form).status_code == 302
+    assert ReasonTag.objects.get(slug="hype").synonyms == ["buzz"]
+
+
+def test_an_operator_can_add_a_reader(site):
+    form = {
+        "username": "cleo",
+        "usable_password": "true",
+        "password1": "plum-tree-9",
+        "password2": "plum-tree-9",
+    }
+    assert site.post(page(Reader, "add"), form).status_code == 302
+    assert Reader.objects.get(username="cleo").check_password("plum-tree-9")
+
+
+def test_readers_have_no_business_there(ada, db):
+    client = Client()
+    client.force_login(ada)
+    assert client.get("/admin/digest/feed/").status_code == 302

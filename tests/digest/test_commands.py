@@ -1,0 +1,138 @@
+"""`build_digest` and `update_weights`: one JSON object for scripts, a table for people, exit codes."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from digest.management.commands.build_digest import Command
+from digest.models import Digest, Impression, Reader
+from ranking.services import source_weight_agree
+from tests.factories import (
+    FeedbackFactory,
+    FeedFactory,
+    ItemFactory,
+    ReaderFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
+
+HOUR = timedelta(hours=1)
+NOBODY = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def paper(ada) -> list[int]:
+    """Ids of five fresh items of Ada's only source, newest first."""
+    source = SourceFactory(key="mine.example")
+    SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
+    return [ItemFactory(source=source, published_at=timezone.now() - n * HOUR).id for n in range(1, 6)]
+
+
+def run(capsys, *arguments: str) -> dict:
+    """What the command prints with `--json`, which must be all it prints."""
+    call_command(*arguments, "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+def exit_code(*arguments: str) -> int:
+    """The exit code of `manage.py build_digest …`, parsed as on the command line."""
+    with pytest.raises(SystemExit) as ended:
+        Command().run_from_argv(["manage.py", "build_digest", *arguments])
+    return ended.value.code
+
+
+def test_build_digest_stores_the_digest_and_prints_it_as_json(ada, paper, capsys):
+    source_weight_agree(reader_id=ada.id, source="mine.example", weight=1.3, ref="", now=timezone.now())
+    (digest,) = run(capsys, "build_digest", "--user-id", str(ada.id))["digests"]
+    assert digest.keys() == {"reader_id", "date", "config_version", "entries"}
+    today = timezone.now().astimezone(ada.zone).date().isoformat()
+    assert (digest["reader_id"], digest["date"], digest["config_version"]) == (str(ada.id), today, 1)
+    assert [entry["item_id"] for entry in digest["entries"]] == paper
+    first = digest["entries"][0]
+    assert first.keys() == {"rank", "item_id", "url", "title", "source", "score", "parts"}
+    assert (first["rank"], first["source"], first["parts"]["source_weight"]) == (1, "mine.example", 1.3)
+    assert Impression.objects.count() == 5
+
+
+def test_plain_is_the_bare_order_and_stores_nothing(ada, paper, capsys):
+    stored = run(capsys, "build_digest", "--user-id", str(ada.id))["digests"][0]["entries"]
+    Digest.objects.all().delete()
+    FeedbackFactory(reader=ada, item_id=paper[0])
+    plain = run(capsys, "build_digest", "--user-id", str(ada.id), "--plain", "--limit", "3")["digests"][0]
+    assert [(e["rank"], e["url"]) for e in plain["entries"]] == [(e["rank"], e["url"]) for e in stored[:3]]
+    assert not Digest.objects.exists()
+
+
+def test_a_given_day_and_limit_are_kept_to(ada, paper, capsys):
+    yesterday = (timezone.now().astimezone(ada.zone) - timedelta(days=1)).date().isoformat()
+    (digest,) = run(capsys, "build_digest", "--user-id", str(ada.id), "--date", yesterday, "--limit", "2")[
+        "digests"
+    ]
+    assert digest["date"] == yesterday and len(digest["entries"]) <= 2
+
+
+def test_all_users_are_the_active_ones(ada, ben, paper, capsys):
+    ReaderFactory(is_active=False)
+    digests = run(capsys, "build_digest", "--all-users")["digests"]
+    assert [digest["reader_id"] for digest in digests] == [str(ada.id), str(ben.id)]
+    assert [len(digest["entries"]) for digest in digests] == [5, 0]
+
+
+def test_people_get_a_table(ada, paper, capsys):
+    call_command("build_digest", "--user-id", str(ada.id))
+    heading, first, *rest = capsys.readouterr().out.splitlines()
+    assert str(ada.id) in heading and len(rest) == 4
+    assert first.split()[0] == "1" and "mine.example" in first
+
+
+def test_an_unknown_reader_is_a_failure_that_says_so(db, capsys):
+    assert exit_code("--user-id", NOBODY) == 1
+    assert NOBODY in capsys.readouterr().err
+
+
+def test_a_day_that_has_not_begun_is_a_failure_that_says_so(ada, capsys):
+    assert exit_code("--user-id", str(ada.id), "--date", "2999-01-01") == 1
+    assert "has not begun" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--user-id", NOBODY, "--all-users"],
+        ["--user-id", "ada"],
+        ["--all-users", "--date", "yesterday"],
+        ["--all-users", "--limit", "0"],
+    ],
+)
+def test_wrong_usage_ends_with_two(db, arguments, capsys):
+    assert exit_code(*arguments) == 2
+    assert capsys.readouterr().out == ""
+
+
+def rate(reader: Reader, source: str, useful: bool) -> None:
+    row = SourceFactory(key=source)
+    for _ in range(12):
+        FeedbackFactory(reader=reader, item=ItemFactory(source=row), useful=useful, at=timezone.now())
+
+
+def test_update_weights_tells_how_many_sources_moved(ada, ben, capsys):
+    rate(ada, "good.example", useful=True)
+    rate(ada, "bad.example", useful=False)
+    result = run(capsys, "update_weights", "--all-users")
+    assert result.keys() == {"readers", "seconds"}
+    assert result["readers"] == [
+        {"reader_id": str(ada.id), "sources": 2, "moved": 2},
+        {"reader_id": str(ben.id), "sources": 0, "moved": 0},
+    ]
+    call_command("update_weights", "--user-id", str(ada.id))
+    assert "0 of 2 sources moved" in capsys.readouterr().out
+
+
+def test_update_weights_needs_a_reader_that_exists(db):
+    with pytest.raises(CommandError, match="There is no reader"):
+        call_command("update_weights", "--user-id", NOBODY)
