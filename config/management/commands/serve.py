@@ -4,18 +4,20 @@ import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
 from types import FrameType
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.core.servers import basehttp
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-# The worker finishes the job it is on; longer than the longest run it would be stuck.
+# How long the worker may take to finish the job it is on before it is ended for good.
 GOODBYE_S = 10.0
 
 
@@ -30,29 +32,54 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Serve until told to stop; exit code 1 while tables are missing."""
+        """Serve until told to stop; exit code 1 while tables are missing or the port is taken."""
         if _migrations_missing():
             raise CommandError("The database is not up to date. Run `make migrate`, then try again.")
-        address = f"{options['host']}:{options['port']}"
-        signal.signal(signal.SIGTERM, _stop)
-        with worker_beside():
-            self.stdout.write(f"Tidings is on http://{address}/ with its worker. Ctrl-C ends both.")
-            call_command("runserver", address, use_reloader=False, skip_checks=True)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _stop)
+        try:
+            with worker_beside(say=self.stderr.write):
+                self._serve(options["host"], options["port"])
+        except KeyboardInterrupt:
+            self.stdout.write("Stopped.")
+
+    def _serve(self, host: str, port: int) -> None:
+        def bound(actual: int) -> None:
+            self.stdout.write(f"Tidings is on http://{host}:{actual}/ with its worker. Ctrl-C ends both.")
+
+        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+        application = basehttp.get_internal_wsgi_application()
+        try:
+            basehttp.run(host, port, application, threading=True, on_bind=bound)
+        except OSError as error:
+            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. Try --port.") from error
 
 
 @contextmanager
-def worker_beside() -> Iterator[subprocess.Popen[bytes]]:
-    """Run `manage.py work` as a child for as long as the block lasts, then let it finish its job."""
-    worker = subprocess.Popen([sys.executable, settings.BASE_DIR / "manage.py", "work"])
+def worker_beside(*, say: Callable[[str], object]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `manage.py work` as a child for as long as the block lasts, then let it finish its job.
+
+    `say` hears of it when the child ends by itself; the site goes on, and requests then help themselves.
+    """
+    # A group of its own: Ctrl-C in the terminal reaches the site alone, which then tells the worker.
+    worker = subprocess.Popen([sys.executable, settings.BASE_DIR / "manage.py", "work"], process_group=0)
+    ending = Event()
+
+    def watch() -> None:
+        code = worker.wait()
+        if not ending.is_set():
+            say(f"The worker ended by itself (exit code {code}). The site goes on without a schedule.")
+
+    Thread(target=watch, daemon=True, name="worker-watch").start()
     try:
         yield worker
     finally:
+        ending.set()
         worker.terminate()
         try:
             worker.wait(GOODBYE_S)
         except subprocess.TimeoutExpired:
             worker.kill()
-            worker.wait()
 
 
 def _migrations_missing() -> bool:

@@ -1,0 +1,79 @@
+"""`serve` as people run it: a real process with its worker, on a real port, ended by a real signal."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from config.management.commands.serve import worker_beside
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def place(tmp_path) -> dict[str, str]:
+    """The environment of an installation of its own, with an empty SQLite database."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "REDIS_URL")}
+    return {**kept, "TIDINGS_VAR_DIR": str(tmp_path), "LOG_LEVEL": "WARNING"}
+
+
+def manage(*words: str, place: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "manage.py", *words]
+    return subprocess.run(command, cwd=ROOT, env=place, capture_output=True, text=True, check=False)
+
+
+def fetched(url: str) -> bytes:
+    """The answer of a server that may still be starting."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return answer.read()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+def children_of(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(child) for child in found.split()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
+def test_serve_wants_its_tables_then_serves_pages_and_static_files_and_ends_with_its_worker(place):
+    refused = manage("serve", place=place)
+    assert refused.returncode == 1 and "make migrate" in refused.stderr
+    assert manage("migrate", "-v0", place=place).returncode == 0
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    with subprocess.Popen(command, cwd=ROOT, env=place, stdout=subprocess.PIPE, text=True) as site:
+        assert fetched(f"http://127.0.0.1:{port}/healthz") == b"ok"
+        assert b"--" in fetched(f"http://127.0.0.1:{port}/static/tidings.css")
+        workers = children_of(site.pid)
+        site.send_signal(signal.SIGINT)
+        said, _ = site.communicate(timeout=PATIENCE_S)
+    assert site.returncode == 0
+    assert f"http://127.0.0.1:{port}/" in said and said.endswith("Stopped.\n")
+    assert workers and not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+def test_a_worker_that_ends_by_itself_is_reported_and_the_site_goes_on(settings, tmp_path):
+    (tmp_path / "manage.py").write_text("raise SystemExit(3)")
+    settings.BASE_DIR = tmp_path
+    said: list[str] = []
+    with worker_beside(say=said.append) as worker:
+        assert worker.wait(PATIENCE_S) == 3
+        deadline = time.monotonic() + PATIENCE_S
+        while not said and time.monotonic() < deadline:
+            time.sleep(0.02)
+    assert "exit code 3" in said[0]
