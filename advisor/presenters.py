@@ -18,7 +18,7 @@ STATUSES = {
     "completed": "Done.",
     "blocked_pending": "Please answer the suggestions you have first.",
     "already_generated": "The advisor has already looked today. It looks again tomorrow.",
-    "in_progress": "A run is under way.",
+    "in_progress": "A run is under way; this page shows its result once it is done.",
     "skipped": "Not enough feedback yet. Keep rating articles and check back later.",
     "budget_exceeded": "Daily suggestion limit reached. Try again tomorrow.",
     "agent_timeout": "Suggestion generation took too long. Please try again.",

@@ -10,19 +10,13 @@ from django.views.decorators.http import require_POST
 from advisor.models import Run
 from advisor.presenters import status_words
 from advisor.services.runs import run_request
-from digest.models import Reader
-
-
-class ReaderRequest(HttpRequest):
-    """A request after `login_required`."""
-
-    user: Reader
+from digest.readers import reader_of
 
 
 @login_required
 @require_POST
-def generate(request: ReaderRequest) -> HttpResponse:
+def generate(request: HttpRequest) -> HttpResponse:
     """Ask the advisor to look now, and say how it went on the suggestions page."""
-    result = run_request(reader=request.user, trigger=Run.Trigger.UI, now=timezone.now())
+    result = run_request(reader=reader_of(request), trigger=Run.Trigger.UI, now=timezone.now())
     messages.info(request, status_words(result.status, result.suggestions_created, result.reason))
     return redirect("suggestions:list")

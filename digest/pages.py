@@ -6,6 +6,7 @@ from datetime import date as Date
 from datetime import datetime, timedelta
 from typing import Any
 
+from digest.days import day_of
 from digest.entities import RatedItem
 from digest.models import Digest, Item, Reader, ReasonTag, Subscription
 from digest.presenters import Why, age_words, feed_health, href_of, lede_of, why_of
@@ -54,7 +55,7 @@ class SourceLine:
 def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     """The digest of `date` for its page; today's is built when there is none, or a newer one is due."""
     effective = config_effective(reader_id=reader.pk)
-    today = now.astimezone(reader.zone).date()
+    today = day_of(now, reader.zone)
     digest = digest_for(reader_id=reader.pk, date=date)
     if digest is None or (date == today and _due(digest, effective, now)):
         digest = digest_build(reader=reader, date=date, now=now)

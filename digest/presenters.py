@@ -18,7 +18,7 @@ HALF_RECENCY, HIGH_RECENCY = 0.5, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a score's sum: what it is, in words and as a figure. `part` lines add up to the next whole."""
+    """One line of a score's sum, in words and as a figure; `part` lines add up to the whole above them."""
 
     label: str
     words: str

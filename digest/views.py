@@ -11,10 +11,12 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from digest.days import day_of
 from digest.errors import DigestError
 from digest.forms import FeedForm, ThumbForm
 from digest.models import Item, Reader
 from digest.pages import item_page, paper_of, responses_of, sources_of
+from digest.readers import reader_of
 from digest.selectors import feedback_by_items, item_for
 from digest.services.feedback import feedback_clear, feedback_set, feedback_tags_set
 from digest.services.subscriptions import subscription_add, subscription_remove
@@ -23,57 +25,50 @@ from digest.services.subscriptions import subscription_add, subscription_remove
 OLDEST = timedelta(days=730)
 
 
-class ReaderRequest(HttpRequest):
-    """A request after `login_required`."""
-
-    user: Reader
-
-
 @login_required
 @require_GET
-def today(request: ReaderRequest) -> HttpResponse:
+def today(request: HttpRequest) -> HttpResponse:
     """Today's digest, in the reader's time zone."""
-    now = timezone.now()
-    return render(
-        request, "digest/day.html", paper_of(request.user, now.astimezone(request.user.zone).date(), now)
-    )
+    reader, now = reader_of(request), timezone.now()
+    return render(request, "digest/day.html", paper_of(reader, day_of(now, reader.zone), now))
 
 
 @login_required
 @require_GET
-def day(request: ReaderRequest, date: Date) -> HttpResponse:
+def day(request: HttpRequest, date: Date) -> HttpResponse:
     """The digest of one day; a day that has not come yet, or is long gone, is not found."""
-    now = timezone.now()
-    today = now.astimezone(request.user.zone).date()
-    if not today - OLDEST <= date <= today:
+    reader, now = reader_of(request), timezone.now()
+    if not timedelta() <= day_of(now, reader.zone) - date <= OLDEST:
         raise Http404("There is no digest of that day.")
-    return render(request, "digest/day.html", paper_of(request.user, date, now))
+    return render(request, "digest/day.html", paper_of(reader, date, now))
 
 
 @login_required
 @require_GET
-def item(request: ReaderRequest, item_id: int) -> HttpResponse:
+def item(request: HttpRequest, item_id: int) -> HttpResponse:
     """One item, its text and the whole of its score."""
-    found = _item_or_404(request.user, item_id)
-    return render(request, "digest/item.html", item_page(request.user, found, timezone.now()))
+    found = _item_or_404(reader_of(request), item_id)
+    return render(request, "digest/item.html", item_page(reader_of(request), found, timezone.now()))
 
 
 @login_required
 @require_POST
-def feedback(request: ReaderRequest, item_id: int) -> HttpResponse:
+def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
     """Take a thumb, its undoing or a reason; a script gets the changed part of the page back."""
-    found = _item_or_404(request.user, item_id)
+    found = _item_or_404(reader_of(request), item_id)
     form = ThumbForm(request.POST)
     try:
         if form.is_valid():
-            _respond(request.user, found, form.cleaned_data)
+            _respond(reader_of(request), found, form.cleaned_data)
     except DigestError as error:
         return HttpResponse(error.message, status=error.status, content_type="text/plain")
     back = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}):
         back = "/"
     if request.headers.get("X-Requested-With") == "fetch":
-        return render(request, "digest/_response.html", {**responses_of(request.user, found), "back": back})
+        return render(
+            request, "digest/_response.html", {**responses_of(reader_of(request), found), "back": back}
+        )
     return redirect(f"{back}#item-{item_id}")
 
 
@@ -98,28 +93,28 @@ def _item_or_404(reader: Reader, item_id: int) -> Item:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def sources(request: ReaderRequest) -> HttpResponse:
+def sources(request: HttpRequest) -> HttpResponse:
     """The reader's sources and how their feeds are doing; a POST adds a feed by its address."""
     form = FeedForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            added = subscription_add(reader=request.user, url=form.cleaned_data["url"], now=timezone.now())
+            added = subscription_add(
+                reader=reader_of(request), url=form.cleaned_data["url"], now=timezone.now()
+            )
         except DigestError as error:
             form.add_error("url", error.message)
         else:
             messages.success(request, f"You now read {added.feed}. Its items come with the next fetch.")
             return redirect("digest:sources")
-    page = {"form": form, "sources": sources_of(request.user, timezone.now())}
+    page = {"form": form, "sources": sources_of(reader_of(request), timezone.now())}
     return render(request, "digest/sources.html", page, status=422 if form.errors else 200)
 
 
 @login_required
 @require_POST
-def source_remove(request: ReaderRequest, feed_id: int) -> HttpResponse:
+def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
     """Stop reading a feed; what was said about its items is kept."""
-    try:
-        subscription_remove(reader=request.user, feed_id=feed_id)
-    except DigestError as error:
-        raise Http404(error.message) from error
+    if not subscription_remove(reader=reader_of(request), feed_id=feed_id):
+        raise Http404("You do not read that feed.")
     messages.success(request, "Removed. What you said about its items is kept.")
     return redirect("digest:sources")

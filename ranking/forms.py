@@ -43,7 +43,7 @@ class ConfigForm(forms.Form):
                 boost = None
             if not word.strip() or boost is None or not abs(boost) <= BOOST_MAX:
                 raise forms.ValidationError(
-                    f"“{line.strip()}” should read like “rust: 0.5”, between −{BOOST_MAX:g} and {BOOST_MAX:g}."
+                    f"“{line.strip()}” should read like “rust: 0.5”, from −{BOOST_MAX:g} to {BOOST_MAX:g}."
                 )
             boosts[word.strip()] = boost
         return boosts

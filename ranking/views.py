@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -20,30 +19,30 @@ from ranking.selectors import VersionRow, config_effective, config_versions, wei
 from ranking.services import ConfigEdit, config_edit, config_revert, target_pin
 
 
-class ReaderRequest(HttpRequest):
-    """A request after `login_required`."""
-
-    user: AbstractBaseUser
-
-
 @login_required
 @require_http_methods(["GET", "POST"])
-def config(request: ReaderRequest) -> HttpResponse:
+def config(request: HttpRequest) -> HttpResponse:
     """Show the settings, or save what the form says; a stale or impossible save keeps what was typed."""
     if request.method == "GET":
-        return render(request, "ranking/config.html", _page(request.user.pk))
+        return render(request, "ranking/config.html", _page(_reader_id(request)))
     form = ConfigForm(request.POST)
     if not form.is_valid():
-        return render(request, "ranking/config.html", _page(request.user.pk, form), status=422)
+        return render(request, "ranking/config.html", _page(_reader_id(request), form), status=422)
     try:
-        _save(request.user.pk, form.cleaned_data)
+        _save(_reader_id(request), form.cleaned_data)
     except StaleVersion as error:
         return render(request, "ranking/config.html", _stale(request, form, error), status=409)
     except InvalidSetting as error:
         form.add_error(None, error.message)
-        return render(request, "ranking/config.html", _page(request.user.pk, form), status=422)
+        return render(request, "ranking/config.html", _page(_reader_id(request), form), status=422)
     messages.success(request, "Saved. Your next digest follows these settings.")
     return redirect("ranking:config")
+
+
+def _reader_id(request: HttpRequest) -> UUID:
+    """Whose settings these are; every door here asks for a sign-in first."""
+    assert request.user.pk is not None, "login_required comes first"
+    return request.user.pk
 
 
 def _save(reader_id: UUID, said: Mapping[str, Any]) -> int:
@@ -54,12 +53,12 @@ def _save(reader_id: UUID, said: Mapping[str, Any]) -> int:
 
 @login_required
 @require_POST
-def revert(request: ReaderRequest, version: int) -> HttpResponse:
+def revert(request: HttpRequest, version: int) -> HttpResponse:
     """Put everything back as it was at `version`."""
     expected = request.POST.get("version", "")
     try:
         config_revert(
-            reader_id=request.user.pk,
+            reader_id=_reader_id(request),
             version=version,
             expected_version=int(expected) if expected.isdecimal() else None,
             now=timezone.now(),
@@ -75,17 +74,17 @@ def revert(request: ReaderRequest, version: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def unpin(request: ReaderRequest) -> HttpResponse:
+def unpin(request: HttpRequest) -> HttpResponse:
     """Let a source or topic be suggested again."""
     target = request.POST.get("target", "")
-    target_pin(reader_id=request.user.pk, target=target, pin="", ref="", now=timezone.now())
+    target_pin(reader_id=_reader_id(request), target=target, pin="", ref="", now=timezone.now())
     messages.success(request, f"“{target}” may be suggested again.")
     return redirect("ranking:config")
 
 
-def _stale(request: ReaderRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
+def _stale(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
     """The page after a refused save: what changed meanwhile, what was typed kept, ready to be saved again."""
-    reader_id = request.user.pk
+    reader_id = _reader_id(request)
     versions = config_versions(reader_id=reader_id)
     current = body_of((effective := config_effective(reader_id=reader_id)).config, effective.deltas)
     merged = values_merged(request.POST, _body_at(versions, error.seen), current, error.current)

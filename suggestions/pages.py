@@ -116,6 +116,7 @@ def _card(
 def _moves(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
     """What comes in, what drops out, and the longest ways of the rest."""
     longest = sorted(preview.moves, key=lambda i: -abs((i.before or 0) - (i.after or 0)))[:MOVES_SHOWN]
+    longest.sort(key=lambda i: i.after or 0)
     return tuple(
         Move(presenters.move_words(item.before, item.after), item, titles.get(item.source, item.source))
         for item in (*preview.enters, *preview.leaves, *longest)

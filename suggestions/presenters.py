@@ -53,7 +53,7 @@ ERRORS = {
     "invalid_weight": "Couldn’t apply this change",
     "missing_target_key": "This suggestion is no longer valid",
     "not_found": "Suggestion not found",
-    "config_changed": "Your settings changed meanwhile, so nothing was applied. Look at it again.",
+    "config_changed": "Your settings changed meanwhile, so nothing was applied",
 }
 ERROR_OTHER = "Something went wrong. Please try again."
 ALL_DONE = "All done! Your preferences have been updated."
@@ -72,6 +72,12 @@ class Bounds:
 def error_words(code: str) -> str:
     """What went wrong, for the reader; codes nobody foresaw get the general answer."""
     return ERRORS.get(code, ERROR_OTHER)
+
+
+def refusal_words(code: str, message: str) -> str:
+    """`error_words`, and the details where the reader can do something about it."""
+    words = error_words(code)
+    return f"{words}. {message}" if code in {"invalid_weight", "config_changed"} else words
 
 
 def script_words() -> dict[str, Any]:
@@ -131,7 +137,9 @@ def move_words(before: int | None, after: int | None) -> str:
     """Where an item would go in today's digest; `None` is outside."""
     if before is None:
         return f"Comes in at {after}"
-    return f"Drops out from {before}" if after is None else f"From {before} to {after}"
+    if after is None:
+        return f"Drops out from {before}"
+    return f"{'Up' if after < before else 'Down'} from {before} to {after}"
 
 
 def forecast_words(forecast: Mapping[str, Any]) -> str:
@@ -154,7 +162,7 @@ def forecast_figures(forecast: Mapping[str, Any]) -> str:
     """The measured figures behind `forecast_words`, and how likely the direction is."""
     parts = []
     if (chance := forecast.get("p_helpful")) is not None:
-        parts.append(f"{chance:.0%} likely that you differ from your own average here")
+        parts.append(f"{chance:.0%} likely that the direction is right")
     if forecast.get("ndcg_gain") is not None:
         parts.append(
             f"nDCG@10 {forecast['ndcg_gain']:+.3f} "

@@ -7,10 +7,10 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from digest.models import Reader
+from digest.readers import reader_of
 from suggestions.entities import Refusal, Resolved
 from suggestions.pages import cards_page
-from suggestions.presenters import ALL_DONE, DONE, error_words, number_of
+from suggestions.presenters import ALL_DONE, DONE, error_words, number_of, refusal_words
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
 
@@ -22,24 +22,18 @@ VERBS = {
 }
 
 
-class ReaderRequest(HttpRequest):
-    """A request after `login_required`."""
-
-    user: Reader
-
-
 @login_required
 @require_GET
-def suggestion_list(request: ReaderRequest) -> HttpResponse:
+def suggestion_list(request: HttpRequest) -> HttpResponse:
     """What is proposed, with its evidence, and what was decided lately."""
     now = timezone.now()
-    suggestions_sweep(now=now, reader_id=request.user.pk)
-    return render(request, "suggestions/list.html", cards_page(reader_id=request.user.pk, now=now))
+    suggestions_sweep(now=now, reader_id=reader_of(request).pk)
+    return render(request, "suggestions/list.html", cards_page(reader_id=reader_of(request).pk, now=now))
 
 
 @login_required
 @require_POST
-def decide(request: ReaderRequest, suggestion_id: int, verb: str) -> HttpResponse:
+def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     """Answer one suggestion by `verb`; a suggestion of somebody else does not exist here."""
     outcome = _accept(request, suggestion_id) if verb == "accept" else _answer(request, suggestion_id, verb)
     if isinstance(outcome, Refusal) and outcome.code == "not_found":
@@ -48,35 +42,37 @@ def decide(request: ReaderRequest, suggestion_id: int, verb: str) -> HttpRespons
     return redirect("suggestions:list")
 
 
-def _accept(request: ReaderRequest, suggestion_id: int) -> Resolved | Refusal:
+def _accept(request: HttpRequest, suggestion_id: int) -> Resolved | Refusal:
     typed = request.POST.get("value", "").strip()
     value = number_of(typed) if typed else None
     if typed and value is None:
         return Refusal("invalid_weight", f"“{typed}” is not a number.")
     return resolve.suggestion_accept(
-        reader_id=request.user.pk, suggestion_id=suggestion_id, now=timezone.now(), value=value
+        reader_id=reader_of(request).pk, suggestion_id=suggestion_id, now=timezone.now(), value=value
     )
 
 
-def _answer(request: ReaderRequest, suggestion_id: int, verb: str) -> Resolved | Refusal:
+def _answer(request: HttpRequest, suggestion_id: int, verb: str) -> Resolved | Refusal:
     if verb not in VERBS:
         raise Http404(f"There is no “{verb}”.")
     extra = {"user_reason": request.POST.get("user_reason", "").strip()} if verb == "reject" else {}
-    return VERBS[verb](reader_id=request.user.pk, suggestion_id=suggestion_id, now=timezone.now(), **extra)
+    return VERBS[verb](
+        reader_id=reader_of(request).pk, suggestion_id=suggestion_id, now=timezone.now(), **extra
+    )
 
 
-def _tell(request: ReaderRequest, verb: str, outcome: Resolved | Refusal) -> None:
+def _tell(request: HttpRequest, verb: str, outcome: Resolved | Refusal) -> None:
     if isinstance(outcome, Refusal):
-        messages.error(request, f"{error_words(outcome.code)} {outcome.message}".strip())
+        messages.error(request, refusal_words(outcome.code, outcome.message))
     else:
         messages.success(request, f"{DONE[verb]}. {outcome.note}".strip())
 
 
 @login_required
 @require_POST
-def accept_all(request: ReaderRequest) -> HttpResponse:
+def accept_all(request: HttpRequest) -> HttpResponse:
     """Accept whatever is pending, each on its own; what could not be applied is named."""
-    outcomes = resolve.suggestions_accept_all(reader_id=request.user.pk, now=timezone.now())
+    outcomes = resolve.suggestions_accept_all(reader_id=reader_of(request).pk, now=timezone.now())
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
     for outcome in refused:
         messages.error(request, f"{outcome.target}: {error_words(outcome.code)}")

@@ -1,0 +1,33 @@
+"""Runs in words."""
+
+import pytest
+
+from advisor.presenters import STATUSES, need_words, script_words, status_words
+
+
+def test_a_silent_run_says_why():
+    assert status_words("completed", 0, "No strong evidence.") == (
+        "Nothing worth asking today: No strong evidence."
+    )
+    assert status_words("completed", 0, "Nothing stands out.") == "Nothing stands out."
+    assert status_words("completed") == "Nothing worth asking today."
+
+
+@pytest.mark.parametrize("status", ["completed", "budget_exceeded", "agent_timeout", "agent_error"])
+def test_what_was_written_counts_more_than_how_the_run_ended(status: str):
+    assert status_words(status, 2) == "2 new suggestions."
+    assert status_words(status, 1) == "1 new suggestion."
+
+
+@pytest.mark.parametrize("status", sorted(STATUSES))
+def test_every_status_has_words_of_its_own(status: str):
+    assert status_words(status) != status_words("unheard_of")
+
+
+def test_progress_stops_at_enough():
+    assert need_words("items with a reason", 7, 10) == "7 of 10 with a reason"
+    assert need_words("feedback items", 70, 10) == "10 of 10 articles rated"
+
+
+def test_the_script_knows_the_same_words_as_the_page():
+    assert script_words()["statuses"] is STATUSES

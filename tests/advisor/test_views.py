@@ -1,0 +1,51 @@
+"""Asking for suggestions by a plain form."""
+
+from django.test import Client
+from django.utils import timezone
+
+from advisor.models import Run
+from digest.models import Reader
+from suggestions.models import Suggestion
+from tests.advisor.histories import opinionated
+from tests.pages import messages_in, suggested
+
+GENERATE = "/ui/suggestions/generate"
+
+
+def ask(client: Client, reader: Reader) -> str:
+    """What the page says after the button was pressed."""
+    client.force_login(reader)
+    return messages_in(client.post(GENERATE, follow=True).content.decode())
+
+
+def test_a_form_runs_the_advisor_for_real(client: Client, ada: Reader):
+    opinionated(ada, now=timezone.now())
+    said = ask(client, ada)
+    assert Run.objects.get(reader=ada).status == "completed"
+    assert f"{Suggestion.objects.filter(reader=ada).count()} new suggestion" in said
+
+
+def test_too_little_feedback_is_said_and_costs_no_run(client: Client, ada: Reader):
+    assert "Not enough feedback yet" in ask(client, ada)
+    assert not Run.objects.exists()
+
+
+def test_open_suggestions_come_first(client: Client, ada: Reader):
+    suggested(ada)
+    assert "Please answer the suggestions you have first." in ask(client, ada)
+
+
+def test_switched_off_says_coming_soon(client: Client, ada: Reader, settings):
+    settings.ADVISOR_ENABLED = False
+    assert "Coming soon" in ask(client, ada)
+
+
+def test_asking_takes_a_form_of_this_site(ada: Reader):
+    wary = Client(enforce_csrf_checks=True)
+    wary.force_login(ada)
+    assert wary.post(GENERATE).status_code == 403
+
+
+def test_a_link_cannot_start_a_run(client: Client, ada: Reader):
+    client.force_login(ada)
+    assert client.get(GENERATE).status_code == 405

@@ -1,0 +1,190 @@
+"""The settings page: what is typed, what is kept, the way back."""
+
+from uuid import UUID
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from digest.models import Reader
+from ranking.entities import WeightChange
+from ranking.selectors import config_effective, config_versions
+from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin, weights_learn
+from tests.pages import subscribe
+
+CONFIG = "/ui/config"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def typed(**changes: str) -> dict[str, str]:
+    """The form as a fresh reader would send it, with `changes`; `w_` fields are weights."""
+    plain = {
+        "version": "0",
+        "topics": "",
+        "keyword_boosts": "",
+        "recency_half_life_hours": "24",
+        "ai_score_alpha": "0.1",
+    }
+    return {**plain, **changes}
+
+
+def weight(value: str, was: str = "", key: str = "gazette.example") -> dict[str, str]:
+    return {f"weight:{key}": value, f"was:{key}": was}
+
+
+def edit(reader: Reader, version: int, **fields: object) -> int:
+    return config_edit(
+        reader_id=reader.pk, edit=ConfigEdit(**fields), expected_version=version, now=timezone.now()
+    )
+
+
+def test_everything_typed_is_saved_as_one_version(page: Client, ada: Reader):
+    form = typed(topics="rust\r\n\r\n electric cars ", keyword_boosts="gossip: -0.8\r\na: b: 1")
+    answer = page.post(
+        CONFIG, {**form, "recency_half_life_hours": "36", "ai_score_alpha": "0.2", **weight("1.3")}
+    )
+    assert answer.status_code == 302
+    saved = config_effective(reader_id=ada.pk)
+    assert saved.config.version == 1
+    assert saved.config.topics == ("rust", "electric cars")
+    assert saved.config.keyword_boosts == {"gossip": -0.8, "a: b": 1.0}
+    assert saved.config.recency_half_life_hours == 36
+    assert saved.config.ai_score_alpha == 0.2
+    assert saved.weight("gazette.example") == 1.3
+
+
+def test_a_weight_nobody_touched_stays_with_the_learning_loop(page: Client, ada: Reader):
+    subscribe(ada)
+    learned = WeightChange("gazette.example", 1.0, 1.12, 0.9, 8.0, "liked_more_than_usual")
+    weights_learn(reader_id=ada.pk, changes=[learned], now=timezone.now())
+    assert "a bit more than usual, learned from your thumbs" in page.get(CONFIG).content.decode()
+    page.post(CONFIG, {**typed(topics="rust"), **weight("1.12", was="1.12")})
+    saved = config_effective(reader_id=ada.pk)
+    assert saved.config.source_weights == {}
+    assert saved.deltas == {"gazette.example": pytest.approx(0.12)}
+
+
+def test_an_emptied_weight_goes_back_to_the_learning_loop(page: Client, ada: Reader):
+    edit(ada, 0, source_weights={"gazette.example": 1.3})
+    page.post(CONFIG, {**typed(version="1"), **weight("", was="1.30")})
+    assert config_effective(reader_id=ada.pk).weights() == {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (weight("2.5"), "must lie between 0.1 and 2.0; you gave 2.5"),
+        (weight("nan"), "must lie between"),
+        (weight("lots"), "must be a number; you gave “lots”"),
+        ({"keyword_boosts": "gossip"}, "should read like “rust: 0.5”"),
+        ({"keyword_boosts": "gossip: 9"}, "from −5 to 5"),
+        ({"keyword_boosts": "gossip: nan"}, "should read like"),
+        ({"recency_half_life_hours": "0"}, "greater than or equal to 1"),
+        ({"ai_score_alpha": "x"}, "Enter a number"),
+        ({"topics": "t" * 65}, "A topic may have 64 characters"),
+    ],
+)
+def test_what_cannot_be_saved_is_named_and_kept(page: Client, ada: Reader, wrong: dict[str, str], words: str):
+    subscribe(ada)
+    answer = page.post(CONFIG, {**typed(topics="rust"), **wrong})
+    body = answer.content.decode()
+    assert answer.status_code == 422
+    assert words in body
+    assert next(iter(wrong.values())) in body
+    assert config_versions(reader_id=ada.pk) == []
+
+
+def test_a_stale_save_changes_nothing_shows_the_difference_and_keeps_what_was_typed(
+    page: Client, ada: Reader
+):
+    subscribe(ada)
+    now = timezone.now()
+    source_weight_agree(reader_id=ada.pk, source="gazette.example", weight=1.3, ref="7", now=now)
+    answer = page.post(CONFIG, typed(topics="rust"))
+    body = answer.content.decode()
+    assert answer.status_code == 409
+    assert "Gazette: as usual → more than usual (1.00 → 1.30)" in body
+    assert ">\nrust</textarea>" in body
+    assert config_effective(reader_id=ada.pk).config.topics == ()
+
+
+def test_saving_a_stale_form_again_adds_what_was_typed_to_what_came_meanwhile(page: Client, ada: Reader):
+    subscribe(ada)
+    edit(ada, 0, topics=["harbours"], recency_half_life_hours=48.0)
+    form = page.post(CONFIG, {**typed(keyword_boosts="gossip: -1"), **weight("0.8")}).context["form"]
+    again = {name: str(value) for name, value in form.initial.items()}
+    page.post(CONFIG, {**again, **weight("0.8")})
+    saved = config_effective(reader_id=ada.pk).config
+    assert saved.topics == ("harbours",)
+    assert saved.recency_half_life_hours == 48
+    assert saved.keyword_boosts == {"gossip": -1.0}
+    assert saved.source_weights == {"gazette.example": 0.8}
+
+
+def test_every_version_says_what_it_changed_and_can_be_gone_back_to(page: Client, ada: Reader):
+    edit(ada, 0, topics=["rust"])
+    edit(ada, 1, topics=["rust", "trains"])
+    body = page.get(CONFIG).content.decode()
+    assert "“trains” joined your interests" in body
+    assert page.post("/ui/config/revert/1", {"version": "2"}).status_code == 302
+    assert config_effective(reader_id=ada.pk).config.topics == ("rust",)
+    assert "You went back to version 1" in page.get(CONFIG).content.decode()
+    page.post("/ui/config/revert/0", {"version": "3"})
+    assert config_effective(reader_id=ada.pk).config.topics == ()
+
+
+def test_going_back_from_a_stale_page_changes_nothing(page: Client, ada: Reader):
+    edit(ada, 0, topics=["rust"])
+    edit(ada, 1, topics=["trains"])
+    page.post("/ui/config/revert/0", {"version": "1"})
+    assert config_effective(reader_id=ada.pk).config.topics == ("trains",)
+
+
+def test_a_version_one_never_had_is_not_found(page: Client, ada: Reader, ben: Reader):
+    edit(ben, 0, topics=["his"])
+    assert page.post("/ui/config/revert/1", {"version": "0"}).status_code == 404
+
+
+def test_what_must_never_be_suggested_is_listed_and_can_be_allowed_again(page: Client, ada: Reader):
+    target_pin(reader_id=ada.pk, target="crypto", pin="avoided", ref="", now=timezone.now())
+    assert "crypto" in page.get(CONFIG).content.decode()
+    page.post("/ui/config/unpin", {"target": "crypto"})
+    assert config_effective(reader_id=ada.pk).config.avoided == ()
+
+
+def test_nobody_sees_the_settings_of_somebody_else(page: Client, ada: Reader, ben: Reader):
+    edit(ben, 0, topics=["bens-secret"], source_weights={"bens.example": 1.5})
+    body = page.get(CONFIG).content.decode()
+    assert "bens-secret" not in body
+    assert "bens.example" not in body
+
+
+def test_settings_cost_the_same_however_many_sources_and_versions(
+    page: Client, ada: Reader, django_assert_num_queries
+):
+    fill(ada.pk, ada, 3)
+    with django_assert_num_queries(8):  # session, reader, config 2, versions, snapshots, sources, titles
+        page.get(CONFIG)
+    fill(ada.pk, ada, 12)
+    with django_assert_num_queries(8):
+        page.get(CONFIG)
+
+
+def fill(reader_id: UUID, reader: Reader, count: int) -> None:
+    for n in range(count):
+        key = f"s{count}-{n}.example"
+        subscribe(reader, key)
+        source_weight_agree(reader_id=reader_id, source=key, weight=1.2, ref="", now=timezone.now())
+
+
+def test_a_change_is_one_request_only_a_form_of_this_site_can_make(ada: Reader):
+    wary = Client(enforce_csrf_checks=True)
+    wary.force_login(ada)
+    assert wary.post(CONFIG, typed(topics="rust")).status_code == 403
+    assert config_versions(reader_id=ada.pk) == []

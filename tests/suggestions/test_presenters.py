@@ -1,0 +1,124 @@
+"""Suggestions in words."""
+
+import pytest
+
+from suggestions.presenters import (
+    based_on,
+    bounds,
+    error_words,
+    forecast_figures,
+    forecast_words,
+    headline,
+    level,
+    move_words,
+    refusal_words,
+    sentence,
+    weight_phrase,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("boost_source", "Show me more from Reuters"),
+        ("reduce_source", "Show me less from Reuters"),
+        ("add_topic", "Add “Reuters” to your interests"),
+        ("remove_topic", "Remove “Reuters” from your interests"),
+    ],
+)
+def test_headlines_say_what_is_asked(kind, words):
+    assert headline(kind, "Reuters") == words
+
+
+@pytest.mark.parametrize(
+    ("current", "suggested", "words"),
+    [
+        ("1.0", "1.15", "Small boost"),
+        ("1.0", "1.16", "Moderate boost"),
+        ("1.0", "1.25", "Moderate boost"),
+        ("1.0", "1.26", "Big boost"),
+        ("1.3", "1.0", "Big reduction"),
+        ("0.4", "0.25", "Small reduction"),
+        ("", "1.2", ""),
+        ("1.0", "lots", ""),
+        (None, "1.2", ""),
+    ],
+)
+def test_levels_follow_the_size_of_the_change_and_need_two_numbers(current, suggested, words):
+    assert level("boost_source", current, suggested) == words
+
+
+def test_topics_have_no_level_even_where_they_are_numbers():
+    assert level("add_topic", "1", "2") == ""
+
+
+def test_topics_get_a_sentence_and_sources_figures():
+    assert "becomes one of your topics" in sentence("add_topic", "rust")
+    assert sentence("boost_source", "Reuters") == ""
+    assert weight_phrase("1.15") == "a bit more than usual (1.15)"
+
+
+@pytest.mark.parametrize(
+    ("current", "low", "high"), [("1.0", "0.70", "1.30"), ("0.2", "0.10", "0.50"), ("1.9", "1.60", "2.00")]
+)
+def test_another_amount_must_stay_near_the_current_one(current, low, high):
+    found = bounds(current)
+    assert (found.low, found.high) == (low, high)
+
+
+def test_a_topic_has_no_bounds():
+    assert bounds("") is None
+
+
+@pytest.mark.parametrize(
+    ("gain", "low", "high", "words"),
+    [
+        (None, None, None, "Not measured yet"),
+        (0.04, 0.01, 0.08, "would have stood higher"),
+        (-0.04, -0.08, -0.01, "would have stood lower"),
+        (0.04, -0.01, 0.08, "slightly higher, within chance"),
+        (-0.02, -0.06, 0.01, "slightly lower, within chance"),
+        (0.0, -0.001, 0.001, "about the same"),
+    ],
+)
+def test_a_forecast_never_promises_more_than_was_measured(gain, low, high, words):
+    assert words in forecast_words({"ndcg_gain": gain, "ndcg_low": low, "ndcg_high": high})
+
+
+def test_figures_are_there_on_demand():
+    figures = forecast_figures({"p_helpful": 0.93, "ndcg_gain": 0.041, "ndcg_low": 0.012, "ndcg_high": 0.08})
+    assert figures == (
+        "93% likely that the direction is right; nDCG@10 +0.041 (90 % between +0.012 and +0.080)"
+    )
+    assert forecast_figures({}) == ""
+
+
+def test_moves_say_where_from_and_where_to():
+    assert move_words(None, 7) == "Comes in at 7"
+    assert move_words(30, None) == "Drops out from 30"
+    assert move_words(9, 4) == "Up from 9 to 4"
+    assert move_words(4, 9) == "Down from 4 to 9"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("already_resolved", "Already handled"),
+        ("invalid_weight", "Couldn’t apply this change"),
+        ("missing_target_key", "This suggestion is no longer valid"),
+        ("not_found", "Suggestion not found"),
+        ("something_new", "Something went wrong. Please try again."),
+    ],
+)
+def test_errors_have_words(code, words):
+    assert error_words(code) == words
+
+
+def test_details_follow_only_where_the_reader_can_act_on_them():
+    assert refusal_words("invalid_weight", "Too much.") == "Couldn’t apply this change. Too much."
+    assert refusal_words("already_resolved", "It is accepted.") == "Already handled"
+
+
+def test_one_article_is_one_article():
+    assert based_on(1) == "Based on 1 article"
+    assert based_on(5) == "Based on 5 articles"

@@ -1,0 +1,241 @@
+"""The suggestions page: every card with its evidence, every answer, every state."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from advisor.models import Run
+from digest.models import Reader
+from ranking.selectors import config_effective
+from suggestions.models import Suggestion
+from tests.factories import FeedbackFactory
+from tests.pages import ago, fresh_item, last_run_in, messages_in, subscribe, suggested
+
+PAGE = "/ui/suggestions"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def body_of(page: Client) -> str:
+    return page.get(PAGE).content.decode()
+
+
+def topic(reader: Reader, **fields: object) -> Suggestion:
+    """A pending suggestion to add a topic."""
+    given = {
+        "suggestion_type": "add_topic",
+        "field": "topics",
+        "target_key": "proof",
+        "label": "proof",
+        "current_value": "",
+        "suggested_value": "proof",
+    }
+    return suggested(reader, **{**given, **fields})
+
+
+def answer(page: Client, suggestion: Suggestion, verb: str, **said: str):
+    return page.post(f"{PAGE}/{suggestion.pk}/{verb}", said, follow=True)
+
+
+def status(suggestion: Suggestion) -> str:
+    suggestion.refresh_from_db()
+    return suggestion.status
+
+
+def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
+    suggested(ada)
+    body = body_of(page)
+    for words in (
+        "Show me more from Gazette",
+        "Moderate boost",
+        "You liked 8 of 10.",
+        "Based on 3 articles",
+        "High confidence",
+        "Not measured yet",
+        "Current: as usual (1.00)",
+        "more than usual (1.20)",
+        'min="0.70" max="1.30"',
+    ):
+        assert words in body
+
+
+def test_every_evidence_item_is_listed_and_linked(page: Client, ada: Reader):
+    suggestion = suggested(ada, evidence=5)
+    body = body_of(page)
+    for row in suggestion.evidence.all():
+        assert f'<a href="{row.url}" rel="noopener noreferrer">{row.title}</a>' in body
+    assert body.count("you found it useful (real depth)") == 5
+
+
+def test_sources_come_before_topics(page: Client, ada: Reader):
+    topic(ada)
+    suggested(ada)
+    body = body_of(page)
+    assert body.index('id="group-sources"') < body.index('id="group-topics"')
+
+
+def test_a_topic_has_a_sentence_and_no_amount(page: Client, ada: Reader):
+    topic(ada)
+    body = body_of(page)
+    assert "“proof” becomes one of your topics" in body
+    assert 'type="number"' not in body
+    assert "boost</span>" not in body
+
+
+def test_what_would_move_today_is_shown(page: Client, ada: Reader):
+    fresh_item(ada, hours=2, title="From elsewhere", key="other.example")
+    fresh_item(ada, hours=5, title="From the gazette")
+    suggested(ada)
+    assert "Up from 2 to 1" in body_of(page)
+
+
+def test_accepting_changes_the_settings_to_what_was_agreed(page: Client, ada: Reader):
+    suggestion = suggested(ada)
+    assert "✓ Applied" in messages_in(answer(page, suggestion, "accept").content.decode())
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.2
+
+
+def test_another_amount_may_be_accepted_instead(page: Client, ada: Reader):
+    answer(page, suggested(ada), "accept", value="1.1")
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.1
+
+
+@pytest.mark.parametrize("value", ["lots", "1.9", "nan"])
+def test_an_impossible_amount_changes_nothing(page: Client, ada: Reader, value: str):
+    suggestion = suggested(ada)
+    body = answer(page, suggestion, "accept", value=value).content.decode()
+    assert "Couldn’t apply this change" in messages_in(body)
+    assert status(suggestion) == "pending"
+
+
+@pytest.mark.parametrize(
+    ("verb", "then"), [("reject", "rejected"), ("snooze", "snoozed"), ("never", "rejected")]
+)
+def test_the_other_answers(page: Client, ada: Reader, verb: str, then: str):
+    suggestion = suggested(ada)
+    answer(page, suggestion, verb)
+    assert status(suggestion) == then
+    assert config_effective(reader_id=ada.pk).weights() == {}
+
+
+def test_a_reason_for_rejecting_is_kept(page: Client, ada: Reader):
+    suggestion = suggested(ada)
+    answer(page, suggestion, "reject", user_reason="I read them elsewhere")
+    assert suggestion.outcomes.get().user_reason == "I read them elsewhere"
+
+
+def test_a_second_answer_is_already_handled(page: Client, ada: Reader):
+    suggestion = suggested(ada)
+    answer(page, suggestion, "accept")
+    assert "Already handled" in messages_in(answer(page, suggestion, "reject").content.decode())
+    assert status(suggestion) == "accepted"
+
+
+def test_a_verb_nobody_knows_is_not_found(page: Client, ada: Reader):
+    assert answer(page, suggested(ada), "delete").status_code == 404
+
+
+def test_accepting_all_names_what_could_not_be_applied(page: Client, ada: Reader):
+    fits, beyond = topic(ada), suggested(ada, current_value="1.6", suggested_value="1.9")
+    body = page.post(f"{PAGE}/accept-all", follow=True).content.decode()
+    assert (status(fits), status(beyond)) == ("accepted", "pending")
+    assert "Gazette: Your settings changed meanwhile" in messages_in(body)
+
+
+def test_accepting_all_ends_all_done(page: Client, ada: Reader):
+    topic(ada)
+    suggested(ada)
+    assert "Accept all 2" in body_of(page)
+    body = page.post(f"{PAGE}/accept-all", follow=True).content.decode()
+    assert "All done! Your preferences have been updated." in messages_in(body)
+
+
+def test_what_was_decided_stays_listed_and_an_accepted_change_can_be_reverted(page: Client, ada: Reader):
+    suggestion = suggested(ada)
+    answer(page, suggestion, "accept")
+    assert "Recently decided" in body_of(page)
+    answer(page, suggestion, "revert")
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
+    assert "Accepted, then reverted" in body_of(page)
+
+
+def test_an_old_suggestion_expires_when_the_page_is_opened(page: Client, ada: Reader):
+    suggestion = suggested(ada, created_at=ago(24 * 15))
+    body_of(page)
+    assert status(suggestion) == "expired"
+
+
+def test_nothing_yet_explains_itself_and_offers_to_generate(page: Client):
+    body = body_of(page)
+    assert "No suggestions yet" in body
+    assert "Generate suggestions" in body
+
+
+def test_too_little_feedback_shows_the_progress_towards_each_threshold(page: Client, ada: Reader):
+    for n in range(7):
+        item = fresh_item(ada, hours=n + 1)
+        FeedbackFactory(reader=ada, item=item, at=ago(1), has_reason=n < 4)
+    body = body_of(page)
+    assert "7 of 10 articles rated" in body
+    assert "1 of 7 days" in body
+    assert "4 of 10 with a reason" in body
+
+
+@pytest.mark.parametrize(
+    ("state", "message", "words"),
+    [
+        ("completed", "No strong evidence.", "Nothing worth asking today: No strong evidence."),
+        ("budget_exceeded", "", "Daily suggestion limit reached."),
+        ("agent_timeout", "", "took too long"),
+        ("agent_error", "", "Something went wrong generating suggestions."),
+    ],
+)
+def test_the_last_run_says_how_it_ended(page: Client, ada: Reader, state: str, message: str, words: str):
+    run(ada, state, message)
+    assert words in last_run_in(body_of(page))
+
+
+def test_a_run_that_broke_off_with_something_written_shows_that(page: Client, ada: Reader):
+    suggested(ada, run_id=run(ada, "agent_timeout").pk)
+    body = body_of(page)
+    assert "Show me more from Gazette" in body
+    assert last_run_in(body) == ""
+
+
+def test_a_run_under_way_can_be_followed(page: Client, ada: Reader):
+    active = run(ada, "running")
+    assert f'data-active="{active.pk}"' in body_of(page)
+
+
+def run(reader: Reader, state: str, message: str = "") -> Run:
+    now = timezone.now()
+    return Run.objects.create(
+        reader=reader, day=now.date(), trigger="ui", status=state, message=message, created_at=now
+    )
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject", "snooze", "never", "revert"])
+def test_a_suggestion_of_somebody_else_is_not_found(page: Client, ben: Reader, verb: str):
+    foreign = suggested(ben)
+    assert answer(page, foreign, verb).status_code == 404
+    assert status(foreign) == "pending"
+    assert "Gazette" not in body_of(page)
+
+
+def test_cards_cost_the_same_however_much_evidence(page: Client, ada: Reader, django_assert_max_num_queries):
+    subscribe(ada)
+    suggested(ada, evidence=3)
+    with django_assert_max_num_queries(22) as few:
+        page.get(PAGE)
+    Suggestion.objects.all().delete()
+    suggested(ada, evidence=10, created_at=timezone.now() - timedelta(hours=1))
+    with django_assert_max_num_queries(22) as many:
+        page.get(PAGE)
+    assert len(few) == len(many)
