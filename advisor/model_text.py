@@ -5,6 +5,8 @@ import re
 from typing import Any
 
 PREVIEW_CHARS = 2000
+# Ten times what a model is allowed to write; what is longer comes from a server that ignores the limit.
+OBJECT_CHARS_MAX = 60_000
 FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
@@ -12,8 +14,10 @@ def json_object(text: str) -> dict[str, Any]:
     """The JSON object that `text` is.
 
     Raises `ValueError`, saying what is wrong, for anything else; also for what JSON columns refuse: NaN,
-    infinities, NUL characters and lone surrogates.
+    infinities, NUL characters and lone surrogates; and for more than 60,000 characters.
     """
+    if len(text) > OBJECT_CHARS_MAX:
+        raise ValueError(f"it is longer than {OBJECT_CHARS_MAX} characters")
     try:
         value = json.loads(text)
         dumped = json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -26,6 +26,7 @@ JSON = st.recursive(
         ('{"a": "\\u0000"}', "NUL"),
         ('{"a": "\\ud800"}', "lone surrogate"),
         ('{"a": ' + "[" * 50_000, "nested too deeply"),
+        ('{"a": "' + "x" * 60_000 + '"}', "longer than 60000"),
     ],
 )
 def test_what_is_no_storable_object_is_refused_with_the_reason(text, wrong):

@@ -3,98 +3,16 @@
 import itertools
 import json
 import time
-import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import replace
 
 import pytest
-from pytest_httpserver import HTTPServer
 
-from advisor.agent import agent_run
-from advisor.entities import Limits, RunEnd, StepRecord, StopReason, ToolContext, ToolOutcome
-from digest.llm.chain import chain_configured
-from digest.llm.entities import Model, ToolCall, Turn, Usage
-from digest.llm.ledger import advisor_account
+from advisor.entities import StepRecord, StopReason, ToolOutcome
+from digest.llm.entities import ToolCall
 from digest.models import Spend
 from suggestions.entities import FenceLost
-from tests.scripted import Script, Step, assert_paired, calls, checked, garbage, status, text
-
-SUMMARY = '{"suggestions": [], "skipped": [], "meta": {}}'
-LIMITS = Limits(turns=50, tool_calls=30, history_turns=15, timeout_s=20)
-LOOK, WRITE = "query_user_config", "write_suggestion"
-SCHEMAS = [
-    {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
-    for name in (LOOK, WRITE)
-]
-
-
-class Bench:
-    """Two models on the scripted server, a dispatch that answers as told, and what the run left behind."""
-
-    def __init__(self, context: ToolContext, server: HTTPServer) -> None:
-        self.context, self.server = context, server
-        self.steps: list[StepRecord] = []
-        self.called: list[ToolCall] = []
-        self.waits: list[float] = []
-        self.answer: Callable[[ToolCall], ToolOutcome] = lambda call: ToolOutcome('{"success": true}')
-
-    def run(
-        self, *steps: Step, limits: Limits = LIMITS, models: Sequence[Model] | None = None, **more
-    ) -> RunEnd:
-        with Script(self.server, steps) as self.script:
-            return agent_run(
-                context=self.context,
-                models=chain_configured() if models is None else models,
-                dispatch=self._dispatch,
-                schemas=SCHEMAS,
-                limits=limits,
-                ledger=advisor_account(
-                    reader_id=self.context.reader_id, run_id=self.context.run_id, now=self.context.now
-                ),
-                record=self.steps.append,
-                sleep=self.waits.append,
-                **more,
-            )
-
-    def _dispatch(self, call: ToolCall) -> ToolOutcome:
-        self.called.append(call)
-        return self.answer(call)
-
-    def answered(self, n: int) -> list[dict]:
-        """The tool results that request `n` (from 0) carried last, read back."""
-        last = self.script.bodies[n]["messages"]
-        tail = itertools.takewhile(lambda m: m["role"] == "tool", reversed(last))
-        return [json.loads(m["content"]) for m in tail][::-1]
-
-    @property
-    def tool_codes(self) -> list[str]:
-        return [step.error_code for step in self.steps if step.kind == "tool"]
-
-
-@pytest.fixture
-def bench(ada, now, httpserver: HTTPServer, settings) -> Bench:
-    settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
-    settings.LLM_CHAIN = ["openai:gpt-6-luna", "openai:gpt-4o"]
-    return Bench(ToolContext(ada.pk, uuid.uuid4(), now, lambda: None), httpserver)
-
-
-@dataclass
-class Canned:
-    """A free model in the process, in the place of the planner at the end of a chain."""
-
-    name: str = "offline:canned"
-    seen: list[list[dict]] = field(default_factory=list)
-
-    def complete(self, messages, tools, *, timeout_s) -> Turn:
-        self.seen.append(list(messages))
-        return Turn({"role": "assistant", "content": SUMMARY}, SUMMARY)
-
-    def worst_case_usd(self, messages, tools) -> Decimal:
-        return Decimal(0)
-
-    def cost_usd(self, usage: Usage) -> Decimal:
-        return Decimal(0)
+from tests.advisor.bench import LIMITS, LOOK, SUMMARY, WRITE
+from tests.scripted import calls, checked, garbage, text
 
 
 def test_a_happy_run_ends_with_its_summary_and_everything_on_record(bench, ada):
@@ -119,15 +37,6 @@ def test_a_happy_run_ends_with_its_summary_and_everything_on_record(bench, ada):
     opening = bench.script.bodies[0]["messages"]
     assert [m["role"] for m in opening] == ["system", "system", "user"]
     assert str(ada.pk) in opening[1]["content"] and str(ada.pk) not in opening[0]["content"]
-
-
-def test_the_ledger_holds_every_call_settled_at_its_real_cost(bench):
-    end = bench.run(calls((LOOK, {})), text(SUMMARY))
-    spent = list(Spend.objects.order_by("id"))
-    assert [s.settled_usd for s in spent] == [Decimal("0.000114")] * 2
-    assert all(s.reserved_usd > s.settled_usd for s in spent)
-    assert {s.run_id for s in spent} == {bench.context.run_id}
-    assert end.totals.cost_usd == Decimal("0.000228")
 
 
 def test_fifty_turns_are_the_end_and_every_request_stays_in_the_window(bench):
@@ -240,84 +149,6 @@ def test_time_also_ends_in_the_middle_of_a_batch(bench):
     end = bench.run(calls(*[(LOOK, {})] * 5), limits=replace(LIMITS, timeout_s=0.5))
     assert end.reason is StopReason.DEADLINE and 1 <= len(bench.called) <= 2
     assert bench.tool_codes.count("not_executed") == 5 - len(bench.called)
-
-
-def test_a_429_is_waited_for_as_asked_and_the_same_model_goes_on(bench):
-    end = bench.run(status(429, headers={"Retry-After": "3"}), calls((LOOK, {})), text(SUMMARY))
-    assert (end.reason, bench.waits) == (StopReason.DONE, [3.0])
-    assert [body["model"] for body in bench.script.bodies] == ["gpt-6-luna"] * 3
-    assert bench.steps[0].error_code == "model_unavailable"
-    assert Spend.objects.order_by("id").first().settled_usd == 0, "a call turned away costs nothing"
-
-
-def test_a_wait_beyond_the_deadline_goes_to_the_next_model_at_once(bench):
-    end = bench.run(status(429, headers={"Retry-After": "60"}), text(SUMMARY))
-    assert (end.reason, bench.waits, end.totals.model) == (StopReason.DONE, [], "openai:gpt-4o")
-
-
-def test_a_second_429_in_the_same_turn_goes_to_the_next_model(bench):
-    refused = status(429, headers={"Retry-After": "1"})
-    end = bench.run(refused, refused, text(SUMMARY))
-    assert (end.totals.model, bench.waits) == ("openai:gpt-4o", [1.0])
-
-
-def test_a_model_that_breaks_in_mid_run_hands_over_without_its_private_fields(bench):
-    def plain(body: dict) -> None:
-        assert "thought_signature" not in json.dumps(body)
-        assert_paired(body["messages"])
-        assert len(body["messages"]) == 5
-
-    opening = calls((LOOK, {}))
-    signed = [{**c, "extra_content": {"thought_signature": "x"}} for c in opening.message["tool_calls"]]
-    opening = replace(opening, message={**opening.message, "tool_calls": signed})
-    end = bench.run(opening, status(503), checked(text(SUMMARY), plain))
-    assert (end.reason, end.totals.model, end.totals.turns) == (StopReason.DONE, "openai:gpt-4o", 2)
-    assert "thought_signature" in json.dumps(bench.script.bodies[1]), "its own model gets them back"
-
-
-@pytest.mark.parametrize(
-    "broken", [status(500), status(401), garbage(b"<html>"), garbage(b'{"choices": []}')]
-)
-def test_when_every_provider_is_down_the_last_model_of_the_chain_goes_on(bench, broken):
-    planner = Canned()
-    end = bench.run(calls((LOOK, {})), broken, broken, models=[*chain_configured(), planner])
-    assert (end.reason, end.totals.model) == (StopReason.DONE, "offline:canned")
-    assert [m["role"] for m in planner.seen[0]][-2:] == ["assistant", "tool"]
-
-
-def test_with_no_model_left_the_run_says_so(bench):
-    end = bench.run(status(500, "overloaded"), status(404))
-    assert end.reason is StopReason.MODELS_EXHAUSTED and "404" in end.message
-    assert bench.run(models=[]).reason is StopReason.MODELS_EXHAUSTED
-
-
-@pytest.mark.parametrize("code", [400, 422])
-def test_a_refused_request_is_not_offered_to_another_model(bench, code):
-    end = bench.run(status(code, "tools with reasoning"))
-    assert end.reason is StopReason.MODEL_REFUSED and "tools with reasoning" in end.message
-
-
-def test_money_ends_a_run_in_the_middle_and_the_free_model_does_not_finish_it(bench, settings):
-    settings.ADVISOR_RUN_CAP_USD = 0.0025
-    planner = Canned()
-    bench.answer = lambda call: ToolOutcome('{"success": true, "suggestion_id": 7}')
-    dear = {"prompt_tokens": 20_000, "completion_tokens": 100}
-    end = bench.run(calls((WRITE, {}), usage=dear), models=[*chain_configured(), planner])
-    assert (end.reason, end.totals.tool_calls, planner.seen) == (StopReason.BUDGET, 1, [])
-    assert "budget" in end.message and bench.tool_codes == [""]
-    assert end.totals.cost_usd == Decimal("0.00205")
-
-
-def test_a_model_without_a_price_is_passed_over(bench, settings):
-    settings.LLM_CHAIN = ["openai:acme-9000", "openai:gpt-4o"]
-    end = bench.run(text(SUMMARY))
-    assert (end.reason, end.totals.model) == (StopReason.DONE, "openai:gpt-4o")
-    assert bench.steps[0].error_code == "price_unknown"
-
-
-def test_a_free_model_needs_no_ledger_row(bench):
-    assert bench.run(models=[Canned()]).reason is StopReason.DONE
-    assert not Spend.objects.exists()
 
 
 @pytest.mark.parametrize("words", ["All done!", "", '{"suggestions": ['])

@@ -1,0 +1,16 @@
+"""The bench for the advisor's loop."""
+
+import uuid
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from advisor.entities import ToolContext
+from tests.advisor.bench import Bench
+
+
+@pytest.fixture
+def bench(ada, now, httpserver: HTTPServer, settings) -> Bench:
+    settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
+    settings.LLM_CHAIN = ["openai:gpt-6-luna", "openai:gpt-4o"]
+    return Bench(ToolContext(ada.pk, uuid.uuid4(), now, lambda: None), httpserver)
