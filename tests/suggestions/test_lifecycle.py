@@ -8,7 +8,7 @@ from ranking.services import ConfigEdit, config_edit, config_revert
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
-from tests.suggestions.worlds import HATED, LOVED, boost, proposed, tastes, urls
+from tests.suggestions.worlds import HATED, LOVED, add_topic, proposed, reduce, tastes
 
 pytestmark = pytest.mark.django_db
 
@@ -60,8 +60,7 @@ def test_an_edit_before_the_suggestion_does_not(ada, now):
 def test_another_accepted_suggestion_does_not(ada, now):
     tastes(ada)
     first = proposed(ada)
-    reduce = boost(ada, "0.7", HATED, evidence_urls=urls(ada, HATED, False))
-    proposed(ada, type(reduce)("reduce_source", *[getattr(reduce, n) for n in reduce.__slots__[1:]]))
+    proposed(ada, reduce(ada))
     suggestion_accept(reader_id=ada.pk, suggestion_id=first.pk, now=now)
     assert suggestions_sweep(now=now) == NOTHING
 
@@ -76,9 +75,7 @@ def test_going_back_to_a_version_supersedes(ada, now):
 
 def test_a_topic_counts_as_the_same_in_any_spelling(ada, now):
     tastes(ada, topic="Harbour")
-    evidence = urls(ada, "plain.example", True, 2) + urls(ada, "other.example", True, 2)
-    draft = boost(ada, "Harbour", evidence_urls=evidence)
-    proposed(ada, type(draft)("add_topic", "topics", None, "Harbour", evidence, "Hm."))
+    proposed(ada, add_topic(ada, "Harbour"))
     edit(ada, now, topics=["HARBOURS"])
     assert suggestions_sweep(now=now)["superseded"] == 1
 

@@ -1,4 +1,4 @@
-"""The agent's door: a grounded draft becomes a pending suggestion with a forecast; nothing else gets through."""
+"""The agent's door: a grounded draft becomes a pending suggestion with a forecast; nothing else does."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -8,9 +8,9 @@ import pytest
 from ranking.models import ConfigVersion, RankConfig
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
-from suggestions.entities import Draft, FenceLost, Proposed, Refusal
+from suggestions.entities import FenceLost, Proposed, Refusal
 from suggestions.models import Evidence, Suggestion
-from tests.suggestions.worlds import HATED, LOVED, PLAIN, boost, propose, proposed, rate, tastes, urls
+from tests.suggestions.worlds import HATED, LOVED, PLAIN, boost, propose, proposed, rate, reduce, tastes, urls
 
 pytestmark = pytest.mark.django_db
 
@@ -102,7 +102,7 @@ def test_the_same_target_waits_once_and_then_rests(ada, now):
 def test_a_run_writes_two_of_a_kind_at_most(ada):
     tastes(ada)
     run = uuid4()
-    draft = Draft("reduce_source", "source_weights", HATED, "0.7", urls(ada, HATED, False), "Hm.")
+    draft = reduce(ada)
     assert isinstance(propose(ada, boost(ada), run_id=run), Proposed)
     assert isinstance(propose(ada, draft, run_id=run), Proposed)
     assert propose(ada, boost(ada, source=PLAIN), run_id=run).code == "run_cap"

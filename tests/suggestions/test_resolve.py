@@ -11,11 +11,11 @@ from ranking.entities import WeightChange
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, weights_learn
-from suggestions.entities import Draft, Refusal, Resolved
+from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
-from tests.suggestions.worlds import HATED, LOVED, boost, propose, proposed, tastes, urls
+from tests.suggestions.worlds import HATED, LOVED, add_topic, boost, propose, proposed, reduce, tastes
 
 pytestmark = pytest.mark.django_db
 
@@ -27,11 +27,6 @@ VERBS = [
     resolve.suggestion_never,
     resolve.suggestion_revert,
 ]
-
-
-def add_topic(reader) -> Draft:
-    evidence = urls(reader, "plain.example", True, 2) + urls(reader, "other.example", True, 2)
-    return Draft("add_topic", "topics", None, TOPIC, evidence, "You like it.")
 
 
 def weight(reader, source=LOVED) -> float:
@@ -132,7 +127,7 @@ def test_a_chosen_weight_out_of_bounds_is_refused(ada, waiting, now, value):
 
 def test_a_topic_is_added_and_taken_back(ada, now):
     tastes(ada, topic=TOPIC)
-    suggestion = proposed(ada, add_topic(ada))
+    suggestion = proposed(ada, add_topic(ada, TOPIC))
     assert answer(resolve.suggestion_accept, ada, suggestion, now, value=1.0).code == "invalid_weight"
     assert answer(resolve.suggestion_accept, ada, suggestion, now).config_updated
     assert config_effective(reader_id=ada.pk).config.topics == (TOPIC,)
@@ -142,7 +137,7 @@ def test_a_topic_is_added_and_taken_back(ada, now):
 
 def test_a_topic_already_there_is_accepted_with_a_note(ada, now):
     tastes(ada, topic=TOPIC)
-    suggestion = proposed(ada, add_topic(ada))
+    suggestion = proposed(ada, add_topic(ada, TOPIC))
     version = edit(ada, now, topics=[TOPIC.upper()])
     done = answer(resolve.suggestion_accept, ada, suggestion, now)
     assert (done.status, done.config_updated, done.config_version) == ("accepted", False, version)
@@ -193,8 +188,7 @@ def test_only_what_was_accepted_can_be_reverted(ada, waiting, now):
 
 
 def test_accept_all_answers_for_each_and_one_failure_stops_none(ada, waiting, now):
-    draft = Draft("reduce_source", "source_weights", HATED, "0.7", urls(ada, HATED, False), "Hm.")
-    other = proposed(ada, draft)
+    other = proposed(ada, reduce(ada))
     edit(ada, now, source_weights={LOVED: 0.5})
     first, second = resolve.suggestions_accept_all(reader_id=ada.pk, now=now)
     assert isinstance(first, Refusal) and first.code == "config_changed"

@@ -57,6 +57,17 @@ def boost(reader: Reader, value: object = "1.3", source: str = LOVED, **traits: 
     return Draft("boost_source", "source_weights", source, value, **given)
 
 
+def reduce(reader: Reader) -> Draft:
+    """A draft that reduces the hated source on four of its disliked items."""
+    return Draft("reduce_source", "source_weights", HATED, "0.7", urls(reader, HATED, False), "You skip it.")
+
+
+def add_topic(reader: Reader, topic: str) -> Draft:
+    """A draft that adds the topic given to `tastes`, on items of both plain sources."""
+    evidence = urls(reader, PLAIN, True, 2) + urls(reader, OTHER, True, 2)
+    return Draft("add_topic", "topics", None, topic, evidence, "You like it.")
+
+
 def propose(reader: Reader, draft: Draft, now: datetime = CLOCK, run_id=None, fence=lambda: None):
     """Put `draft` through the agent's door."""
     return suggestion_propose(

@@ -1,0 +1,146 @@
+"""The suggestion doors over HTTP: bodies as promised, refusals with code and status, own rows only."""
+
+import json
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from ranking.selectors import config_effective
+from ranking.services import ConfigEdit, config_edit
+from suggestions.models import Outcome, Suggestion
+from tests.suggestions.worlds import LOVED, proposed, reduce, tastes
+
+pytestmark = pytest.mark.django_db
+
+VERBS = ["accept", "reject", "snooze", "never", "revert"]
+
+
+@pytest.fixture
+def waiting(ada, live_now) -> Suggestion:
+    """A suggestion made just now, by the wall clock the doors read."""
+    tastes(ada)
+    suggestion = proposed(ada)
+    Suggestion.objects.filter(pk=suggestion.pk).update(created_at=live_now)
+    return suggestion
+
+
+@pytest.fixture
+def live_now():
+    return timezone.now()
+
+
+@pytest.fixture
+def as_ada(ada, client: Client) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def post(client: Client, path: str, **body):
+    return client.post(f"/api/suggestions/{path}", json.dumps(body), content_type="application/json")
+
+
+def test_the_list_shows_what_waits_with_its_evidence_and_forecast(as_ada, waiting):
+    body = as_ada.get("/api/suggestions").json()
+    assert body["count"] == 1
+    row = body["suggestions"][0]
+    assert row["suggestion_id"] == waiting.pk
+    assert (row["current_value"], row["suggested_value"], row["status"]) == ("1.0", "1.3", "pending")
+    assert row["evidence_count"] == len(row["evidence"]) == 4
+    assert set(row["forecast"]) >= {"p_helpful", "ndcg_gain", "ndcg_low", "ndcg_high", "enters", "leaves"}
+
+
+def test_accepting_needs_no_body_and_says_what_happened(as_ada, ada, waiting):
+    response = as_ada.post(f"/api/suggestions/{waiting.pk}/accept", content_type="application/json")
+    assert response.status_code == 200
+    body = response.json()
+    assert body["success"] and body["config_updated"]
+    assert (body["suggestion_id"], body["outcome_id"]) == (waiting.pk, Outcome.objects.get().pk)
+    assert config_effective(reader_id=ada.pk).weight(LOVED) == 1.3
+
+
+@pytest.mark.parametrize("value", ["1.2", 1.2])
+def test_a_chosen_value_may_be_a_number_or_a_string(as_ada, ada, waiting, value):
+    assert post(as_ada, f"{waiting.pk}/accept", value=value, user_reason="less").status_code == 200
+    assert config_effective(reader_id=ada.pk).weight(LOVED) == 1.2
+
+
+@pytest.mark.parametrize("value", ["١", "NaN", "lots", "9", True, [1]])
+def test_a_value_that_is_no_weight_is_refused(as_ada, waiting, value):
+    response = post(as_ada, f"{waiting.pk}/accept", value=value)
+    assert response.status_code == 422
+    assert set(response.json()) >= {"error", "message"}
+    assert not Outcome.objects.exists()
+
+
+def test_a_second_answer_conflicts(as_ada, waiting):
+    assert post(as_ada, f"{waiting.pk}/reject", user_reason="no").status_code == 200
+    response = post(as_ada, f"{waiting.pk}/accept")
+    assert (response.status_code, response.json()["error"]) == (409, "already_resolved")
+
+
+def test_a_config_that_moved_on_conflicts(as_ada, ada, waiting, live_now):
+    edit = ConfigEdit(source_weights={LOVED: 0.5})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=live_now)
+    response = post(as_ada, f"{waiting.pk}/accept")
+    assert (response.status_code, response.json()["error"]) == (409, "config_changed")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_somebody_elses_suggestion_does_not_exist(ben, client, waiting, verb):
+    client.force_login(ben)
+    response = post(client, f"{waiting.pk}/{verb}")
+    assert (response.status_code, response.json()["error"]) == (404, "not_found")
+    assert client.get("/api/suggestions").json() == {"suggestions": [], "count": 0}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_nobody_answers_without_a_session_or_a_token(ada, client, waiting, verb):
+    assert post(client, f"{waiting.pk}/{verb}").status_code == 401
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(ada)
+    assert post(strict, f"{waiting.pk}/{verb}").status_code == 403
+    assert Suggestion.objects.get().status == "pending"
+
+
+def test_accept_all_answers_for_each(as_ada, ada, waiting, live_now):
+    draft = reduce(ada)
+    other = proposed(ada, draft)
+    edit = ConfigEdit(source_weights={LOVED: 0.5})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=live_now)
+    body = post(as_ada, "accept-all").json()
+    assert (body["success"], body["accepted_count"]) == (False, 1)
+    results = {row["suggestion_id"]: row for row in body["results"]}
+    assert results[waiting.pk]["error"] == "config_changed"
+    assert results[other.pk] == {
+        "suggestion_id": other.pk,
+        "status": "accepted",
+        "error": None,
+        "message": None,
+    }
+
+
+def test_not_now_never_and_revert_have_doors(as_ada, ada, waiting):
+    assert post(as_ada, f"{waiting.pk}/snooze").json()["status"] == "snoozed"
+    Suggestion.objects.update(status="pending")
+    assert post(as_ada, f"{waiting.pk}/accept").status_code == 200
+    assert post(as_ada, f"{waiting.pk}/revert").json()["config_updated"] is True
+    assert config_effective(reader_id=ada.pk).weight(LOVED) == 1.0
+
+
+def test_an_expired_suggestion_is_no_longer_listed(as_ada, waiting):
+    Suggestion.objects.update(created_at="2026-01-01T00:00:00Z")
+    assert as_ada.get("/api/suggestions").json()["count"] == 0
+    assert Outcome.objects.get().outcome == "expired"
+
+
+def test_listing_more_suggestions_costs_no_more_queries(
+    as_ada, ada, waiting, live_now, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(12):
+        as_ada.get("/api/suggestions")
+    draft = reduce(ada)
+    proposed(ada, draft)
+    Suggestion.objects.update(created_at=live_now)
+    with django_assert_max_num_queries(12):
+        assert as_ada.get("/api/suggestions").json()["count"] == 2

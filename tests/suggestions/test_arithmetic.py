@@ -1,0 +1,143 @@
+"""The pure parts behind a suggestion: beliefs, topic candidates, the split in time, the words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranking.entities import Config, EffectiveConfig
+from suggestions.beliefs import SOURCE_PRIOR, Tally, beliefs_of, confidence_of, p_of_direction
+from suggestions.forecasts import change_applied, forecast_of, split_by_time
+from suggestions.topics import topic_candidates
+from suggestions.wording import forecast_sentence, impact_sentence, reason_clean, reason_sentence
+from tests.factories import CLOCK
+from tests.suggestions.worlds import thumb
+
+PLAIN = EffectiveConfig(Config(topics=("Rail",), source_weights={"a": 1.2}), {"a": 0.1})
+
+
+def belief(likes: float, n: float, others: int = 11, prior=SOURCE_PRIOR):
+    tallies = [Tally("x", n, likes, int(n), 0.5)] + [Tally(f"o{i}", 10, 5, 10, 0.5) for i in range(others)]
+    return beliefs_of(tallies, prior, sum(t.n for t in tallies))["x"]
+
+
+def test_more_thumbs_of_one_mind_make_a_firmer_belief():
+    ps = [belief(n, n).p_helpful for n in (3, 5, 10, 20)]
+    assert ps == sorted(ps)
+    assert ps[0] < 0.8 < 0.95 < ps[-1]
+    assert belief(20, 20).liked and not belief(0, 20).liked
+
+
+def test_the_same_thumbs_count_for_less_among_many_targets():
+    assert belief(9, 10, others=200).p_helpful < belief(9, 10, others=5).p_helpful
+
+
+def test_a_belief_in_one_direction_is_none_in_the_other():
+    assert p_of_direction(belief(20, 20), True) > 0.9
+    assert p_of_direction(belief(20, 20), False) == 0.0
+    assert p_of_direction(None, True) == 0.0
+
+
+@given(likes=st.floats(0, 500), extra=st.floats(0, 500), expected=st.floats(0, 1))
+def test_any_tally_gives_a_probability(likes, extra, expected):
+    tally = Tally("x", likes + extra, likes, 1, expected)
+    assert 0 <= beliefs_of([tally], SOURCE_PRIOR, 1000)["x"].p_helpful <= 1
+
+
+@pytest.mark.parametrize(
+    ("p", "gain", "high", "confidence"),
+    [
+        (0.99, 0.02, 0.1, "high"),
+        (0.99, None, None, "medium"),
+        (0.99, -0.01, 0.1, "medium"),
+        (0.99, -0.1, -0.01, "low"),
+        (0.85, 0.02, 0.1, "medium"),
+        (0.79, 0.2, 0.3, "low"),
+    ],
+)
+def test_confidence_needs_both_the_choosing_and_the_checking_thumbs(p, gain, high, confidence):
+    assert confidence_of(p, gain, high) == confidence
+
+
+@given(st.lists(st.integers(0, 50), max_size=60))
+def test_earlier_and_later_thumbs_never_overlap(days):
+    split = split_by_time([thumb(n, days_ago=day) for n, day in enumerate(days)])
+    assert len(split.earlier) + len(split.later) == len(days)
+    assert all(one.at < split.at <= other.at for one in split.earlier for other in split.later)
+    assert len(split.earlier) <= 0.7 * len(days) + 1
+
+
+def test_a_change_is_applied_exactly_and_to_its_target_only():
+    boosted = change_applied(PLAIN, "boost_source", "a", "1.5")
+    assert (boosted.weight("a"), boosted.weight("b"), boosted.config.topics) == (1.5, 1.0, ("Rail",))
+    assert change_applied(PLAIN, "add_topic", "harbour", "Harbour").config.topics == ("Rail", "Harbour")
+    assert change_applied(PLAIN, "remove_topic", "rail", "Rail").config.topics == ()
+
+
+def test_a_forecast_is_repeatable_and_positive_where_the_change_is_right():
+    later = [thumb(n, source="ab"[n % 2], useful=n % 2 == 0, days_ago=n) for n in range(40)]
+    after = change_applied(PLAIN, "boost_source", "a", "1.6")
+    before = change_applied(PLAIN, "reduce_source", "a", "0.7")
+    one, two = (forecast_of(later, before, after, now=CLOCK, seed="s") for _ in range(2))
+    assert one == two
+    assert one.gain > 0
+
+
+def test_ages_count_at_the_time_of_the_thumb():
+    # Both items were an hour old when rated, one of them months ago: the old thumb must not sink.
+    old = thumb(1, useful=True, days_ago=90)
+    new = [thumb(n, source="b", useful=False, days_ago=1) for n in range(2, 12)]
+    boosted = change_applied(PLAIN, "boost_source", "a", "1.4")
+    reduced = change_applied(PLAIN, "reduce_source", "a", "0.9")
+    assert forecast_of([old, *new], reduced, boosted, now=CLOCK, seed="s").gain > 0.5
+
+
+def test_topics_are_phrases_of_several_titles_and_sources():
+    rated = [thumb(n, source="ab"[n % 2], title=f"The harbour tunnel opens, {n} times") for n in range(4)]
+    rated += [thumb(n, source="c", title="Only here forever") for n in range(4, 9)]
+    found = {c.label for c in topic_candidates(rated, source_names=["a", "b"])}
+    assert "harbour tunnel opens" in found
+    assert not found & {"The harbour", "harbour", "opens, 1", "Only here forever"}
+
+
+def test_a_source_is_no_topic():
+    rated = [thumb(n, source="ab"[n % 2], title="Reuters") for n in range(4)]
+    assert topic_candidates(rated, source_names=["Reuters"]) == []
+
+
+@given(st.lists(st.text(max_size=40), max_size=12))
+def test_any_titles_give_candidates(titles):
+    rated = [thumb(n, source="ab"[n % 2], title=title) for n, title in enumerate(titles)]
+    for candidate in topic_candidates(rated, source_names=[]):
+        assert len(candidate.items) >= 3
+
+
+def test_the_words_are_plain():
+    assert reason_sentence("boost_source", "Reuters", 8, 10, 5, 10) == (
+        "You liked 8 of 10 articles from Reuters, against 5 of 10 elsewhere."
+    )
+    assert reason_sentence("add_topic", "rail", 1, 1, 0, 0) == "You liked 1 of 1 article about rail."
+    assert impact_sentence("boost_source", "Reuters", 0.1) == (
+        "Articles from Reuters will rank a bit higher in your digest."
+    )
+    assert "higher" in impact_sentence("add_topic", "rail")
+
+
+@pytest.mark.parametrize(
+    ("forecast", "words"),
+    [
+        ({"ndcg_gain": None, "ndcg_low": None, "later_thumbs": 3}, "too few later thumbs"),
+        ({"ndcg_gain": 0.1, "ndcg_low": 0.02, "later_thumbs": 30}, "more of what you liked"),
+        ({"ndcg_gain": 0.1, "ndcg_low": -0.02, "later_thumbs": 30}, "could still be chance"),
+        ({"ndcg_gain": -0.1, "ndcg_low": -0.2, "later_thumbs": 30}, "no clear difference"),
+        ({}, "too few later thumbs"),
+    ],
+)
+def test_a_forecast_is_told_honestly(forecast, words):
+    assert words in forecast_sentence(forecast)
+
+
+@given(st.text() | st.none() | st.integers())
+def test_a_reason_is_one_short_printable_line(reason):
+    cleaned = reason_clean(reason)
+    assert len(cleaned) <= 500
+    assert cleaned.isprintable()

@@ -1,0 +1,192 @@
+"""Hypotheses: chosen by earlier thumbs, measured on later ones, silent where there is nothing to say."""
+
+import random
+from datetime import timedelta
+
+import pytest
+
+from digest.models import Feedback
+from ranking.entities import Config, EffectiveConfig, SourceTally
+from ranking.services import ConfigEdit, config_edit, target_pin
+from suggestions.entities import Draft, Proposed
+from suggestions.forecasts import decayed, split_by_time
+from suggestions.hypotheses import HYPOTHESIS_P_MIN, beliefs_form, choices_make, evidence_pick
+from suggestions.selectors import hypotheses_for
+from tests.factories import CLOCK
+from tests.suggestions.worlds import HATED, LOVED, OTHER, PLAIN, propose, rate, tastes, thumb
+
+TOPIC = "Harbour"
+
+
+def targets(report) -> set[tuple[str, str]]:
+    return {(h.suggestion_type, h.target_key) for h in report.hypotheses}
+
+
+@pytest.mark.django_db
+def test_clear_tastes_become_hypotheses_that_pass_the_rules_as_they_are(ada, now):
+    tastes(ada, topic=TOPIC)
+    report = hypotheses_for(reader_id=ada.pk, now=now)
+    assert targets(report) >= {
+        ("boost_source", LOVED),
+        ("reduce_source", HATED),
+        ("add_topic", "harbour in focus"),
+    }
+    assert all(h.p_helpful >= HYPOTHESIS_P_MIN for h in report.hypotheses)
+    assert report.considered >= 5
+    for h in report.hypotheses:
+        draft = Draft(h.suggestion_type, h.field, h.target_key, h.suggested_value, h.evidence_urls, "")
+        answer = propose(ada, draft, now)
+        assert isinstance(answer, Proposed), (h, answer)
+        assert answer.notes == ()
+
+
+@pytest.mark.django_db
+def test_the_choice_rests_on_the_earlier_thumbs_alone(ada, now):
+    tastes(ada)
+    before = hypotheses_for(reader_id=ada.pk, now=now)
+    split = split_by_time([t for t in _rated(ada)])
+    later = [item.item_id for item in split.later if item.source in (PLAIN, OTHER)]
+    Feedback.objects.filter(item_id__in=later).update(useful=False)
+    after = hypotheses_for(reader_id=ada.pk, now=now)
+    assert targets(after) <= targets(before) and after.hypotheses
+    chosen = {h.target_key: h.p_helpful for h in before.hypotheses}
+    assert all(h.p_helpful == pytest.approx(chosen[h.target_key]) for h in after.hypotheses)
+    assert {h.gain for h in after.hypotheses} != {h.gain for h in before.hypotheses}
+
+
+@pytest.mark.django_db
+def test_later_thumbs_that_turn_round_drop_a_hypothesis_and_it_is_counted(ada, now):
+    tastes(ada)
+    split = split_by_time(_rated(ada))
+    turned = [item.item_id for item in split.later if item.source == LOVED]
+    Feedback.objects.filter(item_id__in=turned).update(useful=False)
+    kept = [item.item_id for item in split.later if item.source != LOVED]
+    Feedback.objects.filter(item_id__in=kept).update(useful=True)
+    report = hypotheses_for(reader_id=ada.pk, now=now)
+    assert ("boost_source", LOVED) not in targets(report)
+    assert report.dropped >= 1
+
+
+@pytest.mark.django_db
+def test_pins_pending_and_cooldown_silence_a_target(ada, now):
+    tastes(ada)
+    target_pin(reader_id=ada.pk, target=LOVED, pin="locked", ref="", now=now)
+    assert targets(hypotheses_for(reader_id=ada.pk, now=now)) == {("reduce_source", HATED)}
+    h = hypotheses_for(reader_id=ada.pk, now=now).hypotheses[0]
+    propose(ada, Draft(h.suggestion_type, h.field, h.target_key, h.suggested_value, h.evidence_urls, ""), now)
+    assert targets(hypotheses_for(reader_id=ada.pk, now=now)) == set()
+
+
+@pytest.mark.django_db
+def test_a_source_near_its_target_is_left_alone(ada, now):
+    tastes(ada)
+    edit = ConfigEdit(source_weights={LOVED: 2.0})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)
+    assert ("boost_source", LOVED) not in targets(hypotheses_for(reader_id=ada.pk, now=now))
+
+
+@pytest.mark.django_db
+def test_a_disliked_topic_of_the_config_may_go(ada, now):
+    for n in range(30):
+        at = now - timedelta(days=n + 1)
+        for key in (PLAIN, OTHER):
+            rate(ada, key, f"Crypto again z{n}{key}", False, at)
+            rate(ada, key, f"Quiet y{n}{key}", True, at)
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["Crypto"]), expected_version=0, now=now)
+    assert ("remove_topic", "crypto") in targets(hypotheses_for(reader_id=ada.pk, now=now))
+
+
+@pytest.mark.django_db
+def test_a_reader_without_thumbs_has_no_hypotheses(ada, now):
+    assert hypotheses_for(reader_id=ada.pk, now=now).hypotheses == ()
+
+
+@pytest.mark.django_db
+def test_the_queries_are_few_and_constant(ada, now, django_assert_max_num_queries):
+    with django_assert_max_num_queries(14):
+        hypotheses_for(reader_id=ada.pk, now=now)
+    tastes(ada, topic=TOPIC)
+    with django_assert_max_num_queries(14):
+        hypotheses_for(reader_id=ada.pk, now=now)
+
+
+def test_a_topic_of_a_single_source_is_no_topic():
+    rated = [thumb(n, source="a", title=f"Harbour {n}", useful=True, days_ago=n) for n in range(30)]
+    rated += [thumb(n, source="b", useful=False, days_ago=n - 30) for n in range(30, 60)]
+    assert not [c for c in _choices(rated) if c.field == "topics"]
+
+
+def test_a_topic_does_not_borrow_the_shine_of_its_sources():
+    # "Harbour" stands in two sources whose items are liked with it and without it.
+    rated = [
+        thumb(n, source="ab"[n % 2], title="Harbour" if n % 3 else "Plain", useful=True, days_ago=n % 50)
+        for n in range(60)
+    ] + [thumb(n, source="cd"[n % 2], useful=False, days_ago=n % 50) for n in range(60, 120)]
+    assert not [c for c in _choices(rated) if c.field == "topics"]
+
+
+def test_of_nested_topics_the_more_specific_stands():
+    def title(n: int) -> str:
+        return f"Electric cars {n}x" if n % 2 else f"Gas prices {n}x"
+
+    rated = [
+        thumb(n, source="abc"[n % 3], title=title(n), useful=bool(n % 2), days_ago=n % 40) for n in range(120)
+    ]
+    assert {c.key for c in _choices(rated) if c.suggestion_type == "add_topic"} == {"electric car"}
+
+
+def test_evidence_for_a_topic_spans_sources():
+    rated = [thumb(n, source="a", title="Harbour", days_ago=n) for n in range(9)]
+    assert evidence_pick(rated, "topics", "harbour", "Harbour", True) == ()
+    rated.append(thumb(9, source="b", title="Harbour", days_ago=9))
+    assert {item.source for item in evidence_pick(rated, "topics", "harbour", "Harbour", True)} == {"a", "b"}
+
+
+@pytest.mark.parametrize("thumbs", [60, 150])
+@pytest.mark.parametrize("base", [0.5, 0.75])
+def test_readers_without_preferences_are_left_in_peace(thumbs, base):
+    rng = random.Random(20260318)
+    readers = 60
+    noisy = sum(bool(_choices(_coin_flips(rng, thumbs, base))) for _ in range(readers))
+    assert noisy / readers <= 0.05
+
+
+def _coin_flips(rng: random.Random, thumbs: int, base: float):
+    return [
+        thumb(
+            n,
+            source=f"s{rng.randrange(12)}",
+            title=f"w{rng.randrange(60)}a topic{chr(97 + rng.randrange(25))} w{rng.randrange(60)}b",
+            useful=rng.random() < base,
+            days_ago=40 * n / thumbs,
+        )
+        for n in range(thumbs)
+    ]
+
+
+def _choices(rated):
+    """What the earlier of `rated` choose, with no config yet."""
+    split = split_by_time(rated)
+    sums: dict[str, list[float]] = {}
+    for item in split.earlier:
+        row = sums.setdefault(item.source, [0.0, 0.0, 0])
+        weight = decayed(item.at, CLOCK)
+        row[0], row[1], row[2] = row[0] + weight, row[1] + weight * item.useful, row[2] + 1
+    tallies = [SourceTally(key, *row) for key, row in sums.items()]
+    titles = {item.source: item.source for item in rated}
+    beliefs = beliefs_form(tallies, split.earlier, topics=(), titles=titles, now=CLOCK)
+    effective = EffectiveConfig(Config())
+    return choices_make(beliefs, effective, rated, permitted=lambda target: True, limit=10)[0]
+
+
+def _rated(reader):
+    rows = Feedback.objects.filter(reader=reader).select_related("item")
+    return [
+        thumb(
+            row.item_id,
+            source=row.item.source_id,
+            useful=row.useful,
+            days_ago=(CLOCK - row.at).total_seconds() / 86400,
+        )
+        for row in rows
+    ]

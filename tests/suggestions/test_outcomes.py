@@ -1,0 +1,150 @@
+"""Earlier decisions are found cheaply first, then opened one by one; nobody sees anybody else's."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.selectors import outcomes_detail, outcomes_search, outcomes_timeline, profile_for
+from suggestions.services.outcomes import Ending, outcome_record
+from tests.factories import CLOCK
+
+pytestmark = pytest.mark.django_db
+
+BODY = {
+    "topics": [f"A topic with a rather long name {n}" for n in range(100)],
+    "source_weights": {f"source-with-a-long-name-{n}.example": 1.0 + n / 200 for n in range(200)},
+    "keyword_boosts": {},
+    "recency_half_life_hours": 24.0,
+    "ai_score_alpha": 0.1,
+    "locked": [],
+    "avoided": [],
+    "learned": {},
+}
+
+
+def tokens(row: object) -> float:
+    """About four characters a token."""
+    return len(json.dumps(row, ensure_ascii=False)) / 4
+
+
+def decided(reader, n=0, kind="boost_source", result="accepted", target="s1.example") -> Outcome:
+    """A suggestion made `n` days ago and decided at once, as wordy as it can be."""
+    field = "topics" if "topic" in kind else "source_weights"
+    suggestion = Suggestion.objects.create(
+        reader=reader,
+        suggestion_type=kind,
+        field=field,
+        target_key=target,
+        label=target,
+        suggested_value="1.3",
+        reason="r",
+        confidence="high",
+        p_helpful=0.9,
+        config_version=0,
+        status=result,
+        created_at=CLOCK - timedelta(days=n),
+    )
+    Evidence.objects.bulk_create(
+        Evidence(
+            suggestion=suggestion,
+            url=f"https://s1.example/{i}",
+            title="A very long title " * 20,
+            source_key="s1.example",
+            useful=True,
+            reason_tags=["depth", "hype"],
+            rated_at=CLOCK,
+        )
+        for i in range(12)
+    )
+    after = {**BODY, "source_weights": {**BODY["source_weights"], target: 1.3}, "topics": [target]}
+    ending = Ending(
+        result, BODY, after if result == "accepted" else None, user_reason="Because I said so. " * 40
+    )
+    return outcome_record(suggestion=suggestion, ending=ending, now=CLOCK - timedelta(days=n))
+
+
+def test_search_gives_one_short_line_each_newest_first(ada, now):
+    rows = [decided(ada, n) for n in (5, 1, 3)]
+    lines = outcomes_search(reader_id=ada.pk, now=now)
+    assert [line["id"] for line in lines] == [rows[1].pk, rows[2].pk, rows[0].pk]
+    assert lines[0] == {"id": rows[1].pk, "snippet": "boost_source: s1.example → accepted", "days_ago": 1}
+
+
+def test_search_filters_by_type_and_by_outcome(ada, now):
+    topic = decided(ada, kind="add_topic", result="rejected", target="harbour")
+    decided(ada, 1, kind="add_topic", target="ferry")
+    decided(ada, 2, result="rejected")
+    found = outcomes_search(reader_id=ada.pk, now=now, types=["add_topic"], outcomes=["rejected"])
+    assert [line["id"] for line in found] == [topic.pk]
+    assert outcomes_search(reader_id=ada.pk, now=now, types=["nonsense"]) == []
+
+
+@pytest.mark.parametrize(("limit", "most"), [(5, 5), (20, 20), (1000, 20), (0, 0), (-3, 0)])
+def test_search_never_gives_more_than_twenty(ada, now, limit, most):
+    for n in range(25):
+        decided(ada, n, target=f"s{n}.example")
+    assert len(outcomes_search(reader_id=ada.pk, now=now, limit=limit)) == most
+
+
+def test_timeline_shows_the_target_before_and_after_and_its_neighbours(ada, now):
+    rows = [decided(ada, n, target=f"t{n}") for n in range(6)]
+    (line,) = outcomes_timeline(reader_id=ada.pk, ids=[rows[3].pk], now=now)
+    assert (line["before"], line["after"]) == ("1.0", "1.3")
+    assert [near["id"] for near in line["neighbours"]] == [rows[i].pk for i in (1, 2, 4, 5)]
+
+
+def test_timeline_of_a_topic_says_present_or_absent(ada, now):
+    accepted = decided(ada, kind="add_topic", target="harbour")
+    rejected = decided(ada, 1, kind="add_topic", result="rejected", target="ferry")
+    one, two = outcomes_timeline(reader_id=ada.pk, ids=[accepted.pk, rejected.pk], now=now)
+    assert (one["before"], one["after"]) == ("absent", "present")
+    assert (two["before"], two["after"]) == ("absent", None)
+
+
+def test_detail_opens_the_whole_case(ada, now):
+    (detail,) = outcomes_detail(reader_id=ada.pk, ids=[decided(ada).pk], now=now)
+    assert detail["evidence"]["items"] == detail["evidence"]["liked"] == 12
+    assert detail["evidence"]["reason_tags"] == ["depth", "hype"]
+    assert detail["user_reason"].startswith("Because I said so.")
+    assert detail["config_before"]["topics_in_all"] == 100
+
+
+def test_each_layer_keeps_its_budget_however_wordy_the_case(ada, now):
+    ids = [decided(ada, n, target=f"{'long-' * 20}{n}").pk for n in range(8)]
+    assert all(tokens(line) <= 50 for line in outcomes_search(reader_id=ada.pk, now=now))
+    timeline = outcomes_timeline(reader_id=ada.pk, ids=ids, now=now)
+    assert len(timeline) == 5
+    assert all(tokens(line) <= 200 for line in timeline)
+    details = outcomes_detail(reader_id=ada.pk, ids=ids, now=now)
+    assert len(details) == 2
+    assert all(tokens(line) <= 500 for line in details)
+
+
+def test_foreign_and_unknown_ids_are_silently_absent(ada, ben, now):
+    own, foreign = decided(ada).pk, decided(ben).pk
+    for layer in (outcomes_timeline, outcomes_detail):
+        assert [row["id"] for row in layer(reader_id=ada.pk, ids=[foreign, own, 999_999, own], now=now)] == [
+            own
+        ]
+    assert [row["id"] for row in outcomes_search(reader_id=ada.pk, now=now)] == [own]
+
+
+def test_the_layers_cost_a_fixed_number_of_queries(ada, now, django_assert_num_queries):
+    ids = [decided(ada, n).pk for n in range(6)]
+    with django_assert_num_queries(4):
+        outcomes_search(reader_id=ada.pk, now=now)
+        outcomes_timeline(reader_id=ada.pk, ids=ids, now=now)
+        outcomes_detail(reader_id=ada.pk, ids=ids, now=now)
+
+
+def test_the_profile_follows_each_outcome_and_is_the_readers_own(ada, ben, now):
+    assert profile_for(reader_id=ada.pk) is None
+    for n in range(3):
+        decided(ada, n, kind="reduce_source", result="rejected")
+    profile = profile_for(reader_id=ada.pk)
+    assert profile["patterns"]["never_reduce_sources"] is True
+    assert profile["total_outcomes"] == 3
+    assert tokens(profile) <= 500
+    assert profile_for(reader_id=ben.pk) is None
