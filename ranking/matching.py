@@ -19,7 +19,8 @@ IE_PLURALS = frozenset(
 
 def fold(text: str) -> str:
     """`text` after NFKC and casefold, white space collapsed: the form in which two spellings are one."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    plain = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(plain.split())
 
 
 def topic_key(topic: str) -> str:
@@ -45,14 +46,20 @@ def _forms(term: str) -> set[str]:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(term: str) -> re.Pattern[str]:
+def _compiled(term: str) -> tuple[str, re.Pattern[str]]:
+    """What all spellings of `term` begin with, and the pattern that tells whole words from parts."""
     forms = sorted(_forms(fold(term)), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, forms))})(?!\w)")
+    stem = forms[-1].removesuffix("y")
+    return stem, re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, forms))})(?!\w)")
 
 
 def term_matches(term: str, folded: str) -> bool:
     """Whether `term` stands in already folded text as whole words: never "AI" inside "said"."""
-    return bool(term.strip()) and _compiled(term).search(folded) is not None
+    if not term.strip():
+        return False
+    stem, pattern = _compiled(term)
+    # Most terms are not in most texts, and `in` finds that out a hundred times faster than a pattern.
+    return stem in folded and pattern.search(folded) is not None
 
 
 def terms_matching(terms: Iterable[str], folded: str) -> tuple[str, ...]:

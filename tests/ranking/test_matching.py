@@ -1,10 +1,12 @@
 """Topics meet texts as whole words, in whatever spelling."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranking.matching import fold, term_matches, terms_matching, topic_key
+from ranking.matching import _forms, fold, term_matches, terms_matching, topic_key
 
 WORD = st.text(alphabet="abcdefghijklmnopqrstuvwxyzäöüßéñçøжщя0123456789", min_size=1, max_size=12)
 
@@ -93,6 +95,20 @@ def test_words_that_only_end_like_a_plural_keep_their_end(word):
 def test_a_key_is_its_own_key_once_it_has_settled(words):
     key = topic_key(" ".join(words))
     assert fold(key) == key
+
+
+@given(WORD)
+def test_every_spelling_of_a_term_is_found(term):
+    for spelling in _forms(fold(term)):
+        assert term_matches(term, spelling)
+
+
+def test_a_search_through_a_full_week_takes_no_time_worth_noticing():
+    texts = [f"{n} " + "some plain words of a longish text " * 60 for n in range(2000)]
+    started = time.perf_counter()
+    for text in texts:
+        terms_matching([f"topic{n}" for n in range(10)], text)
+    assert time.perf_counter() - started < 2
 
 
 def test_matching_terms_come_in_their_given_order_and_spelling():
