@@ -4,6 +4,7 @@ import json
 import re
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 from digest.llm.entities import Message, ModelUnavailable, ToolCall, Turn, Usage
 from digest.llm.prices import tokens_estimated
@@ -50,9 +51,9 @@ def _calls_settled(message: Message) -> tuple[ToolCall, ...]:
     raw = [c for c in message.pop("tool_calls", []) if c.get("type", "function") == "function"]
     calls: list[ToolCall] = []
     taken: set[str] = set()
-    for n, call in enumerate(raw[:CALLS_MAX]):
+    for call in raw[:CALLS_MAX]:
         if not isinstance(call.get("id"), str) or not call["id"] or call["id"] in taken:
-            call["id"] = f"call-{n}"
+            call["id"] = f"call-{uuid4().hex}"
         taken.add(call["id"])
         function, call["type"] = call["function"], "function"
         name = re.sub(r"[^A-Za-z0-9_-]", "_", str(function["name"]))[:NAME_CHARS_MAX] or "unnamed"

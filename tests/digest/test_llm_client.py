@@ -163,7 +163,7 @@ def test_calls_are_made_answerable_before_they_are_kept(model, httpserver):
         ("look", {}), ("look", {}), ("päth/../x", {}), ("", {}), ("look", "{broken"), ("look", {"a": 1})
     )
     listed = step.message["tool_calls"]
-    listed[0]["id"], listed[1]["id"], listed[2]["id"] = "same", "same", ""
+    listed[0]["id"], listed[1]["id"], listed[2]["id"] = "call-1", "call-1", ""
     listed[5]["type"] = "custom"
     with Script(httpserver, [step]):
         turn = model.complete(ASK, [TOOL], timeout_s=5)
