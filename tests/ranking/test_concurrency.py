@@ -1,38 +1,19 @@
 """Two writers at once: versions stay consecutive, nothing is lost, the loop runs once."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
-from django.db import connection
 
 from ranking.entities import WeightChange
 from ranking.models import ConfigVersion, WeightSnapshot
 from ranking.selectors import config_effective
 from ranking.services import source_weight_agree, weights_learn
+from tests.at_once import WRITERS, at_once, need_real_locks
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WRITERS = 6
 
 
 @pytest.fixture(autouse=True)
 def real_locks(db: None) -> None:
-    """SQLite in memory answers a second writer with an error instead of letting it wait."""
-    if connection.vendor == "sqlite" and connection.is_in_memory_db():
-        pytest.skip("needs a database with real locks: runs in `make test-services`")
-
-
-def at_once(write: Callable[[int], int]) -> list[int]:
-    """The results of `write(0)` to `write(5)`, each on a connection of its own."""
-
-    def on_own_connection(number: int) -> int:
-        try:
-            return write(number)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(WRITERS) as pool:
-        return list(pool.map(on_own_connection, range(WRITERS)))
+    need_real_locks()
 
 
 def test_concurrent_writes_make_consecutive_versions_and_lose_nothing(ada, now):
