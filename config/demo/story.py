@@ -8,7 +8,15 @@ from advisor.models import Run
 from advisor.services.runs import GenerateResult, run_request
 from config.demo.people import ADA, BEN, CAST, CLEO, OLGA, PASSWORD
 from config.demo.readers import Seeded, demo_seed
-from config.demo.words import change_lines, digest_lines, move_lines, preview_words, proof_lines, wrapped
+from config.demo.words import (
+    change_lines,
+    counted,
+    digest_lines,
+    move_lines,
+    preview_words,
+    proof_lines,
+    wrapped,
+)
 from digest.days import day_of
 from digest.models import Impression, Reader
 from digest.selectors import digest_impressions, feedback_counts, source_titles
@@ -83,7 +91,8 @@ def _advice_told(
         return Told(result.status)
     run = Run.objects.get(pk=result.run_id)
     effort = f"{run.turns} turns and {run.tool_calls} tool calls of {run.model}"
-    say(f"   {result.suggestions_created} suggestions after {effort}, for ${run.cost_usd:.2f}. One of them:")
+    made = counted(result.suggestions_created, "suggestion")
+    say(wrapped(f"{made} after {effort}, for ${run.cost_usd:.2f}. The one that would move most:"))
     suggestion = _suggestion_told(ada, now, say)
     return _decision_told(ada, suggestion, before, now, result.status, say)
 
@@ -110,7 +119,8 @@ def _decision_told(
         say(wrapped(f"It could not be applied: {answer.message}"))
         return Told(status)
     lines = move_lines(before, _digest(ada, now))
-    say(f"   Settings version {answer.config_version}; {len(lines)} places of today's digest changed:")
+    moved = f"{counted(len(lines), 'place')} of today's digest changed" if lines else "no item had to move"
+    say(f"   Settings version {answer.config_version}; {moved}.")
     for line in lines[:MOVES_SHOWN]:
         say(line)
     return Told(status, title, len(lines))
@@ -134,7 +144,7 @@ def _others_told(readers: list[Reader], now: datetime, say: Say) -> None:
     for reader in readers:
         result = _advice(reader, now)
         waiting = len(suggestions_pending(reader_id=reader.pk))
-        words = f"{waiting} suggestions wait for a decision." if waiting else result.reason
+        words = f"{counted(waiting, 'suggestion')} to decide on." if waiting else result.reason
         say(wrapped(f"{reader.username.title()}: {words}"))
 
 

@@ -20,6 +20,11 @@ def wrapped(text: str, first: str = INDENT) -> str:
     return fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 place", "2 places"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def digest_lines(shown: Sequence[Impression]) -> list[str]:
     """The first items of a digest, each with the reasons why it stands there."""
     lines = []
