@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from advisor.entities import ToolContext
 from digest.days import utc_day
-from digest.models import Feedback, FeedbackTag, Item, Reader, Source
+from digest.models import Feedback, FeedbackTag, Item, Reader, ReasonTag, Source
 from tests.factories import CLOCK
 
 DAYS = 50
@@ -51,10 +51,17 @@ def thumbs(
         for n, item in enumerate(items)
     )
     if tagged:
+        _taxonomy()
         FeedbackTag.objects.bulk_create(
             FeedbackTag(feedback=row, tag_id="depth" if row.useful else "hype") for row in given
         )
     return items
+
+
+def _taxonomy() -> None:
+    """The two reasons used here, which a test with transactions of its own finds emptied out."""
+    for slug, kind in (("depth", ReasonTag.Kind.VALUED), ("hype", ReasonTag.Kind.DISLIKED)):
+        ReasonTag.objects.get_or_create(slug=slug, defaults={"label": slug.title(), "kind": kind})
 
 
 def opinionated(reader: Reader, *, now: datetime = CLOCK) -> None:

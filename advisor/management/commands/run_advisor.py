@@ -1,0 +1,60 @@
+"""`manage.py run_advisor`: suggestions for one reader, or for everyone who has said enough."""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from advisor.models import Run
+from advisor.selectors import sufficiency_many
+from advisor.services.scheduled import Report, reader_advise
+from digest.models import Reader
+from digest.readers import reader_arguments_add, readers_named
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 done (skipped readers too), 1 a run broke, 2 wrong usage."""
+
+    help = "Run the advisor for one reader or for all, each at most once a day and once a week."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Who, how, and in which form to report."""
+        reader_arguments_add(parser)
+        parser.add_argument(
+            "--force", action="store_true", help="skip the weekly window, never the daily one"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run, report, and leave with 1 when a run broke."""
+        began = time.monotonic()
+        readers = readers_named(options["user_id"])
+        needs = sufficiency_many(reader_ids=[r.pk for r in readers]) if options["all_users"] else {}
+        reports: list[Report] = []
+        for n, reader in enumerate(readers, start=1):
+            self._progress(n, len(readers), reader, options["quiet"])
+            reports.append(
+                reader_advise(
+                    reader=reader, needs=needs.get(reader.pk), now=timezone.now(), force=options["force"]
+                )
+            )
+        self._print(reports, round(time.monotonic() - began, 3), options)
+        if any(report["status"] == Run.Status.AGENT_ERROR for report in reports):
+            sys.exit(1)
+
+    def _progress(self, n: int, total: int, reader: Reader, quiet: bool) -> None:
+        if not quiet and self.stderr.isatty():
+            self.stderr.write(f"\r{n}/{total} {reader.username:.40}\033[K", ending="" if n < total else "\n")
+
+    def _print(self, reports: list[Report], seconds: float, options: dict[str, Any]) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps({"runs": reports, "seconds": seconds}, ensure_ascii=False))
+        elif not options["quiet"]:
+            for report in reports:
+                made = f"{report['suggestions_created']} suggestions"
+                self.stdout.write(f"{report['reader_id']}  {report['status']}  {made}  {report['reason']}")

@@ -1,0 +1,151 @@
+"""Executing a run: claimed by one worker at a time, fenced while it writes, never left running."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db.models import F
+
+from advisor.agent import agent_run
+from advisor.entities import Limits, RunEnd, StopReason, ToolContext
+from advisor.models import Decision, Run
+from advisor.planner import StatisticalPlanner
+from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
+from advisor.services.recording import Elapsed, Findings, StepLog, fence_of
+from advisor.tools.registry import schemas
+from digest.llm.chain import chain_configured
+from digest.llm.entities import Model
+from digest.llm.ledger import advisor_account
+from digest.models import Reader
+from suggestions.entities import FenceLost
+
+log = structlog.get_logger(__name__)
+
+ATTEMPTS_MAX = 2
+# A lease outlives the run's own deadline by this, and ends before Celery's hard limit (a minute).
+LEASE_MARGIN_S = 30
+INTERACTIVE = (Run.Trigger.UI, Run.Trigger.MCP)
+STATUS_OF = {
+    StopReason.DONE: Run.Status.COMPLETED,
+    StopReason.DEADLINE: Run.Status.AGENT_TIMEOUT,
+    StopReason.BUDGET: Run.Status.BUDGET_EXCEEDED,
+}
+REASON_CHARS_MAX = 500
+
+
+def run_execute(*, run_id: UUID, now: datetime) -> bool:
+    """Claim a queued run and carry it out; `False` when it was not there to be claimed.
+
+    Whatever happens inside, the run ends in a final status with its reason, and what it wrote stays. Only
+    the death of the process leaves it to `runs_reconcile`.
+    """
+    run = _claim(run_id, now)
+    if run is None:
+        return False
+    elapsed = Elapsed(now)
+    findings = Findings(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
+    log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
+    _finish(run, _end_of(run, findings, elapsed), findings, elapsed)
+    return True
+
+
+def run_limits(trigger: str) -> Limits:
+    """The caps of a run: someone is waiting for an interactive one, so it gets less time."""
+    interactive = trigger in INTERACTIVE
+    return Limits(
+        turns=settings.ADVISOR_MAX_TURNS,
+        tool_calls=settings.ADVISOR_MAX_TOOL_CALLS,
+        history_turns=settings.ADVISOR_HISTORY_TURNS,
+        timeout_s=settings.ADVISOR_TIMEOUT_S if interactive else settings.ADVISOR_SCHEDULED_TIMEOUT_S,
+    )
+
+
+def models_for(reader: Reader) -> list[Model]:
+    """The configured chain with the planner last; the planner alone for a reader who turned AI off."""
+    chain = chain_configured() if reader.ai_enabled else []
+    return [*chain, StatisticalPlanner()]
+
+
+def _claim(run_id: UUID, now: datetime) -> Run | None:
+    """Take a queued run by raising its fence: of many workers, the database lets one through."""
+    queued = Run.objects.filter(pk=run_id, status=Run.Status.QUEUED, attempt__lt=ATTEMPTS_MAX)
+    trigger = queued.values_list("trigger", flat=True).first()
+    if trigger is None:
+        return None
+    lease_s = run_limits(trigger).timeout_s + LEASE_MARGIN_S
+    claimed = queued.update(
+        status=Run.Status.RUNNING,
+        attempt=F("attempt") + 1,
+        fence=F("fence") + 1,
+        lease_until=now + timedelta(seconds=lease_s),
+        started_at=now,
+    )
+    return Run.objects.select_related("reader").get(pk=run_id) if claimed else None
+
+
+def _end_of(run: Run, findings: Findings, elapsed: Elapsed) -> RunEnd:
+    """How the loop ended; a crash in it is an end like any other, with its message."""
+    try:
+        return agent_run(
+            context=findings.context,
+            models=models_for(run.reader),
+            dispatch=findings,
+            schemas=schemas(),
+            limits=run_limits(run.trigger),
+            ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=findings.context.now),
+            record=StepLog(run, findings.context.fence, elapsed),
+        )
+    except FenceLost as error:
+        return RunEnd(StopReason.FENCE_LOST, str(error))
+    except Exception as error:
+        log.exception("advisor_run_crashed", run_id=str(run.pk))
+        return RunEnd(StopReason.CRASHED, f"Something broke inside the run: {type(error).__name__}: {error}")
+
+
+def _finish(run: Run, end: RunEnd, findings: Findings, elapsed: Elapsed) -> None:
+    """Store how the run ended, if it is still ours to end."""
+    kept = len(run_suggestion_ids(run_id=run.pk))
+    status = STATUS_OF.get(end.reason, Run.Status.AGENT_ERROR)
+    held = Run.objects.filter(pk=run.pk, fence=run.fence, status=Run.Status.RUNNING)
+    cost, totals = run_cost_usd(run_id=run.pk), run_totals(run_id=run.pk)
+    ended = held.update(
+        status=status,
+        stop_reason=end.reason,
+        message=_words(end, kept),
+        cost_usd=cost,
+        **totals,
+        meta=findings.as_meta(kept),
+        summary=end.summary,
+        lease_until=None,
+        finished_at=elapsed.now,
+    )
+    if not ended:
+        decision_add(run=run, action="run_lost", reason=end.message, now=elapsed.now)
+    if status == Run.Status.AGENT_ERROR:
+        decision_add(run=run, action="run_failed", reason=end.message, now=elapsed.now, code=end.reason)
+    log.info(
+        "advisor_run_completed",
+        user_id=str(run.reader_id),
+        run_id=str(run.pk),
+        status=status,
+        suggestions_count=kept,
+        cost_usd=cost,
+        **totals,
+    )
+
+
+def _words(end: RunEnd, kept: int) -> str:
+    """Why the run ended as it did; for a silent one, the reason it gave for its silence."""
+    given = (end.summary or {}).get("reason")
+    if end.reason is StopReason.DONE and not kept and isinstance(given, str) and given.strip():
+        return given.strip()[:REASON_CHARS_MAX]
+    return end.message
+
+
+def decision_add(*, run: Run, action: str, reason: str, now: datetime, **data: Any) -> None:
+    """Note what the machinery decided about a run."""
+    Decision.objects.create(
+        run=run, reader_id=run.reader_id, actor="runs", action=action, reason=reason, data=data, at=now
+    )

@@ -1,0 +1,129 @@
+"""Who carries out a queued run, and how none is ever forgotten."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from advisor.models import Decision, Heartbeat, Run
+from advisor.selectors import JOB_PREFIX, worker_alive
+from advisor.services.execute import ATTEMPTS_MAX, run_execute
+from advisor.services.wake import run_wake
+
+log = structlog.get_logger(__name__)
+
+RECONCILE_MAX = 200
+GIVEN_UP = "The run stopped twice without an end, so it was given up. It may be tried again."
+
+
+def run_start(*, run_id: UUID, now: datetime, inline: bool = False) -> None:
+    """Hand a queued run to whoever is there: a Celery worker, an embedded worker, or this process.
+
+    `inline` insists on this process, as commands do.
+    """
+    if settings.REDIS_URL and not inline:
+        transaction.on_commit(partial(run_wake, run_id))
+    elif inline or not worker_alive(now=now):
+        run_execute(run_id=run_id, now=now)
+
+
+def run_next(*, now: datetime) -> UUID | None:
+    """Carry out the oldest queued run; `None` when there is none. The embedded worker's turn."""
+    oldest = Run.objects.filter(status=Run.Status.QUEUED, attempt__lt=ATTEMPTS_MAX).order_by(
+        "created_at", "pk"
+    )
+    run_id = oldest.values_list("pk", flat=True).first()
+    if run_id is not None:
+        run_execute(run_id=run_id, now=now)
+    return run_id
+
+
+def runs_reconcile(*, now: datetime) -> dict[str, int]:
+    """Put right what crashes left behind; returns how many were `requeued`, `given_up` and `woken`.
+
+    A run past its lease goes back into the queue with a higher fence, so that its old worker can write
+    nothing more; after two attempts it ends as `agent_error`. Every queued run is announced again.
+    """
+    with transaction.atomic():
+        expired = Run.objects.select_for_update().filter(status=Run.Status.RUNNING, lease_until__lt=now)
+        runs = list(expired.order_by("lease_until")[:RECONCILE_MAX])
+        again = [run for run in runs if run.attempt < ATTEMPTS_MAX]
+        over = [run for run in runs if run.attempt >= ATTEMPTS_MAX]
+        _requeue(again, now)
+        _give_up(over, now)
+    queued = Run.objects.filter(status=Run.Status.QUEUED).order_by("created_at")
+    waiting = list(queued.values_list("pk", flat=True)[:RECONCILE_MAX]) if settings.REDIS_URL else []
+    woken = sum(run_wake(run_id) for run_id in waiting)
+    counts = {"requeued": len(again), "given_up": len(over), "woken": woken}
+    if any(counts.values()):
+        log.info("advisor_runs_reconciled", **counts)
+    return counts
+
+
+def _requeue(runs: Sequence[Run], now: datetime) -> None:
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(
+        status=Run.Status.QUEUED, fence=F("fence") + 1, lease_until=None
+    )
+    _note(runs, "run_requeued", "Its worker gave no sign of life before the lease ended.", now)
+
+
+def _give_up(runs: Sequence[Run], now: datetime) -> None:
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(
+        status=Run.Status.AGENT_ERROR,
+        stop_reason="lease_expired",
+        message=GIVEN_UP,
+        fence=F("fence") + 1,
+        lease_until=None,
+        finished_at=now,
+    )
+    _note(runs, "run_given_up", GIVEN_UP, now)
+
+
+def _note(runs: Sequence[Run], action: str, reason: str, now: datetime) -> None:
+    Decision.objects.bulk_create(
+        Decision(
+            run=run,
+            reader_id=run.reader_id,
+            actor="reconciler",
+            action=action,
+            reason=reason,
+            data={"attempt": run.attempt},
+            at=now,
+        )
+        for run in runs
+    )
+
+
+def heartbeat(*, worker: str, now: datetime) -> None:
+    """A worker's sign of life."""
+    Heartbeat.objects.update_or_create(worker=worker, defaults={"at": now})
+
+
+def heartbeat_end(*, worker: str) -> None:
+    """A worker's farewell: from now on requests run inline at once."""
+    Heartbeat.objects.filter(worker=worker).delete()
+
+
+def jobs_last() -> dict[str, datetime]:
+    """When each scheduled job last began on an embedded worker."""
+    rows = Heartbeat.objects.filter(worker__startswith=JOB_PREFIX)
+    return {worker.removeprefix(JOB_PREFIX): at for worker, at in rows.values_list("worker", "at")}
+
+
+def job_take(*, name: str, last: datetime | None, now: datetime) -> bool:
+    """Claim one turn of a scheduled job: of two workers that saw the same `last`, one gets it."""
+    worker = f"{JOB_PREFIX}{name}"
+    if last is not None:
+        return bool(Heartbeat.objects.filter(worker=worker, at=last).update(at=now))
+    _, created = Heartbeat.objects.get_or_create(worker=worker, defaults={"at": now})
+    return created
+
+
+def job_failed(*, name: str, reason: str, now: datetime) -> None:
+    """Note that a job of an embedded worker broke, for operators to see."""
+    Decision.objects.create(actor="worker", action="job_failed", reason=reason, data={"job": name}, at=now)

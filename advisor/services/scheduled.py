@@ -1,0 +1,83 @@
+"""Runs for many readers: whose turn it is, and what came of each."""
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+
+from advisor.models import Run
+from advisor.selectors import readers_due
+from advisor.services.checks import GenerateResult
+from advisor.services.execute import LEASE_MARGIN_S
+from advisor.services.runs import run_request, run_wait
+from advisor.sufficiency import Need, missing_words
+from digest.models import Reader
+
+log = structlog.get_logger(__name__)
+
+Report = dict[str, Any]
+
+
+def readers_advise(*, now: datetime) -> list[GenerateResult]:
+    """Request a scheduled run for each reader due; one that breaks does not stop the others."""
+    results = (_requested(reader, now) for reader in readers_due(now=now))
+    return [result for result in results if result is not None]
+
+
+def reader_advise(*, reader: Reader, needs: Sequence[Need] | None, now: datetime, force: bool) -> Report:
+    """Run the advisor for one reader in this process and report on it as `run_advisor --json` does.
+
+    `needs`, where given, were read for many readers at once: who has said too little is left out by them
+    without a query or an audit row of its own.
+    """
+    began = time.monotonic()
+    thin = missing_words(needs) if needs and settings.ADVISOR_ENABLED else ""
+    if thin:
+        result = GenerateResult("skipped", thin)
+    else:
+        result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=force, inline=True)
+    if result.status == "in_progress" and result.run_id:
+        patience_s = settings.ADVISOR_SCHEDULED_TIMEOUT_S + LEASE_MARGIN_S
+        result = run_wait(run_id=result.run_id, now=now, timeout_s=patience_s)
+    run = Run.objects.filter(pk=result.run_id).first() if result.run_id else None
+    return _report(reader.pk, result, run, time.monotonic() - began)
+
+
+def _requested(reader: Reader, now: datetime) -> GenerateResult | None:
+    try:
+        return run_request(reader=reader, trigger=Run.Trigger.SCHEDULED, now=now)
+    except Exception:
+        log.exception("advisor_request_failed", user_id=str(reader.pk))
+        return None
+
+
+def _report(reader_id: UUID, result: GenerateResult, run: Run | None, seconds: float) -> Report:
+    return {
+        "reader_id": str(reader_id),
+        "run_id": str(run.pk) if run else None,
+        "status": result.status,
+        "reason": result.reason,
+        "suggestions_created": result.suggestions_created,
+        "suggestion_ids": list(result.suggestion_ids),
+        "skipped": _skipped(run.summary if run else None),
+        "turns": run.turns if run else 0,
+        "tool_calls": run.tool_calls if run else 0,
+        "model": run.model if run else "",
+        "cost_usd": float(run.cost_usd) if run else 0.0,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _skipped(summary: dict[str, Any] | None) -> list[dict[str, str]]:
+    """The hypotheses a run left out, as far as its summary, which a model wrote, can be read."""
+    rows = (summary or {}).get("skipped")
+    keys = ("hypothesis", "reason_skipped")
+    return [
+        {key: str(row.get(key, "")) for key in keys}
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+    ]

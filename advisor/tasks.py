@@ -1,0 +1,22 @@
+"""The advisor's Celery tasks: thin doors that read the clock."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from advisor.services.queue import runs_reconcile
+from advisor.services.scheduled import readers_advise
+from advisor.services.wake import run_execute_task
+
+__all__ = ["readers_advise_task", "run_execute_task", "runs_reconcile_task"]
+
+
+@shared_task(name="advisor.runs_reconcile")
+def runs_reconcile_task() -> None:
+    """Each minute: announce queued runs again, reclaim those whose worker died."""
+    runs_reconcile(now=timezone.now())
+
+
+@shared_task(name="advisor.readers_advise")
+def readers_advise_task() -> None:
+    """Queue a run for every reader whose week is over."""
+    readers_advise(now=timezone.now())

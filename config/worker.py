@@ -1,0 +1,77 @@
+"""The embedded worker: what Celery and its beat do elsewhere, in one process on one database."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db import close_old_connections
+
+from advisor.services.queue import (
+    heartbeat,
+    heartbeat_end,
+    job_failed,
+    job_take,
+    jobs_last,
+    run_next,
+)
+from advisor.tasks import readers_advise_task, runs_reconcile_task
+from config.schedule import Job, due
+from digest.tasks import digests_build_task, feeds_fetch_task, weights_update_task
+from suggestions.tasks import suggestions_sweep_task
+
+log = structlog.get_logger(__name__)
+
+TASKS: dict[str, Callable[[], Any]] = {
+    task.name: task
+    for task in (
+        runs_reconcile_task,
+        feeds_fetch_task,
+        weights_update_task,
+        digests_build_task,
+        suggestions_sweep_task,
+        readers_advise_task,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One worker. While it is busy its sign of life grows old, so that requests help themselves."""
+
+    name: str
+
+    def tick(self, *, now: datetime, stopping: Callable[[], bool]) -> bool:
+        """Give a sign of life, do the jobs that are due, then one queued run; whether there was one.
+
+        A job that breaks is logged and noted; it comes round again at its next time.
+        """
+        close_old_connections()
+        heartbeat(worker=self.name, now=now)
+        last = jobs_last()
+        for job in due(now, last):
+            if stopping():
+                return False
+            if job_take(name=job.name, last=last.get(job.name), now=now):
+                self._run(job, now)
+        return not stopping() and self._next(now)
+
+    def leave(self) -> None:
+        """Say goodbye: from now on requests run inline at once."""
+        heartbeat_end(worker=self.name)
+
+    def _run(self, job: Job, now: datetime) -> None:
+        try:
+            TASKS[job.task]()
+        except Exception as error:
+            log.exception("job_failed", job=job.name)
+            job_failed(name=job.name, reason=f"{type(error).__name__}: {error}", now=now)
+
+    def _next(self, now: datetime) -> bool:
+        try:
+            return run_next(now=now) is not None
+        except Exception as error:
+            log.exception("job_failed", job="run")
+            job_failed(name="run", reason=f"{type(error).__name__}: {error}", now=now)
+            return False
