@@ -3,10 +3,12 @@
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,15 @@ def fetched(url: str) -> bytes:
             time.sleep(0.2)
 
 
+def heartbeat_seen(database: Path) -> None:
+    """Wait for the worker's sign of life."""
+    deadline = time.monotonic() + PATIENCE_S
+    with closing(sqlite3.connect(database)) as rows:
+        while not rows.execute("SELECT 1 FROM advisor_heartbeat WHERE worker LIKE '%:%'").fetchall():
+            assert time.monotonic() < deadline, "the worker gave no sign of life"
+            time.sleep(0.2)
+
+
 def children_of(pid: int) -> list[int]:
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
     return [int(child) for child in found.split()]
@@ -56,6 +67,7 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
         assert fetched(f"http://127.0.0.1:{port}/healthz") == b"ok"
         assert b"--" in fetched(f"http://127.0.0.1:{port}/static/tidings.css")
         workers = children_of(site.pid)
+        heartbeat_seen(Path(place["TIDINGS_VAR_DIR"]) / "tidings.sqlite3")
         site.send_signal(signal.SIGINT)
         said, _ = site.communicate(timeout=PATIENCE_S)
     assert site.returncode == 0
