@@ -22,12 +22,12 @@ from ranking.entities import SourceTally
 from ranking.posterior import BASE_MAX, BASE_MIN, Posterior, base_rate, expected_gain, posterior
 
 SLAB_KAPPA = 3.0
-# Beta prior of the share of targets with a preference: (preferred, plain), as if so many had been seen. Chosen
-# so that readers without any preference are left in peace: with shuffled thumbs, 2 to 4 % of 60 MovieLens
-# readers got a hypothesis, and 0 to 4 % of simulated ones (8 % at 300 thumbs of which 75 % are likes), while
-# nine of ten hypotheses about simulated preferences were right.
-SOURCE_PRIOR = (16.0, 7.0)
-TOPIC_PRIOR = (10.0, 30.0)
+# Beta prior of the share of targets with a preference: (preferred, plain), as if so many had been seen.
+# Chosen so that readers without any preference are left in peace: with shuffled thumbs, 1 to 3 % of 60
+# MovieLens readers got a hypothesis, and 0 to 4 % of simulated ones, while nine of ten hypotheses about
+# simulated preferences were right.
+SOURCE_PRIOR = (12.0, 8.0)
+TOPIC_PRIOR = (8.0, 40.0)
 EM_ROUNDS = 30
 
 # Thresholds of confidence in words; "high" also needs later thumbs that agree.
