@@ -44,7 +44,7 @@ class Command(BaseCommand):
             self.stdout.write("Stopped.")
 
     def _serve(self, host: str, port: int) -> None:
-        def bound(actual: int) -> None:
+        def bound(actual: object) -> None:
             self.stdout.write(f"Tidings is on http://{host}:{actual}/ with its worker. Ctrl-C ends both.")
 
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
