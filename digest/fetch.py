@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 import httpcore2
 
@@ -27,6 +27,7 @@ TOTAL_TIMEOUT_S = 30.0
 REDIRECTS_MAX = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 ACCEPT = "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
+Headers = dict[str | bytes, str | bytes]
 USER_AGENT = f"Tidings/{version('tidings')}"
 
 
@@ -57,7 +58,7 @@ def fetch(
     `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_<status>`.
     """
     deadline = time.monotonic() + total_s
-    headers = {"User-Agent": USER_AGENT, "Accept": ACCEPT, "Accept-Encoding": "gzip"}
+    headers: Headers = {"User-Agent": USER_AGENT, "Accept": ACCEPT, "Accept-Encoding": "gzip"}
     headers |= {"If-None-Match": etag} if _sendable(etag) else {}
     headers |= {"If-Modified-Since": last_modified} if _sendable(last_modified) else {}
     for _ in range(REDIRECTS_MAX + 1):
@@ -69,7 +70,7 @@ def fetch(
 
 
 def _get(
-    url: str, headers: dict[str, str], *, allow: Sequence[str], deadline: float, read_s: float
+    url: str, headers: Headers, *, allow: Sequence[str], deadline: float, read_s: float
 ) -> Fetched | str:
     """One request: the answer, or the address it redirects to."""
     parts, port = _split(url)
@@ -110,9 +111,7 @@ def _split(url: str) -> tuple[SplitResult, int]:
 
 def _target(parts: SplitResult, host: str, port: int) -> httpcore2.URL:
     path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-    ascii_path = "".join(
-        c if "!" <= c <= "~" else "".join(f"%{b:02X}" for b in c.encode("utf-8", "replace")) for c in path
-    )
+    ascii_path = quote(path, safe="!\"#$%&'()*+,/:;<=>?@[\\]^_`{|}~", errors="replace")
     try:
         ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
     except UnicodeError as error:

@@ -4,6 +4,7 @@ The format is told by the content, never by a name or a header. Whatever the byt
 is `FeedProblem`, and it comes within two seconds of processor time.
 """
 
+from calendar import timegm
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -138,10 +139,10 @@ def _when(raw: Mapping[str, Any]) -> datetime | None:
         parts = raw.get(f"{name}_parsed")
         try:
             if parts:
-                return datetime(*parts[:6], tzinfo=UTC)
+                return datetime.fromtimestamp(timegm(parts), UTC)
             if value := _text(raw.get(name)):
                 found = datetime.fromisoformat(value)
                 return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-        except (ValueError, OverflowError, TypeError):
+        except (ValueError, OverflowError, TypeError, OSError):
             continue
     return None

@@ -14,7 +14,8 @@ def next_check_at(*, now: datetime, failures: int, retry_after_s: float | None =
 
     A server's wish to be left alone longer (`retry_after_s`) is kept, up to a day too.
     """
-    wait = min(INTERVAL * 2 ** min(max(failures - 1, 0), 10), WAIT_MAX)
+    doublings = min(max(failures - 1, 0), 10)
+    wait = min(INTERVAL * (1 << doublings), WAIT_MAX)
     if retry_after_s is not None:
         wait = max(wait, min(timedelta(seconds=min(retry_after_s, 10**6)), WAIT_MAX))
     return now + wait

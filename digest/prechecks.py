@@ -28,7 +28,7 @@ ODD_CODECS = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escap
 FEED_ROOTS = frozenset({"rss", "feed", "rdf", "channel"})
 
 _DECLARATION: Final = re.compile(rb"\s*<\?xml[^>]{0,500}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
-_XML_DECLARATION: Final = re.compile(r"\s*<\?xml\s[^>]{0,500}>")
+_XML_DECLARATION: Final = re.compile(r"<\?xml\s[^>]{0,500}>")
 _INVALID_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _START: Final = re.compile(r"<(?:\?xml|rss[\s>:]|feed[\s>]|rdf:rdf|channel[\s>])", re.IGNORECASE)
 _DOCTYPE: Final = re.compile(r"<!DOCTYPE\s[^<>\[]{0,500}>", re.IGNORECASE)
@@ -60,6 +60,8 @@ def unpacked(body: bytes) -> bytes:
         raise FeedProblem("malformed", f"The compressed document is broken ({error}).") from error
     if len(plain) > limit:
         raise FeedProblem("too_large", "The document grows beyond the limit when it is decompressed.")
+    if not stream.eof:
+        raise FeedProblem("malformed", "The compressed document ends too early.")
     return plain
 
 
@@ -121,11 +123,11 @@ def xml_checked(text: str) -> str:
 
     Raises `FeedProblem`: `not_a_feed`, `entity_declaration`, `too_deep`, `too_complex`.
     """
+    if _ENTITY.search(text) and _ENTITY.search(_QUOTED.sub("", text)):
+        raise FeedProblem("entity_declaration", "The document declares entities, which feeds must not.")
     start = _START.search(text, 0, HEAD_CHARS)
     if start and not re.match(r"<!doctype\s+html|<html", text, re.IGNORECASE):
         text = text[start.start() :]
-    if _ENTITY.search(text) and _ENTITY.search(_QUOTED.sub("", text)):
-        raise FeedProblem("entity_declaration", "The document declares entities, which feeds must not.")
     local = _scan(text).rpartition(":")[2].lower()
     if local in ("html", "body", "head", "p", "div"):
         raise FeedProblem("not_a_feed", "This is a web page, not a feed. Look for the site's feed address.")

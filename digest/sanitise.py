@@ -22,8 +22,10 @@ _BLOCK: Final = re.compile(
     r"footer|aside|figure|figcaption|main|nav|address|details|summary)\b)",
     re.IGNORECASE,
 )
-_TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)[^<>]*>")
-_VOID: Final = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)[^<>]*>")
+_VOID: Final = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+)
 # A run that still looks like a tag after everything: removed, so that no reader of the text, person or
 # machine, can take it for markup. It ends at the next angle bracket, which keeps the pattern linear.
 _TAG_LIKE: Final = re.compile(r"<[a-zA-Z/!?][^<>]*>?")
@@ -40,7 +42,7 @@ def html_plain(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
 
     Markup that was escaped twice by mistake is unwrapped too. Time is linear in the length.
     """
-    text = markup[:FIELD_MAX_CHARS]
+    text = _UNSEEN.sub("", markup[:FIELD_MAX_CHARS])
     for _ in range(2):
         if "<" in text:
             text = _tags_removed(text)
@@ -53,8 +55,7 @@ def html_plain(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
 def plain(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
     """Text that is no HTML, made safe to keep: nothing unseen, nothing tag-like, white space collapsed."""
     text = _LINE_ENDS.sub("\n", _UNSEEN.sub("", text[:FIELD_MAX_CHARS]))
-    while "<" in text and (shorter := _TAG_LIKE.sub(" ", text)) != text:
-        text = shorter
+    text = _TAG_LIKE.sub(" ", text)
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return "\n".join(line for line in lines if line)[:limit].rstrip()
 

@@ -1,0 +1,120 @@
+"""From documents to items, once."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from digest.feeds import FeedProblem
+from digest.models import Feed, FeedEntry, Item, Source
+from digest.services.fetching import feeds_fetch, folder_ingest
+from digest.services.ingest import document_ingest, feed_ensure
+from tests.factories import FeedFactory, SourceFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def rss(*items: str) -> bytes:
+    return f"<rss><channel><title>Rivers</title>{''.join(items)}</channel></rss>".encode()
+
+
+def item(title: str, link: str = "", guid: str = "", text: str = "") -> str:
+    parts = {"title": title, "link": link, "guid": guid, "description": text}
+    return f"<item>{''.join(f'<{k}>{v}</{k}>' for k, v in parts.items() if v)}</item>"
+
+
+def test_the_same_document_twice_adds_nothing(now):
+    feed = FeedFactory()
+    body = rss(item("Rain", "https://rivers.example/a"), item("Sun"), item("Wind", guid="g"))
+    first = document_ingest(feed=feed, body=body, now=now)
+    again = document_ingest(feed=feed, body=body, now=now + timedelta(hours=1))
+    assert (first.items_new, again.items_new, again.items_updated) == (3, 0, 0)
+    assert set(Item.objects.values_list("first_seen_at", flat=True)) == {now}
+    assert Item.objects.filter(url__startswith="urn:tidings:").count() == 2
+
+
+def test_changed_words_change_the_item_and_keep_its_dates(now):
+    feed = FeedFactory()
+    document_ingest(feed=feed, body=rss(item("Rain", "https://r.example/a", "g")), now=now)
+    body = rss(item("Rain, corrected", "https://r.example/a", "g"))
+    assert document_ingest(feed=feed, body=body, now=now + timedelta(hours=1)).items_updated == 1
+    kept = Item.objects.get()
+    assert (kept.title, kept.first_seen_at) == ("Rain, corrected", now)
+
+
+def test_two_feeds_share_one_item_and_the_second_does_not_rewrite_it(now):
+    ours, theirs = FeedFactory(), FeedFactory()
+    document_ingest(feed=ours, body=rss(item("Ours", "https://third.example/a?utm_source=x")), now=now)
+    document_ingest(feed=theirs, body=rss(item("Theirs", "https://third.example/a")), now=now)
+    again = document_ingest(feed=theirs, body=rss(item("Theirs", "https://third.example/a")), now=now)
+    assert (again.items_updated, Item.objects.get().title, FeedEntry.objects.count()) == (0, "Ours", 2)
+
+
+def test_the_publishers_own_feed_takes_over_what_an_aggregator_brought(now):
+    publisher = FeedFactory(source=SourceFactory(key="rivers.example"))
+    document_ingest(feed=FeedFactory(), body=rss(item("Look!", "https://rivers.example/a")), now=now)
+    document_ingest(feed=publisher, body=rss(item("Rain", "https://rivers.example/a")), now=now)
+    assert (Item.objects.get().title, Item.objects.get().source_id) == ("Rain", "rivers.example")
+
+
+def test_entries_that_share_only_a_link_stay_apart(now):
+    feed = FeedFactory()
+    home = "https://rivers.example/"
+    assert (
+        document_ingest(feed=feed, body=rss(item("A", home, "1"), item("B", home, "2")), now=now).items_new
+        == 2
+    )
+    assert document_ingest(feed=feed, body=rss(item("C", home, "3")), now=now).items_new == 1
+    assert document_ingest(feed=feed, body=rss(item("C", home, "4")), now=now).items_new == 0
+
+
+def test_the_number_of_statements_does_not_grow_with_the_document(now, django_assert_max_num_queries):
+    feeds = [FeedFactory(), FeedFactory()]
+    for feed, size in zip(feeds, (5, 80), strict=True):
+        body = rss(*(item(f"T{feed.pk}-{n}", f"https://r.example/{feed.pk}/{n}") for n in range(size)))
+        with django_assert_max_num_queries(12):
+            assert document_ingest(feed=feed, body=body, now=now).items_new == size
+
+
+def test_a_feed_is_ensured_once_and_named_after_its_host(now):
+    feed = feed_ensure(url="HTTPS://feeds.bbci.co.uk/rss?utm_source=x", now=now)
+    assert feed == feed_ensure(url="https://feeds.bbci.co.uk/rss", now=now)
+    assert (feed.source_id, feed.next_check_at) == ("bbci.co.uk", now)
+
+
+def test_a_refused_document_leaves_nothing_behind(now, tmp_path: Path):
+    (tmp_path / "page.html").write_text("<html><body>Hello</body></html>")
+    (tmp_path / "rivers.xml").write_bytes(rss(item("Rain")))
+    report = folder_ingest(folder=tmp_path, now=now)
+    assert [(name, problem.code) for name, problem in report.errors] == [("page.html", "not_a_feed")]
+    assert Source.objects.get().key == "rivers"
+    assert Feed.objects.get().state == Feed.State.IMPORTED
+    with pytest.raises(FeedProblem):
+        document_ingest(feed=Feed.objects.get(), body=b"", now=now)
+
+
+def test_feeds_are_fetched_when_due_and_remember_how_it_went(now, httpserver: HTTPServer, settings):
+    settings.FETCH_ALLOW_HOSTS = [httpserver.host]
+    httpserver.expect_request("/good").respond_with_data(rss(item("Rain")), headers={"ETag": '"1"'})
+    httpserver.expect_request("/bad").respond_with_data(b"", status=503, headers={"Retry-After": "7200"})
+    httpserver.expect_request("/gone").respond_with_data(b"", status=410)
+    good, bad, gone = (feed_ensure(url=httpserver.url_for(p), now=now) for p in ("/good", "/bad", "/gone"))
+    FeedFactory(state=Feed.State.PAUSED), FeedFactory(next_check_at=now + timedelta(minutes=5))
+    report = feeds_fetch(now=now).as_dict()
+    assert (report["feeds"], report["ok"], report["failed"], report["items_new"]) == (3, 1, 2, 1)
+    for feed in (good, bad, gone):
+        feed.refresh_from_db()
+    assert (good.etag, good.failures, good.next_check_at) == ('"1"', 0, now + timedelta(hours=1))
+    assert (bad.error_code, bad.failures, bad.next_check_at) == ("http_503", 1, now + timedelta(hours=2))
+    assert gone.state == Feed.State.GONE
+    assert feeds_fetch(now=now).as_dict()["feeds"] == 0
+
+
+@pytest.mark.data
+def test_real_feeds_go_in_once(now, data_dir: Path):
+    first = folder_ingest(folder=data_dir / "feeds" / "real-smallweb", now=now).as_dict()
+    again = folder_ingest(folder=data_dir / "feeds" / "real-smallweb", now=now + timedelta(days=1)).as_dict()
+    assert (first["failed"], first["items_seen"]) == (0, 4165)
+    assert first["items_new"] > 4100
+    assert (again["items_new"], again["items_updated"]) == (0, 0)
