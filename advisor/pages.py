@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from advisor.models import Run
-from advisor.presenters import need_words, script_words, status_words
+from advisor.presenters import last_words, need_words, script_words
 from advisor.selectors import run_active, run_suggestion_ids, sufficiency
 
 
@@ -22,7 +22,7 @@ def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
         "pending": pending,
         "active": active,
         "last": None if active else last,
-        "outcome": status_words(last.status, created, last.message) if last else "",
+        "outcome": last_words(last.status, created, last.message) if last else "",
         "needs": [
             (need_words(need.label, need.have, need.need), min(need.have, need.need), need.need, need.met)
             for need in needs

@@ -42,6 +42,17 @@ def status_words(status: str, created: int = 0, reason: str = "") -> str:
     return STATUSES.get(status, ERROR_OTHER)
 
 
+def last_words(status: str, created: int, reason: str) -> str:
+    """How the last run ended, for a page on which nothing of it waits any more."""
+    if created:
+        return (
+            "It made one suggestion; it is settled."
+            if created == 1
+            else f"It made {created}; all are settled."
+        )
+    return status_words(status, 0, reason)
+
+
 def _silence(reason: str) -> str:
     """ "Nothing worth asking today", and why, unless the reason already begins like that."""
     if reason.startswith("Nothing"):

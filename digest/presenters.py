@@ -135,8 +135,10 @@ def href_of(url: str) -> str:
 
 def feed_health(state: str, error: str, failures: int, fetched: datetime | None, now: datetime) -> str:
     """How a feed is doing, in a sentence."""
+    if state == "imported":
+        read = f"; last read {age_words(fetched, now)}" if fetched else ""
+        return f"Imported from files{read}. {error}".strip()
     fixed = {
-        "imported": "Came with imported feedback; never fetched.",
         "gone": "The publisher took this feed down for good.",
         "paused": "Paused.",
     }

@@ -33,6 +33,7 @@ document.addEventListener("submit", async (event) => {
 
 function replace(box, html, button) {
   const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("[data-response]");
+  if (!fresh) throw new Error("The answer is no piece of a page.");
   const label = button.getAttribute("aria-label") ?? button.textContent;
   box.replaceWith(fresh);
   const same = [...fresh.querySelectorAll("button")].find(

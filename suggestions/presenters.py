@@ -162,7 +162,8 @@ def forecast_figures(forecast: Mapping[str, Any]) -> str:
     """The measured figures behind `forecast_words`, and how likely the direction is."""
     parts = []
     if (chance := forecast.get("p_helpful")) is not None:
-        parts.append(f"{chance:.0%} likely that the direction is right")
+        likely = "over 99%" if chance > 0.99 else f"{chance:.0%}"
+        parts.append(f"{likely} likely that the direction is right")
     if forecast.get("ndcg_gain") is not None:
         parts.append(
             f"nDCG@10 {forecast['ndcg_gain']:+.3f} "

@@ -2,7 +2,7 @@
 
 import pytest
 
-from advisor.presenters import STATUSES, need_words, script_words, status_words
+from advisor.presenters import STATUSES, last_words, need_words, script_words, status_words
 
 
 def test_a_silent_run_says_why():
@@ -31,3 +31,9 @@ def test_progress_stops_at_enough():
 
 def test_the_script_knows_the_same_words_as_the_page():
     assert script_words()["statuses"] is STATUSES
+
+
+def test_a_run_whose_suggestions_are_all_answered_says_so():
+    assert last_words("completed", 1, "") == "It made one suggestion; it is settled."
+    assert last_words("agent_timeout", 3, "") == "It made 3; all are settled."
+    assert last_words("agent_timeout", 0, "") == STATUSES["agent_timeout"]

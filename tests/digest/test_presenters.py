@@ -98,4 +98,16 @@ def test_a_failing_feed_says_how_often_and_why():
     words = feed_health("active", "The server answered 503.", 3, NOW - timedelta(hours=2), NOW)
     assert words == "Failed 3 times in a row; last fetched 2 hours ago. The server answered 503."
     assert feed_health("active", "", 0, None, NOW) == "Not fetched yet."
-    assert feed_health("imported", "", 0, None, NOW).startswith("Came with imported feedback")
+
+
+@pytest.mark.parametrize(
+    ("state", "fetched", "words"),
+    [
+        ("imported", None, "Imported from files."),
+        ("imported", NOW - timedelta(hours=2), "Imported from files; last read 2 hours ago."),
+        ("gone", None, "The publisher took this feed down for good."),
+        ("paused", NOW, "Paused."),
+    ],
+)
+def test_a_feed_that_is_not_polled_says_why(state, fetched, words):
+    assert feed_health(state, "", 0, fetched, NOW) == words

@@ -90,6 +90,7 @@ def test_figures_are_there_on_demand():
     assert figures == (
         "93% likely that the direction is right; nDCG@10 +0.041 (90 % between +0.012 and +0.080)"
     )
+    assert forecast_figures({"p_helpful": 0.9999}) == "over 99% likely that the direction is right"
     assert forecast_figures({}) == ""
 
 

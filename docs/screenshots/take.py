@@ -1,0 +1,136 @@
+"""Render every page of the demo in a real browser: `make screenshots`.
+
+Seeds the demo into a throw-away folder, serves it on a spare loopback port, signs in and saves each page
+as a PNG beside this file: in light, in dark, and on a phone of 360 pixels.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PASSWORD = "tidings-demo"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+START_S = 30
+GENERATE_MS = 60_000
+LOOKS = {
+    "light": {"viewport": {"width": 1100, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1100, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 360, "height": 740}, "color_scheme": "light", "device_scale_factor": 2},
+}
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One page to take: its file's name, whose it is, where, and whether all of it or one screen."""
+
+    name: str
+    reader: str
+    path: str
+    full: bool = False
+
+
+SHOTS = [
+    Shot("sign-in", "", "/accounts/login/"),
+    Shot("today", "ada", "/"),
+    Shot("item", "ada", "/"),
+    Shot("sources", "ada", "/ui/sources"),
+    Shot("settings", "ada", "/ui/config", full=True),
+    Shot("decided", "ada", "/ui/suggestions", full=True),
+    Shot("suggestions", "ben", "/ui/suggestions", full=True),
+    Shot("too-little-feedback", "cleo", "/ui/suggestions"),
+]
+
+
+def main() -> None:
+    """Take every shot in every look; the cards of the suggestions page are generated on the way."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    with tempfile.TemporaryDirectory() as folder, site(Path(folder)) as url, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+        for look in LOOKS:
+            for reader in dict.fromkeys(shot.reader for shot in SHOTS):
+                take(browser, url, look, reader)
+        browser.close()
+
+
+@contextmanager
+def site(folder: Path) -> Iterator[str]:
+    """The demo on a spare port, as long as the block lasts."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
+    env = {**kept, "TIDINGS_VAR_DIR": str(folder), "LOG_LEVEL": "ERROR"}
+    manage = [sys.executable, str(ROOT / "manage.py")]
+    for command in (["migrate", "--verbosity", "0"], ["demo"]):
+        subprocess.run([*manage, *command], env=env, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    with socket.socket() as spare:
+        spare.bind(("127.0.0.1", 0))
+        port = spare.getsockname()[1]
+    served = subprocess.Popen([*manage, "runserver", f"127.0.0.1:{port}", "--noreload"], env=env, cwd=ROOT)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/healthz")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        served.terminate()
+        served.wait()
+
+
+def wait_for(url: str) -> None:
+    """Return once `url` answers; raise `TimeoutError` after half a minute."""
+    for _ in range(START_S * 5):
+        try:
+            urlopen(url, timeout=1).close()
+            return
+        except (URLError, OSError):
+            time.sleep(0.2)
+    raise TimeoutError(f"Nothing answered at {url}.")
+
+
+def take(browser: Browser, url: str, look: str, reader: str) -> None:
+    """All shots of one reader in one look."""
+    context = browser.new_context(base_url=url, reduced_motion="reduce", **LOOKS[look])
+    page = context.new_page()
+    if reader:
+        sign_in(page, reader)
+    for shot in SHOTS:
+        if shot.reader == reader:
+            page.goto(shot.path)
+            prepare(page, shot)
+            page.screenshot(path=HERE / f"{shot.name}-{look}.png", full_page=shot.full)
+            print(f"{shot.name}-{look}.png")
+    context.close()
+
+
+def sign_in(page: Page, reader: str) -> None:
+    """Through the form, as anybody would."""
+    page.goto("/accounts/login/")
+    page.fill("[name=login]", reader)
+    page.fill("[name=password]", PASSWORD)
+    page.click("main button[type=submit]")
+    page.wait_for_url("**/")
+
+
+def prepare(page: Page, shot: Shot) -> None:
+    """Bring a page into the state worth a picture."""
+    if shot.name == "item":
+        page.locator(".item .meta a").first.click()
+    if shot.name == "suggestions":
+        if page.locator("[data-generate]").count():
+            page.get_by_role("button", name="Generate suggestions").click()
+            page.locator("[data-card]").first.wait_for(timeout=GENERATE_MS)
+        page.locator("[data-card] summary").first.click()
+
+
+if __name__ == "__main__":
+    main()

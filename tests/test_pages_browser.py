@@ -1,0 +1,218 @@
+"""The pages in a real browser: scripts, keyboard, small screens, and no complaint in the console."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from advisor.models import Run, Step
+from digest.models import Feedback, Reader
+from ranking.selectors import config_effective
+from suggestions.models import Suggestion
+from tests.advisor.histories import opinionated
+from tests.pages import fresh_item, suggested
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True, serialized_rollback=True)]
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PAGES = ["/", "/ui/sources", "/ui/config", "/ui/suggestions", "/accounts/password/change/"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium. Its driver keeps an event loop in this thread, which Django must be told to bear."""
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def tab(browser: Browser, live_server) -> Iterator[Page]:
+    """An empty tab of a visitor; whatever the console complains of fails the test at its end."""
+    context = browser.new_context(base_url=live_server.url, reduced_motion="reduce", timezone_id="Asia/Tokyo")
+    page = context.new_page()
+    page.set_default_timeout(8000)
+    complaints: list[str] = []
+    page.on("console", lambda m: complaints.append(m.text) if m.type in {"error", "warning"} else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def page(tab: Page, ada: Reader, live_server) -> Page:
+    """Ada's tab, signed in."""
+    client = Client()
+    client.force_login(ada)
+    session = client.cookies[settings.SESSION_COOKIE_NAME].value
+    tab.context.add_cookies(
+        [{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}]
+    )
+    return tab
+
+
+def test_signing_up_takes_the_browsers_time_zone_and_signing_in_leads_to_the_paper(tab: Page):
+    tab.goto("/accounts/signup/")
+    expect(tab.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
+    tab.get_by_label("Username").fill("cleo")
+    tab.locator("[name=password1]").fill("a-lamp-and-a-kettle")
+    tab.locator("[name=password2]").fill("a-lamp-and-a-kettle")
+    tab.get_by_role("button", name="Create my account").click()
+    expect(tab.get_by_text("no sources yet")).to_be_visible()
+    assert Reader.objects.get(username="cleo").time_zone == "Asia/Tokyo"
+    tab.locator(".menu summary").click()
+    tab.get_by_role("button", name="Sign out").click()
+    tab.locator("[name=login]").fill("cleo")
+    tab.locator("[name=password]").fill("a-lamp-and-a-kettle")
+    tab.locator("main").get_by_role("button", name="Sign in").click()
+    expect(tab.get_by_text("no sources yet")).to_be_visible()
+
+
+def test_a_thumb_a_reason_and_their_undoing_take_no_reload(page: Page, ada: Reader):
+    item = fresh_item(ada)
+    page.goto("/")
+    page.evaluate("window.stayed = true")
+    up = page.get_by_role("button", name="Useful", exact=True)
+    up.click()
+    expect(up).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Real depth").click()
+    expect(page.get_by_role("button", name="Real depth")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#status")).to_have_text("Real depth: noted")
+    assert [tag.slug for tag in Feedback.objects.get(reader=ada, item=item).tags.all()] == ["depth"]
+    up.click()
+    expect(up).to_have_attribute("aria-pressed", "false")
+    expect(page.get_by_role("button", name="Real depth")).to_have_count(0)
+    assert not Feedback.objects.exists()
+    assert page.evaluate("window.stayed")
+
+
+def test_a_thumb_that_does_not_arrive_says_so(page: Page, ada: Reader):
+    fresh_item(ada)
+    page.goto("/")
+    page.route("**/feedback", lambda route: route.fulfill(status=200, body="", headers={}))
+    page.get_by_role("button", name="Useful", exact=True).click()
+    expect(page.locator("[data-failed]")).to_have_text("That did not reach us. Please try again.")
+
+
+def test_everything_works_by_keyboard(page: Page, ada: Reader):
+    fresh_item(ada)
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the page")).to_be_focused()
+    page.keyboard.press("Enter")
+    for _ in range(3):  # title, page of the item, why
+        page.keyboard.press("Tab")
+    expect(page.locator(".why summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Source × freshness × interest")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    up = page.get_by_role("button", name="Useful", exact=True)
+    expect(up).to_have_attribute("aria-pressed", "true")
+    expect(up).to_be_focused()
+
+
+def test_settings_are_edited_and_gone_back_on(page: Page, ada: Reader):
+    page.goto("/ui/config")
+    page.get_by_label("Topics, one a line").fill("rust")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.get_by_text("“rust” joined your interests")).to_be_visible()
+    page.get_by_role("button", name="Go back to the defaults").click()
+    expect(page.get_by_text("You went back to the defaults")).to_be_visible()
+    assert config_effective(reader_id=ada.pk).config.topics == ()
+
+
+def test_generating_runs_for_real_and_ends_with_cards(page: Page, ada: Reader):
+    opinionated(ada, now=timezone.now())
+    page.goto("/ui/suggestions")
+    page.get_by_role("button", name="Generate suggestions").click()
+    expect(page.locator("[data-card]").first).to_be_visible(timeout=40_000)
+    assert Run.objects.get(reader=ada).status == "completed"
+
+
+def test_a_run_is_followed_step_by_step_to_its_end(page: Page, ada: Reader):
+    now = timezone.now()
+    run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", status="running", created_at=now)
+    Step.objects.create(run=run, n=1, kind="model", model="planner", at=now)
+    Step.objects.create(run=run, n=2, kind="tool", tool="query_user_feedback", at=now)
+    page.goto("/ui/suggestions")
+    expect(page.get_by_role("button", name="Generating…")).to_be_disabled()
+    line = page.locator("[data-progress]")
+    expect(line).to_have_text("Reading your feedback… 1 turn, 1 tool call so far.")
+    Step.objects.create(
+        run=run, n=3, kind="tool", tool="write_suggestion", error_code="weak_evidence", at=now
+    )
+    expect(line).to_have_text("Checking an idea… 1 turn, 2 tool calls so far.")
+    Run.objects.filter(pk=run.pk).update(status="completed", message="No strong evidence.")
+    expect(page.locator("[data-last-run]")).to_contain_text("Nothing worth asking today: No strong evidence.")
+
+
+def test_too_little_feedback_ends_in_words(page: Page):
+    page.goto("/ui/suggestions")
+    page.get_by_role("button", name="Generate suggestions").click()
+    expect(page.locator("[data-progress]")).to_contain_text("Not enough feedback yet.")
+    expect(page.get_by_role("button", name="Generate suggestions")).to_be_enabled()
+
+
+def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada: Reader):
+    suggested(ada)
+    page.goto("/ui/suggestions")
+    page.get_by_text("Details").click()
+    page.get_by_label("Accept another amount instead").fill("1.1")
+    page.get_by_role("button", name="Accept", exact=True).click()
+    expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
+    expect(page.get_by_text("All done! Your preferences have been updated.").first).to_be_visible()
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.1
+
+
+def test_rejecting_keeps_the_reason(page: Page, ada: Reader):
+    suggestion = suggested(ada)
+    page.goto("/ui/suggestions")
+    page.get_by_text("Details").click()
+    page.get_by_label("If you reject it, why?").fill("Not now, thanks")
+    page.get_by_role("button", name="Reject").click()
+    expect(page.get_by_text("✗ Dismissed · Show me more from Gazette")).to_be_visible()
+    assert suggestion.outcomes.get().user_reason == "Not now, thanks"
+
+
+def test_accepting_all_tells_of_each_card(page: Page, ada: Reader):
+    beyond = suggested(ada, current_value="1.6", suggested_value="1.9")
+    topic = {"suggestion_type": "add_topic", "field": "topics", "target_key": "proof", "label": "proof"}
+    fits = suggested(ada, **topic, current_value="", suggested_value="proof")
+    page.goto("/ui/suggestions")
+    page.get_by_role("button", name="Accept all 2").click()
+    expect(page.locator(f"#suggestion-{fits.pk}")).to_contain_text("✓ Applied")
+    expect(page.locator(f"#suggestion-{beyond.pk} [data-card-status]")).to_contain_text(
+        "Your settings changed"
+    )
+    assert Suggestion.objects.get(pk=beyond.pk).status == "pending"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_scrolls_sideways_on_a_small_phone(page: Page, ada: Reader, scheme: str):
+    fresh_item(ada, title="Donaudampfschifffahrtsgesellschaftskapitänsmütze " * 3, text="Word " * 80)
+    suggested(ada)
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 360, "height": 740})
+    for address in PAGES:
+        page.goto(address)
+        for summary in page.locator("main summary:visible").all():
+            summary.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
+
+
+def test_thumbs_are_large_enough_for_thumbs(page: Page, ada: Reader):
+    fresh_item(ada)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto("/")
+    for button in page.locator(".thumbs button").all():
+        box = button.bounding_box()
+        assert min(box["width"], box["height"]) >= 44
