@@ -236,6 +236,20 @@ def test_a_decision_made_while_the_loop_was_thinking_wins(ada, now):
     assert WeightSnapshot.objects.get(reader=ada, source_key="a").reason == "changed_meanwhile"
 
 
+def test_a_source_confirmed_as_it_is_while_the_loop_was_thinking_stays(ada, now):
+    agree(ada, now, "a", 1.0)
+    assert weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now) == 0
+    assert weight(ada, "a") == 1.0
+
+
+def test_a_source_handed_back_while_the_loop_was_thinking_waits_for_the_next_cycle(ada, now):
+    agree(ada, now - 20 * DAY, "a", 1.3)
+    thought_up = [step("a", 1.3, 1.45)]
+    edit(ada, now, 1, source_weights={"a": None})
+    assert weights_learn(reader_id=ada.id, changes=thought_up, now=now) == 0
+    assert weight(ada, "a") == 1.0
+
+
 def test_learned_weights_respect_the_config_weight_below_them(ada, now):
     agree(ada, now - 20 * DAY, "a", 1.4)
     weights_learn(reader_id=ada.id, changes=[step("a", 1.4, 1.55)], now=now)
