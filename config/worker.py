@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db import close_old_connections
 
 from advisor.services.queue import (
     heartbeat,
@@ -47,7 +46,6 @@ class Worker:
 
         A job that breaks is logged and noted; it comes round again at its next time.
         """
-        close_old_connections()
         heartbeat(worker=self.name, now=now)
         last = jobs_last()
         for job in due(now, last):

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import close_old_connections
 from django.utils import timezone
 
 from config.worker import Worker
@@ -38,6 +39,7 @@ class Command(BaseCommand):
                     break
                 if not busy:
                     stopping.wait(IDLE_S)
+                close_old_connections()
         finally:
             worker.leave()
 
