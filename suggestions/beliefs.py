@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import betainc, betaln, expit
 
 from ranking.entities import SourceTally
-from ranking.posterior import BASE_MAX, BASE_MIN, Posterior, base_rate, expected_gain, posterior
+from ranking.posterior import Posterior, expected_gain, posterior
 
 SLAB_KAPPA = 3.0
 # Beta prior of the share of targets with a preference: (preferred, plain), as if so many had been seen.
@@ -29,6 +29,8 @@ SLAB_KAPPA = 3.0
 SOURCE_PRIOR = (12.0, 8.0)
 TOPIC_PRIOR = (8.0, 40.0)
 EM_ROUNDS = 30
+# Rates of exactly 0 or 1 would make one thumb the other way impossible.
+RATE_MIN = 0.002
 
 # Thresholds of confidence in words; "high" also needs later thumbs that agree.
 P_HIGH = 0.95
@@ -64,8 +66,13 @@ class Belief:
 
 def source_tallies(tallies: Sequence[SourceTally]) -> list[Tally]:
     """Each source against the reader's base rate."""
-    base = base_rate(sum(t.likes for t in tallies), sum(t.n for t in tallies))
+    base = own_rate(tallies)
     return [Tally(t.source, t.n, t.likes, t.count, base) for t in tallies]
+
+
+def own_rate(tallies: Sequence[SourceTally]) -> float:
+    """The reader's base rate, not held off 0 and 1: who likes everything prefers nothing."""
+    return (sum(t.likes for t in tallies) + 1) / (sum(t.n for t in tallies) + 2)
 
 
 def source_means(tallies: Sequence[Tally]) -> dict[str, float]:
@@ -80,7 +87,7 @@ def beliefs_of(tallies: Sequence[Tally], prior: tuple[float, float], total: floa
     n, likes, expected = (
         np.array([getattr(t, name) for t in tallies]) for name in ("n", "likes", "expected")
     )
-    expected = np.clip(expected, BASE_MIN, BASE_MAX)
+    expected = np.clip(expected, RATE_MIN, 1 - RATE_MIN)
     a, b = SLAB_KAPPA * expected, SLAB_KAPPA * (1 - expected)
     hits, misses = np.minimum(likes, n), np.maximum(0.0, n - likes)
     log_factor = (

@@ -19,13 +19,13 @@ from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig, SourceTally, clamp_weight
 from ranking.learning import LEARNING_GAIN
 from ranking.matching import fold, term_matches, topic_key
-from ranking.posterior import BASE_MAX, BASE_MIN, base_rate
 from suggestions.beliefs import (
     SOURCE_PRIOR,
     TOPIC_PRIOR,
     Belief,
     Tally,
     beliefs_of,
+    own_rate,
     source_means,
     source_tallies,
 )
@@ -105,7 +105,7 @@ def beliefs_form(
         tried[topic_key(topic)] = Topic(topic_key(topic), topic, _holders(topic, rated))
     weights = [decayed(item.at, now) for item in rated]
     means = source_means(sources)
-    base = base_rate(sum(t.likes for t in tallies), total)
+    base = own_rate(tallies)
     topic_tallies = [_topic_tally(t, rated, weights, means, base) for t in tried.values() if t.items]
     return Beliefs(
         beliefs_of(sources, SOURCE_PRIOR, total), beliefs_of(topic_tallies, TOPIC_PRIOR, sum(weights)), tried
@@ -127,8 +127,7 @@ def _topic_tally(
     n = sum(weights[i] for i in topic.items)
     likes = sum(weights[i] for i in topic.items if rated[i].useful)
     usual = sum(weights[i] * means.get(rated[i].source, base) for i in topic.items)
-    expected = min(BASE_MAX, max(BASE_MIN, usual / n if n else base))
-    return Tally(topic.key, n, likes, len(topic.items), expected)
+    return Tally(topic.key, n, likes, len(topic.items), usual / n if n else base)
 
 
 def choices_make(

@@ -151,6 +151,14 @@ def test_readers_without_preferences_are_left_in_peace(thumbs, base):
     assert noisy / readers <= 0.05
 
 
+@pytest.mark.parametrize("useful", [True, False])
+def test_who_likes_or_dislikes_everything_prefers_nothing(useful):
+    rated = [
+        thumb(n, source="abc"[n % 3], title="Harbour", useful=useful, days_ago=n / 10) for n in range(300)
+    ]
+    assert _choices(rated) == []
+
+
 def _coin_flips(rng: random.Random, thumbs: int, base: float):
     return [
         thumb(
