@@ -9,6 +9,7 @@ from typing import Protocol
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db import transaction
+from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from django.utils.crypto import get_random_string
 
 from digest.days import utc_day
@@ -21,6 +22,8 @@ BATCH = 2_000
 # Sources and subscriptions remembered as already there; forgetting one costs a statement, nothing else.
 REMEMBERED_MAX = 50_000
 REJECTS_LISTED_MAX = 20
+# SQLite knows no lists of pairs: Django writes them as ORs, of which it takes fewer than 1,000.
+PAIRS_MAX = 400
 
 
 @dataclass(slots=True)
@@ -224,12 +227,14 @@ def _item_ids(urls: Iterable[str]) -> dict[str, int]:
 
 
 def _thumbs_stored(keys: Iterable[tuple[uuid.UUID, int]]) -> dict[tuple[uuid.UUID, int], datetime]:
-    """When the thumbs among `keys` that are already there were given; other pairs may come along."""
-    keys = list(keys)
-    rows = Feedback.objects.filter(
-        reader__in={reader for reader, _ in keys}, item__in={item for _, item in keys}
-    ).values_list("reader_id", "item_id", "at")
-    return {(reader, item): at for reader, item, at in rows}
+    """When the thumbs among `keys` that are already there were given, asked for by exact pairs."""
+    stored: dict[tuple[uuid.UUID, int], datetime] = {}
+    ordered = list(keys)
+    for start in range(0, len(ordered), PAIRS_MAX):
+        pairs = TupleIn(Tuple("reader", "item"), ordered[start : start + PAIRS_MAX])
+        rows = Feedback.objects.filter(pairs).values_list("reader_id", "item_id", "at")
+        stored |= {(reader, item): at for reader, item, at in rows}
+    return stored
 
 
 def _item(thumb: Thumb) -> Item:

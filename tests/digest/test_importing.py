@@ -85,7 +85,9 @@ def test_a_bad_line_says_which_field_is_wrong(changes: dict[str, object], code: 
     assert bad.value.code == code
 
 
-@given(st.text(max_size=60) | st.dictionaries(st.sampled_from(list(GOOD)), st.text(max_size=9)).map(json.dumps))
+@given(
+    st.text(max_size=60) | st.dictionaries(st.sampled_from(list(GOOD)), st.text(max_size=9)).map(json.dumps)
+)
 def test_no_line_breaks_the_reading(text: str):
     try:
         thumb_read(text)
@@ -93,7 +95,9 @@ def test_no_line_breaks_the_reading(text: str):
         assert bad.code and bad.reason
 
 
-@pytest.mark.parametrize(("useful", "read"), [(1, True), (0, False), (True, True), (False, False), ("true", True)])
+@pytest.mark.parametrize(
+    ("useful", "read"), [(1, True), (0, False), (True, True), (False, False), ("true", True)]
+)
 def test_useful_may_be_written_in_several_ways(useful: object, read: bool):
     assert thumb_read(line(useful=useful)).useful is read
 
@@ -119,7 +123,10 @@ def test_the_command_prints_one_object_and_writes_what_it_rejected(tmp_path: Pat
 
 @pytest.mark.django_db
 def test_usage_mistakes_end_with_two(tmp_path: Path):
-    for command in (["import_feedback", str(tmp_path / "none")], ["fetch_feeds", "--from-dir", str(tmp_path / "none")]):
+    for command in (
+        ["import_feedback", str(tmp_path / "none")],
+        ["fetch_feeds", "--from-dir", str(tmp_path / "none")],
+    ):
         with pytest.raises(CommandError) as mistake:
             call_command(*command, skip_checks=True)
         assert mistake.value.returncode == 2
