@@ -237,9 +237,11 @@ def test_a_decision_made_while_the_loop_was_thinking_wins(ada, now):
 
 
 def test_a_source_confirmed_as_it_is_while_the_loop_was_thinking_stays(ada, now):
-    agree(ada, now, "a", 1.0)
-    assert weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now) == 0
-    assert weight(ada, "a") == 1.0
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now - DAY)
+    current = weight(ada, "a")
+    agree(ada, now, "a", current)
+    assert weights_learn(reader_id=ada.id, changes=[step("a", current, 1.3)], now=now) == 0
+    assert weight(ada, "a") == current
 
 
 def test_a_source_handed_back_while_the_loop_was_thinking_waits_for_the_next_cycle(ada, now):
