@@ -1,0 +1,61 @@
+"""What surrounds the rooms: accounts in our looks, pages for what went wrong, one health check."""
+
+import pytest
+from django.test import Client, RequestFactory
+from django.views.defaults import server_error
+
+from digest.models import Reader
+
+OPEN = ["login", "signup", "password/reset", "password/reset/done", "password/reset/key/x-y", "inactive"]
+OWN = ["logout", "password/change", "email", "reauthenticate"]
+
+
+def in_our_looks(body: str) -> bool:
+    return "tidings.css" in body and 'id="main"' in body and "style=" not in body and "<style" not in body
+
+
+@pytest.mark.parametrize("page", OPEN)
+def test_account_pages_for_visitors_wear_our_looks(client: Client, db, page: str):
+    assert in_our_looks(client.get(f"/accounts/{page}/").content.decode())
+
+
+@pytest.mark.parametrize("page", OWN)
+def test_account_pages_of_readers_wear_our_looks(client: Client, ada: Reader, page: str):
+    ada.set_password("a-lamp-and-a-kettle")
+    ada.save()
+    client.force_login(ada)
+    assert in_our_looks(client.get(f"/accounts/{page}/").content.decode())
+
+
+def test_a_page_that_is_not_there_leads_back_to_the_paper(client: Client, db):
+    answer = client.get("/nowhere")
+    assert answer.status_code == 404
+    assert "There is nothing here" in answer.content.decode()
+
+
+def test_a_stale_form_is_explained(ada: Reader):
+    wary = Client(enforce_csrf_checks=True)
+    wary.force_login(ada)
+    answer = wary.post("/ui/sources", {"url": "https://news.example/feed"})
+    assert answer.status_code == 403
+    assert "That form had gone stale" in answer.content.decode()
+
+
+def test_a_crash_has_a_page_that_needs_nothing(settings):
+    body = server_error(RequestFactory().get("/")).content.decode()
+    assert "Something broke on our side" in body
+    assert "tidings.css" in body
+
+
+def test_only_staff_is_shown_the_way_to_the_admin(client: Client, ada: Reader, operator: Reader):
+    client.force_login(ada)
+    assert 'href="/admin/"' not in client.get("/").content.decode()
+    client.force_login(operator)
+    assert 'href="/admin/"' in client.get("/").content.decode()
+
+
+def test_the_page_one_is_on_is_marked(client: Client, ada: Reader):
+    client.force_login(ada)
+    body = client.get("/ui/sources").content.decode()
+    assert '<a href="/ui/sources" aria-current="page">Sources</a>' in body
+    assert body.count("aria-current") == 1
