@@ -22,16 +22,19 @@ api.add_router("", suggestions_router)
 api.add_router("", advisor_router)
 
 
-def error_response(request: HttpRequest, code: str, message: str, status: int) -> HttpResponse:
-    """The one shape of an error."""
-    return api.create_response(request, {"error": code, "message": message}, status=status)
+def error_response(
+    request: HttpRequest, code: str, message: str, status: int, **more: object
+) -> HttpResponse:
+    """The one shape of an error; `more` adds keys to it."""
+    return api.create_response(request, {**more, "error": code, "message": message}, status=status)
 
 
 @api.exception_handler(DigestError)
 @api.exception_handler(SuggestionError)
 def on_refusal(request: HttpRequest, error: DigestError | SuggestionError) -> HttpResponse:
-    """A room's refusal, with the status it carries."""
-    return error_response(request, error.code, error.message, error.status)
+    """A room's refusal, with the status it carries and whatever helps to mend it."""
+    more = error.data if isinstance(error, SuggestionError) else {}
+    return error_response(request, error.code, error.message, error.status, **more)
 
 
 @api.exception_handler(RankingError)

@@ -13,6 +13,7 @@ import environ
 from csp.constants import NONE, SELF
 
 from config.logs import logging_config, structlog_configure
+from config.schedule import CELERY_BEAT_SCHEDULE as BEAT_SCHEDULE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -114,6 +115,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Broker: a wake-up only; empty means embedded (a database-polled worker, or inline) --------------
 REDIS_URL = env.str("REDIS_URL", default="")
 CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BEAT_SCHEDULE = BEAT_SCHEDULE
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
@@ -153,6 +155,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "staticfiles"
+STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 CONTENT_SECURITY_POLICY = {

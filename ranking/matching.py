@@ -9,6 +9,7 @@ TOPIC_MAX_CHARS = 64
 # Words that end like a plural and are none: "news" must not match "new".
 NOT_PLURALS = frozenset(
     {"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"}
+    | {"kubernetes", "postgres"}
     | {"politics", "physics", "economics", "mathematics", "ethics", "athletics", "olympics"}
 )
 # Plurals in -ies whose singular ends in -ie, not in -y.

@@ -55,7 +55,9 @@ def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now
     return _write(reader_id, change, Cause.EDIT, "", now, expected_version)
 
 
-def source_weight_agree(*, reader_id: UUID, source: str, weight: float, ref: str, now: datetime) -> int:
+def source_weight_agree(
+    *, reader_id: UUID, source: str, weight: float, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
+) -> int:
     """Make `weight` the effective weight of `source`, exactly; returns the new version.
 
     The config takes the whole weight, the learned delta becomes 0, and the loop leaves the source alone
@@ -66,10 +68,12 @@ def source_weight_agree(*, reader_id: UUID, source: str, weight: float, ref: str
         body["source_weights"][source] = clamp_weight(weight) if isfinite(weight) else weight
         body["learned"].pop(source, None)
 
-    return _write(reader_id, change, Cause.ACCEPT, ref, now)
+    return _write(reader_id, change, cause, ref, now)
 
 
-def topic_agree(*, reader_id: UUID, topic: str, present: bool, ref: str, now: datetime) -> int:
+def topic_agree(
+    *, reader_id: UUID, topic: str, present: bool, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
+) -> int:
     """Add `topic` to the reader's interests, or take it out; returns the version in force afterwards.
 
     A topic already there (or already gone) changes nothing and makes no version.
@@ -82,7 +86,7 @@ def topic_agree(*, reader_id: UUID, topic: str, present: bool, ref: str, now: da
         elif not present:
             body["topics"] = kept
 
-    return _write(reader_id, change, Cause.ACCEPT, ref, now)
+    return _write(reader_id, change, cause, ref, now)
 
 
 def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetime) -> int:

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
+from hypothesis import settings as hypothesis_settings
 
 from digest.models import Reader
 from tests.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+# The same examples on every run, and no clock: a slow machine is not a bug.
+hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
+hypothesis_settings.load_profile("tidings")
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 

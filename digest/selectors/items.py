@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import ItemNotFound
-from digest.models import Feed, Feedback, Impression, Item, Source
+from digest.models import Feed, Feedback, FeedEntry, Impression, Item, Source
 from ranking.entities import Candidate
 
 CANDIDATES_MAX = 5000
@@ -17,6 +17,12 @@ CANDIDATES_MAX = 5000
 def _sources_of(reader_id: UUID) -> QuerySet[Feed, str]:
     """The source keys of the reader's feeds, as a subquery."""
     return Feed.objects.filter(subscriptions__reader_id=reader_id).values_list("source_id", flat=True)
+
+
+def _own(reader_id: UUID) -> Q:
+    """Items of the reader's sources, and whatever else their feeds carry (an aggregator's finds, say)."""
+    carried = FeedEntry.objects.filter(feed__subscriptions__reader_id=reader_id).values("item_id")
+    return Q(source_id__in=_sources_of(reader_id)) | Q(pk__in=carried)
 
 
 def reader_sources(*, reader_id: UUID) -> list[str]:
@@ -33,20 +39,20 @@ def source_titles(*, keys: Collection[str]) -> dict[str, str]:
 def items_candidates(
     *, reader_id: UUID, now: datetime, days: int = ITEM_WINDOW_DAYS, limit: int = CANDIDATES_MAX
 ) -> list[Candidate]:
-    """The items of the reader's sources dated in the `days` days up to `now`, newest first; one query."""
+    """The items of the reader's feeds dated in the `days` days up to `now`, newest first; one query."""
     rows = Item.objects.filter(
-        source_id__in=_sources_of(reader_id), dated_at__gt=now - timedelta(days=days), dated_at__lte=now
+        _own(reader_id), dated_at__gt=now - timedelta(days=days), dated_at__lte=now
     ).order_by("-dated_at", "id")
     fields = rows.values_list("id", "source_id", "title", "text", "dated_at")
     return [Candidate(*row) for row in fields[:limit]]
 
 
 def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
-    """The item with its source if this reader may see it: of their sources, shown to or rated by them."""
-    own = Q(source_id__in=_sources_of(reader_id))
+    """The item with its source if this reader may see it: of their feeds, shown to or rated by them."""
     shown = Exists(Impression.objects.filter(item_id=OuterRef("pk"), digest__reader_id=reader_id))
     rated = Exists(Feedback.objects.filter(item_id=OuterRef("pk"), reader_id=reader_id))
-    return Item.objects.filter(own | Q(shown) | Q(rated), pk=item_id).select_related("source").first()
+    visible = Item.objects.filter(_own(reader_id) | Q(shown) | Q(rated))
+    return visible.filter(pk=item_id).select_related("source").first()
 
 
 def item_get(*, reader_id: UUID, item_id: int) -> Item:

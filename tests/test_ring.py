@@ -1,0 +1,82 @@
+"""The whole loop: feeds → digest → thumbs → advisor → suggestion → accepted → another digest."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.test import Client
+from pytest_httpserver import HTTPServer
+
+from advisor.models import Run
+from advisor.services.runs import run_request
+from digest.models import Feed, Feedback, Item, Reader
+from digest.selectors import digest_impressions
+from digest.services.build import digest_build
+from digest.services.feedback import feedback_set
+from digest.services.fetching import feeds_fetch
+from digest.services.subscriptions import subscription_add
+from ranking.selectors import config_effective
+from suggestions.models import Outcome, Suggestion
+
+DAYS = 28
+# Two publishers on one test server: it answers to both names.
+GAZETTE, RUMOURS = "localhost", "127.0.0.1"
+
+
+def rss(site: str, headline: str, now: datetime) -> str:
+    """A feed with an item for each of the last 28 days, at noon."""
+    items = "".join(
+        f"<item><title>{headline} {n}</title><link>https://{site}.example/{n}</link><guid>{n}</guid>"
+        f"<pubDate>{(now - timedelta(days=n, hours=1)):%a, %d %b %Y %H:%M:%S} +0000</pubDate></item>"
+        for n in range(DAYS)
+    )
+    link = f"<title>{site}</title><link>https://{site}.example/</link>"
+    return f'<rss version="2.0"><channel>{link}{items}</channel></rss>'
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, settings, client: Client):
+    settings.FETCH_ALLOW_HOSTS = [GAZETTE, RUMOURS]
+    for host, headline in ((GAZETTE, "Council report"), (RUMOURS, "Shocking rumour")):
+        httpserver.expect_request("/feed", headers={"Host": f"{host}:{httpserver.port}"}).respond_with_data(
+            rss(host, headline, now)
+        )
+        subscription_add(reader=ada, url=f"http://{host}:{httpserver.port}/feed", now=now)
+
+    # Feeds become items, once.
+    assert feeds_fetch(now=now).as_dict()["items_new"] == 2 * DAYS
+    assert feeds_fetch(now=now, feeds=Feed.objects.all()).as_dict()["items_new"] == 0
+
+    # Items become a digest, each with its reasons.
+    before = digest_impressions(digest=digest_build(reader=ada, date=now.date(), now=now))
+    assert before[0].parts["recency"] > before[-1].parts["recency"]
+
+    # Ada likes the gazette, not the rumours, and says why.
+    for item in Item.objects.all():
+        useful, at = item.source_id == GAZETTE, item.dated_at + timedelta(minutes=30)
+        tags = ["depth" if useful else "hype"]
+        feedback_set(reader=ada, item_id=item.pk, useful=useful, tags=tags, now=at)
+    assert Feedback.objects.filter(reader=ada).count() == 2 * DAYS
+
+    # The advisor studies her thumbs and proposes; nothing is applied.
+    result = run_request(reader=ada, trigger=Run.Trigger.COMMAND, now=now)
+    assert result.status == "completed", result
+    assert config_effective(reader_id=ada.pk).weights() == {}
+    suggestion = Suggestion.objects.get(pk=result.suggestion_ids[0])
+    assert suggestion.evidence.count() >= 3
+
+    # It is Ada's alone; she accepts it, once.
+    url = f"/api/suggestions/{suggestion.pk}/accept"
+    client.force_login(ben)
+    assert client.post(url, content_type="application/json").status_code == 404
+    client.force_login(ada)
+    assert client.post(url, content_type="application/json").status_code == 200
+    assert client.post(url, content_type="application/json").status_code == 409
+
+    # What was agreed is what ranks, and the next digest moves.
+    agreed = float(suggestion.suggested_value)
+    assert config_effective(reader_id=ada.pk).weight(suggestion.target_key) == agreed
+    Feedback.objects.filter(reader=ada).delete()
+    now += timedelta(minutes=1)
+    after = digest_impressions(digest=digest_build(reader=ada, date=now.date(), now=now))
+    assert [i.item_id for i in after] != [i.item_id for i in before]
+    assert Outcome.objects.get(suggestion=suggestion).outcome == "accepted"
