@@ -7,10 +7,6 @@ const PARTS = {
   "#id_time_zone": "./timezone.js",
 };
 
-for (const [selector, module] of Object.entries(PARTS)) {
-  if (document.querySelector(selector)) import(module);
-}
-
 // The account menu closes on Escape and on a click elsewhere.
 const menu = document.querySelector(".menu");
 document.addEventListener("keydown", (event) => {
@@ -22,3 +18,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   if (menu?.open && !menu.contains(event.target)) menu.open = false;
 });
+
+const wanted = Object.entries(PARTS).filter(([selector]) => document.querySelector(selector));
+await Promise.all(wanted.map(([, module]) => import(module)));
+document.documentElement.dataset.scripts = "ready";

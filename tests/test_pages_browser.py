@@ -1,7 +1,7 @@
 """The pages in a real browser: scripts, keyboard, small screens, and no complaint in the console."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
@@ -16,7 +16,7 @@ from suggestions.models import Suggestion
 from tests.advisor.histories import opinionated
 from tests.pages import fresh_item, suggested
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True, serialized_rollback=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PAGES = ["/", "/ui/sources", "/ui/config", "/ui/suggestions", "/accounts/password/change/"]
@@ -39,12 +39,24 @@ def tab(browser: Browser, live_server) -> Iterator[Page]:
     context = browser.new_context(base_url=live_server.url, reduced_motion="reduce", timezone_id="Asia/Tokyo")
     page = context.new_page()
     page.set_default_timeout(8000)
+    page.goto = until_ready(page)  # a click before the scripts are there is a plain form's business
     complaints: list[str] = []
     page.on("console", lambda m: complaints.append(m.text) if m.type in {"error", "warning"} else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     context.close()
     assert complaints == []
+
+
+def until_ready(page: Page) -> Callable[[str], None]:
+    """`page.goto` that returns once the page's scripts listen."""
+    goto = page.goto
+
+    def ready(url: str) -> None:
+        goto(url)
+        page.wait_for_selector("html[data-scripts=ready]", state="attached")
+
+    return ready
 
 
 @pytest.fixture

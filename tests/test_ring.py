@@ -22,25 +22,24 @@ DAYS = 28
 GAZETTE, RUMOURS = "localhost", "127.0.0.1"
 
 
-def rss(site: str, headline: str, now: datetime) -> str:
-    """A feed with an item for each of the last 28 days, at noon."""
+def rss(site: str, headline: str, last: datetime) -> str:
+    """A feed with an item for each of the 28 days up to `last`."""
     items = "".join(
         f"<item><title>{headline} {n}</title><link>https://{site}.example/{n}</link><guid>{n}</guid>"
-        f"<pubDate>{(now - timedelta(days=n, hours=1)):%a, %d %b %Y %H:%M:%S} +0000</pubDate></item>"
+        f"<pubDate>{(last - timedelta(days=n)):%a, %d %b %Y %H:%M:%S} +0000</pubDate></item>"
         for n in range(DAYS)
     )
-    link = f"<title>{site}</title><link>https://{site}.example/</link>"
-    return f'<rss version="2.0"><channel>{link}{items}</channel></rss>'
+    return f'<rss version="2.0"><channel><title>{site}</title>{items}</channel></rss>'
 
 
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.django_db(transaction=True)
 def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, settings, client: Client):
     settings.FETCH_ALLOW_HOSTS = [GAZETTE, RUMOURS]
-    for host, headline in ((GAZETTE, "Council report"), (RUMOURS, "Shocking rumour")):
-        httpserver.expect_request("/feed", headers={"Host": f"{host}:{httpserver.port}"}).respond_with_data(
-            rss(host, headline, now)
-        )
-        subscription_add(reader=ada, url=f"http://{host}:{httpserver.port}/feed", now=now)
+    # The rumours are always a little fresher, so that they lead until Ada has a say.
+    for host, headline, hours in ((GAZETTE, "Council report", 2), (RUMOURS, "Shocking rumour", 1)):
+        body = rss(host, headline, now - timedelta(hours=hours))
+        httpserver.expect_request(f"/{hours}").respond_with_data(body)
+        subscription_add(reader=ada, url=f"http://{host}:{httpserver.port}/{hours}", now=now)
 
     # Feeds become items, once.
     assert feeds_fetch(now=now).as_dict()["items_new"] == 2 * DAYS
@@ -48,7 +47,7 @@ def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, s
 
     # Items become a digest, each with its reasons.
     before = digest_impressions(digest=digest_build(reader=ada, date=now.date(), now=now))
-    assert before[0].parts["recency"] > before[-1].parts["recency"]
+    assert before[0].item.source_id == RUMOURS and before[0].parts["recency"] > before[-1].parts["recency"]
 
     # Ada likes the gazette, not the rumours, and says why.
     for item in Item.objects.all():
@@ -76,7 +75,6 @@ def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, s
     agreed = float(suggestion.suggested_value)
     assert config_effective(reader_id=ada.pk).weight(suggestion.target_key) == agreed
     Feedback.objects.filter(reader=ada).delete()
-    now += timedelta(minutes=1)
     after = digest_impressions(digest=digest_build(reader=ada, date=now.date(), now=now))
-    assert [i.item_id for i in after] != [i.item_id for i in before]
+    assert after[0].item.source_id == GAZETTE
     assert Outcome.objects.get(suggestion=suggestion).outcome == "accepted"
