@@ -12,7 +12,7 @@ from typing import Any
 
 from advisor.conversation import Call, calls_of, calls_to, result_of
 from advisor.tools.budget import as_json
-from digest.llm.entities import Message, ToolCall, ToolSchema, Turn, Usage
+from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
 from suggestions.entities import LIKED_TYPES, SUGGESTIONS_PER_RUN_MAX, TOPIC_TYPES
 from suggestions.hypotheses import PLANNER_P_MIN
 from suggestions.wording import impact_sentence, reason_sentence
@@ -42,7 +42,10 @@ class StatisticalPlanner:
     name = NAME
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
-        """The next turn: read, write one suggestion, or close with the summary. Never raises."""
+        """The next turn: read, write one suggestion, or close with the summary.
+
+        Raises `ModelUnavailable` when the feedback cannot be read: silence would then be a lie.
+        """
         calls = calls_of(messages)
         offered = {tool["function"]["name"] for tool in tools}
         facts = result_of(calls, FEEDBACK)
@@ -50,7 +53,7 @@ class StatisticalPlanner:
             if FEEDBACK in offered and len(calls_to(calls, FEEDBACK)) < READ_ATTEMPTS_MAX:
                 wanted = [name for name in (FEEDBACK, CONFIG, PROFILE) if name in offered]
                 return _asking(calls, [(name, {}) for name in wanted])
-            return _closing(calls, {}, [], "Your feedback could not be read.")
+            raise ModelUnavailable("The reader's feedback could not be read.")
         if facts.get("insufficient_data"):
             return _closing(calls, facts, [], str(facts.get("reason", "")))
         chosen, skipped = choose(facts, result_of(calls, PROFILE) or {})
