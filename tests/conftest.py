@@ -49,6 +49,13 @@ def no_way_out(settings: object) -> None:
 
 
 @pytest.fixture(autouse=True)
+def embedded(request: pytest.FixtureRequest, settings: object) -> None:
+    """Runs go no further than this process, but for the tests that bring a broker and a worker."""
+    if not request.node.get_closest_marker("services"):
+        settings.REDIS_URL = ""  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
 def taxonomy(request: pytest.FixtureRequest) -> None:
     """A transactional test ends by emptying every table; put back what a migration had filled."""
     marker = request.node.get_closest_marker("django_db")
