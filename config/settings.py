@@ -4,8 +4,10 @@ Nothing here needs to be set: the defaults run the whole product on one machine 
 no broker and no model key.
 """
 
+import contextlib
 import os
 import secrets
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +31,15 @@ VAR_DIR.mkdir(parents=True, exist_ok=True)
 
 def kept_secret_key(path: Path) -> str:
     """The secret key stored at `path`, generated there (mode 600) by whichever process comes first."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text(encoding="ascii").strip()
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(key := secrets.token_urlsafe(50))
-    return key
+    if not path.exists():
+        # Written aside and linked into place whole, so that nobody ever reads half a key.
+        handle, draft = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(50))
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        os.unlink(draft)
+    return path.read_text(encoding="ascii").strip()
 
 
 # --- Core -----------------------------------------------------------------------------------------
@@ -211,7 +215,7 @@ ADVISOR_MIN_TAGGED = env.int("ADVISOR_MIN_TAGGED", default=10)
 ADVISOR_MIN_CONFIDENCE = env.str("ADVISOR_MIN_CONFIDENCE", default="medium")
 COOLDOWN_DAYS = env.int("COOLDOWN_DAYS", default=10)
 # Celery kills what outlives the longest run by a minute; the lease of a run ends in between.
-CELERY_TASK_TIME_LIMIT = ADVISOR_SCHEDULED_TIMEOUT_S + 60
+CELERY_TASK_ANNOTATIONS = {"advisor.run_execute": {"time_limit": ADVISOR_SCHEDULED_TIMEOUT_S + 60}}
 
 # --- Tests ----------------------------------------------------------------------------------------
 TIDINGS_DATA = env.str("TIDINGS_DATA", default="")

@@ -20,6 +20,7 @@ from digest.sanitise import html_plain, one_line, plain, title_plain
 
 ENTRIES_MAX = 2_000
 AUTHOR_MAX_CHARS = 200
+LANGUAGE_MAX_CHARS = 20
 UNTITLED_MAX_CHARS = 100
 # What the slower parser can read within a second; it is asked only where the fast one finds nothing.
 FALLBACK_MAX_CHARS = 1024 * 1024
@@ -100,7 +101,7 @@ def _entry(raw: Mapping[str, Any], *, base: str, language: str) -> ParsedEntry |
         title=title,
         text=text,
         author=one_line(title_plain(_text(raw.get("author"))), limit=AUTHOR_MAX_CHARS),
-        language=_text(raw.get("language") or language)[:20],
+        language=one_line(plain(_text(raw.get("language") or language)), limit=LANGUAGE_MAX_CHARS),
         published=_when(raw),
     )
 

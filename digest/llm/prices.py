@@ -10,9 +10,10 @@ from digest.llm.entities import Message, PriceUnknown, ToolSchema, Usage
 from digest.llm.providers import ModelRef, prices_configured
 
 MILLION = Decimal(1_000_000)
-# English runs at 4.2 characters a token; JSON and addresses are denser. The safety factor covers them.
+# English runs at 4.2 characters a token. Addresses, digits and hashes are up to twice as dense, and a
+# reservation must not be less than the bill.
 CHARS_PER_TOKEN = 4
-INPUT_SAFETY = 1.25
+INPUT_SAFETY = 2
 
 
 def tokens_estimated(chars: int) -> int:
@@ -37,7 +38,7 @@ def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
     """
     if not ref.provider.price_id:
         return Decimal(0)
-    if usage.billed_usd is not None:
+    if ref.provider.reports_cost and usage.billed_usd is not None:
         return usage.billed_usd
     configured = prices_configured()
     price = configured.get(f"{ref.provider.name}:{ref.model}") or configured.get(ref.model)

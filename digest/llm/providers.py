@@ -17,7 +17,7 @@ class Provider:
 
     `price_id` is its name in genai-prices, empty where calls are free. `effort_none` lists the model-name
     prefixes that take tools only with `reasoning_effort="none"`. `read_timeout_s` is the longest silence
-    before the next provider is tried.
+    before the next provider is tried. `reports_cost`: its replies carry the price, and may be believed.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Provider:
     max_tokens_param: str = "max_tokens"
     effort_none: tuple[str, ...] = ()
     read_timeout_s: float = 20.0
+    reports_cost: bool = False
     extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
 
@@ -74,6 +75,7 @@ PROVIDERS = {
         Provider(
             "openrouter",
             "https://openrouter.ai/api/v1",
+            reports_cost=True,
             key_setting="OPENROUTER_API_KEY",
             price_id="openrouter",
             effort_none=("openai/gpt-6", "openai/gpt-5.6"),

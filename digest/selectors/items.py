@@ -20,9 +20,13 @@ def _sources_of(reader_id: UUID) -> QuerySet[Feed, str]:
 
 
 def _own(reader_id: UUID) -> Q:
-    """Items of the reader's sources, and whatever else their feeds carry (an aggregator's finds, say)."""
+    """What the reader's feeds carry: not all of a publisher's, since many feeds can share a domain.
+
+    A source that came with an imported history has no feed to carry its items, so it counts as a whole.
+    """
     carried = FeedEntry.objects.filter(feed__subscriptions__reader_id=reader_id).values("item_id")
-    return Q(source_id__in=_sources_of(reader_id)) | Q(pk__in=carried)
+    imported = _sources_of(reader_id).filter(state=Feed.State.IMPORTED)
+    return Q(source_id__in=imported) | Q(pk__in=carried)
 
 
 def reader_sources(*, reader_id: UUID) -> list[str]:

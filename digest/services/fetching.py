@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -68,12 +69,24 @@ def feeds_fetch(
     for feed, answer in _answers(wanted):
         progress(feed.url)
         try:
-            report.per_feed.append((feed.url, _answer_keep(feed, answer, now)))
+            report.per_feed.append((feed.url, _contained(partial(_answer_keep, feed, answer, now))))
         except FeedProblem as problem:
             _problem_keep(feed, problem, now)
             report.errors.append((feed.url, problem))
             log.warning("feed.refused", feed=feed.url, code=problem.code)
     return report
+
+
+def _contained(work: Callable[[], IngestResult]) -> IngestResult:
+    """What `work` brings; a fault of our own becomes this one feed's problem and never the others'."""
+    try:
+        return work()
+    except FeedProblem:
+        raise
+    except Exception as error:
+        log.exception("feed.broke")
+        message = f"Tidings could not keep this document ({type(error).__name__}); the log says more."
+        raise FeedProblem("internal", message) from error
 
 
 def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _quiet) -> FetchReport:
@@ -88,7 +101,9 @@ def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _quiet) -
         name = path.relative_to(folder).as_posix()
         progress(name)
         try:
-            report.per_feed.append((name, feed_file_ingest(path=path, name=name, now=now)))
+            report.per_feed.append(
+                (name, _contained(partial(feed_file_ingest, path=path, name=name, now=now)))
+            )
         except FeedProblem as problem:
             Feed.objects.filter(url=f"file:{name}").update(**_problem_fields(problem, now))
             report.errors.append((name, problem))

@@ -118,3 +118,14 @@ def test_real_feeds_go_in_once(now, data_dir: Path):
     assert (first["failed"], first["items_seen"]) == (0, 4165)
     assert first["items_new"] > 4100
     assert (again["items_new"], again["items_updated"]) == (0, 0)
+
+
+@pytest.mark.parametrize("language", ["\\ud800", "\\u0000en"])
+def test_a_hostile_document_costs_itself_and_not_its_neighbour(now, tmp_path: Path, language: str):
+    entry = f'{{"id": "1", "title": "Odd", "language": "{language}"}}'
+    odd = f'{{"version": "https://jsonfeed.org/version/1.1", "title": "Odd", "items": [{entry}]}}'
+    (tmp_path / "a-odd.json").write_text(odd)
+    (tmp_path / "b-good.xml").write_bytes(rss(item("Rain", "https://rivers.example/a")))
+    report = folder_ingest(folder=tmp_path, now=now)
+    assert report.as_dict()["items_new"] == 2
+    assert Item.objects.get(title="Odd").language in ("", "en")

@@ -12,7 +12,8 @@ from pytest_httpserver import HTTPServer
 
 from digest.llm.chain import chain_configured
 from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable
-from digest.llm.providers import PROVIDERS
+from digest.llm.prices import cost_usd
+from digest.llm.providers import PROVIDERS, model_ref_parse
 from digest.llm.wire import REPLY_BYTES_MAX
 from tests.scripted import Script, calls, garbage, status, text
 
@@ -189,13 +190,18 @@ def test_half_characters_and_nulls_do_not_survive(model, httpserver):
     json.dumps(turn.message, ensure_ascii=False).encode("utf-8")
 
 
-@pytest.mark.parametrize(("cost", "usd"), [(0.0123, "0.0123"), ("free", "0.00114"), (-1, "0.00114")])
-def test_the_cost_a_provider_reports_goes_before_the_price_list(model, httpserver, cost, usd):
+@pytest.mark.parametrize("cost", [0.0, 0.0123, "free", -1])
+def test_a_cost_that_just_any_server_reports_does_not_undercut_the_price_list(model, httpserver, cost):
     usage = {"prompt_tokens": 10_000, "completion_tokens": 1_000, "cost": cost}
     usage["prompt_tokens_details"] = {"cached_tokens": 4_000}
     with Script(httpserver, [text("Hi", usage=usage)]):
         turn = model.complete(ASK, [], timeout_s=5)
-    assert model.cost_usd(turn.usage) == Decimal(usd)
+    assert model.cost_usd(turn.usage) == Decimal("0.00114")
+
+
+def test_the_cost_a_provider_is_known_to_report_is_the_cost():
+    usage = Usage(input_tokens=10_000, output_tokens=1_000, billed_usd=Decimal("0.0123"))
+    assert cost_usd(model_ref_parse("openrouter:openai/gpt-4o"), usage) == Decimal("0.0123")
 
 
 def test_many_threads_share_one_client(model, httpserver):

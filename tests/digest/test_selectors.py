@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from digest import selectors
-from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, ReasonTag, Source
+from digest.models import Feed, Feedback, FeedbackTag, FeedEntry, Item, Reader, ReasonTag, Source
 from tests.factories import FeedbackFactory, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 HOUR = timedelta(hours=1)
@@ -174,3 +174,26 @@ def test_queries_do_not_grow_with_the_feedback(ada, now, count, django_assert_nu
     assert len(recent) == count and all(item.tags == ("depth",) for item in recent)
     with django_assert_num_queries(1):
         assert selectors.feedback_tag_counts(reader_id=ada.id)[0].count == count
+
+
+def test_two_feeds_of_one_publisher_are_two_things_to_read(ada, ben, now):
+    channels = {}
+    for reader, name in ((ada, "a"), (ben, "b")):
+        feed = FeedFactory(
+            source=SourceFactory(key="tube.example"), url=f"https://tube.example/{name}", state="active"
+        )
+        SubscriptionFactory(reader=reader, feed=feed)
+        channels[reader] = ItemFactory(source=feed.source, title=f"Channel {name}")
+        FeedEntry.objects.create(feed=feed, guid=name, item=channels[reader])
+    for reader in (ada, ben):
+        seen = selectors.items_candidates(reader_id=reader.pk, now=now)
+        assert [candidate.item_id for candidate in seen] == [channels[reader].pk]
+    assert selectors.item_for(reader_id=ada.pk, item_id=channels[ben].pk) is None
+
+
+def test_an_item_stays_with_an_aggregators_readers_when_its_publisher_takes_it_over(ada, now):
+    feed = FeedFactory(source=SourceFactory(key="finds.example"), state="active")
+    SubscriptionFactory(reader=ada, feed=feed)
+    found = ItemFactory(source=SourceFactory(key="publisher.example"))
+    FeedEntry.objects.create(feed=feed, guid="1", item=found)
+    assert [c.item_id for c in selectors.items_candidates(reader_id=ada.pk, now=now)] == [found.pk]

@@ -197,7 +197,7 @@ def test_an_item_without_an_address_gets_no_link_out(page: Client, ada: Reader):
 
 def test_sources_say_how_they_are_doing_and_what_they_weigh(page: Client, ada: Reader):
     feed = subscribe(ada).feed
-    feed.failures, feed.error_message = 2, "The server answered 503."
+    feed.state, feed.failures, feed.error_message = "active", 2, "The server answered 503."
     feed.save()
     edit = ConfigEdit(source_weights={"gazette.example": 1.3})
     config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=timezone.now())
