@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from ranking.entities import WEIGHT_DEFAULT, WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig
+from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig
 from ranking.errors import InvalidSetting
 from ranking.matching import TOPIC_MAX_CHARS, topic_key
 
@@ -128,5 +128,6 @@ def _weight_changes(before: Body, after: Body) -> list[Change]:
     ]
 
 
-def _own(body: Body, source: str) -> tuple[float, float]:
-    return body["source_weights"].get(source, WEIGHT_DEFAULT), body["learned"].get(source, 0.0)
+def _own(body: Body, source: str) -> tuple[float | None, float]:
+    """The weight a person gave `source`, and what was learned. `None` is not 1.0: nobody decided on it."""
+    return body["source_weights"].get(source), body["learned"].get(source, 0.0)

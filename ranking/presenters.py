@@ -37,6 +37,8 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
     match field:
         case "topics":
             return f"“{target}” {'joined' if after else 'left'} your interests"
+        case "source_weights" if before == after:
+            return f"{name}: stays {weight_words(after)} ({after:.2f})"
         case "source_weights":
             return f"{name}: {weight_words(before)} → {weight_words(after)} ({before:.2f} → {after:.2f})"
         case "keyword_boosts":

@@ -43,6 +43,7 @@ def test_a_higher_weight_never_sounds_lower(one, other):
         ("topics", "rust", False, True, "“rust” joined your interests"),
         ("topics", "rust", True, False, "“rust” left your interests"),
         ("source_weights", "gazette.example", 1.0, 1.3, "Gazette: as usual → more than usual (1.00 → 1.30)"),
+        ("source_weights", "gazette.example", 1.0, 1.0, "Gazette: stays as usual (1.00)"),
         ("keyword_boosts", "gossip", None, -0.8, "Keyword “gossip”: none → -0.8"),
         ("recency_half_life_hours", "", 24.0, 36.0, "Freshness (hours to half): 24 → 36"),
         ("avoided", "gazette.example", False, True, "“Gazette” is never to be suggested"),

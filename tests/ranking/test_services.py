@@ -114,6 +114,15 @@ def test_agreeing_to_what_the_loop_already_did_makes_it_the_readers_own(ada, now
     assert state(ada)[1:] == ({"a": 1.15}, 24.0, {})
 
 
+def test_agreeing_to_the_default_is_a_decision_too(ada, now):
+    assert agree(ada, now, "a", 1.0) == 1
+    assert state(ada)[1:] == ({"a": 1.0}, 24.0, {})
+    assert weights_held(reader_id=ada.id, now=now) == {"a"}
+    assert agree(ada, now, "a", 1.0) == 1
+    assert edit(ada, now, 1, source_weights={"a": None}) == 2
+    assert weights_held(reader_id=ada.id, now=now) == set()
+
+
 @pytest.mark.parametrize(("asked", "stored"), [(5.0, 2.0), (0.0, 0.1)])
 def test_an_agreed_weight_stays_in_bounds(ada, now, asked, stored):
     agree(ada, now, "a", asked)
