@@ -11,7 +11,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from digest.llm.chain import chain_configured
-from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable
+from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable, Usage
 from digest.llm.prices import cost_usd
 from digest.llm.providers import PROVIDERS, model_ref_parse
 from digest.llm.wire import REPLY_BYTES_MAX
