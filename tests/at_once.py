@@ -1,30 +1,52 @@
 """Several writers at the same moment, each on a connection of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Barrier
 from typing import TypeVar
 
-import pytest
 from django.db import connection
 
 T = TypeVar("T")
 WRITERS = 6
 
 
-def at_once(write: Callable[[int], T]) -> list[T]:
-    """The results of `write(0)` to `write(5)`, run in as many threads."""
+def at_once(write: Callable[[int], T], writers: int = WRITERS) -> list[T]:
+    """The results of `write(0)`, `write(1)`… begun together, in as many threads as there are writers."""
+    start = Barrier(writers)
 
     def on_own_connection(number: int) -> T:
+        start.wait()
         try:
             return write(number)
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(WRITERS) as pool:
-        return list(pool.map(on_own_connection, range(WRITERS)))
+    with ThreadPoolExecutor(writers) as pool:
+        return list(pool.map(on_own_connection, range(writers)))
 
 
-def need_real_locks() -> None:
-    """Skip on SQLite in memory, which answers a second writer with an error instead of letting it wait."""
-    if connection.vendor == "sqlite" and connection.is_in_memory_db():
-        pytest.skip("needs a database with real locks: runs in `make test-services`")
+def seen_by_writers(read: Callable[[], T]) -> T:
+    """What `read` finds on a writer's connection, once all have written."""
+    return at_once(lambda number: read(), writers=1)[0]
+
+
+@contextmanager
+def database_on_disk(path: Path) -> Iterator[None]:
+    """Threads share no in-memory SQLite database: let them share a copy of it on disk. Others are shared.
+
+    The copy takes what has been committed; this thread goes on reading the original (`seen_by_writers`).
+    """
+    if connection.vendor != "sqlite":
+        yield
+        return
+    kept = connection.settings_dict["NAME"]
+    connection.ensure_connection()
+    connection.connection.execute(f"VACUUM INTO '{path}'")
+    connection.settings_dict["NAME"] = str(path)
+    try:
+        yield
+    finally:
+        connection.settings_dict["NAME"] = kept

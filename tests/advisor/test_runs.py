@@ -24,7 +24,7 @@ from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
 from tests.advisor.histories import balanced, opinionated, thumbs
 from tests.advisor.test_tools import boost, liked_urls
-from tests.digest.test_llm_ledger import database_on_disk
+from tests.at_once import database_on_disk
 from tests.scripted import Script, calls, checked
 
 pytestmark = pytest.mark.django_db

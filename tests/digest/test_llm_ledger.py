@@ -2,14 +2,11 @@
 
 import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 
 from digest.llm.entities import BudgetRefusal, Caps, Usage
 from digest.llm.ledger import (
@@ -20,6 +17,7 @@ from digest.llm.ledger import (
     spend_settle_worst,
 )
 from digest.models import Spend
+from tests.at_once import database_on_disk
 from tests.factories import ReaderFactory
 
 WIDE = Decimal(1000)
@@ -134,22 +132,6 @@ def test_a_runs_account_carries_the_caps_of_the_settings(settings, ada, now):
     assert account.caps.day == Decimal("1.1")
     spend = Spend.objects.get()
     assert (spend.surface, spend.reader, spend.day) == ("advisor", ada, now.date())
-
-
-@contextmanager
-def database_on_disk(path: Path) -> Iterator[None]:
-    """Threads share no in-memory SQLite database: let them share a copy of it on disk. Others are shared."""
-    if connection.vendor != "sqlite":
-        yield
-        return
-    kept = connection.settings_dict["NAME"]
-    connection.ensure_connection()
-    connection.connection.execute(f"VACUUM INTO '{path}'")
-    connection.settings_dict["NAME"] = str(path)
-    try:
-        yield
-    finally:
-        connection.settings_dict["NAME"] = kept
 
 
 @pytest.mark.django_db(transaction=True)

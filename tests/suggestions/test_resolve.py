@@ -1,11 +1,8 @@
 """The person's door: what was agreed takes effect exactly, once, and for nobody else."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 
 import pytest
-from django.db import connection
 
 from ranking.entities import WeightChange
 from ranking.models import ConfigVersion
@@ -15,6 +12,7 @@ from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
+from tests.at_once import at_once, database_on_disk, seen_by_writers
 from tests.suggestions.worlds import HATED, LOVED, add_topic, boost, propose, proposed, reduce, tastes
 
 pytestmark = pytest.mark.django_db
@@ -197,25 +195,15 @@ def test_accept_all_answers_for_each_and_one_failure_stops_none(ada, waiting, no
     assert weight(ada, HATED) == 0.7
 
 
-@pytest.mark.services
 @pytest.mark.django_db(transaction=True)
-def test_of_an_accept_and_a_reject_at_once_exactly_one_wins(ada, now):
+def test_of_an_accept_and_a_reject_at_once_exactly_one_wins(ada, now, tmp_path):
     tastes(ada)
     suggestion = proposed(ada)
-    start = Barrier(4)
-
-    def run(verb):
-        try:
-            start.wait()
-            return answer(verb, ada, suggestion, now)
-        finally:
-            connection.close()
-
-    verbs = [resolve.suggestion_accept, resolve.suggestion_reject] * 2
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(run, verbs))
-    won = [a for a in answers if isinstance(a, Resolved)]
-    assert len(won) == 1
+    verbs = [resolve.suggestion_accept, resolve.suggestion_reject]
+    with database_on_disk(tmp_path / "shared.sqlite3"):
+        answers = at_once(lambda n: answer(verbs[n % 2], ada, suggestion, now))
+        outcome, agreed = seen_by_writers(lambda: (Outcome.objects.get().outcome, weight(ada)))
+    (won,) = (a for a in answers if isinstance(a, Resolved))
     assert {a.code for a in answers if isinstance(a, Refusal)} == {"already_resolved"}
-    assert Outcome.objects.get().outcome == won[0].status
-    assert weight(ada) == (1.3 if won[0].status == "accepted" else 1.0)
+    assert outcome == won.status
+    assert agreed == (1.3 if won.status == "accepted" else 1.0)
