@@ -9,7 +9,7 @@ from ninja import Router, Schema, Status
 
 from advisor.models import Run
 from advisor.selectors import run_for, run_progress
-from advisor.services.runs import GenerateResult, run_request, run_wait
+from advisor.services.runs import GenerateResult, run_attend, run_request, run_wait
 from digest.readers import reader_of
 
 WAIT_S = 30.0
@@ -54,7 +54,11 @@ class RunOut(Schema):
 
 @router.post("/suggestions/generate", response={200: GenerateOut, 202: RunOut}, exclude_none=True)
 def suggestions_generate(request: HttpRequest) -> Status[Any]:
-    """Ask for suggestions. Waits up to 30 s; `Prefer: respond-async` answers 202 with the run to poll."""
+    """Ask for suggestions. Waits up to 30 s; `Prefer: respond-async` answers 202 with the run to poll.
+
+    It answers at once where a worker is there to carry the run out; without one the run is carried out
+    before the answer, which then shows its end.
+    """
     reader = reader_of(request)
     now = timezone.now()
     result = run_request(reader=reader, trigger=Run.Trigger.UI, now=now)
@@ -68,11 +72,11 @@ def suggestions_generate(request: HttpRequest) -> Status[Any]:
 
 @router.get("/runs/{uuid:run_id}", response=RunOut)
 def runs_get(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
-    """How far one of your runs has come. Another reader's run is not found."""
+    """How far one of your runs has come; one that nobody took up is carried out. Another's is not found."""
     run = run_for(reader_of(request).pk, run_id)
     if run is None:
         raise Http404
-    return run_progress(run)
+    return run_progress(run_attend(run=run, now=timezone.now()))
 
 
 def _body(result: GenerateResult) -> dict[str, Any]:

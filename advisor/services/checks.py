@@ -9,7 +9,15 @@ import structlog
 from django.conf import settings
 
 from advisor.models import Decision, Run
-from advisor.selectors import run_active, runs_of_day, sufficiency, week_of_runs
+from advisor.selectors import (
+    ACTIVE,
+    run_active,
+    run_suggestion_ids,
+    runs_of_day,
+    sufficiency,
+    week_of_runs,
+)
+from advisor.services.queue import run_attend, run_reclaim
 from advisor.sufficiency import missing_words
 from digest.days import day_end, day_of
 from digest.models import Reader
@@ -54,16 +62,25 @@ def request_refused(*, reader: Reader, trigger: str, now: datetime, force: bool)
 
     In order: switched off, a run under way, suggestions pending, made or tried with success today, the
     weekly window (scheduled and command runs, unless `force`), too little feedback, three attempts a day.
+    A run under way whose process died is given up or carried out first, so that none blocks for ever.
     """
     if not settings.ADVISOR_ENABLED:
         return GenerateResult("ready", WORDS["ready"])
-    if active := run_active(reader_id=reader.pk):
-        return GenerateResult("in_progress", WORDS["in_progress"], active.pk)
+    active = run_active(reader_id=reader.pk)
+    if active and run_reclaim(run=active, now=now).status in ACTIVE:
+        return run_result(run=run_attend(run=active, now=now))
     suggestions_sweep(now=now, reader_id=reader.pk)
     if pending := suggestions_pending(reader_id=reader.pk):
         ids = tuple(suggestion.pk for suggestion in pending)
         return GenerateResult("blocked_pending", WORDS["blocked_pending"], None, ids, len(ids))
     return _today(reader, now) or _too_soon_or_thin(reader, trigger, now, force)
+
+
+def run_result(*, run: Run) -> GenerateResult:
+    """How a run stands, as the answer to the request that began it."""
+    if run.status in ACTIVE:
+        return GenerateResult("in_progress", WORDS["in_progress"], run.pk)
+    return GenerateResult(run.status, run.message, run.pk, tuple(run_suggestion_ids(run_id=run.pk)))
 
 
 def reader_day(reader: Reader, now: datetime) -> tuple[date, datetime, datetime]:

@@ -1,7 +1,7 @@
 """Who carries out a queued run, and how none is ever forgotten."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
@@ -18,6 +18,8 @@ from advisor.services.wake import run_wake
 log = structlog.get_logger(__name__)
 
 RECONCILE_MAX = 200
+# A run nobody has begun by then is carried out by whoever asks about it (embedded mode).
+IMPATIENCE = timedelta(seconds=5)
 GIVEN_UP = "The run stopped twice without an end, so it was given up. It may be tried again."
 
 
@@ -41,6 +43,28 @@ def run_next(*, now: datetime) -> UUID | None:
     if run_id is not None:
         run_execute(run_id=run_id, now=now)
     return run_id
+
+
+def run_reclaim(*, run: Run, now: datetime) -> Run:
+    """`run` as it stands once its lease is looked at: where no reconciler ticks, whoever asks is it."""
+    if run.status == Run.Status.RUNNING and run.lease_until is not None and run.lease_until < now:
+        runs_reconcile(now=now)
+        run.refresh_from_db()
+    return run
+
+
+def run_attend(*, run: Run, now: datetime) -> Run:
+    """`run` as it stands after what nobody else may be there to do for it.
+
+    A lease that has ended is reclaimed. Without a broker, a run still queued after five seconds is carried
+    out here and now: its worker is dead or busy.
+    """
+    run = run_reclaim(run=run, now=now)
+    waiting = run.status == Run.Status.QUEUED and now - run.created_at >= IMPATIENCE
+    if waiting and not settings.REDIS_URL:
+        run_execute(run_id=run.pk, now=now)
+        run.refresh_from_db()
+    return run
 
 
 def runs_reconcile(*, now: datetime) -> dict[str, int]:

@@ -5,18 +5,18 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from advisor.models import Run
-from advisor.selectors import ACTIVE, run_active, run_suggestion_ids
-from advisor.services.checks import WORDS, GenerateResult, reader_day, request_refused
+from advisor.selectors import ACTIVE, run_active
+from advisor.services.checks import WORDS, GenerateResult, reader_day, request_refused, run_result
 from advisor.services.execute import run_execute
-from advisor.services.queue import run_next, run_start, runs_reconcile
+from advisor.services.queue import run_attend, run_next, run_start, runs_reconcile
 from digest.models import Reader
 
 __all__ = [
     "GenerateResult",
+    "run_attend",
     "run_execute",
     "run_next",
     "run_request",
@@ -26,8 +26,6 @@ __all__ = [
 ]
 
 POLL_S = 0.25
-# A run nobody has begun by then is carried out by whoever waits for it (embedded mode).
-IMPATIENCE_S = 5.0
 
 
 def run_request(
@@ -46,15 +44,8 @@ def run_request(
         other = run_active(reader_id=reader.pk)
         return GenerateResult("in_progress", WORDS["in_progress"], other.pk if other else None)
     run_start(run_id=run.pk, now=now, inline=inline)
-    return run_result(run_id=run.pk)
-
-
-def run_result(*, run_id: UUID) -> GenerateResult:
-    """How a run stands, as the answer to the request that began it."""
-    run = Run.objects.get(pk=run_id)
-    if run.status in ACTIVE:
-        return GenerateResult("in_progress", WORDS["in_progress"], run_id)
-    return GenerateResult(run.status, run.message, run_id, tuple(run_suggestion_ids(run_id=run_id)))
+    run.refresh_from_db()
+    return run_result(run=run)
 
 
 def run_wait(
@@ -67,17 +58,18 @@ def run_wait(
 ) -> GenerateResult:
     """Wait for a run that someone else carries out, `timeout_s` at most, then say how it stands.
 
-    Without a broker a run still queued after five seconds is carried out here: the worker is busy.
+    It is attended meanwhile (`run_attend`): without a broker nobody waits in vain.
     """
-    began = clock()
-    while (result := run_result(run_id=run_id)).status == "in_progress":
+    began, run = clock(), Run.objects.get(pk=run_id)
+    while run.status in ACTIVE:
         waited = clock() - began
         if waited >= timeout_s:
             break
-        if waited >= IMPATIENCE_S and not settings.REDIS_URL:
-            run_execute(run_id=run_id, now=now + timedelta(seconds=waited))
-        sleep(POLL_S)
-    return result
+        run = run_attend(run=run, now=now + timedelta(seconds=waited))
+        if run.status in ACTIVE:
+            sleep(POLL_S)
+            run.refresh_from_db()
+    return run_result(run=run)
 
 
 def _insert(reader: Reader, trigger: str, now: datetime) -> Run | None:
