@@ -112,7 +112,7 @@ class Asker:
         """Record a call, good or bad, with its time and cost."""
         self.totals.cost_usd += cost
         ms = round((time.monotonic() - started) * 1000)
-        self.record(replace(step, model=model.name[:80], cost_usd=cost, ms=ms))
+        self.record(replace(step, model=preview(model.name)[:80], cost_usd=cost, ms=ms))
         event = {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": model.name,

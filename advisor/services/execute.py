@@ -10,6 +10,7 @@ from django.db.models import F
 
 from advisor.agent import agent_run
 from advisor.entities import Limits, RunEnd, StopReason, ToolContext
+from advisor.model_text import preview
 from advisor.models import Decision, Run
 from advisor.planner import StatisticalPlanner
 from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
@@ -137,15 +138,21 @@ def _finish(run: Run, end: RunEnd, findings: Findings, elapsed: Elapsed) -> None
 
 
 def _words(end: RunEnd, kept: int) -> str:
-    """Why the run ended as it did; for a silent one, the reason it gave for its silence."""
+    """Why the run ended as it did, fit for storing; for a silent one, the reason it gave for its silence."""
     given = (end.summary or {}).get("reason")
     if end.reason is StopReason.DONE and not kept and isinstance(given, str) and given.strip():
-        return given.strip()[:REASON_CHARS_MAX]
-    return end.message
+        return preview(given.strip()[:REASON_CHARS_MAX])
+    return preview(end.message)
 
 
 def decision_add(*, run: Run, action: str, reason: str, now: datetime, **data: Any) -> None:
-    """Note what the machinery decided about a run."""
+    """Note what the machinery decided about a run; `reason` may hold anything a provider said."""
     Decision.objects.create(
-        run=run, reader_id=run.reader_id, actor="runs", action=action, reason=reason, data=data, at=now
+        run=run,
+        reader_id=run.reader_id,
+        actor="runs",
+        action=action,
+        reason=preview(reason),
+        data=data,
+        at=now,
     )

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
+from advisor.model_text import preview
 from advisor.models import Decision, Heartbeat, Run
 from advisor.selectors import JOB_PREFIX, worker_alive
 from advisor.services.execute import ATTEMPTS_MAX, run_execute
@@ -150,4 +151,6 @@ def job_take(*, name: str, last: datetime | None, now: datetime) -> bool:
 
 def job_failed(*, name: str, reason: str, now: datetime) -> None:
     """Note that a job of an embedded worker broke, for operators to see."""
-    Decision.objects.create(actor="worker", action="job_failed", reason=reason, data={"job": name}, at=now)
+    Decision.objects.create(
+        actor="worker", action="job_failed", reason=preview(reason), data={"job": name}, at=now
+    )

@@ -1,0 +1,48 @@
+"""How a run's end is stored: words no database refuses."""
+
+import json
+
+import pytest
+
+from advisor.entities import StopReason
+from advisor.models import Decision, Run
+from advisor.services.execute import run_execute
+from advisor.services.queue import job_failed
+from tests.advisor.histories import opinionated
+from tests.scripted import Script, garbage
+
+pytestmark = pytest.mark.django_db
+# PostgreSQL takes no NUL, and no database half a character.
+FOUL = "bad\x00 news \ud83d"
+
+
+@pytest.fixture
+def queued(ada, now, httpserver, settings) -> Run:
+    opinionated(ada)
+    settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
+    settings.LLM_CHAIN = ["openai:gpt-6-luna"]
+    return Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
+
+
+def test_what_a_provider_says_in_refusal_is_stored_without_what_databases_refuse(queued, now, httpserver):
+    refusal = json.dumps({"error": {"message": FOUL}}).encode()
+    with Script(httpserver, [garbage(refusal, status=400)]):
+        run_execute(run_id=queued.pk, now=now)
+    queued.refresh_from_db()
+    assert (queued.status, queued.stop_reason) == ("agent_error", StopReason.MODEL_REFUSED)
+    decision = Decision.objects.get(run=queued)
+    for stored in (queued.message, decision.reason):
+        assert "bad news ?" in stored and "\x00" not in stored
+
+
+def test_a_crash_with_foul_words_ends_the_run_too(queued, now, settings):
+    settings.LLM_CHAIN = [FOUL]
+    run_execute(run_id=queued.pk, now=now)
+    queued.refresh_from_db()
+    assert (queued.status, queued.stop_reason) == ("agent_error", StopReason.CRASHED)
+    assert "bad" in queued.message and "\x00" not in queued.message
+
+
+def test_a_broken_jobs_words_are_stored_clean(now):
+    job_failed(name="fetch", reason=FOUL, now=now)
+    assert Decision.objects.get().reason == "bad news ?"
