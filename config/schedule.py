@@ -22,7 +22,7 @@ class Job:
 # In the order in which jobs that are due together run: the world first, then what is made of it.
 JOBS = (
     Job("reconcile", "advisor.runs_reconcile", timedelta(minutes=1)),
-    Job("fetch", "digest.feeds_fetch", timedelta(minutes=30)),
+    Job("fetch", "digest.feeds_fetch", timedelta(minutes=5)),
     Job("learn", "digest.weights_update", timedelta(days=7)),
     Job("digests", "digest.digests_build", timedelta(days=1)),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),

@@ -8,11 +8,17 @@ from django.http import HttpRequest
 from digest.models import Reader
 
 
+def time_zone_choices() -> list[tuple[str, str]]:
+    """The places a reader may live in, and UTC; not the machine's aliases such as `localtime`."""
+    places = (name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
+    return [(name, name.replace("_", " ")) for name in ["UTC", *sorted(places)]]
+
+
 class SignupTimeZoneForm(forms.Form):
     """Adds the reader's time zone to sign-up; a script fills it in from the browser."""
 
     time_zone = forms.ChoiceField(
-        choices=[(name, name) for name in sorted(available_timezones())],
+        choices=time_zone_choices,
         initial="UTC",
         label="Time zone",
         help_text="Your digest starts a new page at your midnight.",
@@ -22,6 +28,21 @@ class SignupTimeZoneForm(forms.Form):
         """Keep the chosen zone with the new account (called by allauth)."""
         user.time_zone = self.cleaned_data["time_zone"]
         user.save(update_fields=["time_zone"])
+
+
+class AccountForm(forms.Form):
+    """Where the reader lives, and whether models may read along."""
+
+    time_zone = forms.ChoiceField(
+        choices=time_zone_choices,
+        label="Time zone",
+        help_text="Your digest starts a new page at your midnight.",
+    )
+    ai_enabled = forms.BooleanField(
+        label="Let a language model study my feedback, where one is set up",
+        required=False,
+        help_text="Without it, suggestions come from statistics alone and nothing leaves this machine.",
+    )
 
 
 class FeedForm(forms.Form):

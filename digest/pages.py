@@ -8,13 +8,12 @@ from typing import Any
 
 from digest.days import day_of
 from digest.entities import RatedItem
-from digest.models import Digest, Item, Reader, ReasonTag, Subscription
+from digest.models import Digest, Feed, Item, Reader, ReasonTag, Subscription
 from digest.presenters import Why, age_words, feed_health, href_of, lede_of, why_of
 from digest.selectors import (
     digest_for,
     digest_impressions,
     feedback_by_items,
-    reader_sources,
     reason_tags,
 )
 from digest.selectors.subscriptions import subscriptions_of
@@ -43,9 +42,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """One subscription as the sources page shows it."""
+    """One subscription as the sources page shows it; `address` is "" where nothing is fetched from one."""
 
     subscription: Subscription
+    address: str
     health: str
     failing: bool
     weight: str
@@ -53,26 +53,42 @@ class SourceLine:
 
 
 def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
-    """The digest of `date` for its page; today's is built when there is none, or a newer one is due."""
-    effective = config_effective(reader_id=reader.pk)
-    today = day_of(now, reader.zone)
+    """The digest of `date` for its page.
+
+    Today's is built when there is none, or a newer one is due. A past day shows what was made that day:
+    today's settings would say little of what the reader saw then.
+    """
+    today, subscriptions = day_of(now, reader.zone), subscriptions_of(reader_id=reader.pk)
     digest = digest_for(reader_id=reader.pk, date=date)
-    if digest is None or (date == today and _due(digest, effective, now)):
+    impressions = digest_impressions(digest=digest) if digest else []
+    if date == today and _due(digest, impressions, subscriptions, now):
         digest = digest_build(reader=reader, date=date, now=now)
+        impressions = digest_impressions(digest=digest)
     tags = reason_tags()
-    impressions = digest_impressions(digest=digest)
     return {
+        "made": digest is not None,
+        "waiting": [row for row in subscriptions if _unfetched(row)],
         "date": date,
         "is_today": date == today,
         "previous": date - timedelta(days=1),
         "next": date + timedelta(days=1) if date < today else None,
         "shown": [_shown(i.item, i.parts, i.score, i.thumb, tags, now) for i in impressions],
-        "has_sources": bool(impressions) or bool(reader_sources(reader_id=reader.pk)),
+        "has_sources": bool(impressions) or bool(subscriptions),
     }
 
 
-def _due(digest: Digest, effective: EffectiveConfig, now: datetime) -> bool:
-    return digest.config_version != effective.config.version or now - digest.built_at >= FROZEN
+def _due(
+    digest: Digest | None, impressions: Sequence[object], subscriptions: Sequence[Subscription], now: datetime
+) -> bool:
+    """Whether today's digest is to be built: missing, empty, an hour old, or from before a change."""
+    if digest is None or not impressions or now - digest.built_at >= FROZEN:
+        return True
+    version = config_effective(reader_id=digest.reader_id).config.version
+    return version != digest.config_version or any(row.created_at > digest.built_at for row in subscriptions)
+
+
+def _unfetched(row: Subscription) -> bool:
+    return row.feed.state == Feed.State.ACTIVE and row.feed.last_fetched_at is None
 
 
 def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
@@ -126,4 +142,6 @@ def sources_of(reader: Reader, now: datetime) -> list[SourceLine]:
 def _source_line(row: Subscription, effective: EffectiveConfig, now: datetime) -> SourceLine:
     feed, weight = row.feed, effective.weight(row.feed.source_id)
     health = feed_health(feed.state, feed.error_message, feed.failures, feed.last_fetched_at, now)
-    return SourceLine(row, health, feed.failures > 0, weight_words(weight), f"{weight:.2f}")
+    return SourceLine(
+        row, href_of(feed.url), health, feed.failures > 0, weight_words(weight), f"{weight:.2f}"
+    )

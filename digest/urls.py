@@ -29,6 +29,7 @@ urlpatterns = [
     path("ui/date/<date:date>", views.day, name="day"),
     path("ui/item/<int:item_id>", views.item, name="item"),
     path("ui/item/<int:item_id>/feedback", views.feedback, name="feedback"),
+    path("ui/account", views.account, name="account"),
     path("ui/sources", views.sources, name="sources"),
     path("ui/sources/<int:feed_id>/remove", views.source_remove, name="source_remove"),
 ]

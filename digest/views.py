@@ -9,16 +9,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from digest.days import day_of
 from digest.errors import DigestError
-from digest.forms import FeedForm, ThumbForm
+from digest.forms import AccountForm, FeedForm, ThumbForm
 from digest.models import Item, Reader
 from digest.pages import item_page, paper_of, responses_of, sources_of
 from digest.readers import reader_of
 from digest.selectors import feedback_by_items, item_for
 from digest.services.feedback import feedback_clear, feedback_set, feedback_tags_set
+from digest.services.readers import reader_update
 from digest.services.subscriptions import subscription_add, subscription_remove
 
 # How far back digests are shown: a build for the year 1 would help nobody.
@@ -26,7 +27,7 @@ OLDEST = timedelta(days=730)
 
 
 @login_required
-@require_GET
+@require_safe
 def today(request: HttpRequest) -> HttpResponse:
     """Today's digest, in the reader's time zone."""
     reader, now = reader_of(request), timezone.now()
@@ -34,7 +35,7 @@ def today(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-@require_GET
+@require_safe
 def day(request: HttpRequest, date: Date) -> HttpResponse:
     """The digest of one day; a day that has not come yet, or is long gone, is not found."""
     reader, now = reader_of(request), timezone.now()
@@ -44,7 +45,7 @@ def day(request: HttpRequest, date: Date) -> HttpResponse:
 
 
 @login_required
-@require_GET
+@require_safe
 def item(request: HttpRequest, item_id: int) -> HttpResponse:
     """One item, its text and the whole of its score."""
     found = _item_or_404(reader_of(request), item_id)
@@ -92,7 +93,7 @@ def _item_or_404(reader: Reader, item_id: int) -> Item:
 
 
 @login_required
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def sources(request: HttpRequest) -> HttpResponse:
     """The reader's sources and how their feeds are doing; a POST adds a feed by its address."""
     form = FeedForm(request.POST or None)
@@ -104,10 +105,24 @@ def sources(request: HttpRequest) -> HttpResponse:
         except DigestError as error:
             form.add_error("url", error.message)
         else:
-            messages.success(request, f"You now read {added.feed}. Its items come with the next fetch.")
+            messages.success(request, f"You now read {added.feed}. Its items arrive within a few minutes.")
             return redirect("digest:sources")
     page = {"form": form, "sources": sources_of(reader_of(request), timezone.now())}
     return render(request, "digest/sources.html", page, status=422 if form.errors else 200)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """The reader's time zone and the switch for models."""
+    reader = reader_of(request)
+    now_set = {"time_zone": reader.time_zone, "ai_enabled": reader.ai_enabled}
+    form = AccountForm(request.POST or None, initial=now_set)
+    if request.method == "POST" and form.is_valid():
+        reader_update(reader=reader, **form.cleaned_data)
+        messages.success(request, "Saved.")
+        return redirect("digest:account")
+    return render(request, "digest/account.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @login_required

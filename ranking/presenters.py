@@ -60,6 +60,8 @@ def cause_words(cause: str, ref: str) -> str:
     words = CAUSES.get(cause, cause)
     if cause != "revert":
         return words
+    if ref.startswith("revert:"):
+        return "You took a suggestion back"
     return f"{words} to {'the defaults' if ref == '0' else f'version {ref}'}"
 
 

@@ -35,7 +35,7 @@ def config(request: HttpRequest) -> HttpResponse:
     except InvalidSetting as error:
         form.add_error(None, error.message)
         return render(request, "ranking/config.html", _page(_reader_id(request), form), status=422)
-    messages.success(request, "Saved. Your next digest follows these settings.")
+    messages.success(request, "Saved. Your digest follows these settings.")
     return redirect("ranking:config")
 
 

@@ -19,7 +19,7 @@ from tests.pages import fresh_item, suggested
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-PAGES = ["/", "/ui/sources", "/ui/config", "/ui/suggestions", "/accounts/password/change/"]
+PAGES = ["/", "/ui/account", "/ui/sources", "/ui/config", "/ui/suggestions", "/accounts/password/change/"]
 
 
 @pytest.fixture(scope="module")

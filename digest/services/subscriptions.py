@@ -28,7 +28,7 @@ def subscription_add(*, reader: Reader, url: str, now: datetime) -> Subscription
 
 def subscription_remove(*, reader: Reader, feed_id: int) -> bool:
     """End the reader's subscription to a feed; whether there was one. What they rated stays theirs."""
-    deleted, _ = Subscription.objects.filter(reader=reader, feed_id=feed_id).delete()
+    deleted, _ = Subscription.objects.filter(reader=reader, feed__pk=feed_id).delete()
     return deleted > 0
 
 

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from digest.models import Digest, Feedback, Reader, Subscription
+from digest.models import Digest, Feedback, FeedEntry, Reader, Subscription
 from ranking.services import ConfigEdit, config_edit
 from tests.factories import FeedbackFactory, ItemFactory
 from tests.pages import ago, fresh_item, subscribe
@@ -92,10 +92,11 @@ def test_the_paper_costs_the_same_for_ten_items_and_thirty(
     page: Client, ada: Reader, rated: bool, django_assert_num_queries
 ):
     make_paper(page, ada, 10, rated)
-    with django_assert_num_queries(9):  # session, reader, config 2, digest, tags, impressions, thumbs 2
+    # session, reader, subscriptions, digest, impressions, thumbs 2, config 2, tags
+    with django_assert_num_queries(10):
         page.get(TODAY)
     make_paper(page, ada, 20, rated)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         assert len(page.get(TODAY).context["shown"]) == 30
 
 
@@ -273,3 +274,33 @@ def test_an_item_written_by_an_attacker_stays_text(page: Client, ada: Reader):
     assert "<script>alert" not in body
     assert "<img" not in body
     assert "javascript:" not in body
+
+
+def test_a_first_look_before_the_news_came_does_not_freeze_an_empty_paper(page: Client, ada: Reader):
+    assert "no sources yet" in page.get(TODAY).content.decode()
+    feed = subscribe(ada).feed
+    feed.state = "active"
+    feed.save()
+    assert "Your paper is being fetched" in page.get(TODAY).content.decode()
+    item = fresh_item(ada, title="The ferry is back")
+    FeedEntry.objects.create(feed=feed, guid="1", item=item)
+    assert "The ferry is back" in page.get(TODAY).content.decode()
+
+
+def test_a_past_day_without_a_digest_says_so_and_makes_none(page: Client, ada: Reader):
+    fresh_item(ada)
+    yesterday = timezone.localdate(timezone=ada.zone) - timedelta(days=1)
+    body = page.get(f"/ui/date/{yesterday.isoformat()}").content.decode()
+    assert "No digest was made that day" in body
+    assert not Digest.objects.exists()
+
+
+def test_a_feed_number_beyond_any_table_is_not_found(page: Client):
+    assert page.post("/ui/sources/9223372036854775808/remove").status_code == 404
+
+
+def test_the_account_keeps_the_time_zone_and_the_switch_for_models(page: Client, ada: Reader):
+    assert page.post("/ui/account", {"time_zone": "Pacific/Chatham"}).status_code == 302
+    ada.refresh_from_db()
+    assert (ada.time_zone, ada.ai_enabled) == ("Pacific/Chatham", False)
+    assert page.post("/ui/account", {"time_zone": "localtime"}).status_code == 422
