@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
 from advisor.models import Run
@@ -63,7 +64,8 @@ def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, s
     suggestion = Suggestion.objects.get(pk=result.suggestion_ids[0])
     assert suggestion.evidence.count() >= 3
 
-    # It is Ada's alone; she accepts it, once.
+    # It is Ada's alone; she accepts it, once. (The door reads the clock on the wall: there it is fresh too.)
+    Suggestion.objects.update(created_at=timezone.now())
     url = f"/api/suggestions/{suggestion.pk}/accept"
     client.force_login(ben)
     assert client.post(url, content_type="application/json").status_code == 404

@@ -23,6 +23,7 @@ from suggestions.entities import ADD_TOPIC, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal
 from suggestions.forecasts import config_with
 from suggestions.models import Outcome, Suggestion
 from suggestions.selectors import preview_of, suggestion_for
+from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.outcomes import Ending, outcome_record
 from suggestions.values import topic_in_config, weight_bounds, weight_clamp, weight_parse, weight_text
 from suggestions.wording import changed_message, no_op_note
@@ -77,7 +78,7 @@ def suggestion_accept(
         note = "" if changed else _no_change_note(suggestion)
         return Resolved(suggestion.pk, Status.ACCEPTED, outcome.pk, changed, version, note)
 
-    return _decide(reader_id, suggestion_id, decide, "suggestion_accepted")
+    return _decide(reader_id, suggestion_id, decide, "suggestion_accepted", now)
 
 
 def suggestion_reject(
@@ -88,7 +89,7 @@ def suggestion_reject(
     def decide(suggestion: Suggestion) -> Resolved:
         return _reject(suggestion, now, user_reason)
 
-    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected")
+    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now)
 
 
 def suggestion_never(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
@@ -101,7 +102,7 @@ def suggestion_never(*, reader_id: UUID, suggestion_id: int, now: datetime) -> R
         )
         return replace(resolved, config_updated=True, config_version=version)
 
-    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected")
+    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now)
 
 
 def suggestion_snooze(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
@@ -112,7 +113,7 @@ def suggestion_snooze(*, reader_id: UUID, suggestion_id: int, now: datetime) -> 
         version = config_effective(reader_id=reader_id).config.version
         return Resolved(suggestion.pk, Status.SNOOZED, None, False, version)
 
-    return _decide(reader_id, suggestion_id, decide, "suggestion_snoozed")
+    return _decide(reader_id, suggestion_id, decide, "suggestion_snoozed", now)
 
 
 def suggestion_revert(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
@@ -136,11 +137,12 @@ def suggestion_revert(*, reader_id: UUID, suggestion_id: int, now: datetime) -> 
             suggestion.pk, suggestion.status, outcome.pk, version != before.config.version, version
         )
 
-    return _decide(reader_id, suggestion_id, decide, "suggestion_reverted")
+    return _decide(reader_id, suggestion_id, decide, "suggestion_reverted", now)
 
 
 def suggestions_accept_all(*, reader_id: UUID, now: datetime) -> list[Resolved | Refusal]:
-    """Accept every pending suggestion, each on its own, in the order they were made."""
+    """Accept every suggestion still pending at `now`, each on its own, in the order they were made."""
+    suggestions_sweep(now=now, reader_id=reader_id)
     rows = Suggestion.objects.filter(reader_id=reader_id, status=Status.PENDING).order_by("created_at", "pk")
     return [
         suggestion_accept(reader_id=reader_id, suggestion_id=pk, now=now)
@@ -149,9 +151,13 @@ def suggestions_accept_all(*, reader_id: UUID, now: datetime) -> list[Resolved |
 
 
 def _decide(
-    reader_id: UUID, suggestion_id: int, decide: Callable[[Suggestion], Resolved], event: str
+    reader_id: UUID, suggestion_id: int, decide: Callable[[Suggestion], Resolved], event: str, now: datetime
 ) -> Resolved | Refusal:
-    """Run one decision in a transaction; a refusal inside undoes it and becomes the answer."""
+    """Run one decision in a transaction; a refusal inside undoes it and becomes the answer.
+
+    What has settled itself by `now` is settled first, and stays so whatever becomes of the decision.
+    """
+    suggestions_sweep(now=now, reader_id=reader_id)
     suggestion = suggestion_for(reader_id=reader_id, suggestion_id=suggestion_id)
     if suggestion is None:
         return Refusal("not_found", "There is no such suggestion.")

@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from ranking.entities import WeightChange
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit
+from ranking.services import weights_learn
 from suggestions.models import Outcome, Suggestion
 from tests.suggestions.worlds import LOVED, proposed, reduce, tastes
 
@@ -34,6 +35,12 @@ def live_now():
 def as_ada(ada, client: Client) -> Client:
     client.force_login(ada)
     return client
+
+
+def learned_down(reader, now) -> None:
+    """The learning loop takes the loved source out of the suggestion's reach."""
+    change = WeightChange(LOVED, 1.0, 0.8, p_better=0.1, n=20, reason="liked_less_than_usual")
+    weights_learn(reader_id=reader.pk, changes=[change], now=now)
 
 
 def post(client: Client, path: str, **body):
@@ -80,8 +87,7 @@ def test_a_second_answer_conflicts(as_ada, waiting):
 
 
 def test_a_config_that_moved_on_conflicts(as_ada, ada, waiting, live_now):
-    edit = ConfigEdit(source_weights={LOVED: 0.5})
-    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=live_now)
+    learned_down(ada, live_now)
     response = post(as_ada, f"{waiting.pk}/accept")
     assert (response.status_code, response.json()["error"]) == (409, "config_changed")
 
@@ -106,8 +112,8 @@ def test_nobody_answers_without_a_session_or_a_token(ada, client, waiting, verb)
 def test_accept_all_answers_for_each(as_ada, ada, waiting, live_now):
     draft = reduce(ada)
     other = proposed(ada, draft)
-    edit = ConfigEdit(source_weights={LOVED: 0.5})
-    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=live_now)
+    Suggestion.objects.update(created_at=live_now)
+    learned_down(ada, live_now)
     body = post(as_ada, "accept-all").json()
     assert (body["success"], body["accepted_count"]) == (False, 1)
     results = {row["suggestion_id"]: row for row in body["results"]}

@@ -1,13 +1,14 @@
 """The person's door: what was agreed takes effect exactly, once, and for nobody else."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
 from ranking.entities import WeightChange
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, weights_learn
+from ranking.services import ConfigEdit, config_edit, topic_agree, weights_learn
 from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.services import resolve
@@ -33,6 +34,13 @@ def weight(reader, source=LOVED) -> float:
 
 def edit(reader, now, version=0, **change) -> int:
     return config_edit(reader_id=reader.pk, edit=ConfigEdit(**change), expected_version=version, now=now)
+
+
+def learn(reader, now, *weights, source=LOVED) -> None:
+    """The learning loop moves the source from the first of `weights` to the next, day by day."""
+    for day, (before, after) in enumerate(pairwise(weights)):
+        step = WeightChange(source, before, after, p_better=0.9, n=20, reason="liked_more_than_usual")
+        weights_learn(reader_id=reader.pk, changes=[step], now=now + timedelta(days=day))
 
 
 @pytest.fixture
@@ -61,8 +69,7 @@ def test_accepting_applies_exactly_what_was_agreed_and_remembers_it(ada, waiting
 
 def test_a_learned_delta_never_blurs_what_was_agreed(ada, now):
     tastes(ada)
-    learned = WeightChange(LOVED, before=1.0, after=1.15, p_better=0.99, n=20, reason="liked_more_than_usual")
-    weights_learn(reader_id=ada.pk, changes=[learned], now=now)
+    learn(ada, now, 1.0, 1.15)
     suggestion = proposed(ada, boost(ada, "1.4"))
     assert suggestion.current_value == "1.15"
     answer(resolve.suggestion_accept, ada, suggestion, now)
@@ -93,7 +100,7 @@ def test_ben_cannot_answer_for_ada(ada, ben, waiting, now, verb):
 
 
 def test_a_weight_out_of_reach_is_refused_with_a_fresh_preview_and_nothing_changed(ada, waiting, now):
-    version = edit(ada, now, source_weights={LOVED: 0.8})
+    learn(ada, now, 1.0, 0.9, 0.8)
     refusal = answer(resolve.suggestion_accept, ada, waiting, now)
     assert refusal.code == "config_changed"
     assert refusal.data["current_value"] == "0.8"
@@ -101,14 +108,36 @@ def test_a_weight_out_of_reach_is_refused_with_a_fresh_preview_and_nothing_chang
     assert set(refusal.data["preview"]) == {"enters", "leaves"}
     waiting.refresh_from_db()
     assert waiting.status == "pending"
-    assert config_effective(reader_id=ada.pk).config.version == version
+    assert weight(ada) == pytest.approx(0.8)
+    assert not ConfigVersion.objects.exists()
     assert not Outcome.objects.exists()
 
 
 def test_a_weight_still_within_reach_is_applied_as_agreed(ada, waiting, now):
-    edit(ada, now, source_weights={LOVED: 1.1})
+    learn(ada, now, 1.0, 1.1)
     assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now), Resolved)
     assert weight(ada) == 1.3
+
+
+@pytest.mark.parametrize("verb", [resolve.suggestion_accept, resolve.suggestion_reject])
+def test_an_answer_that_comes_too_late_finds_it_expired(ada, waiting, now, verb):
+    assert answer(verb, ada, waiting, now + timedelta(days=30)).code == "already_resolved"
+    waiting.refresh_from_db()
+    assert waiting.status == Outcome.objects.get().outcome == "expired"
+    assert weight(ada) == 1.0
+
+
+def test_what_the_reader_changed_by_hand_meanwhile_stands(ada, waiting, now):
+    edit(ada, now, source_weights={LOVED: 1.1})
+    assert answer(resolve.suggestion_accept, ada, waiting, now).code == "already_resolved"
+    waiting.refresh_from_db()
+    assert waiting.status == Outcome.objects.get().outcome == "superseded"
+    assert weight(ada) == 1.1
+
+
+def test_a_pause_that_is_over_needs_no_sweep_before_the_answer(ada, waiting, now):
+    answer(resolve.suggestion_snooze, ada, waiting, now)
+    assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now + timedelta(days=7)), Resolved)
 
 
 def test_the_reader_may_choose_another_weight_within_the_bounds(ada, waiting, now):
@@ -136,7 +165,8 @@ def test_a_topic_is_added_and_taken_back(ada, now):
 def test_a_topic_already_there_is_accepted_with_a_note(ada, now):
     tastes(ada, topic=TOPIC)
     suggestion = proposed(ada, add_topic(ada, TOPIC))
-    version = edit(ada, now, topics=[TOPIC.upper()])
+    # By hand would supersede it; what was agreed elsewhere does not.
+    version = topic_agree(reader_id=ada.pk, topic=TOPIC.upper(), present=True, ref="another", now=now)
     done = answer(resolve.suggestion_accept, ada, suggestion, now)
     assert (done.status, done.config_updated, done.config_version) == ("accepted", False, version)
     assert "already one of your topics" in done.note
@@ -187,12 +217,19 @@ def test_only_what_was_accepted_can_be_reverted(ada, waiting, now):
 
 def test_accept_all_answers_for_each_and_one_failure_stops_none(ada, waiting, now):
     other = proposed(ada, reduce(ada))
-    edit(ada, now, source_weights={LOVED: 0.5})
+    learn(ada, now, 1.0, 0.9, 0.8)
     first, second = resolve.suggestions_accept_all(reader_id=ada.pk, now=now)
     assert isinstance(first, Refusal) and first.code == "config_changed"
     assert first.data["suggestion_id"] == waiting.pk
     assert second.suggestion_id == other.pk
     assert weight(ada, HATED) == 0.7
+
+
+def test_accept_all_leaves_out_what_settled_itself(ada, waiting, now):
+    other = proposed(ada, reduce(ada))
+    edit(ada, now, source_weights={LOVED: 1.1})
+    (only,) = resolve.suggestions_accept_all(reader_id=ada.pk, now=now)
+    assert only.suggestion_id == other.pk
 
 
 @pytest.mark.django_db(transaction=True)
