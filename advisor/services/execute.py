@@ -106,7 +106,7 @@ def _end_of(run: Run, findings: Findings, elapsed: Elapsed) -> RunEnd:
 
 
 def _finish(run: Run, end: RunEnd, findings: Findings, elapsed: Elapsed) -> None:
-    """Store how the run ended, if it is still ours to end."""
+    """Store how the run ended; one that another worker took over is not ours to end, and only noted."""
     kept = len(run_suggestion_ids(run_id=run.pk))
     status = STATUS_OF.get(end.reason, Run.Status.AGENT_ERROR)
     held = Run.objects.filter(pk=run.pk, fence=run.fence, status=Run.Status.RUNNING)
@@ -124,6 +124,7 @@ def _finish(run: Run, end: RunEnd, findings: Findings, elapsed: Elapsed) -> None
     )
     if not ended:
         decision_add(run=run, action="run_lost", reason=end.message, now=elapsed.now)
+        return
     if status == Run.Status.AGENT_ERROR:
         decision_add(run=run, action="run_failed", reason=end.message, now=elapsed.now, code=end.reason)
     log.info(

@@ -1,8 +1,10 @@
-"""How a run's end is stored: words no database refuses."""
+"""How a run's end is stored: words no database refuses, one verdict, caps that outlive a crash."""
 
 import json
 
 import pytest
+from django.db import connection
+from structlog.testing import capture_logs
 
 from advisor.entities import StopReason
 from advisor.models import Decision, Run
@@ -46,3 +48,19 @@ def test_a_crash_with_foul_words_ends_the_run_too(queued, now, settings):
 def test_a_broken_jobs_words_are_stored_clean(now):
     job_failed(name="fetch", reason=FOUL, now=now)
     assert Decision.objects.get().reason == "bad news ?"
+
+
+def test_a_worker_that_lost_its_run_notes_that_and_claims_no_end_of_it(queued, now, settings):
+    settings.LLM_CHAIN = []
+
+    def taken_over(execute, sql, params, many, context):
+        if "digest_feedback" in sql:
+            Run.objects.exclude(fence=99).update(fence=99)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(taken_over), capture_logs() as logs:
+        run_execute(run_id=queued.pk, now=now)
+    assert [decision.action for decision in Decision.objects.all()] == ["run_lost"]
+    assert "advisor_run_completed" not in {line["event"] for line in logs}
+    queued.refresh_from_db()
+    assert (queued.status, queued.message) == ("running", "")
