@@ -48,7 +48,7 @@ def forecast_sentence(forecast: Mapping[str, Any]) -> str:
 
 
 def reason_clean(reason: object) -> str:
-    """A model's own words on one line, without control characters, at most 500 characters."""
+    """A model's, or a reader's, own words: one line without control characters, at most 500 characters."""
     text = "".join(char if char.isprintable() else " " for char in reason) if isinstance(reason, str) else ""
     text = " ".join(text.split())
     return text if len(text) <= REASON_MAX_CHARS else f"{text[: REASON_MAX_CHARS - 1].rstrip()}…"

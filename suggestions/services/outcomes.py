@@ -11,9 +11,9 @@ from django.db.models import Count
 from ranking.body import Body
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
 from suggestions.profile import Settled, profile_compute
+from suggestions.wording import reason_clean
 
 RECENT_MAX = 60
-USER_REASON_MAX_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def outcome_of(
         outcome=ending.outcome,
         suggestion_type=suggestion.suggestion_type,
         target_key=suggestion.target_key,
-        user_reason=" ".join(ending.user_reason.split())[:USER_REASON_MAX_CHARS],
+        user_reason=reason_clean(ending.user_reason),
         edited_value=ending.edited_value,
         config_before=ending.before,
         config_after=ending.after,

@@ -80,6 +80,13 @@ def test_a_value_that_is_no_weight_is_refused(as_ada, waiting, value):
     assert not Outcome.objects.exists()
 
 
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+def test_a_reason_with_control_characters_is_cleaned_and_kept(as_ada, waiting, verb):
+    response = post(as_ada, f"{waiting.pk}/{verb}", user_reason="not\x00 my\x1b\n cup\u202e of tea")
+    assert response.status_code == 200
+    assert Outcome.objects.get().user_reason == "not my cup of tea"
+
+
 def test_a_second_answer_conflicts(as_ada, waiting):
     assert post(as_ada, f"{waiting.pk}/reject", user_reason="no").status_code == 200
     response = post(as_ada, f"{waiting.pk}/accept")

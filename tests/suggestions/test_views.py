@@ -131,6 +131,13 @@ def test_a_reason_for_rejecting_is_kept(page: Client, ada: Reader):
     assert suggestion.outcomes.get().user_reason == "I read them elsewhere"
 
 
+def test_a_reason_may_hold_anything_a_form_can_send(page: Client, ada: Reader):
+    suggestion = suggested(ada)
+    answer(page, suggestion, "reject", user_reason="no\x00pe" + "é" * 600)
+    kept = suggestion.outcomes.get().user_reason
+    assert kept.startswith("no pe") and len(kept) == 500
+
+
 def test_a_second_answer_is_already_handled(page: Client, ada: Reader):
     suggestion = suggested(ada)
     answer(page, suggestion, "accept")
