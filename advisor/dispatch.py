@@ -1,6 +1,5 @@
 """One tool call from what the model wrote to what it is told: parsed, run, retried once, counted."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from advisor.entities import StepRecord, StopReason, ToolOutcome
 from advisor.guard import DROP_NOTE, RepeatGuard, Verdict
 from advisor.model_text import json_object, preview
 from advisor.stopping import Stopped
+from advisor.tools.budget import as_json, error_result
 from digest.llm.entities import ToolCall, ToolSchema
 from suggestions.entities import FenceLost
 
@@ -83,10 +83,9 @@ class ToolRunner:
         return self.guard.verdict(tool=call.name, code=outcome.error_code, target=outcome.target)
 
 
-def failure(code: str, message: str, **more: Any) -> ToolOutcome:
+def failure(code: str, message: str, **valid: list[str]) -> ToolOutcome:
     """An error result: what went wrong and what would be right."""
-    content = {"success": False, "error": code, "details": message, **more}
-    return ToolOutcome(json.dumps(content, ensure_ascii=False), error_code=code)
+    return ToolOutcome(as_json(error_result(code, message, **valid)), error_code=code)
 
 
 def _step_of(
@@ -108,4 +107,4 @@ def _noted(content: str) -> str:
         told = json_object(content)
     except ValueError:
         told = {"result": content}
-    return json.dumps({**told, "note": DROP_NOTE}, ensure_ascii=False)
+    return as_json({**told, "note": DROP_NOTE})

@@ -6,7 +6,7 @@ from enum import Enum
 
 DROP_AT = 2
 END_AT = 3
-DROP_NOTE = "The same failure as before. Drop this hypothesis, list it under skipped, go on with the next."
+DROP_NOTE = "Failed again. Drop this hypothesis, list it under skipped, go on."
 
 
 class Verdict(Enum):

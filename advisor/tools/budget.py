@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from advisor.guard import DROP_NOTE
+
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -12,12 +14,8 @@ CONFIG_TOKENS = 500
 PROFILE_TOKENS = 500
 WRITE_TOKENS = 100
 OUTCOMES_TOKENS = 1000
+# A token per four bytes of UTF-8, so that other scripts cost more.
 BYTES_PER_TOKEN = 4
-
-
-def tokens_of(value: Any) -> int:
-    """What `value` costs as JSON: a token per four bytes of UTF-8, so that other scripts cost more."""
-    return -(-size_of(value) // BYTES_PER_TOKEN)
 
 
 def size_of(value: Any) -> int:
@@ -50,11 +48,11 @@ def fitting_items(rows: Mapping[str, V], tokens: float) -> dict[str, V]:
 
 def fitting_text(text: str, tokens: float) -> str:
     """`text` cut, with an ellipsis, to what `tokens` hold."""
-    room = int(tokens * BYTES_PER_TOKEN) - 2
-    if size_of(text) <= room + 2:
+    room = max(0, int(tokens * BYTES_PER_TOKEN))
+    if size_of(text) <= room:
         return text
     cut = text[:room]
-    while size_of(cut) > room - 3:
+    while cut and size_of(cut) > room - 3:
         cut = cut[: -max(1, len(cut) // 20)]
     return f"{cut}…"
 
@@ -62,3 +60,13 @@ def fitting_text(text: str, tokens: float) -> str:
 def left_after(result: Any, tokens: int) -> float:
     """The tokens of a budget that `result` leaves free."""
     return max(0.0, tokens - size_of(result) / BYTES_PER_TOKEN)
+
+
+def error_result(code: str, details: str, **valid: list[str]) -> dict[str, Any]:
+    """An error as a tool result: what went wrong, cut to a hundred tokens, and what would be right.
+
+    There is room left for the note that a repeated failure gets.
+    """
+    result: dict[str, Any] = {"success": False, "error": code, "details": ""} | valid
+    room = left_after(result | {"note": DROP_NOTE}, WRITE_TOKENS)
+    return result | {"details": fitting_text(details, room)}

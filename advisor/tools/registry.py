@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from advisor.entities import ToolContext, ToolOutcome
 from advisor.model_text import json_object
 from advisor.tools.arguments import FeedbackArguments, NoArguments, OutcomesArguments, SuggestionArguments
-from advisor.tools.budget import as_json
+from advisor.tools.budget import as_json, error_result
 from advisor.tools.config import query_user_config
 from advisor.tools.feedback import query_user_feedback
 from advisor.tools.outcomes import get_suggestion_outcomes
@@ -19,6 +19,7 @@ from digest.llm.entities import ToolCall, ToolSchema
 
 ARGUMENTS_CHARS_MAX = 20_000
 PROBLEMS_MAX = 5
+TARGET_CHARS_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +93,14 @@ def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
     if tool is None:
         return _refused("unknown_tool", f"There is no tool “{call.name[:64]}”.", tools=list(TOOLS))
     try:
-        arguments = tool.arguments.model_validate(_object_of(call.arguments))
-    except ValidationError as error:
-        return _refused("invalid_arguments", _problems(error), arguments=list(tool.arguments.model_fields))
+        raw = _object_of(call.arguments)
     except ValueError as error:
         return _refused("invalid_arguments", f"The arguments are not a JSON object: {error}.")
+    try:
+        arguments = tool.arguments.model_validate(raw)
+    except ValidationError as error:
+        valid = list(tool.arguments.model_fields)
+        return _refused("invalid_arguments", _problems(error), _target_of(raw), arguments=valid)
     result = tool.function(context, arguments)
     target = str(result.pop("target", ""))
     error_code = "" if result.get("success", True) else str(result["error"])
@@ -110,14 +114,21 @@ def _object_of(text: str) -> dict[str, Any]:
     return json_object(text.strip() or "{}")
 
 
-def _refused(code: str, details: str, **valid: list[str]) -> ToolOutcome:
-    return ToolOutcome(as_json({"success": False, "error": code, "details": details, **valid}), code)
+def _refused(code: str, details: str, target: str = "", **valid: list[str]) -> ToolOutcome:
+    return ToolOutcome(as_json(error_result(code, details, **valid)), code, target)
+
+
+def _target_of(raw: dict[str, Any]) -> str:
+    """What a malformed write was about, as well as it can be told: failures are counted by it."""
+    return str(raw.get("target_key") or raw.get("suggested_value") or "")[:TARGET_CHARS_MAX]
 
 
 def _problems(error: ValidationError) -> str:
-    """What is wrong, by argument; the values themselves are left out."""
-    rows = error.errors(include_url=False, include_input=False, include_context=False)[:PROBLEMS_MAX]
-    return "; ".join(f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}" for row in rows)
+    """What is wrong, by argument, undeclared ones first; the values themselves are left out."""
+    rows = error.errors(include_url=False, include_input=False, include_context=False)
+    rows.sort(key=lambda row: row["type"] != "extra_forbidden")
+    told = (f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}" for row in rows[:PROBLEMS_MAX])
+    return "; ".join(told)
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from advisor.entities import ToolContext
 from advisor.tools.arguments import SuggestionArguments
-from advisor.tools.budget import WRITE_TOKENS, fitting, fitting_text, left_after
+from advisor.tools.budget import WRITE_TOKENS, error_result, fitting, left_after
 from suggestions.entities import Draft, Proposed, Refusal
 from suggestions.services.propose import suggestion_propose
 
@@ -45,6 +45,4 @@ def _written(proposed: Proposed) -> dict[str, Any]:
 
 
 def _refused(refusal: Refusal) -> dict[str, Any]:
-    result: dict[str, Any] = {"success": False, "error": refusal.code}
-    details = fitting_text(refusal.message, left_after(result, WRITE_TOKENS) - 5)
-    return result | {"details": details, "target": refusal.target}
+    return error_result(refusal.code, refusal.message) | {"target": refusal.target}
