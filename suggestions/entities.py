@@ -133,7 +133,7 @@ class HypothesisReport:
 
 @dataclass(frozen=True, slots=True)
 class PreviewItem:
-    """One item of today's top 30 with its rank before and after a change; `None`: not among them."""
+    """One item of today's digest with its rank before and after a change; `None`: not among them."""
 
     item_id: int
     title: str
@@ -144,7 +144,7 @@ class PreviewItem:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a change would do to today's top 30: the items that come in, go out, and change places."""
+    """What a change would do to today's digest: the items that come in, go out, and change places."""
 
     enters: tuple[PreviewItem, ...]
     leaves: tuple[PreviewItem, ...]

@@ -11,7 +11,7 @@ from digest.selectors import reason_tags, source_titles
 from suggestions import presenters
 from suggestions.entities import Preview, PreviewItem
 from suggestions.models import Evidence, Outcome, Suggestion
-from suggestions.selectors import suggestion_preview, suggestions_pending
+from suggestions.selectors import suggestion_previews, suggestions_pending
 from suggestions.selectors.decided import suggestions_decided
 
 MOVES_SHOWN = 5
@@ -68,7 +68,7 @@ class Decided:
 def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
     """The pending suggestions by group, and the latest decided ones."""
     pending = suggestions_pending(reader_id=reader_id)
-    previews = {row.pk: suggestion_preview(suggestion=row, now=now) for row in pending}
+    previews = suggestion_previews(reader_id=reader_id, suggestions=pending, now=now)
     titles = source_titles(keys=_source_keys(pending, previews.values()))
     labels = {tag.slug: tag.label.lower() for tag in reason_tags()}
     cards = [_card(row, previews[row.pk], titles, labels) for row in pending]

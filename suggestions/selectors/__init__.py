@@ -9,7 +9,7 @@ from suggestions.selectors.pending import (
     suggestions_created_between,
     suggestions_pending,
 )
-from suggestions.selectors.preview import preview_of, suggestion_preview
+from suggestions.selectors.preview import preview_of, suggestion_preview, suggestion_previews
 
 __all__ = [
     "facts_for",
@@ -21,6 +21,7 @@ __all__ = [
     "profile_for",
     "suggestion_for",
     "suggestion_preview",
+    "suggestion_previews",
     "suggestions_created_between",
     "suggestions_pending",
 ]

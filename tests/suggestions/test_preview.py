@@ -1,16 +1,23 @@
-"""A preview shows what accepting would do to today's top 30, and does nothing."""
+"""A preview shows what accepting would do to today's digest, and does nothing."""
 
 from datetime import timedelta
 
 import pytest
 
+from digest.models import Item
+from digest.services.build import digest_build
 from ranking.selectors import config_effective
+from suggestions.entities import Resolved
 from suggestions.models import Suggestion
-from suggestions.selectors import suggestion_preview
-from tests.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+from suggestions.selectors import suggestion_preview, suggestion_previews
+from suggestions.services.resolve import suggestion_accept
+from tests.factories import FeedbackFactory, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.suggestions.worlds import LOVED, PLAIN
 
 pytestmark = pytest.mark.django_db
+
+
+TRAITS = {"suggestion_type": "boost_source", "target_key": LOVED}
 
 
 def suggestion_of(reader, kind="boost_source", key=LOVED, value="1.3") -> Suggestion:
@@ -44,6 +51,48 @@ def test_a_topic_nothing_mentions_moves_nothing(full, now):
     assert preview.enters == preview.leaves == preview.moves == ()
 
 
-def test_a_preview_costs_three_queries(full, now, django_assert_num_queries):
-    with django_assert_num_queries(3):
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"kind": "reduce_source", "value": "0.7"}, {"kind": "add_topic", "key": "35", "value": "35"}],
+)
+def test_a_preview_is_what_accepting_and_building_again_does(full, now, change):
+    rated_and_shown(full, now)
+    suggestion = suggestion_of(full, **change)
+    suggestion.field = "topics" if suggestion.suggestion_type == "add_topic" else "source_weights"
+    suggestion.p_helpful, suggestion.config_version, suggestion.created_at = 0.9, 0, now
+    suggestion.save()
+    preview = suggestion_preview(suggestion=suggestion, now=now)
+    before = ranks(full, now)
+    assert isinstance(suggestion_accept(reader_id=full.pk, suggestion_id=suggestion.pk, now=now), Resolved)
+    after = ranks(full, now)
+    told = {i.item_id: (i.before, i.after) for i in (*preview.enters, *preview.leaves, *preview.moves)}
+    done = {
+        pk: (before.get(pk), after.get(pk)) for pk in {*before, *after} if before.get(pk) != after.get(pk)
+    }
+    assert told == done != {}
+
+
+def rated_and_shown(reader, now) -> None:
+    """Every third item of today's digest is rated; one of them has since left the reader's feeds."""
+    digest = digest_build(reader=reader, date=now.date(), now=now)
+    for place in digest.impressions.filter(rank__in=range(2, 31, 3)).select_related("item"):
+        FeedbackFactory(reader=reader, item=place.item, at=now)
+    elsewhere = SourceFactory(key="elsewhere.example")
+    Item.objects.filter(impressions__digest=digest, impressions__rank=5).update(source=elsewhere)
+
+
+def ranks(reader, now) -> dict[int, int]:
+    digest = digest_build(reader=reader, date=now.date(), now=now)
+    return dict(digest.impressions.values_list("item_id", "rank"))
+
+
+def test_a_preview_costs_five_queries_and_so_do_many(full, now, django_assert_num_queries):
+    with django_assert_num_queries(5):
         suggestion_preview(suggestion=suggestion_of(full), now=now)
+    many = [Suggestion(pk=n, **TRAITS, reader=full, suggested_value=f"1.{n}") for n in (1, 2, 3)]
+    with django_assert_num_queries(5):
+        previews = suggestion_previews(reader_id=full.pk, suggestions=many, now=now)
+    assert set(previews) == {1, 2, 3}
+    assert previews[3] == suggestion_preview(suggestion=suggestion_of(full), now=now) != previews[1]
+    with django_assert_num_queries(0):
+        assert suggestion_previews(reader_id=full.pk, suggestions=[], now=now) == {}
