@@ -28,16 +28,18 @@ def agent_run(
     limits: Limits,
     ledger: SpendAccount,
     record: Record,
+    used: RunTotals | None = None,
     clock: Clock = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
     prompt: Path = ADVISOR,
 ) -> RunEnd:
     """Run the advisor for the reader of `context` to its end; `record` hears of each step as it happens.
 
-    `models` are asked in order, the next one when one fails. Never raises for what a model, a provider or
+    `models` are asked in order, the next one when one fails. `used` is what earlier attempts at the same run
+    have used up: turns and tool calls are capped over all of them. Never raises for what a model, a provider or
     a tool does: that is the `RunEnd`. An error of our own (a ledger or a `record` that fails) goes up.
     """
-    totals, deadline = RunTotals(), Deadline(clock() + limits.timeout_s, clock)
+    totals, deadline = used or RunTotals(), Deadline(clock() + limits.timeout_s, clock)
     asker = Asker(list(models), schemas, limits, ledger, record, totals, deadline, sleep)
     tools = ToolRunner(dispatch, record, schemas)
     try:

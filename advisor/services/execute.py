@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import F
 
 from advisor.agent import agent_run
-from advisor.entities import Limits, RunEnd, StopReason, ToolContext
+from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
 from advisor.model_text import preview
 from advisor.models import Decision, Run
 from advisor.planner import StatisticalPlanner
@@ -97,6 +97,7 @@ def _end_of(run: Run, findings: Findings, elapsed: Elapsed) -> RunEnd:
             limits=run_limits(run.trigger),
             ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=findings.context.now),
             record=StepLog(run, findings.context.fence, elapsed),
+            used=RunTotals(**run_totals(run_id=run.pk)),
         )
     except FenceLost as error:
         return RunEnd(StopReason.FENCE_LOST, str(error))

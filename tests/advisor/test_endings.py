@@ -7,11 +7,11 @@ from django.db import connection
 from structlog.testing import capture_logs
 
 from advisor.entities import StopReason
-from advisor.models import Decision, Run
+from advisor.models import Decision, Run, Step
 from advisor.services.execute import run_execute
 from advisor.services.queue import job_failed
 from tests.advisor.histories import opinionated
-from tests.scripted import Script, garbage
+from tests.scripted import Script, calls, garbage
 
 pytestmark = pytest.mark.django_db
 # PostgreSQL takes no NUL, and no database half a character.
@@ -64,3 +64,27 @@ def test_a_worker_that_lost_its_run_notes_that_and_claims_no_end_of_it(queued, n
     assert "advisor_run_completed" not in {line["event"] for line in logs}
     queued.refresh_from_db()
     assert (queued.status, queued.message) == ("running", "")
+
+
+def test_a_second_attempt_starts_with_what_the_first_has_used_up(queued, now, httpserver, settings):
+    settings.ADVISOR_MAX_TOOL_CALLS = 3
+    at = {"run": queued, "at": now}
+    Step.objects.bulk_create(
+        [
+            Step(n=1, kind="model", model="openai:gpt-6-luna", **at),
+            *(Step(n=n, kind="tool", tool="query_user_config", **at) for n in (2, 3)),
+        ]
+    )
+    with Script(httpserver, [calls(("query_user_config", {}), ("get_user_profile", {}))]):
+        run_execute(run_id=queued.pk, now=now)
+    queued.refresh_from_db()
+    assert (queued.stop_reason, queued.turns, queued.tool_calls) == (StopReason.TOOL_CALL_LIMIT, 2, 3)
+
+
+def test_a_run_whose_turns_are_used_up_asks_no_model_again(queued, now, httpserver, settings):
+    settings.ADVISOR_MAX_TURNS = 1
+    Step.objects.create(run=queued, n=1, kind="model", model="openai:gpt-6-luna", at=now)
+    with Script(httpserver, []):
+        run_execute(run_id=queued.pk, now=now)
+    queued.refresh_from_db()
+    assert (queued.stop_reason, queued.turns) == (StopReason.TURN_LIMIT, 1)
