@@ -35,9 +35,9 @@ def agent_run(
 ) -> RunEnd:
     """Run the advisor for the reader of `context` to its end; `record` hears of each step as it happens.
 
-    `models` are asked in order, the next one when one fails. `used` is what earlier attempts at the same run
-    have used up: turns and tool calls are capped over all of them. Never raises for what a model, a provider or
-    a tool does: that is the `RunEnd`. An error of our own (a ledger or a `record` that fails) goes up.
+    `models` are asked in order, the next one when one fails. Turns and tool calls are capped over all
+    attempts at a run: `used` is what earlier ones took. Never raises for what a model, a provider or a tool
+    does: that is the `RunEnd`. An error of our own (a ledger or a `record` that fails) goes up.
     """
     totals, deadline = used or RunTotals(), Deadline(clock() + limits.timeout_s, clock)
     asker = Asker(list(models), schemas, limits, ledger, record, totals, deadline, sleep)
