@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from advisor.sufficiency import MISSING
+
 STARTING = "Getting ready…"
 # What a run is doing while each tool runs; anything else is `THINKING`.
 TOOLS = {
@@ -39,7 +41,7 @@ def status_words(status: str, created: int = 0, reason: str = "") -> str:
         return _silence(reason)
     if created and status in {"completed", "budget_exceeded", "agent_timeout", "agent_error"}:
         return f"{created} new suggestion{'s' * (created != 1)}."
-    return STATUSES.get(status, ERROR_OTHER)
+    return _skipped(reason) if status == "skipped" else STATUSES.get(status, ERROR_OTHER)
 
 
 def last_words(status: str, created: int, reason: str) -> str:
@@ -51,6 +53,11 @@ def last_words(status: str, created: int, reason: str) -> str:
             else f"It made {created}; all are settled."
         )
     return status_words(status, 0, reason)
+
+
+def _skipped(reason: str) -> str:
+    """Too little feedback in general words and in numbers; any other reason speaks for itself."""
+    return f"{STATUSES['skipped']} {reason}." if reason.startswith(MISSING) else reason or STATUSES["skipped"]
 
 
 def _silence(reason: str) -> str:
@@ -74,4 +81,5 @@ def script_words() -> dict[str, Any]:
         "statuses": STATUSES,
         "other": ERROR_OTHER,
         "silent": SILENT,
+        "missing": MISSING,
     }

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from digest.entities import FeedbackCounts
 
+# How the words for too little feedback begin, and no others.
+MISSING = "Need at least"
+
 
 class Need(NamedTuple):
     """One condition and the progress towards it."""
@@ -34,4 +37,4 @@ def missing_words(needs: Sequence[Need]) -> str:
     if not missing:
         return ""
     *rest, last = missing
-    return f"Need at least {' and '.join([', '.join(rest), last] if rest else [last])}"
+    return f"{MISSING} {' and '.join([', '.join(rest), last] if rest else [last])}"

@@ -3,6 +3,8 @@
 import pytest
 
 from advisor.presenters import STATUSES, last_words, need_words, script_words, status_words
+from advisor.sufficiency import missing_words, needs_of
+from digest.entities import FeedbackCounts
 
 
 def test_a_silent_run_says_why():
@@ -22,6 +24,19 @@ def test_what_was_written_counts_more_than_how_the_run_ended(status: str):
 @pytest.mark.parametrize("status", sorted(STATUSES))
 def test_every_status_has_words_of_its_own(status: str):
     assert status_words(status) != status_words("unheard_of")
+
+
+def test_little_feedback_is_said_in_general_and_in_numbers():
+    reason = missing_words(needs_of(FeedbackCounts(4, 4, 3, None, None), items=10, days=0, tagged=0))
+    assert status_words("skipped", 0, reason) == (
+        "Not enough feedback yet. Keep rating articles and check back later."
+        " Need at least 10 feedback items (you have 4)."
+    )
+
+
+def test_any_other_skip_says_its_own_reason_alone():
+    reason = "It did not work three times today. It can be tried again tomorrow."
+    assert status_words("skipped", 0, reason) == reason
 
 
 def test_progress_stops_at_enough():

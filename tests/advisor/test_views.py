@@ -30,6 +30,16 @@ def test_too_little_feedback_is_said_and_costs_no_run(client: Client, ada: Reade
     assert not Run.objects.exists()
 
 
+def test_after_three_failures_a_day_the_reader_is_told_just_that(client: Client, ada: Reader):
+    now = timezone.now()
+    opinionated(ada, now=now)
+    day = now.astimezone(ada.zone).date()
+    for _ in range(3):
+        Run.objects.create(reader=ada, day=day, trigger="ui", status="agent_error", created_at=now)
+    said = ask(client, ada)
+    assert "It did not work three times today." in said and "Not enough feedback" not in said
+
+
 def test_open_suggestions_come_first(client: Client, ada: Reader):
     suggested(ada)
     assert "Please answer the suggestions you have first." in ask(client, ada)
