@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from ranking.body import Body, body_effective
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
@@ -42,18 +42,17 @@ def outcomes_search(
 def outcomes_timeline(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> list[dict[str, Any]]:
     """The first five of `ids` with the target's state before and after and the decisions around them.
 
-    Ids that are not this reader's are left out. Two queries.
+    Ids that are no decision of this reader are left out. Two queries, however long the history.
     """
     picked = _picked(reader_id, ids, TIMELINE_MAX)
-    lines = list(_decisions(reader_id).only(*_LINE_FIELDS)) if picked else []
-    places = {row.pk: place for place, row in enumerate(lines)}
+    lines = _with_neighbours(reader_id, picked)
     return [
         {
             **_line(row, now),
             "target": row.target_key[:TARGET_CHARS],
             "before": target_state(row, row.config_before),
             "after": target_state(row, row.config_after),
-            "neighbours": [_line(near, now) for near in _around(lines, places[row.pk])],
+            "neighbours": [_line(near, now) for near in _around(lines, row)],
         }
         for row in picked
     ]
@@ -95,15 +94,30 @@ def _decisions(reader_id: UUID) -> QuerySet[Outcome]:
 
 
 def _picked(reader_id: UUID, ids: Sequence[int], most: int) -> list[Outcome]:
-    """The reader's own outcomes among the first `most` distinct `ids`, in the order asked for."""
+    """The reader's own decisions among the first `most` distinct `ids`, in the order asked for."""
     wanted = list(dict.fromkeys(ids))[:most]
-    found = Outcome.objects.filter(reader_id=reader_id).in_bulk(wanted)
+    found = _decisions(reader_id).in_bulk(wanted)
     return [found[i] for i in wanted if i in found]
 
 
-def _around(lines: Sequence[Outcome], place: int) -> list[Outcome]:
-    near = lines[max(0, place - NEIGHBOURS_MAX) : place + NEIGHBOURS_MAX + 1]
-    return [row for row in near if row is not lines[place]]
+def _with_neighbours(reader_id: UUID, picked: Sequence[Outcome]) -> list[Outcome]:
+    """`picked` and the two decisions on either side of each, newest first; at most 25 rows in one query."""
+    if not picked:
+        return []
+    wanted = Q(pk__in=[row.pk for row in picked])
+    for row in picked:
+        newer = Q(decided_at__gt=row.decided_at) | Q(decided_at=row.decided_at, pk__gt=row.pk)
+        later = _decisions(reader_id).filter(newer).order_by("decided_at", "pk")
+        earlier = _decisions(reader_id).exclude(newer).exclude(pk=row.pk)
+        wanted |= Q(pk__in=later.values("pk")[:NEIGHBOURS_MAX])
+        wanted |= Q(pk__in=earlier.values("pk")[:NEIGHBOURS_MAX])
+    return list(_decisions(reader_id).filter(wanted).only(*_LINE_FIELDS))
+
+
+def _around(lines: Sequence[Outcome], row: Outcome) -> list[Outcome]:
+    """The neighbours of `row`, which is one of `lines`."""
+    place = lines.index(row)
+    return [*lines[max(0, place - NEIGHBOURS_MAX) : place], *lines[place + 1 : place + 1 + NEIGHBOURS_MAX]]
 
 
 def _line(row: Outcome, now: datetime) -> dict[str, Any]:

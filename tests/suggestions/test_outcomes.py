@@ -95,6 +95,41 @@ def test_timeline_shows_the_target_before_and_after_and_its_neighbours(ada, now)
     assert [near["id"] for near in line["neighbours"]] == [rows[i].pk for i in (1, 2, 4, 5)]
 
 
+@pytest.mark.parametrize("place", range(7))
+def test_neighbours_are_two_on_either_side_though_decided_at_the_same_moment(ada, now, place):
+    rows = [decided(ada, n // 3, target=f"t{n}") for n in range(7)]
+    order = [rows[i].pk for i in (2, 1, 0, 5, 4, 3, 6)]
+    (line,) = outcomes_timeline(reader_id=ada.pk, ids=[order[place]], now=now)
+    near = [*order[max(0, place - 2) : place], *order[place + 1 : place + 3]]
+    assert [row["id"] for row in line["neighbours"]] == near
+
+
+def test_a_revert_is_no_decision_of_its_own(ada, now):
+    decision = decided(ada)
+    ending = Ending("reverted", BODY, BODY, kind="revert")
+    revert = outcome_record(suggestion=decision.suggestion, ending=ending, now=now)
+    for layer in (outcomes_timeline, outcomes_detail):
+        assert [r["id"] for r in layer(reader_id=ada.pk, ids=[revert.pk, decision.pk], now=now)] == [
+            decision.pk
+        ]
+
+
+def test_a_timeline_reads_no_more_of_a_long_history_than_it_shows(ada, now, monkeypatch):
+    rows = [decided(ada, n, target=f"t{n}") for n in range(12)]
+    read = []
+    monkeypatch.setattr(Outcome, "from_db", classmethod(_counting(Outcome.from_db.__func__, read)))
+    outcomes_timeline(reader_id=ada.pk, ids=[rows[6].pk], now=now)
+    assert len(read) == 6
+
+
+def _counting(original, read):
+    def from_db(cls, *args):
+        read.append(cls)
+        return original(cls, *args)
+
+    return from_db
+
+
 def test_timeline_of_a_topic_says_present_or_absent(ada, now):
     accepted = decided(ada, kind="add_topic", target="harbour")
     rejected = decided(ada, 1, kind="add_topic", result="rejected", target="ferry")
