@@ -28,25 +28,6 @@ class Forecast:
     n: int
 
 
-def ndcg(liked: Array, order: Array, k: int = TOP_K) -> float:
-    """nDCG@k of `liked` (0/1 per item) when items are shown by descending `order`.
-
-    Järvelin and Kekäläinen (2002): gains discounted by log2(rank + 1), divided by the ideal. 0 when
-    nothing is liked.
-    """
-    return float(_ndcg_rows(liked[None, :], order[None, :], k)[0])
-
-
-def _ndcg_rows(liked: Array, order: Array, k: int) -> Array:
-    k = min(k, liked.shape[1])
-    discount = 1 / np.log2(np.arange(2, k + 2))
-    shown = np.argsort(-order, axis=1, kind="stable")[:, :k]
-    dcg = (np.take_along_axis(liked, shown, axis=1) * discount).sum(axis=1)
-    ideal = (-np.sort(-liked, axis=1)[:, :k] * discount).sum(axis=1)
-    result: Array = np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
-    return result
-
-
 def measure(liked: Sequence[bool], before: Sequence[float], after: Sequence[float], seed: int) -> Forecast:
     """The change of nDCG@10 between two scorings of the same later items, with a bootstrap interval.
 
@@ -71,6 +52,21 @@ def _gains(columns: Array, picks: NDArray[np.int64]) -> Array:
     pools = max(1, round(n / POOL_SIZE))
     used = n // pools * pools
     liked, old, new = columns[:, picks[:, :used].reshape(rows * pools, -1)]
-    change = _ndcg_rows(liked, new, TOP_K) - _ndcg_rows(liked, old, TOP_K)
+    change = _ndcg(liked, new) - _ndcg(liked, old)
     gains: Array = change.reshape(rows, pools).mean(axis=1)
     return gains
+
+
+def _ndcg(liked: Array, order: Array) -> Array:
+    """nDCG@10 of each row of `liked` (0/1 per item) when its items are shown by descending `order`.
+
+    Järvelin and Kekäläinen (2002): gains discounted by log2(rank + 1), divided by the ideal. 0 where
+    nothing is liked.
+    """
+    k = min(TOP_K, liked.shape[1])
+    discount = 1 / np.log2(np.arange(2, k + 2))
+    shown = np.argsort(-order, axis=1, kind="stable")[:, :k]
+    dcg = (np.take_along_axis(liked, shown, axis=1) * discount).sum(axis=1)
+    ideal = (-np.sort(-liked, axis=1)[:, :k] * discount).sum(axis=1)
+    result: Array = np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
+    return result
