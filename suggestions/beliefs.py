@@ -50,10 +50,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What the thumbs say of one target. `p_better`: P(rate above expected), never mind how many were tried.
+    """What the thumbs say of one target.
 
     `p_helpful` is the probability that there is a preference in the likelier direction, `liked` that
-    direction, `gain` a size for ranking hypotheses.
+    direction, `posterior` the target taken alone (however many were tried), `gain` a size for ranking
+    hypotheses, `count` the thumbs, undecayed.
     """
 
     key: str

@@ -1,8 +1,5 @@
 """Sentences about suggestions for readers: plain and friendly, numbers as words first. Pure."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 from suggestions.values import weight_text
 
@@ -33,20 +30,6 @@ def impact_sentence(kind: str, label: str, step: float = 0.0) -> str:
     }[kind]
 
 
-def forecast_sentence(forecast: Mapping[str, Any]) -> str:
-    """What the later thumbs say of a stored forecast, honestly: a gain, a loss, or that it is too early."""
-    gain, low = forecast.get("ndcg_gain"), forecast.get("ndcg_low")
-    thumbs = forecast.get("later_thumbs", 0)
-    if gain is None or low is None:
-        return "There are too few later thumbs to measure what it would have done."
-    measured = f"Measured on {thumbs} thumbs you gave later"
-    if low > 0:
-        return f"{measured}, more of what you liked would have stood at the top."
-    if gain > 0:
-        return f"{measured}, it would probably have helped a little; this could still be chance."
-    return f"{measured}, it would have made no clear difference."
-
-
 def reason_clean(reason: object) -> str:
     """A model's, or a reader's, own words: one line without control characters, at most 500 characters."""
     text = "".join(char if char.isprintable() else " " for char in reason) if isinstance(reason, str) else ""
@@ -66,9 +49,3 @@ def changed_message(label: str, current: float, agreed: float) -> str:
         f"Your settings for {label} changed meanwhile: the weight is now {weight_text(current)}, "
         f"and {weight_text(agreed)} is too far from it. Nothing was changed."
     )
-
-
-def joined(titles: Sequence[str]) -> str:
-    """Titles as one phrase: “A”, “B” and “C”."""
-    quoted = [f"“{title}”" for title in titles]
-    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)

@@ -8,7 +8,7 @@ from ranking.entities import Config, EffectiveConfig
 from suggestions.beliefs import SOURCE_PRIOR, Tally, beliefs_of, confidence_of, p_of_direction
 from suggestions.forecasts import change_applied, forecast_of, split_by_time
 from suggestions.topics import topic_candidates
-from suggestions.wording import forecast_sentence, impact_sentence, reason_clean, reason_sentence
+from suggestions.wording import impact_sentence, reason_clean, reason_sentence
 from tests.factories import CLOCK
 from tests.suggestions.worlds import thumb
 
@@ -120,20 +120,6 @@ def test_the_words_are_plain():
         "Articles from Reuters will rank a bit higher in your digest."
     )
     assert "higher" in impact_sentence("add_topic", "rail")
-
-
-@pytest.mark.parametrize(
-    ("forecast", "words"),
-    [
-        ({"ndcg_gain": None, "ndcg_low": None, "later_thumbs": 3}, "too few later thumbs"),
-        ({"ndcg_gain": 0.1, "ndcg_low": 0.02, "later_thumbs": 30}, "more of what you liked"),
-        ({"ndcg_gain": 0.1, "ndcg_low": -0.02, "later_thumbs": 30}, "could still be chance"),
-        ({"ndcg_gain": -0.1, "ndcg_low": -0.2, "later_thumbs": 30}, "no clear difference"),
-        ({}, "too few later thumbs"),
-    ],
-)
-def test_a_forecast_is_told_honestly(forecast, words):
-    assert words in forecast_sentence(forecast)
 
 
 @given(st.text() | st.none() | st.integers())
