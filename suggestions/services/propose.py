@@ -159,6 +159,9 @@ def _store(
             row.save(force_insert=True)
             Evidence.objects.bulk_create(_evidence_rows(row, accepted))
     except IntegrityError:
+        # Only a twin that waits is an answer to the draft; whatever else broke goes on to the caller.
+        if (row.field, row.target_key) not in suggestions_waiting(reader_id=row.reader_id):
+            raise
         return Refusal(
             "duplicate_pending", f"A suggestion about “{row.label}” already waits.", row.target_key
         )

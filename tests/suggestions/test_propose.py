@@ -4,12 +4,14 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.db import IntegrityError
 
 from ranking.models import ConfigVersion, RankConfig
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.entities import FenceLost, Proposed, Refusal
 from suggestions.models import Evidence, Suggestion
+from tests.factories import ReaderFactory
 from tests.suggestions.worlds import HATED, LOVED, PLAIN, boost, propose, proposed, rate, reduce, tastes, urls
 
 pytestmark = pytest.mark.django_db
@@ -118,6 +120,13 @@ def test_a_lost_fence_leaves_nothing_behind(ada):
         propose(ada, boost(ada), fence=lost)
     assert not Suggestion.objects.exists()
     assert not Evidence.objects.exists()
+
+
+def test_another_broken_constraint_is_no_duplicate(ada):
+    tastes(ada)
+    with pytest.raises(IntegrityError, match="username"):
+        propose(ada, boost(ada), fence=lambda: ReaderFactory(username="ada"))
+    assert not Suggestion.objects.exists()
 
 
 def test_a_twin_that_lands_in_between_is_seen_before_the_write(ada):
