@@ -141,6 +141,20 @@ def week_of_runs(*, now: datetime) -> QuerySet[Run]:
     return Run.objects.filter(status=Run.Status.COMPLETED, created_at__gt=since)
 
 
+def readers_stirred(*, now: datetime) -> set[UUID]:
+    """Who may have something in the way of a run before their feedback is looked at, in two queries.
+
+    A run under way or completed this week, a suggestion that waits, sleeps or was made within two days:
+    more than stands in anyone's way, never less, whatever the reader's day.
+    """
+    runs = week_of_runs(now=now) | Run.objects.filter(status__in=ACTIVE)
+    waiting = Q(status__in=[Suggestion.Status.PENDING, Suggestion.Status.SNOOZED])
+    recent = Q(created_at__gt=now - timedelta(days=2))
+    suggestions = Suggestion.objects.filter(waiting | recent)
+    found = (rows.order_by().values_list("reader_id", flat=True).distinct() for rows in (runs, suggestions))
+    return {reader_id for rows in found for reader_id in rows}
+
+
 def readers_due(*, now: datetime) -> list[Reader]:
     """The readers for whom a scheduled run is worth a try: enough said, and no run this week or under way."""
     busy = week_of_runs(now=now) | Run.objects.filter(status__in=ACTIVE)

@@ -10,11 +10,11 @@ import structlog
 from django.conf import settings
 
 from advisor.models import Run
-from advisor.selectors import readers_due
+from advisor.selectors import readers_due, readers_stirred, sufficiency_many
 from advisor.services.checks import GenerateResult
 from advisor.services.execute import LEASE_MARGIN_S
 from advisor.services.runs import run_request, run_wait
-from advisor.sufficiency import Need, missing_words
+from advisor.sufficiency import missing_words
 from digest.models import Reader
 
 log = structlog.get_logger(__name__)
@@ -28,14 +28,25 @@ def readers_advise(*, now: datetime) -> list[GenerateResult]:
     return [result for result in results if result is not None]
 
 
-def reader_advise(*, reader: Reader, needs: Sequence[Need] | None, now: datetime, force: bool) -> Report:
+def readers_thin(*, readers: Sequence[Reader], now: datetime) -> dict[UUID, str]:
+    """What is missing, for those of `readers` of whom nothing but too little feedback is to be said.
+
+    Three queries however many they are; whoever may have something else in the way is not among them.
+    """
+    if not settings.ADVISOR_ENABLED:
+        return {}
+    stirred = readers_stirred(now=now)
+    needs = sufficiency_many(reader_ids=[reader.pk for reader in readers if reader.pk not in stirred])
+    missing = {reader_id: missing_words(of_reader) for reader_id, of_reader in needs.items()}
+    return {reader_id: words for reader_id, words in missing.items() if words}
+
+
+def reader_advise(*, reader: Reader, now: datetime, force: bool, thin: str = "") -> Report:
     """Run the advisor for one reader in this process and report on it as `run_advisor --json` does.
 
-    `needs`, where given, were read for many readers at once: who has said too little is left out by them
-    without a query or an audit row of its own.
+    A reader of whom `readers_thin` found `thin` is left out without a query or an audit row.
     """
     began = time.monotonic()
-    thin = missing_words(needs) if needs and settings.ADVISOR_ENABLED else ""
     if thin:
         result = GenerateResult("skipped", thin)
     else:

@@ -1,6 +1,7 @@
 """`run_advisor`: one reader or all, a report for each, an exit code scripts can rely on."""
 
 import json
+from collections import Counter
 from datetime import timedelta
 from io import StringIO
 
@@ -9,10 +10,13 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from advisor.models import Decision, Run
+from advisor.services.execute import LEASE_MARGIN_S
 from tests.advisor.histories import balanced, opinionated, thumbs
+from tests.advisor.test_runs import suggestion
 from tests.factories import ReaderFactory
 
 pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
 KEYS = [
     *("reader_id", "run_id", "status", "reason", "suggestions_created", "suggestion_ids", "skipped"),
     *("turns", "tool_calls", "model", "cost_usd", "seconds"),
@@ -60,8 +64,64 @@ def test_everyone_is_accounted_for_advised_silent_and_skipped(eager, ben, operat
 
 def test_readers_with_too_little_cost_no_queries_of_their_own(db, django_assert_max_num_queries):
     ReaderFactory.create_batch(30)
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(4):
         assert len(reports("--all-users")) == 30
+
+
+def pending(reader, now):
+    suggestion(reader, now - timedelta(days=3))
+
+
+def woken(reader, now):
+    suggestion(reader, now - timedelta(days=9), status="snoozed", snoozed_until=now - HOUR)
+
+
+def made_today(reader, now):
+    suggestion(reader, now, status="rejected")
+
+
+def ran(reader, now, status="completed", days=0):
+    at = now - timedelta(days=days)
+    day = at.astimezone(reader.zone).date()
+    lease = now + HOUR if status == "running" else None
+    Run.objects.create(reader=reader, day=day, trigger="ui", status=status, lease_until=lease, created_at=at)
+
+
+def ran_this_week(reader, now):
+    ran(reader, now, days=3)
+
+
+@pytest.mark.parametrize(
+    ("arrange", "status", "reason"),
+    [
+        (pending, "blocked_pending", ""),
+        (woken, "blocked_pending", ""),
+        (made_today, "already_generated", ""),
+        (ran, "already_generated", ""),
+        (ran_this_week, "skipped", "ran_this_week"),
+    ],
+)
+def test_what_comes_before_too_little_feedback_is_named_before_it(ada, arrange, status, reason):
+    arrange(ada, timezone.now())
+    (report,) = reports("--all-users")
+    assert report["status"] == status and reason in report["reason"]
+    assert report == reports("--user-id", str(ada.pk))[0] | {"seconds": report["seconds"]}
+
+
+def test_a_run_under_way_is_named_before_too_little_feedback(ada, settings):
+    settings.ADVISOR_SCHEDULED_TIMEOUT_S = -LEASE_MARGIN_S
+    ran(ada, timezone.now(), "running")
+    assert [report["status"] for report in reports("--all-users")] == ["in_progress"]
+
+
+def test_of_thin_readers_only_those_with_something_in_the_way_are_asked_about_one_by_one(
+    db, django_assert_max_num_queries
+):
+    readers = ReaderFactory.create_batch(30)
+    pending(readers[0], timezone.now())
+    with django_assert_max_num_queries(20):
+        statuses = Counter(report["status"] for report in reports("--all-users"))
+    assert statuses == {"blocked_pending": 1, "skipped": 29}
 
 
 def test_hypotheses_left_out_are_listed_with_their_reason(eager, settings):

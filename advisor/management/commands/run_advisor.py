@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from advisor.models import Run
-from advisor.selectors import sufficiency_many
-from advisor.services.scheduled import Report, reader_advise
+from advisor.services.scheduled import Report, reader_advise, readers_thin
 from digest.models import Reader
 from digest.readers import reader_arguments_add, readers_named
 
@@ -34,15 +33,12 @@ class Command(BaseCommand):
         """Run, report, and leave with 1 when a run broke."""
         began = time.monotonic()
         readers = readers_named(options["user_id"])
-        needs = sufficiency_many(reader_ids=[r.pk for r in readers]) if options["all_users"] else {}
+        thin = readers_thin(readers=readers, now=timezone.now()) if options["all_users"] else {}
         reports: list[Report] = []
         for n, reader in enumerate(readers, start=1):
             self._progress(n, len(readers), reader, options["quiet"])
-            reports.append(
-                reader_advise(
-                    reader=reader, needs=needs.get(reader.pk), now=timezone.now(), force=options["force"]
-                )
-            )
+            now, words = timezone.now(), thin.get(reader.pk, "")
+            reports.append(reader_advise(reader=reader, now=now, force=options["force"], thin=words))
         self._print(reports, round(time.monotonic() - began, 3), options)
         if any(report["status"] == Run.Status.AGENT_ERROR for report in reports):
             sys.exit(1)
