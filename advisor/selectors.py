@@ -33,8 +33,10 @@ def sufficiency(reader_id: UUID) -> list[Need]:
 
 def sufficiency_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[Need]]:
     """`sufficiency` of many readers in one query; whoever never gave a thumb is there too."""
+    asked = list(reader_ids)
     rows = (
-        Feedback.objects.order_by()
+        Feedback.objects.filter(reader_id__in=asked)
+        .order_by()
         .values_list("reader_id")
         .annotate(
             total=Count("pk"),
@@ -45,7 +47,7 @@ def sufficiency_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[Need]]:
         )
     )
     counts = {reader_id: FeedbackCounts(*row) for reader_id, *row in rows}
-    return {rid: _needs(counts.get(rid, NOTHING_YET)) for rid in reader_ids}
+    return {rid: _needs(counts.get(rid, NOTHING_YET)) for rid in asked}
 
 
 def _needs(counts: FeedbackCounts) -> list[Need]:

@@ -1,0 +1,23 @@
+"""What is asked about runs reads no more than it needs."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from advisor.selectors import sufficiency_many
+from tests.advisor.histories import opinionated
+
+pytestmark = pytest.mark.django_db
+
+
+def test_of_many_readers_only_the_thumbs_of_those_asked_for_are_counted(ada, ben):
+    opinionated(ben)
+    with CaptureQueriesContext(connection) as queries:
+        assert list(sufficiency_many(reader_ids=[ada.pk])) == [ada.pk]
+    (query,) = queries.captured_queries
+    assert "WHERE" in query["sql"] and ada.pk.hex in query["sql"].replace("-", "")
+
+
+def test_nobody_to_ask_about_costs_no_query(db, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        assert sufficiency_many(reader_ids=[]) == {}
