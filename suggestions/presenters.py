@@ -159,7 +159,7 @@ def forecast_words(forecast: Mapping[str, Any]) -> str:
 
 
 def forecast_figures(forecast: Mapping[str, Any]) -> str:
-    """The measured figures behind `forecast_words`, and how likely the direction is."""
+    """How likely the direction is, the measured figures behind `forecast_words`, and what they leave out."""
     parts = []
     if (chance := forecast.get("p_helpful")) is not None:
         likely = "over 99%" if chance > 0.99 else f"{chance:.0%}"
@@ -169,4 +169,5 @@ def forecast_figures(forecast: Mapping[str, Any]) -> str:
             f"nDCG@10 {forecast['ndcg_gain']:+.3f} "
             f"(90 % between {forecast['ndcg_low']:+.3f} and {forecast['ndcg_high']:+.3f})"
         )
+        parts.append("changes that tested as worse are usually not shown")
     return "; ".join(parts)

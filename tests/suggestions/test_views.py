@@ -62,6 +62,7 @@ def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
         "Current: as usual (1.00)",
         "more than usual (1.20)",
         'min="0.70" max="1.30"',
+        "Kept with your decision.",
     ):
         assert words in body
 
