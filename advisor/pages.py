@@ -3,14 +3,8 @@
 from typing import Any
 from uuid import UUID
 
-from advisor.models import Run
 from advisor.presenters import last_words, need_words, script_words
-from advisor.selectors import run_active, run_suggestion_ids, sufficiency
-
-
-def run_last(*, reader_id: UUID) -> Run | None:
-    """The reader's latest run, whatever became of it."""
-    return Run.objects.filter(reader_id=reader_id).order_by("-created_at").first()
+from advisor.selectors import run_active, run_last, run_suggestion_ids, sufficiency
 
 
 def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:

@@ -69,6 +69,11 @@ def run_active(*, reader_id: UUID) -> Run | None:
     return Run.objects.filter(reader_id=reader_id, status__in=ACTIVE).first()
 
 
+def run_last(*, reader_id: UUID) -> Run | None:
+    """The reader's latest run, whatever became of it."""
+    return Run.objects.filter(reader_id=reader_id).order_by("-created_at").first()
+
+
 def run_suggestion_ids(*, run_id: UUID) -> list[int]:
     """The suggestions a run wrote, oldest first."""
     rows = Suggestion.objects.filter(run_id=run_id).exclude(status=Suggestion.Status.DRAFT)

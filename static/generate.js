@@ -52,7 +52,7 @@ async function follow(runId) {
 
 function show(run) {
   const last = run.steps.at(-1);
-  const doing = (last && TEXT.tools[toolOf(last)]) ?? (last ? TEXT.thinking : TEXT.starting);
+  const doing = (last && TEXT.tools[last.name]) ?? (last ? TEXT.thinking : TEXT.starting);
   line.textContent = `${doing} ${count(run.turns, "turn")}, ${count(run.tool_calls, "tool call")} so far.`;
   steps.hidden = run.steps.length === 0;
   steps.querySelector("[data-step-list]").replaceChildren(...run.steps.map(stepLine));
@@ -61,13 +61,8 @@ function show(run) {
 function stepLine(step) {
   const item = document.createElement("li");
   item.value = step.n;
-  const error = step.error_code ?? step.error;
-  item.textContent = (TEXT.tools[toolOf(step)] ?? TEXT.thinking) + (error ? ` (${error})` : "");
+  item.textContent = (TEXT.tools[step.name] ?? TEXT.thinking) + (step.error ? ` (${step.error})` : "");
   return item;
-}
-
-function toolOf(step) {
-  return step.tool ?? step.name;
 }
 
 function count(n, unit) {

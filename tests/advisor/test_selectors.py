@@ -4,7 +4,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.selectors import sufficiency_many
+from advisor.models import Run
+from advisor.selectors import run_last, sufficiency_many
 from tests.advisor.histories import opinionated
 
 pytestmark = pytest.mark.django_db
@@ -21,3 +22,11 @@ def test_of_many_readers_only_the_thumbs_of_those_asked_for_are_counted(ada, ben
 def test_nobody_to_ask_about_costs_no_query(db, django_assert_num_queries):
     with django_assert_num_queries(0):
         assert sufficiency_many(reader_ids=[]) == {}
+
+
+def test_the_last_run_is_the_readers_own_and_newest(ada, ben, now):
+    rows = [(ada, 1), (ada, 3), (ada, 2), (ben, 9)]
+    for reader, day in rows:
+        at = now.replace(day=day)
+        Run.objects.create(reader=reader, day=at.date(), trigger="ui", status="agent_error", created_at=at)
+    assert run_last(reader_id=ada.pk).day.day == 3
