@@ -1,6 +1,7 @@
 """The shape of the house: what import-linter cannot see, and budgets that keep rooms small."""
 
 import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -9,11 +10,14 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 
+from advisor.tools.registry import TOOLS
+
 ROOT = Path(__file__).resolve().parent.parent
 STACK = ["tidings", "advisor", "suggestions", "digest", "ranking"]
 ROOMS = ["config", "advisor", "suggestions", "digest", "ranking"]
 FILE_LINES_MAX = 300
 FUNCTION_LINES_MAX = 40
+TOOL_LINES_MAX = 25
 BANNED_CALLS = {"get_model", "import_string", "send_task"}
 
 
@@ -47,6 +51,12 @@ def test_files_and_functions_stay_small(path: Path):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno - node.lineno < FUNCTION_LINES_MAX, f"{node.name} is too long"
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
+def test_a_tool_function_has_at_most_25_lines(tool):
+    lines, _ = inspect.getsourcelines(tool.function)
+    assert len(lines) <= TOOL_LINES_MAX
 
 
 @pytest.mark.parametrize("path", room_files(), ids=lambda p: str(p.relative_to(ROOT)))
