@@ -10,7 +10,6 @@ from datetime import datetime
 
 from digest.entities import RatedItem
 
-ITEMS_MAX = 50
 PER_SOURCE_MAX = 10
 TITLE_CHARS_MAX = 100
 # (liked, recent) -> how many of 50, in the order in which strata are served.

@@ -11,7 +11,7 @@ from suggestions.entities import Fence
 
 
 class StopReason(StrEnum):
-    """Why a loop ended. `Run.stop_reason` stores it, `status_of` maps it to a status."""
+    """Why a loop ended. `Run.stop_reason` stores it, `STATUS_OF` maps it to a status."""
 
     DONE = "done"
     DEADLINE = "deadline"

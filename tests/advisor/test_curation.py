@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.curation import ITEMS_MAX, PER_SOURCE_MAX, curate, cut_title
+from advisor.curation import PER_SOURCE_MAX, QUOTAS, curate, cut_title
 from digest.entities import RatedItem
 
+ITEMS_MAX = sum(QUOTAS.values())
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 RECENT = NOW - timedelta(days=14)
 
@@ -90,7 +91,7 @@ def test_places_that_recent_likes_cannot_fill_go_to_older_likes_first():
 
 
 def test_a_reader_who_only_likes_is_shown_fifty_likes():
-    assert len(curate(many(80, useful=True), RECENT)) == ITEMS_MAX
+    assert len(curate(many(80, useful=True), RECENT)) == 50
 
 
 def test_a_thumb_with_a_reason_comes_before_a_bare_one_however_new():

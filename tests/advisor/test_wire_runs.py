@@ -72,10 +72,18 @@ def test_evidence_that_was_made_up_is_refused_and_the_third_try_ends_the_run(ask
     assert dropped["success"] is False and "Drop this hypothesis" in dropped["note"]
 
 
+def test_three_clumsy_proposals_about_three_sources_are_no_repetition(ask, ada):
+    clumsy = [boost([], target_key=f"{name}.example", evidence_items=None) for name in ("loved", "a", "b")]
+    good = calls(boost(urls_of(ada, "loved.example", True)))
+    result, run, _ = ask(calls(*clumsy), good, text(SUMMARY))
+    assert codes(run) == ["invalid_arguments"] * 3 + [""]
+    assert (result.status, result.suggestions_created) == ("completed", 1)
+
+
 def test_another_readers_evidence_is_no_evidence(ask, ben):
     opinionated(ben)
     _, run, _ = ask(calls(boost(urls_of(ben, "loved.example", True))), text(SUMMARY))
-    assert codes(run) != [""] and not Suggestion.objects.exists()
+    assert codes(run) == ["evidence_not_grounded"] and not Suggestion.objects.exists()
 
 
 @pytest.mark.parametrize("smuggled", [{"user_id": "BEN"}, {"reader_id": "BEN"}])
