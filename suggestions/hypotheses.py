@@ -4,7 +4,8 @@
    already in the config, against the rate of the sources it stands in (`beliefs`).
 2. A change becomes a hypothesis from p_helpful 0.8; a planner writes from 0.9. Sources move towards their
    learning target exp(0.8 x log-odds) by at least 0.1 and at most 0.3.
-3. It must be open to suggestion (pins, pending, cooldown) and have three rated items of its polarity.
+3. It must be open to suggestion (pins, pending, cooldown) and have three rated items of its polarity. A
+   target the reader has accepted or rejected needs three new thumbs since: the same ones prove nothing more.
 4. Nested and overlapping topics: the more specific, else the stronger one stands.
 5. Best first by p_helpful x expected gain, at most as many as asked for; from the end of the list of
    probabilities the doubtful go until the expected share of false ones, mean(1 - p_helpful), is at most 0.1.
@@ -40,7 +41,7 @@ from suggestions.entities import (
     TOPICS,
 )
 from suggestions.forecasts import decayed
-from suggestions.rules import concerns
+from suggestions.rules import Target, concerns
 from suggestions.topics import holds_phrase, source_names, topic_candidates
 from suggestions.values import topic_in_config, weight_clamp
 
@@ -49,6 +50,9 @@ PLANNER_P_MIN = 0.9
 FALSE_SHARE_MAX = 0.1
 SOURCE_STEP_MIN = 0.1
 EVIDENCE_SHOWN = 5
+# Thumbs on a target, given after the reader decided on it, before it may be a hypothesis again. As many as
+# any suggestion has to cite; without them a boost would return after each cooldown, 1.3, 1.6, 1.9.
+NEW_THUMBS_MIN = EVIDENCE_MIN
 # Two topics whose rated items overlap by more than this (Jaccard) say the same thing.
 OVERLAP_MAX = 0.5
 
@@ -135,24 +139,41 @@ def choices_make(
     effective: EffectiveConfig,
     rated: Sequence[RatedItem],
     *,
-    permitted: Callable[[tuple[str, str]], bool],
+    permitted: Callable[[Target], bool],
+    decided: Mapping[Target, datetime],
     limit: int,
 ) -> tuple[list[Choice], int]:
     """The changes worth measuring, best first, and how many targets were likely enough to begin with.
 
-    `rated` are the thumbs of any time that may serve as evidence, newest first.
+    `rated` are the thumbs of any time that may serve as evidence, newest first; `decided` says when the
+    reader last accepted or rejected something about a target.
     """
     likely = [
         *(_source_choice(b, effective, rated) for b in _likely(beliefs.sources)),
         *(_topic_choice(beliefs.tried[b.key], b, effective, rated) for b in _likely(beliefs.topics)),
     ]
-    open_ = [c for c in likely if c is not None and permitted((c.field, c.key))]
+    open_ = [
+        choice
+        for choice in likely
+        if choice is not None
+        and permitted((choice.field, choice.key))
+        and _renewed(choice, decided.get((choice.field, choice.key)), rated)
+    ]
     best = sorted(_distinct(open_, beliefs.tried), key=_merit)
     return _guarded(best[:limit]), len(likely)
 
 
 def _likely(beliefs: Mapping[str, Belief]) -> list[Belief]:
     return [belief for belief in beliefs.values() if belief.p_helpful >= HYPOTHESIS_P_MIN]
+
+
+def _renewed(choice: Choice, decided: datetime | None, rated: Sequence[RatedItem]) -> bool:
+    """Whether the reader has said enough about the target since they last decided on it, if they did."""
+    if decided is None:
+        return True
+    since = (item for item in rated if item.at > decided)
+    new = sum(concerns(item, choice.field, choice.key, choice.label) for item in since)
+    return new >= NEW_THUMBS_MIN
 
 
 def _merit(choice: Choice) -> tuple[float, str]:

@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from digest.selectors import feedback_by_urls, feedback_source_counts, reader_sources
 from ranking.selectors import config_effective
 from suggestions.models import Outcome, Suggestion
 from suggestions.rules import Facts, Target
 
+DECIDED = (Suggestion.Status.ACCEPTED, Suggestion.Status.REJECTED)
 WAITING = (Suggestion.Status.PENDING, Suggestion.Status.SNOOZED)
 
 
@@ -50,6 +51,13 @@ def targets_cooling(*, reader_id: UUID, now: datetime) -> dict[Target, datetime]
         until = max(moment for moment in moments if moment is not None) + rest
         cooling[field, key] = max(until, cooling.get((field, key), until))
     return cooling
+
+
+def targets_decided(*, reader_id: UUID) -> dict[Target, datetime]:
+    """When the reader last accepted or rejected a suggestion about each target; one query."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED).order_by()
+    latest = rows.values_list("field", "target_key").annotate(Max("resolved_at"))
+    return {(field, key): at for field, key, at in latest if at is not None}
 
 
 def fields_written(*, reader_id: UUID, run_id: UUID) -> tuple[str, ...]:

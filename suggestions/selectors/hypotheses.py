@@ -17,7 +17,7 @@ from suggestions.selectors.evidence import (
     label_of,
     overall_p,
 )
-from suggestions.selectors.facts import facts_for
+from suggestions.selectors.facts import facts_for, targets_decided
 from suggestions.values import weight_text
 
 LIMIT = 10
@@ -27,7 +27,8 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     """At most `limit` changes that `suggestion_propose` would take as they are, best first.
 
     Chosen by the earlier thumbs, measured on the later ones; those whose whole interval lies below zero, or
-    that all thumbs together contradict, are dropped and counted.
+    that all thumbs together contradict, are dropped and counted. What the reader decided on is left out till
+    they have given it new thumbs.
     """
     facts = facts_for(reader_id=reader_id, now=now)
     evidence = evidence_for(reader_id=reader_id, topics=facts.effective.config.topics, now=now)
@@ -36,6 +37,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         facts.effective,
         evidence.rated,
         permitted=lambda target: permission_refusal(target, facts) is None,
+        decided=targets_decided(reader_id=reader_id),
         limit=limit,
     )
     measured = [(choice, _measured(choice, facts, evidence, reader_id, now)) for choice in choices]

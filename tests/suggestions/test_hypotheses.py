@@ -10,10 +10,29 @@ from ranking.entities import Config, EffectiveConfig, SourceTally
 from ranking.services import ConfigEdit, config_edit, target_pin
 from suggestions.entities import Draft, Proposed
 from suggestions.forecasts import decayed, split_by_time
-from suggestions.hypotheses import HYPOTHESIS_P_MIN, beliefs_form, choices_make, evidence_pick
+from suggestions.hypotheses import (
+    HYPOTHESIS_P_MIN,
+    NEW_THUMBS_MIN,
+    beliefs_form,
+    choices_make,
+    evidence_pick,
+)
 from suggestions.selectors import hypotheses_for
+from suggestions.services.resolve import suggestion_accept, suggestion_reject
 from tests.factories import CLOCK
-from tests.suggestions.worlds import HATED, LOVED, OTHER, PLAIN, propose, rate, tastes, thumb
+from tests.suggestions.worlds import (
+    HATED,
+    LOVED,
+    OTHER,
+    PLAIN,
+    add_topic,
+    boost,
+    propose,
+    proposed,
+    rate,
+    tastes,
+    thumb,
+)
 
 TOPIC = "Harbour"
 
@@ -75,6 +94,40 @@ def test_pins_pending_and_cooldown_silence_a_target(ada, now):
     h = hypotheses_for(reader_id=ada.pk, now=now).hypotheses[0]
     propose(ada, Draft(h.suggestion_type, h.field, h.target_key, h.suggested_value, h.evidence_urls, ""), now)
     assert targets(hypotheses_for(reader_id=ada.pk, now=now)) == set()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("decide", [suggestion_accept, suggestion_reject])
+def test_what_was_decided_returns_only_with_three_new_thumbs_on_it(ada, now, decide):
+    tastes(ada, topic=TOPIC)
+    for draft in (boost(ada), add_topic(ada, "Harbour in focus")):
+        decide(reader_id=ada.pk, suggestion_id=proposed(ada, draft).pk, now=now)
+    later = now + timedelta(days=15)
+
+    def returned() -> set[tuple[str, str]]:
+        return targets(hypotheses_for(reader_id=ada.pk, now=later)) & {
+            ("boost_source", LOVED),
+            ("add_topic", "harbour in focus"),
+        }
+
+    for n in range(NEW_THUMBS_MIN - 1):
+        rate(ada, LOVED, f"New day {n}", True, now + timedelta(days=n + 1))
+    rate(ada, HATED, "Somewhere else", False, now + timedelta(days=3))
+    assert returned() == set()
+    rate(ada, LOVED, "And another", True, now + timedelta(days=4))
+    assert returned() == {("boost_source", LOVED)}
+    if decide is suggestion_reject:
+        for n in range(NEW_THUMBS_MIN):
+            rate(ada, OTHER, f"Harbour in focus again {n}", True, now + timedelta(days=n + 5))
+        assert ("add_topic", "harbour in focus") in returned()
+
+
+@pytest.mark.django_db
+def test_somebody_elses_decision_silences_nothing(ada, ben, now):
+    for reader in (ada, ben):
+        tastes(reader)
+    suggestion_reject(reader_id=ben.pk, suggestion_id=proposed(ben, boost(ben)).pk, now=now)
+    assert ("boost_source", LOVED) in targets(hypotheses_for(reader_id=ada.pk, now=now))
 
 
 @pytest.mark.django_db
@@ -184,7 +237,8 @@ def _choices(rated):
     titles = {item.source: item.source for item in rated}
     beliefs = beliefs_form(tallies, split.earlier, topics=(), titles=titles, now=CLOCK)
     effective = EffectiveConfig(Config())
-    return choices_make(beliefs, effective, rated, permitted=lambda target: True, limit=10)[0]
+    made, _ = choices_make(beliefs, effective, rated, permitted=lambda target: True, decided={}, limit=10)
+    return made
 
 
 def _rated(reader):
