@@ -1,6 +1,7 @@
 """One line of a reader's history (JSON Lines) as a checked record."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,10 @@ LINE_MAX_CHARS = 512 * 1024
 READER_MAX_CHARS = 150
 RAW_TAGS_MAX = 50
 USEFUL: Final = {"1": True, "0": False, "true": True, "false": False}
+
+
+# Bytes that were no UTF-8 arrive as these code points ("surrogateescape").
+_UNDECODED = re.compile(r"[\udc80-\udcff]")
 
 
 class BadLine(Exception):
@@ -41,10 +46,12 @@ class Thumb:
 
 
 def thumb_read(line: str) -> Thumb:
-    """Check one line. Raises `BadLine` with one of the codes `too_long`, `bad_json`, `missing_<field>`,
-    `bad_<field>`."""
+    """Check one line. Raises `BadLine` with one of the codes `too_long`, `bad_encoding`, `bad_json`,
+    `missing_<field>`, `bad_<field>`."""
     if len(line) > LINE_MAX_CHARS:
         raise BadLine("too_long", f"the line is longer than {LINE_MAX_CHARS} characters")
+    if _UNDECODED.search(line):
+        raise BadLine("bad_encoding", "not UTF-8; save the file as UTF-8 and import the line again")
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:

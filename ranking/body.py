@@ -12,6 +12,7 @@ Body = dict[str, Any]
 Change = dict[str, Any]
 TOPICS_MAX = 100
 BOOST_MAX = 5.0
+BOOSTS_MAX = 100
 HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX = 1.0, 24.0 * 90
 ALPHA_MAX = 1.0
 
@@ -56,6 +57,8 @@ def body_validate(body: Body) -> None:
     body["topics"] = _topics(body["topics"])
     for source, weight in body["source_weights"].items():
         _within(f"The weight of {source}", weight, WEIGHT_MIN, WEIGHT_MAX)
+    if len(body["keyword_boosts"]) > BOOSTS_MAX:
+        raise InvalidSetting(f"At most {BOOSTS_MAX} boosts; you gave {len(body['keyword_boosts'])}.")
     for word, boost in body["keyword_boosts"].items():
         _within(f"The boost of “{word}”", boost, -BOOST_MAX, BOOST_MAX)
     _within(

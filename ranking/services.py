@@ -14,6 +14,7 @@ from ranking.errors import StaleVersion, UnknownVersion
 from ranking.learning import HOLD_DAYS
 from ranking.matching import topic_key
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
+from ranking.presenters import change_words
 from ranking.selectors import config_of_row
 
 Cause = ConfigVersion.Cause
@@ -253,4 +254,4 @@ def _delta(body: Body, source: str) -> float:
 def _changed_since(reader_id: UUID, version: int) -> list[str]:
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version).order_by("version")
     changes: list[Change] = [c for row in rows.values_list("changes", flat=True) for c in row]
-    return [f"{c['field']} {c['target']}: {c['before']} → {c['after']}".replace(" :", ":") for c in changes]
+    return [change_words(change) for change in changes]

@@ -4,6 +4,7 @@ import { announce, post, words } from "./http.js";
 
 const TEXT = words("suggestion-words");
 const FADE_AFTER_MS = 2000;
+let applied = false;
 const cards = document.querySelector("[data-cards]");
 
 document.addEventListener("submit", (event) => {
@@ -21,7 +22,7 @@ async function answer(form) {
   const card = form.closest("[data-card]");
   disable(card, true);
   const { ok, data } = await post(form.dataset.api, bodyOf(form));
-  if (ok) return finish(card, TEXT.done[form.dataset.verb]);
+  if (ok) return finish(card, form.dataset.verb);
   fail(card, data);
 }
 
@@ -43,19 +44,22 @@ async function acceptAll(form) {
     cards.querySelectorAll("[data-card]").forEach((card) => fail(card, data));
     return;
   }
+  const told = new Set(data.results.map((result) => `suggestion-${result.suggestion_id}`));
+  cards.querySelectorAll("[data-card]").forEach((card) => {
+    if (!told.has(card.id)) fail(card, { error: "already_resolved" });
+  });
   for (const result of data.results) {
     const card = document.getElementById(`suggestion-${result.suggestion_id}`);
     if (!card) continue;
-    if (result.status === "accepted") finish(card, TEXT.done.accept);
-    else if (result.status === "rejected") finish(card, TEXT.done.reject);
+    if (result.status === "accepted") finish(card, "accept");
     else fail(card, result);
   }
-  if (data.accepted_count) form.hidden = true;
-  else button.disabled = false;
+  form.hidden = true;
 }
 
-function fail(card, { error }) {
-  const text = TEXT.errors[error] ?? TEXT.other;
+function fail(card, { error, message }) {
+  const detail = error === "invalid_weight" && message ? `: ${message}` : "";
+  const text = (TEXT.errors[error] ?? TEXT.other) + detail;
   card.querySelector("[data-card-status]").textContent = text;
   announce(text);
   disable(card, error === "already_resolved");
@@ -65,7 +69,9 @@ function disable(card, off) {
   card.querySelectorAll("button").forEach((button) => { button.disabled = off; });
 }
 
-function finish(card, text) {
+function finish(card, verb) {
+  const text = TEXT.done[verb];
+  applied ||= verb === "accept";
   const title = card.querySelector("h3").textContent;
   const line = document.createElement("p");
   line.textContent = `${text} · ${title}`;
@@ -82,13 +88,15 @@ function leave(card) {
     const group = card.closest("[data-group]");
     card.remove();
     if (group && !group.querySelector("[data-card]")) group.remove();
-    if (!cards.querySelector("[data-card]")) allDone();
+    const left = cards.querySelectorAll("[data-card]").length;
+    if (left < 2) document.querySelector("[data-accept-all]")?.remove();
+    if (!left) allDone();
   }, still ? 0 : 150);
 }
 
 function allDone() {
   const note = document.querySelector("[data-all-done]");
+  note.querySelector("h2").textContent = applied ? TEXT.all_done : TEXT.all_kept;
   note.hidden = false;
-  document.querySelector("[data-accept-all]")?.remove();
-  announce(TEXT.all_done);
+  announce(note.querySelector("h2").textContent);
 }

@@ -17,19 +17,24 @@ document.addEventListener("submit", async (event) => {
       headers: { "X-Requested-With": "fetch" },
       credentials: "same-origin",
     });
-    if (!response.ok || response.redirected) throw new Error(String(response.status));
+    if (response.redirected || response.status === 403) return say(box, "You are signed out. Sign in and try again.");
+    if (!response.ok) throw new Error(String(response.status));
     replace(box, await response.text(), button);
   } catch {
-    delete box.dataset.busy;
-    announce("That did not reach us. Please try again.");
-    box.querySelector("[data-failed]")?.remove();
-    const note = document.createElement("p");
-    note.className = "meta";
-    note.dataset.failed = "";
-    note.textContent = "That did not reach us. Please try again.";
-    box.append(note);
+    say(box, "That did not reach us. Please try again.");
   }
 });
+
+function say(box, text) {
+  delete box.dataset.busy;
+  announce(text);
+  box.querySelector("[data-failed]")?.remove();
+  const note = document.createElement("p");
+  note.className = "meta";
+  note.dataset.failed = "";
+  note.textContent = text;
+  box.append(note);
+}
 
 function replace(box, html, button) {
   const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("[data-response]");

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from digest.presenters import href_of
 from digest.selectors import reason_tags, source_titles
+from ranking.entities import EffectiveConfig
+from ranking.selectors import config_effective
 from suggestions import presenters
 from suggestions.entities import Preview, PreviewItem
 from suggestions.models import Evidence, Outcome, Suggestion
@@ -71,7 +73,8 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
     previews = suggestion_previews(reader_id=reader_id, suggestions=pending, now=now)
     titles = source_titles(keys=_source_keys(pending, previews.values()))
     labels = {tag.slug: tag.label.lower() for tag in reason_tags()}
-    cards = [_card(row, previews[row.pk], titles, labels) for row in pending]
+    effective = config_effective(reader_id=reader_id)
+    cards = [_card(row, effective, previews[row.pk], titles, labels) for row in pending]
     groups = [
         ("Sources", [c for c in cards if c.suggestion.field == Suggestion.Field.SOURCE_WEIGHTS]),
         ("Topics", [c for c in cards if c.suggestion.field == Suggestion.Field.TOPICS]),
@@ -91,19 +94,25 @@ def _source_keys(pending: Iterable[Suggestion], previews: Iterable[Preview]) -> 
 
 
 def _card(
-    suggestion: Suggestion, preview: Preview, titles: Mapping[str, str], labels: Mapping[str, str]
+    suggestion: Suggestion,
+    effective: EffectiveConfig,
+    preview: Preview,
+    titles: Mapping[str, str],
+    labels: Mapping[str, str],
 ) -> Card:
+    """The card as of now: a weight may have been learned since the suggestion was made."""
     kind, label = suggestion.suggestion_type, suggestion.label
     is_topic = suggestion.field == Suggestion.Field.TOPICS
+    weight = effective.weight(suggestion.target_key)
     evidence = tuple(_evidence_line(row, titles, labels) for row in suggestion.evidence.all())
     return Card(
         suggestion=suggestion,
         headline=presenters.headline(kind, label),
-        level=presenters.level(kind, suggestion.current_value, suggestion.suggested_value),
+        level=presenters.level(kind, "" if is_topic else f"{weight:.2f}", suggestion.suggested_value),
         sentence=presenters.sentence(kind, label),
-        current=presenters.weight_phrase(suggestion.current_value),
+        current=presenters.weight_phrase(suggestion.current_value if is_topic else weight),
         proposed=presenters.weight_phrase(suggestion.suggested_value),
-        bounds=None if is_topic else presenters.bounds(suggestion.current_value),
+        bounds=None if is_topic else presenters.bounds(kind, weight),
         based_on=presenters.based_on(len(evidence)),
         confidence=presenters.CONFIDENCE[suggestion.confidence],
         forecast=presenters.forecast_words(suggestion.forecast),

@@ -54,9 +54,12 @@ ERRORS = {
     "missing_target_key": "This suggestion is no longer valid",
     "not_found": "Suggestion not found",
     "config_changed": "Your settings changed meanwhile, so nothing was applied",
+    "not_logged_in": "You are signed out. Sign in and try again",
+    "csrf_failed": "You are signed out. Sign in and try again",
 }
 ERROR_OTHER = "Something went wrong. Please try again."
 ALL_DONE = "All done! Your preferences have been updated."
+ALL_KEPT = "All done! Your preferences stay as they are."
 # nDCG changes below this move no item a reader would miss.
 GAIN_MIN = 0.005
 
@@ -82,7 +85,7 @@ def refusal_words(code: str, message: str) -> str:
 
 def script_words() -> dict[str, Any]:
     """The words the page's script needs, from the same tables as the page itself."""
-    return {"done": DONE, "errors": ERRORS, "other": ERROR_OTHER, "all_done": ALL_DONE}
+    return {"done": DONE, "errors": ERRORS, "other": ERROR_OTHER, "all_done": ALL_DONE, "all_kept": ALL_KEPT}
 
 
 def headline(suggestion_type: str, label: str) -> str:
@@ -119,13 +122,11 @@ def weight_phrase(value: object) -> str:
     return str(value) if number is None else f"{weight_words(number)} ({number:.2f})"
 
 
-def bounds(current: object) -> Bounds | None:
-    """What may be agreed on: at most 0.3 from the current weight, within [0.1, 2.0]."""
-    number = number_of(current)
-    if number is None:
-        return None
-    low, high = max(WEIGHT_MIN, number - WEIGHT_STEP_MAX), min(WEIGHT_MAX, number + WEIGHT_STEP_MAX)
-    return Bounds(f"{low:.2f}", f"{high:.2f}")
+def bounds(kind: str, current: float) -> Bounds:
+    """What to offer instead: up to 0.3 from the current weight in the suggestion's direction, in range."""
+    if kind == REDUCE_SOURCE:
+        return Bounds(f"{max(WEIGHT_MIN, current - WEIGHT_STEP_MAX):.2f}", f"{current:.2f}")
+    return Bounds(f"{current:.2f}", f"{min(WEIGHT_MAX, current + WEIGHT_STEP_MAX):.2f}")
 
 
 def based_on(count: int) -> str:

@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from digest.readers import reader_of
 from suggestions.entities import Refusal, Resolved
@@ -23,7 +23,7 @@ VERBS = {
 
 
 @login_required
-@require_GET
+@require_safe
 def suggestion_list(request: HttpRequest) -> HttpResponse:
     """What is proposed, with its evidence, and what was decided lately."""
     now = timezone.now()

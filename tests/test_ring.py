@@ -19,8 +19,7 @@ from ranking.selectors import config_effective
 from suggestions.models import Outcome, Suggestion
 
 DAYS = 28
-# Two publishers on one test server: it answers to both names.
-GAZETTE, RUMOURS = "localhost", "127.0.0.1"
+GAZETTE, RUMOURS = "localhost", "127.0.0.1"  # two publishers: the test server answers to both names
 
 
 def rss(site: str, headline: str, last: datetime) -> str:
@@ -34,7 +33,8 @@ def rss(site: str, headline: str, last: datetime) -> str:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, settings, client: Client):
+def test_the_ring_turns(ada: Reader, ben: Reader, httpserver: HTTPServer, settings, client: Client):
+    now, today = timezone.now(), timezone.localdate(timezone=ada.zone)
     settings.FETCH_ALLOW_HOSTS = [GAZETTE, RUMOURS]
     # The rumours are always a little fresher, so that they lead until Ada has a say.
     for host, headline, hours in ((GAZETTE, "Council report", 2), (RUMOURS, "Shocking rumour", 1)):
@@ -47,7 +47,7 @@ def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, s
     assert feeds_fetch(now=now, feeds=Feed.objects.all()).as_dict()["items_new"] == 0
 
     # Items become a digest, each with its reasons.
-    before = digest_impressions(digest=digest_build(reader=ada, date=now.date(), now=now))
+    before = digest_impressions(digest=digest_build(reader=ada, date=today, now=now))
     assert before[0].item.source_id == RUMOURS and before[0].parts["recency"] > before[-1].parts["recency"]
 
     # Ada likes the gazette, not the rumours, and says why.
@@ -55,7 +55,6 @@ def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, s
         useful, at = item.source_id == GAZETTE, item.dated_at + timedelta(minutes=30)
         tags = ["depth" if useful else "hype"]
         feedback_set(reader=ada, item_id=item.pk, useful=useful, tags=tags, now=at)
-    assert Feedback.objects.filter(reader=ada).count() == 2 * DAYS
 
     # The advisor studies her thumbs and proposes; nothing is applied.
     result = run_request(reader=ada, trigger=Run.Trigger.COMMAND, now=now)
@@ -64,8 +63,7 @@ def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, s
     suggestion = Suggestion.objects.get(pk=result.suggestion_ids[0])
     assert suggestion.evidence.count() >= 3
 
-    # It is Ada's alone; she accepts it, once. (The door reads the clock on the wall: there it is fresh too.)
-    Suggestion.objects.update(created_at=timezone.now())
+    # It is hers alone; she accepts it, once.
     url = f"/api/suggestions/{suggestion.pk}/accept"
     client.force_login(ben)
     assert client.post(url, content_type="application/json").status_code == 404
@@ -76,6 +74,6 @@ def test_the_ring_turns(ada: Reader, ben: Reader, now, httpserver: HTTPServer, s
     agreed = float(suggestion.suggested_value)
     assert config_effective(reader_id=ada.pk).weight(suggestion.target_key) == agreed
     Feedback.objects.filter(reader=ada).delete()
-    after = digest_impressions(digest=digest_build(reader=ada, date=now.date(), now=now))
+    after = digest_impressions(digest=digest_build(reader=ada, date=today, now=now))
     assert after[0].item.source_id == GAZETTE
     assert Outcome.objects.get(suggestion=suggestion).outcome == "accepted"

@@ -151,3 +151,28 @@ def test_a_real_history_goes_in_once(now, data_dir: Path):
     first, again = feedback_import(lines=lines, now=later), feedback_import(lines=lines, now=later)
     assert first.imported > 1000 and first.rejected == 0
     assert (again.imported, again.updated) == (0, 0)
+
+
+def imported_from(path: Path) -> dict:
+    """What the command says of a file."""
+    out = StringIO()
+    call_command("import_feedback", str(path), "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+@pytest.mark.django_db
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path):
+    path = tmp_path / "bom.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + line().encode() + b"\n")
+    assert imported_from(path)["imported"] == 1
+
+
+@pytest.mark.django_db
+def test_a_line_that_is_no_utf8_is_rejected_and_kept_as_it_was(tmp_path: Path):
+    path = tmp_path / "latin.jsonl"
+    bad = line(title="CAFE").encode().replace(b"CAFE", b"caf\xe9")
+    path.write_bytes(bad + b"\n" + line().encode() + b"\n")
+    report = imported_from(path)
+    assert (report["imported"], report["rejected"]) == (1, 1)
+    assert "bad_encoding" in str(report["rejects"])
+    assert b"caf\xe9" in Path(report["rejects_file"]).read_bytes()

@@ -110,3 +110,9 @@ def test_what_ranking_cannot_work_with_is_refused(field, value):
 )
 def test_the_bounds_themselves_are_fine(field, value):
     body_validate(body(**{field: value}))
+
+
+def test_a_hundred_boosts_are_enough():
+    body = body_default() | {"keyword_boosts": {f"word {n}": 0.5 for n in range(101)}}
+    with pytest.raises(InvalidSetting, match="At most 100 boosts; you gave 101"):
+        body_validate(body)

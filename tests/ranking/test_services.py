@@ -75,7 +75,10 @@ def test_a_stale_edit_is_refused_with_the_difference_and_saves_nothing(ada, now)
     with pytest.raises(StaleVersion) as refused:
         edit(ada, now, 0, topics=["Go"])
     assert (refused.value.seen, refused.value.current) == (0, 2)
-    assert refused.value.changed == ["topics Rust: False → True", "source_weights a: 1.0 → 1.3"]
+    assert refused.value.changed == [
+        "“Rust” joined your interests",
+        "a: as usual → more than usual (1.00 → 1.30)",
+    ]
     assert config_effective(reader_id=ada.id).config.topics == ("Rust",)
 
 

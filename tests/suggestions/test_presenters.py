@@ -59,15 +59,17 @@ def test_topics_get_a_sentence_and_sources_figures():
 
 
 @pytest.mark.parametrize(
-    ("current", "low", "high"), [("1.0", "0.70", "1.30"), ("0.2", "0.10", "0.50"), ("1.9", "1.60", "2.00")]
+    ("kind", "current", "low", "high"),
+    [
+        ("boost_source", 1.0, "1.00", "1.30"),
+        ("boost_source", 1.9, "1.90", "2.00"),
+        ("reduce_source", 1.0, "0.70", "1.00"),
+        ("reduce_source", 0.2, "0.10", "0.20"),
+    ],
 )
-def test_another_amount_must_stay_near_the_current_one(current, low, high):
-    found = bounds(current)
+def test_another_amount_stays_near_the_current_one_and_in_the_same_direction(kind, current, low, high):
+    found = bounds(kind, current)
     assert (found.low, found.high) == (low, high)
-
-
-def test_a_topic_has_no_bounds():
-    assert bounds("") is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from advisor.models import Run
 from digest.models import Reader
+from ranking.entities import WeightChange
 from ranking.selectors import config_effective
+from ranking.services import weights_learn
 from suggestions.models import Suggestion
 from tests.factories import FeedbackFactory
 from tests.pages import ago, fresh_item, last_run_in, messages_in, subscribe, suggested
@@ -61,7 +63,7 @@ def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
         "Not measured yet",
         "Current: as usual (1.00)",
         "more than usual (1.20)",
-        'min="0.70" max="1.30"',
+        'min="1.00" max="1.30"',
         "Kept with your decision.",
     ):
         assert words in body
@@ -247,3 +249,12 @@ def test_cards_cost_the_same_however_much_evidence(page: Client, ada: Reader, dj
     with django_assert_max_num_queries(22) as many:
         page.get(PAGE)
     assert len(few) == len(many)
+
+
+def test_a_card_shows_the_weight_as_it_is_now_not_as_it_was_then(page: Client, ada: Reader):
+    suggestion = suggested(ada, current_value="1.0", suggested_value="1.3")
+    change = WeightChange(suggestion.target_key, 1.0, 1.15, 0.95, 9.0, "liked_more_than_usual")
+    weights_learn(reader_id=ada.pk, changes=[change], now=timezone.now())
+    body = page.get("/ui/suggestions").content.decode()
+    assert "a bit more than usual (1.15)" in body
+    assert "Small boost" in body

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, report, and leave with 1 when a run broke."""
+        """Run, report, and leave with 1 when a run broke or ran out of time."""
         began = time.monotonic()
         readers = readers_named(options["user_id"])
         thin = readers_thin(readers=readers, now=timezone.now()) if options["all_users"] else {}
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             now, words = timezone.now(), thin.get(reader.pk, "")
             reports.append(reader_advise(reader=reader, now=now, force=options["force"], thin=words))
         self._print(reports, round(time.monotonic() - began, 3), options)
-        if any(report["status"] == Run.Status.AGENT_ERROR for report in reports):
+        if any(report["status"] in (Run.Status.AGENT_ERROR, Run.Status.AGENT_TIMEOUT) for report in reports):
             sys.exit(1)
 
     def _progress(self, n: int, total: int, reader: Reader, quiet: bool) -> None:

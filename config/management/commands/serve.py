@@ -19,6 +19,8 @@ from django.db.migrations.executor import MigrationExecutor
 
 # How long the worker may take to finish the job it is on before it is ended for good.
 GOODBYE_S = 10.0
+# A worker that died is replaced after this long, so that one that cannot start does not spin.
+RESTART_S = 5.0
 
 
 class Command(BaseCommand):
@@ -56,30 +58,49 @@ class Command(BaseCommand):
 
 
 @contextmanager
-def worker_beside(*, say: Callable[[str], object]) -> Iterator[subprocess.Popen[bytes]]:
+def worker_beside(
+    *, say: Callable[[str], object], restart_s: float = RESTART_S
+) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Run `manage.py work` as a child for as long as the block lasts, then let it finish its job.
 
-    `say` hears of it when the child ends by itself; the site goes on, and requests then help themselves.
+    A child that ends by itself is replaced after `restart_s` seconds, and `say` hears of it; yields the
+    workers so far, the last one at work. Meanwhile requests help themselves.
     """
-    # A group of its own: Ctrl-C in the terminal reaches the site alone, which then tells the worker.
-    worker = subprocess.Popen([sys.executable, settings.BASE_DIR / "manage.py", "work"], process_group=0)
-    ending = Event()
+    ending, workers = Event(), [_worker_start()]
 
     def watch() -> None:
-        code = worker.wait()
-        if not ending.is_set():
-            say(f"The worker ended by itself (exit code {code}). The site goes on without a schedule.")
+        while True:
+            code = workers[-1].wait()
+            if ending.is_set():
+                return
+            say(f"The worker ended by itself (exit code {code}). Another follows in {restart_s:g} seconds.")
+            if ending.wait(restart_s):
+                return
+            workers.append(_worker_start())
 
-    Thread(target=watch, daemon=True, name="worker-watch").start()
+    watcher = Thread(target=watch, daemon=True, name="worker-watch")
+    watcher.start()
     try:
-        yield worker
+        yield workers
     finally:
         ending.set()
-        worker.terminate()
-        try:
-            worker.wait(GOODBYE_S)
-        except subprocess.TimeoutExpired:
-            worker.kill()
+        _worker_end(workers[-1])
+        watcher.join()
+        _worker_end(workers[-1])
+
+
+def _worker_start() -> subprocess.Popen[bytes]:
+    # A group of its own: Ctrl-C in the terminal reaches the site alone, which then tells the worker.
+    return subprocess.Popen([sys.executable, settings.BASE_DIR / "manage.py", "work"], process_group=0)
+
+
+def _worker_end(worker: subprocess.Popen[bytes]) -> None:
+    worker.terminate()
+    try:
+        worker.wait(GOODBYE_S)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
 
 
 def _migrations_missing() -> bool:

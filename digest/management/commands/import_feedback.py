@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -69,7 +70,7 @@ class LazyFile:
     def write(self, text: str) -> int:
         """Append `text`, replacing what an earlier run left at the first call."""
         if self._file is None:
-            self._file = self.path.open("w", encoding="utf-8")
+            self._file = self.path.open("w", encoding="utf-8", errors="surrogateescape")
         return self._file.write(text)
 
     def __enter__(self) -> "LazyFile":
@@ -82,12 +83,13 @@ class LazyFile:
 
 @contextmanager
 def _lines(name: str) -> Iterator[TextIO]:
-    """The input line by line; bytes that are no UTF-8 become U+FFFD and so at worst spoil one line."""
+    """The input line by line, without a byte order mark; bytes that are no UTF-8 spoil their line alone."""
     if name == "-":
-        sys.stdin.reconfigure(errors="replace") if hasattr(sys.stdin, "reconfigure") else None
+        if isinstance(sys.stdin, TextIOWrapper):
+            sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
         yield sys.stdin
         return
-    with open(name, encoding="utf-8", errors="replace") as file:
+    with open(name, encoding="utf-8-sig", errors="surrogateescape") as file:
         yield file
 
 
