@@ -1,11 +1,17 @@
 """What surrounds the rooms: accounts in our looks, pages for what went wrong, one health check."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from django.test import Client, RequestFactory
 from django.views.defaults import server_error
 
 from digest.models import Reader
 
+ROOT = Path(__file__).resolve().parent.parent
 OPEN = ["login", "signup", "password/reset", "password/reset/done", "password/reset/key/x-y", "inactive"]
 OWN = ["logout", "password/change", "email", "reauthenticate"]
 
@@ -59,3 +65,14 @@ def test_the_page_one_is_on_is_marked(client: Client, ada: Reader):
     body = client.get("/ui/sources").content.decode()
     assert '<a href="/ui/sources" aria-current="page">Sources</a>' in body
     assert body.count("aria-current") == 1
+
+
+def test_a_database_that_is_not_there_gets_a_sentence_and_no_traceback(tmp_path: Path):
+    place = os.environ | {
+        "TIDINGS_VAR_DIR": str(tmp_path),
+        "DATABASE_URL": f"sqlite:///{tmp_path}/empty.sqlite3",
+    }
+    command = [sys.executable, "manage.py", "build_digest", "--all-users"]
+    done = subprocess.run(command, cwd=ROOT, env=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "make migrate" in done.stderr and "Traceback" not in done.stderr

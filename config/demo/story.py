@@ -60,14 +60,14 @@ def story_tell(*, now: datetime, say: Say) -> Told:
 
 def _feeds_told(now: datetime, say: Say) -> Seeded:
     seeded = demo_seed(now=now)
-    say("\n1. FEEDS")
+    say("\nFEEDS")
     say(f"   {seeded.feeds} feeds in five formats read: {seeded.items_seen} items, {seeded.items_new} new.")
     return seeded
 
 
 def _digest_told(ada: Reader, now: datetime, say: Say) -> list[Impression]:
     shown = _digest(ada, now)
-    say(f"\n2. ADA'S DIGEST, the best {len(shown)} of the last seven days")
+    say(f"\nADA'S DIGEST, the best {len(shown)} of the last seven days")
     for line in digest_lines(shown):
         say(line)
     return shown
@@ -85,7 +85,7 @@ def _advice_told(
     ada: Reader, result: GenerateResult, before: list[Impression], now: datetime, say: Say
 ) -> Told:
     counts = feedback_counts(reader_id=ada.pk)
-    say(f"\n3. THE ADVISOR reads her {counts.total} thumbs, {counts.tagged} of them with a reason")
+    say(f"\nTHE ADVISOR reads her {counts.total} thumbs, {counts.tagged} of them with a reason")
     if result.run_id is None or not result.suggestions_created:
         _standing_told(ada, result, say)
         return Told(result.status)
@@ -113,7 +113,7 @@ def _decision_told(
     ada: Reader, suggestion: Suggestion, before: list[Impression], now: datetime, status: str, say: Say
 ) -> Told:
     title = headline(suggestion.suggestion_type, suggestion.label)
-    say("\n4. ADA ACCEPTS, and only now anything changes")
+    say("\nADA ACCEPTS, and only now anything changes")
     answer = suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
     if isinstance(answer, Refusal):
         say(wrapped(f"It could not be applied: {answer.message}"))
@@ -140,7 +140,7 @@ def _title(suggestion: Suggestion, titles: Mapping[str, str]) -> str:
 
 
 def _others_told(readers: list[Reader], now: datetime, say: Say) -> None:
-    say("\n5. THE OTHERS")
+    say("\nTHE OTHERS")
     for reader in readers:
         result = _advice(reader, now)
         waiting = len(suggestions_pending(reader_id=reader.pk))

@@ -48,6 +48,7 @@ SHOTS = [
     Shot("today", "ada", "/"),
     Shot("item", "ada", "/"),
     Shot("sources", "ada", "/ui/sources"),
+    Shot("account", "ada", "/ui/account"),
     Shot("settings", "ada", "/ui/config", full=True),
     Shot("decided", "ada", "/ui/suggestions", full=True),
     Shot("suggestions", "ben", "/ui/suggestions", full=True),
