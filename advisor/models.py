@@ -112,7 +112,10 @@ class Decision(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of each embedded worker; without a fresh one, requests run inline."""
+    """The last sign of life of each embedded worker; without a fresh one, requests run inline.
+
+    A row named `job:<name>` holds the last start of a scheduled job, so that a restart repeats nothing.
+    """
 
     worker = models.CharField(max_length=80, primary_key=True)
     at = models.DateTimeField()

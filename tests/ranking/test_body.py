@@ -109,7 +109,9 @@ def test_what_ranking_cannot_work_with_is_refused(field, value):
     ],
 )
 def test_the_bounds_themselves_are_fine(field, value):
-    body_validate(body(**{field: value}))
+    checked = body(**{field: value})
+    body_validate(checked)
+    assert checked[field] == value
 
 
 def test_a_hundred_boosts_are_enough():
