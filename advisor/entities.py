@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from suggestions.entities import Fence
+from suggestions.entities import Fence, Reviewer
 
 
 class StopReason(StrEnum):
@@ -38,12 +38,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What every tool is bound to by the run: never part of a schema, never chosen by a model."""
+    """What every tool is bound to by the run: never part of a schema, never chosen by a model.
+
+    `review` looks at each proposal before it is stored; `None`: the rules alone decide.
+    """
 
     reader_id: UUID
     run_id: UUID
     now: datetime
     fence: Fence
+    review: Reviewer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,125 @@ class Decision(models.Model):
         return f"{self.actor}: {self.action}"
 
 
+class PanelVote(models.Model):
+    """One reviewer's vote on one proposal in one round: typed, with its reasons and its cost."""
+
+    class Reviewer(models.TextChoices):
+        TRUST = "trust"
+        VALUE = "value"
+        VOICE = "voice"
+
+    class Verdict(models.TextChoices):
+        APPROVE = "approve"
+        IMPROVE = "improve"
+        REJECT = "reject"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="votes")
+    suggestion_type = models.CharField(max_length=20)
+    target_key = models.CharField(max_length=120)
+    round = models.PositiveSmallIntegerField()
+    reviewer = models.CharField(max_length=8, choices=Reviewer.choices)
+    verdict = models.CharField(max_length=8, choices=Verdict.choices)
+    confidence = models.FloatField()
+    issues = models.JSONField(default=list)
+    suggestions = models.JSONField(default=list)
+    reasoning = models.TextField(blank=True)
+    error_code = models.CharField(max_length=60, blank=True, help_text="Why a vote is missing, if it is.")
+    model = models.CharField(max_length=80)
+    ms = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["run", "at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "suggestion_type", "target_key", "round", "reviewer"],
+                name="one_vote_per_reviewer_and_round",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reviewer}: {self.verdict}"
+
+
+class Judgment(models.Model):
+    """One round of the reflector on one proposal: will it help, and will the reader accept it."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="judgments")
+    suggestion_type = models.CharField(max_length=20)
+    target_key = models.CharField(max_length=120)
+    attempt = models.PositiveSmallIntegerField(default=1, help_text="Which writing of this proposal it was.")
+    round = models.PositiveSmallIntegerField(help_text="1: the reader's own data; 2: with new evidence.")
+    helps = models.BooleanField()
+    accepts = models.BooleanField()
+    confidence = models.FloatField()
+    p_helpful = models.FloatField(help_text="The probability after this round.")
+    reasoning = models.TextField(blank=True)
+    evidence = models.JSONField(default=dict, help_text="The aggregates this round was given.")
+    flipped = models.BooleanField(default=False, help_text="Round 2 says otherwise than round 1.")
+    error_code = models.CharField(max_length=60, blank=True)
+    model = models.CharField(max_length=80)
+    ms = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["run", "at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "suggestion_type", "target_key", "attempt", "round"],
+                name="one_judgment_per_round",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.suggestion_type} {self.target_key}, round {self.round}: {self.helps}"
+
+
+class Memory(models.Model):
+    """Something learnt that may help a later run: a curated insight, or a pattern over many readers.
+
+    Without a reader it is shared: then it carries no reader's text and no id, and rests on more than five.
+    """
+
+    class Kind(models.TextChoices):
+        INSIGHT = "insight"
+        PATTERN = "pattern"
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="memories")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    key = models.CharField(max_length=120, help_text="Its name within the kind: a file's id, a statistic's.")
+    title = models.CharField(max_length=80)
+    text = models.CharField(max_length=500)
+    suggestion_type = models.CharField(max_length=20, blank=True)
+    tool = models.CharField(max_length=64, blank=True)
+    phase = models.CharField(max_length=12, blank=True)
+    data = models.JSONField(default=dict, help_text="The figures behind it.")
+    confidence = models.FloatField(default=0.5)
+    valid_from = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    retired_at = models.DateTimeField(null=True, help_text="No longer in its source; kept for the audit.")
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["kind", "key"]
+        verbose_name_plural = "memories"
+        constraints = [
+            models.UniqueConstraint(fields=["reader", "kind", "key"], name="one_memory_per_key"),
+            models.UniqueConstraint(
+                fields=["kind", "key"], condition=Q(reader=None), name="one_shared_memory_per_key"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
 class Heartbeat(models.Model):
     """The last sign of life of each embedded worker; without a fresh one, requests run inline.
 

@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
+from uuid import UUID
+
+from digest.entities import RatedItem
 
 WEIGHT_STEP_MAX = 0.3
 EVIDENCE_MIN = 3
@@ -58,8 +62,56 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """A draft that every rule let through, in the server's own numbers, as reviewers see it.
+
+    `forecast` is the body a suggestion stores; `reason` and `expected_impact` the words a reader would read;
+    `likes` and `thumbs` count what the reader said about the target.
+    """
+
+    reader_id: UUID
+    run_id: UUID
+    suggestion_type: str
+    field: str
+    target_key: str
+    label: str
+    current_value: str
+    suggested_value: str
+    reason: str
+    expected_impact: str
+    confidence: str
+    p_helpful: float
+    forecast: Mapping[str, Any]
+    evidence: tuple[RatedItem, ...]
+    likes: int
+    thumbs: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What reviewers made of a proposal.
+
+    `verdict`: "pass" stores it as pending, "draft" stores it for an operator, "improve" gives `message` back
+    to the agent for another round, "refuse" ends it under `code`. `p_helpful` replaces the proposal's own
+    where a reviewer revised it; `notes` join the suggestion's validation notes.
+    """
+
+    verdict: str
+    code: str = ""
+    message: str = ""
+    p_helpful: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+PASS, IMPROVE, DRAFT, REFUSE = "pass", "improve", "draft", "refuse"
+# Reviews a proposal before it is stored; called outside any transaction, since it may ask a model.
+Reviewer = Callable[[Proposal], Review]
+
+
+@dataclass(frozen=True, slots=True)
 class Proposed:
-    """A draft that became a pending suggestion."""
+    """A draft that became a suggestion: `status` is pending, or draft where reviewers could not agree."""
 
     suggestion_id: int
     status: str

@@ -124,6 +124,7 @@ class Outcome(models.Model):
     config_before = models.JSONField()
     config_after = models.JSONField(null=True)
     evidence_summary = models.JSONField(default=list)
+    measured = models.JSONField(default=dict, help_text="What an effect check measured; empty for decisions.")
     created_at = models.DateTimeField(help_text="When the suggestion was made.")
     decided_at = models.DateTimeField()
 
@@ -136,6 +137,19 @@ class Outcome(models.Model):
         return f"{self.suggestion_type} {self.target_key} → {self.outcome}"
 
 
+class OutcomeArchive(models.Model):
+    """The heavy fields of an outcome that compaction moved out of the way; the audit stays whole."""
+
+    outcome = models.OneToOneField(Outcome, models.CASCADE, related_name="archive")
+    config_before = models.JSONField()
+    config_after = models.JSONField(null=True)
+    evidence_summary = models.JSONField(default=list)
+    archived_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"archive of outcome {self.outcome_id}"
+
+
 class PreferenceProfile(models.Model):
     """What a reader's decisions add up to; `suggestions.profile` defines every threshold in it."""
 
@@ -146,6 +160,9 @@ class PreferenceProfile(models.Model):
     total_outcomes = models.PositiveIntegerField(default=0)
     last_outcome_at = models.DateTimeField(null=True)
     computed_at = models.DateTimeField()
+    compacted_through = models.DateTimeField(
+        null=True, help_text="Decisions up to here are archived; their counts stay in this profile."
+    )
 
     def __str__(self) -> str:
         return f"profile of {self.reader_id}: {self.total_outcomes} outcomes"

@@ -103,8 +103,9 @@ def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
         return _refused("invalid_arguments", _problems(error), _target_of(raw), arguments=valid)
     result = tool.function(context, arguments)
     target = str(result.pop("target", ""))
+    counted = bool(result.pop("counted", True))
     error_code = "" if result.get("success", True) else str(result["error"])
-    return ToolOutcome(as_json(result), error_code, target)
+    return ToolOutcome(as_json(result), error_code, target, counted)
 
 
 def _object_of(text: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from advisor.entities import ToolContext
 from advisor.tools.arguments import SuggestionArguments
 from advisor.tools.budget import WRITE_TOKENS, error_result, fitting, left_after
 from suggestions.entities import Draft, Proposed, Refusal
-from suggestions.services.propose import suggestion_propose
+from suggestions.services.propose import REVIEW_IMPROVE, suggestion_propose
 
 
 def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
         draft=draft_of(arguments),
         now=context.now,
         fence=context.fence,
+        review=context.review,
     )
     return _refused(answer) if isinstance(answer, Refusal) else _written(answer)
 
@@ -45,4 +46,6 @@ def _written(proposed: Proposed) -> dict[str, Any]:
 
 
 def _refused(refusal: Refusal) -> dict[str, Any]:
-    return error_result(refusal.code, refusal.message) | {"target": refusal.target}
+    """A request to improve is a round of review, not a failure: the guard against repeats lets it be."""
+    counted = refusal.code != REVIEW_IMPROVE
+    return error_result(refusal.code, refusal.message) | {"target": refusal.target, "counted": counted}

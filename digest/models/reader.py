@@ -23,6 +23,11 @@ class Reader(AbstractUser):
         default=True, help_text="Off: no text of this reader's feeds or feedback ever goes to a model."
     )
 
+    peers_enabled = models.BooleanField(
+        default=True,
+        help_text="Off: this reader's thumbs count in no aggregate over readers, and none is used for them.",
+    )
+
     def __str__(self) -> str:
         return self.username
 

@@ -1,7 +1,6 @@
 """The agent's door: a draft goes in, and a pending suggestion or a refusal comes out. Applies nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -10,55 +9,113 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from digest.models import Reader
-from ranking.entities import EffectiveConfig
-from ranking.forecast import Forecast
-from suggestions.beliefs import confidence_of, p_of_direction
-from suggestions.entities import LIKED_TYPES, SOURCE_WEIGHTS, Draft, Fence, Proposed, Refusal
-from suggestions.forecasts import change_applied, forecast_body
+from suggestions.beliefs import confidence_of
+from suggestions.entities import (
+    DRAFT,
+    IMPROVE,
+    REFUSE,
+    Draft,
+    Fence,
+    Proposal,
+    Proposed,
+    Refusal,
+    Reviewer,
+)
+from suggestions.forecasts import forecast_body
 from suggestions.models import Evidence, Suggestion
 from suggestions.rules import Accepted, Facts, Strength, check, permission_refusal, weigh
 from suggestions.selectors import facts_for, preview_of
 from suggestions.selectors.evidence import Evidence as Case
-from suggestions.selectors.evidence import counts_of, evidence_for, forecast_for, label_of, overall_p
+from suggestions.selectors.evidence import counts_of, label_of
 from suggestions.selectors.facts import fields_written, suggestions_waiting, targets_cooling
+from suggestions.selectors.weighing import Weighed, change_weigh
 from suggestions.wording import impact_sentence, reason_clean, reason_sentence
 
 log = structlog.get_logger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class _Weighed:
-    """An accepted draft with what the reader's thumbs say of it."""
-
-    accepted: Accepted
-    p_helpful: float
-    confidence: str
-    forecast: Forecast
-    case: Case
+REVIEW_IMPROVE, REVIEW_REFUSED = "review_improve", "review_refused"
 
 
 def suggestion_propose(
-    *, reader_id: UUID, run_id: UUID, draft: Draft, now: datetime, fence: Fence
+    *,
+    reader_id: UUID,
+    run_id: UUID,
+    draft: Draft,
+    now: datetime,
+    fence: Fence,
+    review: Reviewer | None = None,
 ) -> Proposed | Refusal:
-    """Check `draft` by every rule and store it as pending, with evidence and forecast, in one transaction.
+    """Check `draft` by every rule, let `review` see it, and store it with evidence and forecast.
 
-    `fence` is called inside that transaction; whatever it raises undoes the write and goes on to the caller.
-    A refusal stores nothing.
+    `review` is asked outside any transaction; without one a proposal that keeps the rules passes. `fence` is
+    called inside the transaction of the write; whatever it raises undoes the write and goes on to the caller.
+    A refusal, or a request to improve (`review_improve`), stores nothing.
     """
     facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, urls=_urls(draft.evidence_urls))
     verdict = check(draft, facts)
     if isinstance(verdict, Refusal):
         return _refused(reader_id, draft, verdict)
-    weighed = _weigh(reader_id, verdict, facts, now)
-    strength = Strength(_overall(weighed, now), weighed.confidence)
-    if refusal := weigh(verdict, strength, settings.ADVISOR_MIN_CONFIDENCE):
+    weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
+    if refusal := weigh(
+        verdict, Strength(weighed.p_overall, weighed.confidence), settings.ADVISOR_MIN_CONFIDENCE
+    ):
         return _refused(reader_id, draft, refusal)
-    row = _row(reader_id, run_id, draft, weighed, facts, now)
+    row = _row(reader_id, run_id, draft, verdict, weighed, facts, now)
+    if refusal := _reviewed(row, verdict, weighed, review):
+        return _refused(reader_id, draft, refusal)
     stored = _store(row, verdict, now=now, fence=fence, facts=facts)
     if isinstance(stored, Refusal):
         return _refused(reader_id, draft, stored)
-    log.info("suggestion_written", user_id=str(reader_id), suggestion_id=row.pk, type=row.suggestion_type)
+    log.info(
+        "suggestion_written",
+        user_id=str(reader_id),
+        suggestion_id=row.pk,
+        type=row.suggestion_type,
+        status=row.status,
+    )
     return stored
+
+
+def _reviewed(
+    row: Suggestion, accepted: Accepted, weighed: Weighed, review: Reviewer | None
+) -> Refusal | None:
+    """Let reviewers see the unsaved `row`, and write their verdict into it; or why it may not be stored."""
+    if review is None:
+        return None
+    answer = review(_proposal(row, accepted, weighed))
+    if answer.verdict in (IMPROVE, REFUSE):
+        code = REVIEW_IMPROVE if answer.verdict == IMPROVE else answer.code or REVIEW_REFUSED
+        return Refusal(code, answer.message, row.target_key)
+    row.status = Suggestion.Status.DRAFT if answer.verdict == DRAFT else Suggestion.Status.PENDING
+    row.validation_notes = [*row.validation_notes, *answer.notes]
+    if answer.p_helpful is not None:
+        row.p_helpful = answer.p_helpful
+        row.forecast = {**row.forecast, "p_helpful": round(answer.p_helpful, 3)}
+        row.confidence = confidence_of(answer.p_helpful, weighed.forecast.gain, weighed.forecast.high)
+    return None
+
+
+def _proposal(row: Suggestion, accepted: Accepted, weighed: Weighed) -> Proposal:
+    likes, thumbs = counts_of(weighed.case, accepted.field, accepted.target_key, accepted.label)
+    return Proposal(
+        reader_id=row.reader_id,
+        run_id=row.run_id,
+        suggestion_type=row.suggestion_type,
+        field=row.field,
+        target_key=row.target_key,
+        label=row.label,
+        current_value=row.current_value,
+        suggested_value=row.suggested_value,
+        reason=row.reason,
+        expected_impact=row.expected_impact,
+        confidence=row.confidence,
+        p_helpful=row.p_helpful,
+        forecast=row.forecast,
+        evidence=accepted.evidence,
+        likes=likes,
+        thumbs=thumbs,
+        now=row.created_at,
+    )
 
 
 def _urls(urls: Sequence[object]) -> list[str]:
@@ -76,44 +133,19 @@ def _refused(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
     return refusal
 
 
-def _weigh(reader_id: UUID, accepted: Accepted, facts: Facts, now: datetime) -> _Weighed:
-    """The belief of the earlier thumbs in this change, and its forecast on the later ones."""
-    is_source = accepted.field == SOURCE_WEIGHTS
-    topics = dict.fromkeys([*facts.effective.config.topics, *([] if is_source else [accepted.label])])
-    case = evidence_for(reader_id=reader_id, topics=topics, now=now)
-    beliefs = case.beliefs.sources if is_source else case.beliefs.topics
-    p_helpful = p_of_direction(beliefs.get(accepted.target_key), accepted.suggestion_type in LIKED_TYPES)
-    forecast = forecast_for(
-        reader_id=reader_id,
-        field=accepted.field,
-        key=accepted.target_key,
-        before=facts.effective,
-        after=_after(accepted, facts),
-        later=case.split.later,
-        now=now,
-    )
-    confidence = confidence_of(p_helpful, forecast.gain, forecast.high)
-    return _Weighed(accepted, p_helpful, confidence, forecast, case)
-
-
-def _after(accepted: Accepted, facts: Facts) -> EffectiveConfig:
-    return change_applied(
-        facts.effective, accepted.suggestion_type, accepted.target_key, accepted.suggested_value
-    )
-
-
-def _overall(weighed: _Weighed, now: datetime) -> float:
-    a = weighed.accepted
-    return overall_p(weighed.case, a.field, a.target_key, a.label, a.suggestion_type in LIKED_TYPES, now)
-
-
 def _row(
-    reader_id: UUID, run_id: UUID, draft: Draft, weighed: _Weighed, facts: Facts, now: datetime
+    reader_id: UUID,
+    run_id: UUID,
+    draft: Draft,
+    accepted: Accepted,
+    weighed: Weighed,
+    facts: Facts,
+    now: datetime,
 ) -> Suggestion:
     """The unsaved suggestion, in the server's own numbers and words; the agent's reason is only cleaned."""
-    accepted, case = weighed.accepted, weighed.case
+    case = weighed.case
     label = label_of(case, accepted.field, accepted.label)
-    preview = preview_of(reader_id=reader_id, before=facts.effective, after=_after(accepted, facts), now=now)
+    preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
     step = 0.0
     if accepted.weight is not None:
         step = accepted.weight - facts.effective.weight(accepted.target_key)
