@@ -23,6 +23,7 @@ from suggestions.services.resolve import (
     suggestion_snooze,
     suggestions_accept_all,
 )
+from suggestions.services.undo import suggestion_undo
 from suggestions.values import weight_parse
 
 router = Router(tags=["suggestions"])
@@ -164,6 +165,13 @@ def suggestion_revert_post(request: HttpRequest, suggestion_id: int) -> Decision
     """Put the target of an accepted suggestion back as it was."""
     reader_id = reader_of(request).pk
     return _answer(suggestion_revert(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now()))
+
+
+@router.post("/suggestions/{int:suggestion_id}/undo", response=DecisionOut)
+def suggestion_undo_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
+    """Take the last answer back: put an accepted change back, let a dismissed or put-off one wait again."""
+    reader_id = reader_of(request).pk
+    return _answer(suggestion_undo(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now()))
 
 
 def _answer(outcome: Resolved | Refusal) -> DecisionOut:

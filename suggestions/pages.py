@@ -12,7 +12,8 @@ from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective
 from suggestions import presenters
 from suggestions.entities import Preview, PreviewItem
-from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.history import decided_rows
+from suggestions.models import Evidence, Suggestion
 from suggestions.selectors import suggestion_previews, suggestions_pending
 from suggestions.selectors.decided import suggestions_decided
 
@@ -57,16 +58,6 @@ class Card:
     moves: tuple[Move, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """One suggestion that was answered, or ran out."""
-
-    suggestion: Suggestion
-    headline: str
-    status: str
-    can_revert: bool
-
-
 def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
     """The pending suggestions by group, and the latest decided ones."""
     pending = suggestions_pending(reader_id=reader_id)
@@ -82,7 +73,7 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
     return {
         "groups": [(name, members) for name, members in groups if members],
         "count": len(cards),
-        "decided": [_decided(row) for row in suggestions_decided(reader_id=reader_id)],
+        "decided": decided_rows(suggestions_decided(reader_id=reader_id), now=now),
         "words": presenters.script_words(),
     }
 
@@ -138,15 +129,4 @@ def _evidence_line(row: Evidence, titles: Mapping[str, str], labels: Mapping[str
         href=href_of(row.url),
         source=titles.get(row.source_key, row.source_key),
         reasons=tuple(labels.get(tag, tag) for tag in row.reason_tags),
-    )
-
-
-def _decided(suggestion: Suggestion) -> Decided:
-    reverted = any(row.kind == Outcome.Kind.REVERT for row in suggestion.outcomes.all())
-    status = "reverted" if reverted else suggestion.status
-    return Decided(
-        suggestion=suggestion,
-        headline=presenters.headline(suggestion.suggestion_type, suggestion.label),
-        status=presenters.STATUSES.get(status, status),
-        can_revert=status == Suggestion.Status.ACCEPTED,
     )

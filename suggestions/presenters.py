@@ -39,7 +39,16 @@ STATUSES = {
     "superseded": "Overtaken by your own change",
     "expired": "Expired unanswered",
     "reverted": "Accepted, then reverted",
+    "taken_back": "Dismissed, then taken back",
     "never": "Never to be suggested again",
+}
+# The reason stored with a rejection that pins the target.
+NEVER = "never"
+UNDO = {"accepted": "Revert", "rejected": "Undo", "snoozed": "Bring it back"}
+EFFECTS = {
+    "helped": "Checked two weeks later: it helped.",
+    "harmed": "Checked two weeks later: it made your digest worse.",
+    "unclear": "Checked two weeks later: no clear difference.",
 }
 DONE = {
     "accept": "✓ Applied",
@@ -47,6 +56,7 @@ DONE = {
     "snooze": "Not now: it comes back in a week",
     "never": "✗ Never to be suggested again",
     "revert": "Put back as it was",
+    "undo": "Taken back",
 }
 ERRORS = {
     "already_resolved": "Already handled",
@@ -54,6 +64,7 @@ ERRORS = {
     "missing_target_key": "This suggestion is no longer valid",
     "not_found": "Suggestion not found",
     "config_changed": "Your settings changed meanwhile, so nothing was applied",
+    "too_late": "That was too long ago to take back",
     "not_logged_in": "You are signed out. Sign in and try again",
     "csrf_failed": "You are signed out. Sign in and try again",
 }
@@ -96,6 +107,19 @@ def headline(suggestion_type: str, label: str) -> str:
 def sentence(suggestion_type: str, label: str) -> str:
     """What a change of topics does; nothing for sources, whose change is shown in figures."""
     return SENTENCES.get(suggestion_type, "").format(label)
+
+
+def settled_status(status: str, *, reverted: bool, never: bool) -> str:
+    """What became of a suggestion, in words."""
+    if reverted:
+        return STATUSES["reverted" if status == "accepted" else "taken_back"]
+    return STATUSES.get("never" if never else status, status)
+
+
+def effect_words(outcome: str, measured: Mapping[str, Any]) -> str:
+    """What the check after two weeks found, with the like-rates it compared where it says so."""
+    words = EFFECTS.get(outcome, "")
+    return " ".join(part for part in (words, str(measured.get("words", ""))) if part)
 
 
 def number_of(value: object) -> float | None:

@@ -7,6 +7,7 @@ from suggestions import views
 app_name = "suggestions"
 urlpatterns = [
     path("ui/suggestions", views.suggestion_list, name="list"),
+    path("ui/history", views.history, name="history"),
     path("ui/suggestions/accept-all", views.accept_all, name="accept_all"),
     path("ui/suggestions/<int:suggestion_id>/<slug:verb>", views.decide, name="decide"),
 ]

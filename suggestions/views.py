@@ -9,16 +9,19 @@ from django.views.decorators.http import require_POST, require_safe
 
 from digest.readers import reader_of
 from suggestions.entities import Refusal, Resolved
+from suggestions.history import history_page
 from suggestions.pages import cards_page
 from suggestions.presenters import ALL_DONE, DONE, error_words, number_of, refusal_words
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
+from suggestions.services.undo import suggestion_undo
 
 VERBS = {
     "reject": resolve.suggestion_reject,
     "snooze": resolve.suggestion_snooze,
     "never": resolve.suggestion_never,
     "revert": resolve.suggestion_revert,
+    "undo": suggestion_undo,
 }
 
 
@@ -32,6 +35,16 @@ def suggestion_list(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
+@require_safe
+def history(request: HttpRequest) -> HttpResponse:
+    """Every suggestion that was answered or ran out, what it changed and whether that helped."""
+    now = timezone.now()
+    suggestions_sweep(now=now, reader_id=reader_of(request).pk)
+    found = history_page(reader_id=reader_of(request).pk, number=request.GET.get("page"), now=now)
+    return render(request, "suggestions/history.html", found)
+
+
+@login_required
 @require_POST
 def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     """Answer one suggestion by `verb`; a suggestion of somebody else does not exist here."""
@@ -39,7 +52,7 @@ def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     if isinstance(outcome, Refusal) and outcome.code == "not_found":
         raise Http404(outcome.message)
     _tell(request, verb, outcome)
-    return redirect("suggestions:list")
+    return redirect("suggestions:history" if request.POST.get("next") == "history" else "suggestions:list")
 
 
 def _accept(request: HttpRequest, suggestion_id: int) -> Resolved | Refusal:

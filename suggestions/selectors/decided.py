@@ -1,12 +1,37 @@
-"""What was answered lately, or ran out."""
+"""What was answered, or ran out."""
 
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from suggestions.models import Suggestion
+from django.db.models import Prefetch, QuerySet
+
+from suggestions.entities import EXPIRE_DAYS
+from suggestions.models import Outcome, Suggestion
 
 
-def suggestions_decided(*, reader_id: UUID, limit: int = 10) -> list[Suggestion]:
-    """The reader's suggestions that no longer wait, newest first, outcomes prefetched: two queries."""
+def suggestions_settled(*, reader_id: UUID) -> QuerySet[Suggestion]:
+    """The reader's suggestions that no longer wait, newest answer first; their outcomes without the bodies.
+
+    A lazy list: a page of it costs two queries.
+    """
     waiting = (Suggestion.Status.PENDING, Suggestion.Status.DRAFT)
+    light = Outcome.objects.defer("config_before", "config_after", "evidence_summary")
     rows = Suggestion.objects.filter(reader_id=reader_id).exclude(status__in=waiting)
-    return list(rows.order_by("-resolved_at", "-pk").prefetch_related("outcomes")[:limit])
+    return rows.order_by("-resolved_at", "-pk").prefetch_related(Prefetch("outcomes", light))
+
+
+def suggestions_decided(*, reader_id: UUID, limit: int = 5) -> list[Suggestion]:
+    """The latest `limit` of the reader's settled suggestions: two queries."""
+    return list(suggestions_settled(reader_id=reader_id)[:limit])
+
+
+def undo_open(suggestion: Suggestion, now: datetime) -> bool:
+    """Whether `suggestion_undo` would take this answer back; outcomes prefetched."""
+    if suggestion.status == Suggestion.Status.SNOOZED:
+        return True
+    if any(row.kind == Outcome.Kind.REVERT for row in suggestion.outcomes.all()):
+        return False
+    fresh = now - suggestion.created_at < timedelta(days=EXPIRE_DAYS)
+    return suggestion.status == Suggestion.Status.ACCEPTED or (
+        suggestion.status == Suggestion.Status.REJECTED and fresh
+    )

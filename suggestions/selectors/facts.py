@@ -31,9 +31,9 @@ def facts_for(
     )
 
 
-def suggestions_waiting(*, reader_id: UUID) -> frozenset[Target]:
-    """The targets of the reader's pending and put-aside suggestions."""
-    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=WAITING)
+def suggestions_waiting(*, reader_id: UUID, but: int | None = None) -> frozenset[Target]:
+    """The targets of the reader's pending and put-aside suggestions, `but` one of them."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=WAITING).exclude(pk=but)
     return frozenset(rows.values_list("field", "target_key"))
 
 

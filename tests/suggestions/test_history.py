@@ -1,0 +1,128 @@
+"""The history page: every answer, what it changed, what came of it, and the way back."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from digest.models import Reader
+from ranking.selectors import config_effective
+from suggestions.models import Outcome, Suggestion
+from suggestions.services.resolve import suggestion_accept, suggestion_never, suggestion_reject
+from tests.pages import ago, suggested
+
+PAGE = "/ui/history"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def body_of(page: Client, address: str = PAGE) -> str:
+    return page.get(address).content.decode()
+
+
+def decided(reader: Reader, decide=suggestion_accept, **said: object) -> Suggestion:
+    suggestion = suggested(reader, evidence=0)
+    decide(reader_id=reader.pk, suggestion_id=suggestion.pk, now=timezone.now(), **said)
+    return suggestion
+
+
+def checked(suggestion: Suggestion, outcome: str) -> None:
+    """The check after two weeks, done."""
+    body = suggestion.outcomes.get().config_before
+    Outcome.objects.create(
+        suggestion=suggestion,
+        reader=suggestion.reader,
+        kind="effect",
+        outcome=outcome,
+        suggestion_type=suggestion.suggestion_type,
+        target_key=suggestion.target_key,
+        config_before=body,
+        created_at=suggestion.created_at,
+        decided_at=timezone.now(),
+    )
+
+
+def test_an_empty_history_says_what_will_stand_there(page: Client):
+    assert "Nothing decided yet" in body_of(page)
+
+
+def test_an_accepted_change_shows_from_where_to_where(page: Client, ada: Reader):
+    decided(ada)
+    body = body_of(page)
+    assert "Show me more from Gazette" in body and "Accepted" in body
+    assert "(1.00) → " in body and "(1.20)" in body
+
+
+def test_a_weight_of_ones_own_is_called_that(page: Client, ada: Reader):
+    decided(ada, value=1.1)
+    assert "(1.10), your own choice" in body_of(page)
+
+
+def test_a_rejection_shows_the_readers_words_escaped(page: Client, ada: Reader):
+    decided(ada, suggestion_reject, user_reason="<b>no</b>")
+    body = body_of(page)
+    assert "You said: “&lt;b&gt;no&lt;/b&gt;”" in body and "Dismissed" in body
+
+
+def test_never_is_called_never_and_not_quoted(page: Client, ada: Reader):
+    decided(ada, suggestion_never)
+    body = body_of(page)
+    assert "Never to be suggested again" in body and "You said" not in body
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"), [("helped", "it helped"), ("harmed", "made your digest worse")]
+)
+def test_the_check_after_two_weeks_is_told(page: Client, ada: Reader, outcome: str, words: str):
+    checked(decided(ada), outcome)
+    assert words in body_of(page)
+
+
+def test_one_click_reverts_and_stays_on_the_page(page: Client, ada: Reader):
+    suggestion = decided(ada)
+    answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
+    assert answer.redirect_chain[-1][0] == PAGE
+    assert "Accepted, then reverted" in answer.content.decode()
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
+    assert 'aria-label="Revert' not in body_of(page)
+
+
+def test_drafts_and_what_waits_stay_out(page: Client, ada: Reader):
+    suggested(ada, evidence=0, status="draft", label="Unseen")
+    suggested(ada, evidence=0, target_key="other.example", label="Waiting")
+    body = body_of(page)
+    assert "Unseen" not in body and "Waiting" not in body
+
+
+def test_the_history_of_others_stays_theirs(page: Client, ben: Reader):
+    decided(ben)
+    assert "Gazette" not in body_of(page)
+
+
+def history_of(reader: Reader, count: int) -> None:
+    for n in range(count):
+        suggested(reader, evidence=0, status="expired", target_key=f"s{n}", label=f"S{n}", resolved_at=ago(n))
+
+
+def test_a_long_history_comes_in_pages_in_as_many_queries(
+    page: Client, ada: Reader, django_assert_max_num_queries
+):
+    history_of(ada, 65)
+    with django_assert_max_num_queries(14):
+        body = body_of(page)
+    assert "Page 1 of 3" in body and "S0<" in body and "S29<" in body and "S30<" not in body
+    assert "S64<" in body_of(page, f"{PAGE}?page=3")
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "99", "x", "1e9"])
+def test_any_page_number_finds_a_page(page: Client, ada: Reader, number: str):
+    history_of(ada, 2)
+    assert page.get(PAGE, {"page": number}).status_code == 200
+
+
+def test_a_stranger_is_asked_to_sign_in(client: Client, db: None):
+    assert client.get(PAGE).status_code == 302
