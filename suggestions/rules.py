@@ -94,15 +94,25 @@ class _Refused(Exception):
 
 def check(draft: Draft, facts: Facts) -> Accepted | Refusal:
     """`draft` in normal form, or the first rule it breaks with words to mend it by. Raises nothing."""
+    return _checked(draft, facts, whole=True)
+
+
+def change_of(draft: Draft, facts: Facts) -> Accepted | Refusal:
+    """The change that `draft` means, without evidence and whether or not it may be made now; for tests."""
+    return _checked(draft, facts, whole=False)
+
+
+def _checked(draft: Draft, facts: Facts, *, whole: bool) -> Accepted | Refusal:
     target = str(draft.target_key or draft.suggested_value or "")[:TOPIC_MAX_CHARS]
     try:
         kind, field_name = _shape(draft)
         key, label = _topic_target(draft, kind, facts) if field_name == TOPICS else _source(draft, facts)
         target = key
         wanted = _number(draft.suggested_value) if field_name == SOURCE_WEIGHTS else None
-        _permission_check((field_name, key), facts)
+        if whole:
+            _permission_check((field_name, key), facts)
         weight, notes = (None, ()) if wanted is None else _step(kind, wanted, facts.effective.weight(key))
-        evidence = _evidence(draft, kind, key, label, facts)
+        evidence = _evidence(draft, kind, key, label, facts) if whole else ()
     except _Refused as refused:
         return Refusal(refused.code, refused.message, target)
     if weight is None:
