@@ -82,7 +82,7 @@ class Asker:
             spend_id = self._reserve(model, worst_case)
             turn = model.complete(sent, self.schemas, timeout_s=self.deadline.left_s)
         except ModelError as error:
-            cost = _failure_booked(spend_id, worst_case, error)
+            cost = failure_booked(spend_id, worst_case, error)
             step = StepRecord(kind="model", error_code=error.code, result=preview(str(error)))
             self._done(model, step, cost, started)
             raise
@@ -123,7 +123,7 @@ class Asker:
         log.info("model_call", ms=ms, cost_usd=str(cost), **event)
 
 
-def _failure_booked(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:
+def failure_booked(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:
     """Book a call without a turn: in full if it may have been worked on, else as free. Returns the cost."""
     if spend_id is None:
         return Decimal(0)
