@@ -13,6 +13,9 @@ TOOLS = {
     "get_suggestion_outcomes": "Checking how earlier changes worked out…",
     "write_suggestion": "Checking an idea…",
     "test_suggestion": "Trying an idea on your thumbs…",
+    "self_critique": "Looking for weak spots…",
+    "get_acceptance_history": "Going through your earlier answers…",
+    "compare_configs": "Comparing the digest before and after…",
 }
 THINKING = "Thinking it over…"
 STATUSES = {

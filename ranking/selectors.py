@@ -77,6 +77,12 @@ def config_versions(*, reader_id: UUID, limit: int = 50) -> list[VersionRow]:
     return [VersionRow(r.version, r.cause, r.cause_ref, r.body, r.changes, r.created_at) for r in rows]
 
 
+def config_bodies(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The bodies of those of the reader's `versions` that exist, by number; one query."""
+    rows = ConfigVersion.objects.filter(reader_id=reader_id, version__in=versions)
+    return dict(rows.values_list("version", "body"))
+
+
 def config_changed_since(*, reader_id: UUID, version: int, causes: Sequence[str]) -> set[tuple[str, str]]:
     """The (field, target) pairs that writes of these causes changed after `version`."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version, cause__in=causes)

@@ -1,1 +1,1 @@
-"""What a model can do here: five typed functions, each bound to one reader by the run."""
+"""What a model can do here: nine typed functions, each bound to one reader by the run."""

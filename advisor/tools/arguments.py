@@ -11,6 +11,11 @@ OUTCOMES_LIMIT = 20
 OutcomeId = Annotated[int, Field(ge=1, lt=2**63)]
 
 
+Version = Annotated[int, Field(ge=0, lt=2**31)]
+# As many drafts as a run may write.
+DRAFTS_MAX = 3
+
+
 class Arguments(BaseModel):
     """The base of all arguments. Whatever is not declared is refused, a smuggled `user_id` above all."""
 
@@ -53,6 +58,45 @@ class SuggestionArguments(Arguments):
     reason: Annotated[str, Field(description="Why, in one or two plain sentences to the reader.")]
     expected_impact: Annotated[str, Field(description="What the reader will notice, in one sentence.")] = ""
     confidence: Annotated[str | None, Field(description="Yours; the stored one is measured.")] = None
+
+
+class ChangeArguments(Arguments):
+    """One change to try out: what it is about, and how far it goes."""
+
+    suggestion_type: SuggestionType
+    target: Annotated[str, Field(max_length=300, description="The source's key, or the topic.")]
+    suggested_value: Annotated[
+        Any, Field(description="The new weight of the source; null: the whole step.")
+    ] = None
+
+
+class DraftArguments(ChangeArguments):
+    """A change with the evidence it would be written with."""
+
+    evidence_urls: Annotated[list[str], Field(max_length=50, description="As for write_suggestion.")] = []
+
+
+class CritiqueArguments(Arguments):
+    """Drafts to judge, before any of them is written."""
+
+    drafts: Annotated[list[DraftArguments], Field(min_length=1, max_length=DRAFTS_MAX)]
+
+
+class HistoryArguments(Arguments):
+    """How many decisions of either kind."""
+
+    limit: Annotated[int, Field(ge=1, le=OUTCOMES_LIMIT)] = OUTCOMES_LIMIT
+
+
+class CompareArguments(Arguments):
+    """Two versions of the config; or, with `changes`, the current one with and without them."""
+
+    before: Annotated[Version | None, Field(description="A version; null: the one before `after`.")] = None
+    after: Annotated[Version | None, Field(description="A version; null: the current one.")] = None
+    changes: Annotated[
+        list[ChangeArguments],
+        Field(max_length=DRAFTS_MAX, description="Made together; no versions then."),
+    ] = []
 
 
 class OutcomesArguments(Arguments):

@@ -14,6 +14,11 @@ CONFIG_TOKENS = 500
 PROFILE_TOKENS = 500
 WRITE_TOKENS = 100
 OUTCOMES_TOKENS = 1000
+# The tools for a second look come after the long ones in a run's history, so they are kept short.
+TRIAL_TOKENS = 600
+CRITIQUE_TOKENS = 600
+HISTORY_TOKENS = 600
+COMPARISON_TOKENS = 600
 # A token per four bytes of UTF-8, so that other scripts cost more.
 BYTES_PER_TOKEN = 4
 
@@ -60,6 +65,21 @@ def fitting_text(text: str, tokens: float) -> str:
 def left_after(result: Any, tokens: int) -> float:
     """The tokens of a budget that `result` leaves free."""
     return max(0.0, tokens - size_of(result) / BYTES_PER_TOKEN)
+
+
+def filled(result: dict[str, Any], lists: Mapping[str, Iterable[Any]], tokens: int) -> dict[str, Any]:
+    """`result` with the rows of `lists` that fit beside it; each list may use what those before left over.
+
+    `left_out` counts what did not fit, by list, where anything did not.
+    """
+    rows = {name: list(found) for name, found in lists.items()}
+    room = left_after(result | {name: [] for name in rows} | {"left_out": dict.fromkeys(rows, 9999)}, tokens)
+    given: dict[str, Any] = {}
+    for n, (name, found) in enumerate(rows.items()):
+        given[name] = fitting(found, left_after(given, int(room)) / (len(rows) - n))
+    missing = {name: len(rows[name]) - len(given[name]) for name in rows}
+    left_out = {name: count for name, count in missing.items() if count}
+    return result | given | ({"left_out": left_out} if left_out else {})
 
 
 def error_result(code: str, details: str, **valid: list[str]) -> dict[str, Any]:

@@ -8,13 +8,26 @@ from pydantic import BaseModel, ValidationError
 
 from advisor.entities import ToolContext, ToolOutcome
 from advisor.model_text import json_object
-from advisor.tools.arguments import FeedbackArguments, NoArguments, OutcomesArguments, SuggestionArguments
+from advisor.tools.arguments import (
+    ChangeArguments,
+    CompareArguments,
+    CritiqueArguments,
+    FeedbackArguments,
+    HistoryArguments,
+    NoArguments,
+    OutcomesArguments,
+    SuggestionArguments,
+)
 from advisor.tools.budget import as_json, error_result
+from advisor.tools.comparison import compare_configs
 from advisor.tools.config import query_user_config
+from advisor.tools.critique import self_critique
 from advisor.tools.feedback import query_user_feedback
+from advisor.tools.history import get_acceptance_history
 from advisor.tools.outcomes import get_suggestion_outcomes
 from advisor.tools.profile import get_user_profile
 from advisor.tools.suggestion import write_suggestion
+from advisor.tools.trial import test_suggestion
 from digest.llm.entities import ToolCall, ToolSchema
 
 ARGUMENTS_CHARS_MAX = 20_000
@@ -75,6 +88,30 @@ TOOLS = {
             OutcomesArguments,
             get_suggestion_outcomes,
         ),
+        Tool(
+            "test_suggestion",
+            "Try a change without proposing it: items it matches, measured effect, what enters and leaves.",
+            ChangeArguments,
+            test_suggestion,
+        ),
+        Tool(
+            "self_critique",
+            "Judge drafts before writing them: weak or cherry-picked evidence, conflicts, repeats, refusals.",
+            CritiqueArguments,
+            self_critique,
+        ),
+        Tool(
+            "get_acceptance_history",
+            "What the reader accepted and rejected: counts by type, the newest of each with reasons.",
+            HistoryArguments,
+            get_acceptance_history,
+        ),
+        Tool(
+            "compare_configs",
+            "Two config versions, or the current one and changes: differences, impact, digest either way.",
+            CompareArguments,
+            compare_configs,
+        ),
     )
 }
 
@@ -121,7 +158,8 @@ def _refused(code: str, details: str, target: str = "", **valid: list[str]) -> T
 
 def _target_of(raw: dict[str, Any]) -> str:
     """What a malformed write was about, as well as it can be told: failures are counted by it."""
-    return str(raw.get("target_key") or raw.get("suggested_value") or "")[:TARGET_CHARS_MAX]
+    target = raw.get("target_key") or raw.get("target") or raw.get("suggested_value") or ""
+    return str(target)[:TARGET_CHARS_MAX]
 
 
 def _problems(error: ValidationError) -> str:

@@ -11,9 +11,10 @@ from digest.models import Impression, Reader
 from digest.placement import place
 from digest.selectors import items_candidates
 from ranking.entities import Candidate, EffectiveConfig
+from ranking.matching import fold, term_matches
 from ranking.scoring import rank
 from ranking.selectors import config_effective
-from suggestions.entities import Preview, PreviewItem
+from suggestions.entities import SOURCE_WEIGHTS, Preview, PreviewItem
 from suggestions.forecasts import change_applied
 from suggestions.models import Suggestion
 
@@ -52,6 +53,25 @@ def preview_of(*, reader_id: UUID, before: EffectiveConfig, after: EffectiveConf
     """The items of today's digest that differ in place between two configs; three queries."""
     today = _today(reader_id, now)
     return _preview(today, _order(today, before), _order(today, after))
+
+
+def preview_matching(
+    *,
+    reader_id: UUID,
+    before: EffectiveConfig,
+    after: EffectiveConfig,
+    field: str,
+    key: str,
+    label: str,
+    now: datetime,
+) -> tuple[Preview, int]:
+    """`preview_of`, and how many of the candidates are about the target; three queries."""
+    today = _today(reader_id, now)
+    if field == SOURCE_WEIGHTS:
+        about = sum(c.source == key for c in today.candidates)
+    else:
+        about = sum(term_matches(label, fold(c.title)) for c in today.candidates)
+    return _preview(today, _order(today, before), _order(today, after)), about
 
 
 def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:

@@ -27,6 +27,10 @@ BUDGETS = {
     "get_user_profile": 500,
     "write_suggestion": 100,
     "get_suggestion_outcomes": 1000,
+    "test_suggestion": 600,
+    "self_critique": 600,
+    "get_acceptance_history": 600,
+    "compare_configs": 600,
 }
 
 
@@ -62,7 +66,7 @@ def liked_urls(reader, source="loved.example", count=3, useful=True):
 # --- Schemas ---------------------------------------------------------------------------------------
 
 
-def test_the_five_tools_carry_the_names_the_prompt_uses():
+def test_the_nine_tools_carry_the_names_the_prompt_uses():
     assert [schema["function"]["name"] for schema in schemas()] == list(BUDGETS)
 
 
