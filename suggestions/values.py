@@ -26,6 +26,15 @@ def weight_parse(value: object) -> float | None:
         return None
 
 
+def step_share(chosen: str, current: str, proposed: str) -> float | None:
+    """A chosen weight's step as a share of the proposed one; `None` unless all three are weights."""
+    values = [weight_parse(value) for value in (chosen, current, proposed)]
+    if any(value is None for value in values):
+        return None
+    mine, before, theirs = (float(value or 0.0) for value in values)
+    return None if abs(theirs - before) < 1e-9 else (mine - before) / (theirs - before)
+
+
 def weight_text(weight: float) -> str:
     """A weight as stored and shown: at most two decimals, at least one ("1.0", "1.25")."""
     text = f"{weight:.2f}"

@@ -1,24 +1,31 @@
 """The one place where an outcome is written, and the profile that follows from it."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count
+from django.db.models import Count, Exists, Max, OuterRef, Subquery
 
 from ranking.body import Body
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
-from suggestions.profile import Settled, profile_compute
+from suggestions.profile import HORIZON, Profile, Settled, profile_compute
+from suggestions.reasons import reason_code
+from suggestions.values import step_share
 from suggestions.wording import reason_clean
 
-RECENT_MAX = 60
+NEVER = "never"
+Kind = Outcome.Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a suggestion ended. `after` is `None` unless the decision reached the config."""
+    """How a suggestion ended. `after` is `None` unless the decision reached the config.
+
+    `measured` holds what an effect check found; an effect has no config of its own, so `before` is empty.
+    """
 
     outcome: str
     before: Body
@@ -26,6 +33,7 @@ class Ending:
     user_reason: str = ""
     edited_value: str = ""
     kind: str = Outcome.Kind.DECISION
+    measured: Mapping[str, Any] = field(default_factory=dict)
 
 
 def outcome_record(*, suggestion: Suggestion, ending: Ending, now: datetime) -> Outcome:
@@ -56,6 +64,7 @@ def outcome_of(
         config_before=ending.before,
         config_after=ending.after,
         evidence_summary=evidence_summary(evidence),
+        measured=dict(ending.measured),
         created_at=suggestion.created_at,
         decided_at=now,
     )
@@ -84,19 +93,58 @@ def profile_lock(*, reader_id: UUID, now: datetime) -> None:
 
 
 def profile_update(*, reader_id: UUID, now: datetime) -> None:
-    """Recompute the reader's profile: counts in SQL, trends from the newest 60 outcomes; three queries."""
-    decisions = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION)
-    counted = decisions.values_list("suggestion_type", "outcome").order_by().annotate(Count("pk"))
-    recent: Sequence[Settled] = [
-        Settled(*row)
-        for row in decisions.values_list("suggestion_type", "outcome", "decided_at")[:RECENT_MAX]
-    ]
-    profile = profile_compute({(kind, result): n for kind, result, n in counted}, recent, now=now)
-    PreferenceProfile.objects.filter(reader_id=reader_id).update(
-        acceptance_stats=profile.acceptance_stats,
-        patterns=profile.patterns,
-        trends=profile.trends,
-        total_outcomes=profile.total_outcomes,
-        last_outcome_at=recent[0].decided_at if recent else None,
-        computed_at=now,
-    )
+    """Recompute the reader's profile from the decisions of the last 900 days; five queries."""
+    profiles_update(reader_ids=[reader_id], now=now)
+
+
+def profiles_update(*, reader_ids: Collection[UUID], now: datetime) -> None:
+    """Recompute the profiles of these readers, which the caller holds; five queries for any number."""
+    settled = _settled(reader_ids, now)
+    totals = _totals(reader_ids)
+    waiting = Suggestion.objects.filter(reader_id__in=reader_ids, status=Suggestion.Status.SNOOZED)
+    put_off = dict(waiting.order_by().values_list("reader_id").annotate(Count("pk")))
+    rows = list(PreferenceProfile.objects.filter(reader_id__in=reader_ids))
+    for row in rows:
+        total, row.last_outcome_at = totals.get(row.reader_id, (0, None))
+        profile = profile_compute(
+            settled[row.reader_id], now=now, total=total, put_off=put_off.get(row.reader_id, 0)
+        )
+        _take(row, profile, now)
+    fields = ["acceptance_stats", "patterns", "trends", "total_outcomes", "last_outcome_at", "computed_at"]
+    PreferenceProfile.objects.bulk_update(rows, fields)
+
+
+def _take(row: PreferenceProfile, profile: Profile, now: datetime) -> None:
+    row.acceptance_stats, row.patterns = profile.acceptance_stats, profile.patterns
+    row.trends, row.total_outcomes, row.computed_at = profile.trends, profile.total_outcomes, now
+
+
+def _totals(reader_ids: Collection[UUID]) -> dict[UUID, tuple[int, datetime | None]]:
+    """How many suggestions of each reader ever came to an end, and when the last one did."""
+    rows = Outcome.objects.filter(reader_id__in=reader_ids, kind=Kind.DECISION).order_by()
+    counted = rows.values_list("reader_id").annotate(Count("pk"), Max("decided_at"))
+    return {reader_id: (count, last) for reader_id, count, last in counted}
+
+
+def _settled(reader_ids: Collection[UUID], now: datetime) -> defaultdict[UUID, list[Settled]]:
+    """The decisions of these readers within the profile's horizon, with what followed each; one query."""
+    others = Outcome.objects.filter(suggestion=OuterRef("suggestion"))
+    rows = (
+        Outcome.objects.filter(
+            reader_id__in=reader_ids, kind=Kind.DECISION, decided_at__gt=now - HORIZON
+        )
+        .annotate(
+            effect=Subquery(others.filter(kind=Kind.EFFECT).values("outcome")[:1]),
+            reverted=Exists(others.filter(kind=Kind.REVERT)),
+        )
+        .values_list(
+            "reader_id", "suggestion_type", "outcome", "decided_at", "reverted", "effect", "user_reason",
+            "edited_value", "suggestion__current_value", "suggestion__suggested_value",
+        )
+    )  # fmt: skip
+    settled: defaultdict[UUID, list[Settled]] = defaultdict(list)
+    for reader_id, kind, outcome, at, reverted, effect, reason, *values in rows:
+        code = "" if outcome != Outcome.Result.REJECTED or reason == NEVER else reason_code(reason)
+        step = step_share(*values)
+        settled[reader_id].append(Settled(kind, outcome, at, bool(reverted), effect or "", code, step))
+    return settled
