@@ -155,6 +155,9 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SIGNUP_FORM_CLASS = "digest.forms.SignupTimeZoneForm"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
+# A mail server that hangs must not hold up whoever has something to say.
+EMAIL_TIMEOUT = 10
+ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 
 # --- Web ------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
@@ -198,7 +201,20 @@ ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", default="")
 GEMINI_API_KEY = env.str("GEMINI_API_KEY", default="")
 OPENROUTER_API_KEY = env.str("OPENROUTER_API_KEY", default="")
 LOCAL_LLM_BASE_URL = env.str("LOCAL_LLM_BASE_URL", default="")
-LLM_CHAIN = env.list("LLM_CHAIN", default=["openai:gpt-6-luna"])
+LOCAL_LLM_MODEL = env.str("LOCAL_LLM_MODEL", default="default")
+LOCAL_LLM_TOOL_MODE = env.str("LOCAL_LLM_TOOL_MODE", default="native")
+OPENAI_WIRE = env.str("OPENAI_WIRE", default="chat")
+LLM_REASONING_EFFORT = env.str("LLM_REASONING_EFFORT", default="low")
+LLM_CHAIN = env.list(
+    "LLM_CHAIN",
+    default=[
+        "openai:gpt-6-luna",
+        "anthropic:claude-haiku-5-5",
+        "gemini:gemini-3.5-flash-lite",
+        "openrouter:mistralai/mistral-small-2603",
+        "local",
+    ],
+)
 LLM_CHAIN_ADVISOR = env.list("LLM_CHAIN_ADVISOR", default=[])
 LLM_CHAIN_REVIEW = env.list("LLM_CHAIN_REVIEW", default=[])
 LLM_PRICES = env.dict("LLM_PRICES", default={})
@@ -228,6 +244,7 @@ SWING_ALPHA2 = env.float("SWING_ALPHA2", default=1.0)
 SWING_BETA = env.float("SWING_BETA", default=0.3)
 SWING_THRESHOLD = env.float("SWING_THRESHOLD", default=0.1)
 SWING_TOP_K = env.int("SWING_TOP_K", default=5)
+SWING_THRESHOLD_PERCENTILE = env.str("SWING_THRESHOLD_PERCENTILE", default="")
 # Celery kills what outlives the longest run by a minute; the lease of a run ends in between.
 CELERY_TASK_ANNOTATIONS = {"advisor.run_execute": {"time_limit": ADVISOR_SCHEDULED_TIMEOUT_S + 60}}
 

@@ -36,7 +36,10 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
     list_filter = ["is_active", "is_staff", "ai_enabled"]
     ordering = ["username"]
     readonly_fields = ["id", "last_login", "date_joined"]
-    fieldsets = (*(UserAdmin.fieldsets or ()), ("Digest", {"fields": ["id", "time_zone", "ai_enabled"]}))
+    fieldsets = (
+        *(UserAdmin.fieldsets or ()),
+        ("Digest", {"fields": ["id", "time_zone", "ai_enabled", "peers_enabled"]}),
+    )
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
         """A reader's records go with the reader, although nobody may delete one by itself."""

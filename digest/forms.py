@@ -31,7 +31,7 @@ class SignupTimeZoneForm(forms.Form):
 
 
 class AccountForm(forms.Form):
-    """Where the reader lives, and whether models may read along."""
+    """Where the reader lives, whether models may read along, and whether thumbs are shared in sums."""
 
     time_zone = forms.ChoiceField(
         choices=time_zone_choices,
@@ -42,6 +42,12 @@ class AccountForm(forms.Form):
         label="Let a language model study my feedback, where one is set up",
         required=False,
         help_text="Without it, suggestions come from statistics alone and nothing leaves this machine.",
+    )
+    peers_enabled = forms.BooleanField(
+        label="Learn from other readers here, and let them learn from me",
+        required=False,
+        help_text="Your thumbs join rounded sums over at least five readers: never a name, a title or a "
+        "single thumb of yours. Without it they join none, and no sum is used for you.",
     )
 
 

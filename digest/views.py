@@ -114,9 +114,9 @@ def sources(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """The reader's time zone and the switch for models."""
+    """The reader's time zone and the switches for models and for sums over readers."""
     reader = reader_of(request)
-    now_set = {"time_zone": reader.time_zone, "ai_enabled": reader.ai_enabled}
+    now_set = {name: getattr(reader, name) for name in AccountForm.base_fields}
     form = AccountForm(request.POST or None, initial=now_set)
     if request.method == "POST" and form.is_valid():
         reader_update(reader=reader, **form.cleaned_data)

@@ -12,6 +12,7 @@ from django.conf import settings as django_settings
 from hypothesis import settings as hypothesis_settings
 
 from digest.models import Reader
+from digest.selectors.peers import peers_forget
 from tests.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -53,6 +54,12 @@ def embedded(request: pytest.FixtureRequest, settings: object) -> None:
     """Runs go no further than this process, but for the tests that bring a broker and a worker."""
     if not request.node.get_closest_marker("services"):
         settings.REDIS_URL = ""  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def fresh_crowd() -> None:
+    """No test is told what another test's readers liked."""
+    peers_forget()
 
 
 @pytest.fixture(autouse=True)

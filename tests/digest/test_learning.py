@@ -70,8 +70,9 @@ def test_a_cycle_takes_as_many_queries_however_many_thumbs(ada, now, thumbs, dja
     for n in range(thumbs // 5):
         rate(ada, f"s{n}.example", 5, 0, now)
     source_weight_agree(reader_id=ada.id, source="s0.example", weight=1.3, ref="", now=now)
-    # config, deltas, held, tallies; savepoint, config, snapshots of today, deltas, two inserts, release
-    with django_assert_num_queries(11):
+    # config, deltas, held, tallies, who shares, readers; savepoint, config, snapshots of today, deltas, two
+    # inserts, release
+    with django_assert_num_queries(13):
         weights_update(reader_id=ada.id, now=now)
 
 

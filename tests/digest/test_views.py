@@ -299,8 +299,20 @@ def test_a_feed_number_beyond_any_table_is_not_found(page: Client):
     assert page.post("/ui/sources/9223372036854775808/remove").status_code == 404
 
 
-def test_the_account_keeps_the_time_zone_and_the_switch_for_models(page: Client, ada: Reader):
+def test_the_account_keeps_the_time_zone_and_the_switches_for_models_and_for_sums(page: Client, ada: Reader):
     assert page.post("/ui/account", {"time_zone": "Pacific/Chatham"}).status_code == 302
     ada.refresh_from_db()
-    assert (ada.time_zone, ada.ai_enabled) == ("Pacific/Chatham", False)
+    assert (ada.time_zone, ada.ai_enabled, ada.peers_enabled) == ("Pacific/Chatham", False, False)
+    page.post("/ui/account", {"time_zone": "UTC", "peers_enabled": "on"})
+    ada.refresh_from_db()
+    assert (ada.ai_enabled, ada.peers_enabled) == (False, True)
     assert page.post("/ui/account", {"time_zone": "localtime"}).status_code == 422
+
+
+def test_the_account_page_says_what_sharing_means_and_shows_the_switch_as_it_is(page: Client, ada: Reader):
+    body = page.get("/ui/account").content.decode()
+    assert "rounded sums over at least five readers" in body
+    assert (
+        'name="peers_enabled" aria-describedby="id_peers_enabled_helptext" id="id_peers_enabled" checked'
+        in (" ".join(body.split()))
+    )

@@ -1,0 +1,239 @@
+"""The one place where one reader's thumbs serve another: aggregates over at least five, never text or ids.
+
+Who counts: readers who share (`peers_enabled`), are active, and have rated at least 20 items on 5 days since
+at least 14 days, so that an account made to look around or to steer counts for nothing at first. Thumbs count
+from the UTC day after they were given: nobody can poke at a figure and watch it move. Who does not share is
+neither used nor served. `PEERS_ENABLED` turns all of it off.
+
+Profiles for Swing hold the items liked in the last 90 days and the sources liked more than usual: news items
+expire, and what is left of the overlap then is the sources.
+
+The crowd is read in three queries and kept in each process. That is safe because what is kept is only ever
+asked through bounded sums, and because each use first reads who shares at that moment: a reader who stops
+sharing is masked out at once; a new UTC day, a reader more or less, or older thumbs that came in since (an
+import) make it anew. A thumb taken back counts until the day ends.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import numpy as np
+from django.conf import settings
+from django.db.models import Count, F, FloatField, Max, Min, Q, QuerySet, Sum, Value
+from django.db.models.functions import Cast, Coalesce, Power
+from numpy.typing import NDArray
+
+from digest.days import utc_day
+from digest.models import Feedback, Reader
+from ranking.crowd import (
+    READERS_MIN,
+    THUMBS_MIN,
+    Crowd,
+    Opinion,
+    crowd_of,
+    crowd_opinions,
+    opinion_of,
+    peer_opinions,
+    peer_rows,
+    vote,
+)
+from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
+from ranking.matching import fold, term_matches, topic_key
+from ranking.posterior import base_rate
+from ranking.swing import SwingIndex, SwingSettings, threshold_by_chance
+
+MEMBER_THUMBS_MIN = 20
+MEMBER_DAYS_MIN = 5
+MEMBER_AGE_DAYS = 14
+LIKES_DAYS = 90
+# Thumbs on items about a topic that are looked at, newest first.
+TOPIC_THUMBS_MAX = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOpinions:
+    """What others think of one target: the readers most like this one, and all who share."""
+
+    peers: Opinion | None = None
+    community: Opinion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A crowd with what it was made from."""
+
+    crowd: Crowd
+    day: int
+    readers: int
+    last_pk: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A crowd as one reader may ask it: the others who share now, and the reader's own row if they count."""
+
+    crowd: Crowd
+    others: NDArray[np.bool_]
+    row: int | None
+
+
+_kept: dict[str, _Kept] = {}
+
+
+def peers_forget() -> None:
+    """Drop what this process keeps of the crowd."""
+    _kept.clear()
+
+
+def community_deviation(*, reader_id: UUID, now: datetime) -> dict[str, float]:
+    """Per source, how much more (+) or less (-) than usual the other sharing readers like it.
+
+    Only sources that at least five of them rated, in steps of 0.05 up to +-0.2; where it is 0 the source is
+    left out. Empty for a reader who does not share. Three queries when the crowd is kept already.
+    """
+    asked = _ask(reader_id, now)
+    return _deviations(crowd_opinions(asked.crowd, asked.others)) if asked else {}
+
+
+def peer_deviations(*, reader_id: UUID, now: datetime) -> dict[str, float]:
+    """The same over the readers most like this one (Swing): per source the nearest five who rated it."""
+    asked = _ask(reader_id, now)
+    if asked is None or asked.row is None:
+        return {}
+    return _deviations(peer_opinions(asked.crowd, peer_rows(asked.crowd, asked.row, asked.others)))
+
+
+def target_opinions(*, reader_id: UUID, source: str = "", topic: str = "", now: datetime) -> TargetOpinions:
+    """What others think of one source, or of items with `topic` in their titles (one query more)."""
+    asked = _ask(reader_id, now)
+    if asked is None:
+        return TargetOpinions()
+    near = [] if asked.row is None else peer_rows(asked.crowd, asked.row, asked.others)
+    if source:
+        return TargetOpinions(
+            peers=peer_opinions(asked.crowd, near).get(source),
+            community=crowd_opinions(asked.crowd, asked.others).get(source),
+        )
+    said = _topic_votes(asked, topic, now)
+    nearest = [said[row] for row in near if row in said]
+    most = max(READERS_MIN, asked.crowd.index.settings.top_k)
+    return TargetOpinions(peers=opinion_of(nearest[:most]), community=opinion_of(list(said.values())))
+
+
+def _ask(reader_id: UUID, now: datetime) -> _Asked | None:
+    if not settings.PEERS_ENABLED:
+        return None
+    apart = set(Reader.objects.exclude(_shares()).values_list("pk", flat=True))
+    readers = Reader.objects.count()
+    if reader_id in apart or readers - len(apart) <= READERS_MIN:
+        return None
+    crowd = _crowd_now(readers, now)
+    others = np.ones(len(crowd.readers), dtype=bool)
+    for gone in apart & crowd.readers.keys():
+        others[crowd.readers[gone]] = False
+    row = crowd.readers.get(reader_id)
+    if row is not None:
+        others[row] = False
+    return _Asked(crowd, others, row)
+
+
+def _crowd_now(readers: int, now: datetime) -> Crowd:
+    """The kept crowd where it is still true, else a fresh one."""
+    kept, day = _kept.get("crowd"), utc_day(now)
+    same = kept and (kept.day, kept.readers) == (day, readers)
+    if kept and same and not Feedback.objects.filter(pk__gt=kept.last_pk, day__lt=day).exists():
+        return kept.crowd
+    last_pk = Feedback.objects.aggregate(last=Max("pk"))["last"] or 0
+    _kept["crowd"] = _Kept(_crowd_read(day), day, readers, last_pk)
+    return _kept["crowd"].crowd
+
+
+def _shares(prefix: str = "") -> Q:
+    return Q(**{f"{prefix}peers_enabled": True, f"{prefix}is_active": True})
+
+
+def _thumbs_before(day: int) -> QuerySet[Feedback]:
+    """The thumbs of sharing readers given before that UTC day."""
+    return Feedback.objects.filter(_shares("reader__"), day__lt=day)
+
+
+def _crowd_read(day: int) -> Crowd:
+    """Everything the crowd consists of, in three queries."""
+    age = Cast(F("day") - Value(day), FloatField())
+    weight = Power(Value(2.0, FloatField()), age / Value(FEEDBACK_HALF_LIFE_DAYS, FloatField()))
+    liked = Coalesce(Sum(weight, filter=Q(useful=True)), Value(0.0, FloatField()))
+    members = (
+        _thumbs_before(day)
+        .values_list("reader_id")
+        .annotate(k=liked, n=Sum(weight))
+        .alias(thumbs=Count("pk"), days=Count("day", distinct=True), first=Min("day"))
+        .filter(thumbs__gte=MEMBER_THUMBS_MIN, days__gte=MEMBER_DAYS_MIN, first__lte=day - MEMBER_AGE_DAYS)
+        .order_by("reader_id")
+    )
+    base = {reader: base_rate(k, n) for reader, k, n in members}
+    if len(base) < READERS_MIN:
+        return crowd_of({}, [], [], _swing_settings())
+    cells = (
+        _thumbs_before(day)
+        .values_list("reader_id", "item__source_id")
+        .annotate(k=liked, n=Sum(weight))
+        .alias(thumbs=Count("pk"))
+        .filter(thumbs__gte=THUMBS_MIN)
+        .order_by("item__source_id", "reader_id")
+    )
+    likes = _thumbs_before(day).filter(useful=True, day__gte=day - LIKES_DAYS)
+    crowd = crowd_of(
+        base,
+        cells.iterator(),
+        likes.order_by("reader_id", "item_id").values_list("reader_id", "item_id").iterator(),
+        _swing_settings(),
+    )
+    return _by_chance(crowd)
+
+
+def _swing_settings() -> SwingSettings:
+    return SwingSettings(
+        form=settings.SWING_FORM,
+        alpha1=settings.SWING_ALPHA1,
+        alpha2=settings.SWING_ALPHA2,
+        beta=settings.SWING_BETA,
+        threshold=settings.SWING_THRESHOLD,
+        top_k=settings.SWING_TOP_K,
+    )
+
+
+def _by_chance(crowd: Crowd) -> Crowd:
+    """The crowd with the threshold that its own likes, shuffled, suggest, where a percentile is set."""
+    if not settings.SWING_THRESHOLD_PERCENTILE:
+        return crowd
+    index = crowd.index
+    percentile = float(settings.SWING_THRESHOLD_PERCENTILE)
+    threshold = threshold_by_chance(index.likes, index.settings, percentile)
+    return replace(crowd, index=SwingIndex(index.likes, replace(index.settings, threshold=threshold)))
+
+
+def _topic_votes(asked: _Asked, topic: str, now: datetime) -> dict[int, tuple[float, float]]:
+    """Row -> (votes, surplus) of each other reader with enough thumbs on titles that hold `topic`.
+
+    The database finds titles with the topic's longest word in them, Python the whole words among them.
+    """
+    word = max(topic_key(topic).split(), key=len, default="")
+    if not word:
+        return {}
+    titled = _thumbs_before(utc_day(now)).filter(item__title__icontains=word.removesuffix("y"))
+    newest = titled.order_by("-day", "-pk").values_list("reader_id", "item__title", "useful")
+    likes: defaultdict[int, int] = defaultdict(int)
+    thumbs: defaultdict[int, int] = defaultdict(int)
+    for reader, title, useful in newest[:TOPIC_THUMBS_MAX]:
+        row = asked.crowd.readers.get(reader)
+        if row is not None and asked.others[row] and term_matches(topic, fold(title)):
+            likes[row] += useful
+            thumbs[row] += 1
+    return {row: vote(likes[row], n, asked.crowd.base[row]) for row, n in thumbs.items() if n >= THUMBS_MIN}
+
+
+def _deviations(opinions: Mapping[str, Opinion]) -> dict[str, float]:
+    return {source: said.deviation for source, said in opinions.items() if said.deviation}
