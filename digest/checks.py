@@ -1,19 +1,77 @@
 """System checks: a setting that could only fail in the middle of a run fails at the start instead."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage, Error, Warning
 
-from digest.llm.providers import model_ref_parse, prices_configured
+from digest.llm.entities import PriceUnknown, Usage
+from digest.llm.prices import cost_usd
+from digest.llm.providers import (
+    PROVIDERS,
+    RESPONSES,
+    ModelRef,
+    model_ref_parse,
+    prices_configured,
+    reasoning_effort,
+    tool_mode_of,
+    wire_of,
+)
+
+OPENAI_HOST = "api.openai.com"
 
 
 def check_models(**kwargs: Any) -> list[CheckMessage]:
-    """`tidings.E001`: `LLM_CHAIN` names no known provider; `tidings.E002`: `LLM_PRICES` holds no price."""
-    chain = [_problem(partial(model_ref_parse, entry), "tidings.E001") for entry in settings.LLM_CHAIN]
-    return [problem for problem in (*chain, _problem(prices_configured, "tidings.E002")) if problem]
+    """What the settings say about models.
+
+    Errors: `tidings.E001` a chain names no known provider, `E002` `LLM_PRICES` holds no price, `E003`
+    `OPENAI_WIRE`, `E004` `LOCAL_LLM_TOOL_MODE` or `E005` `LLM_REASONING_EFFORT` names nothing known.
+    Warnings: `tidings.W001` a model without a price would be passed over, `W002` the Responses API is
+    chosen for a server that is not OpenAI's or for no model at all.
+    """
+    entries = _entries()
+    problems = [
+        *(_problem(partial(model_ref_parse, entry), "tidings.E001") for entry in entries),
+        _problem(prices_configured, "tidings.E002"),
+        *(_problem(partial(wire_of, provider), "tidings.E003") for provider in PROVIDERS.values()),
+        *(_problem(partial(tool_mode_of, provider), "tidings.E004") for provider in PROVIDERS.values()),
+        _problem(reasoning_effort, "tidings.E005"),
+    ]
+    errors = [problem for problem in problems if problem]
+    return errors or _warnings([model_ref_parse(entry) for entry in entries])
+
+
+def _entries() -> list[str]:
+    """The entries of all chains, each once."""
+    chains = (settings.LLM_CHAIN, settings.LLM_CHAIN_ADVISOR, settings.LLM_CHAIN_REVIEW)
+    return list(dict.fromkeys(entry for chain in chains for entry in chain))
+
+
+def _warnings(refs: Iterable[ModelRef]) -> list[CheckMessage]:
+    refs = list(refs)
+    unpriced = (_unpriced(ref) for ref in refs)
+    found: list[CheckMessage] = [warning for warning in unpriced if warning]
+    if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
+        return found
+    host = urlsplit(settings.OPENAI_BASE_URL).hostname if settings.OPENAI_BASE_URL else OPENAI_HOST
+    if host != OPENAI_HOST:
+        text = f"OPENAI_WIRE=responses, but {host} is not OpenAI's own server and may not speak it."
+        found.append(Warning(text, hint="Unset OPENAI_BASE_URL, or set OPENAI_WIRE=chat.", id="tidings.W002"))
+    if not any(ref.provider.responses for ref in refs):
+        text = "OPENAI_WIRE=responses has no effect: no chain names a model of OpenAI's own."
+        found.append(Warning(text, hint="Other providers are asked by chat completions.", id="tidings.W002"))
+    return found
+
+
+def _unpriced(ref: ModelRef) -> CheckMessage | None:
+    try:
+        cost_usd(ref, Usage(input_tokens=1, output_tokens=1))
+    except PriceUnknown as error:
+        return Warning(f"{error} Until then the model is passed over.", id="tidings.W001")
+    return None
 
 
 def _problem(read: Callable[[], object], check_id: str) -> CheckMessage | None:

@@ -3,6 +3,8 @@
     with Script(httpserver, [calls(("query_user_config", {})), text("{}")]) as script:
         ...
 
+It speaks chat completions and the Responses API, each in its own shapes, whichever it is asked by.
+
 A request beyond the script, a step that was not used, a broken pairing of tool calls and results, or a
 reader's id in a tool's schema fails the test; so does a provider configured off this machine.
 """
@@ -23,14 +25,17 @@ from digest.llm.providers import PROVIDERS, provider_endpoint
 
 Body = dict[str, Any]
 Check = Callable[[Body], None]
-PATH = "/v1/chat/completions"
+PATH, RESPONSES_PATH = "/v1/chat/completions", "/v1/responses"
 LOOPBACK = ("localhost", "127.0.0.1")
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
 
 
 @dataclass(frozen=True)
 class Step:
-    """One answer of the server. `drip` sends `raw` a few bytes at a time, for ever if need be."""
+    """One answer of the server. `drip` sends `raw` a few bytes at a time, for ever if need be.
+
+    `reasoning` is the encrypted reasoning that the Responses API puts before what is said.
+    """
 
     message: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, Any] | None = field(default_factory=lambda: USAGE)
@@ -40,6 +45,7 @@ class Step:
     delay_s: float = 0.0
     drip: bool = False
     check: Check | None = None
+    reasoning: str = ""
 
 
 def text(content: str, **more: Any) -> Step:
@@ -87,7 +93,8 @@ class Script:
         self._failures: list[str] = []
         self._idle = threading.Event()
         self._idle.set()
-        server.expect_request(path, method="POST").respond_with_handler(self._answer)
+        for spoken in (path, RESPONSES_PATH):
+            server.expect_request(spoken, method="POST").respond_with_handler(self._answer)
 
     def __enter__(self) -> "Script":
         for provider in PROVIDERS.values():
@@ -117,14 +124,14 @@ class Script:
             return self._ending(Response('{"error": {"message": "the script has ended"}}', status=422))
         step = self.steps[n]
         try:
-            assert_paired(body["messages"])
+            assert_paired(body["messages"] if "messages" in body else as_messages(body["input"]))
             assert "user_id" not in json.dumps(body.get("tools", [])), "a schema names the reader"
             if step.check:
                 step.check(body)
         except AssertionError as failed:
             self._failures.append(f"request {n + 1}: {failed}")
         time.sleep(step.delay_s)
-        return self._ending(_response(step, n))
+        return self._ending(_response(step, n, _response_body if "input" in body else _completion))
 
     def _ending(self, response: Response) -> Response:
         response.call_on_close(self._idle.set)
@@ -144,8 +151,26 @@ def assert_paired(messages: Sequence[Mapping[str, Any]]) -> None:
     assert not waiting, f"calls never answered: {waiting}"
 
 
-def _response(step: Step, n: int) -> Response:
-    raw = step.raw if step.raw is not None else json.dumps(_completion(step, n)).encode()
+def as_messages(items: Sequence[Mapping[str, Any]]) -> list[Body]:
+    """Input items of the Responses API as messages, as far as pairing goes.
+
+    Calls that follow one another, reasoning between them or not, are one turn's.
+    """
+    messages: list[Body] = []
+    for item in items:
+        if item.get("type") == "function_call_output":
+            messages.append({"role": "tool", "tool_call_id": item["call_id"]})
+        elif item.get("type") == "function_call":
+            if not (messages and messages[-1].get("tool_calls")):
+                messages.append({"role": "assistant", "tool_calls": []})
+            messages[-1]["tool_calls"].append({"id": item["call_id"]})
+        elif item.get("type", "message") == "message":
+            messages.append({"role": item["role"]})
+    return messages
+
+
+def _response(step: Step, n: int, body: Callable[[Step, int], Body]) -> Response:
+    raw = step.raw if step.raw is not None else json.dumps(body(step, n)).encode()
     if step.drip:
         return Response(_drip(raw), status=step.status, headers=dict(step.headers))
     response = Response(raw, status=step.status, content_type="application/json")
@@ -162,6 +187,27 @@ def _completion(step: Step, n: int) -> Body:
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     body = {"id": f"chat-{n}", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
     return body if step.usage is None else {**body, "usage": dict(step.usage)}
+
+
+def _response_body(step: Step, n: int) -> Body:
+    """The same step as the Responses API says it."""
+    output: list[Body] = []
+    if step.reasoning:
+        sealed = {"encrypted_content": step.reasoning, "summary": [], "content": None}
+        output.append({"type": "reasoning", "id": f"rs-{n}", **sealed})
+    if content := step.message.get("content"):
+        parts = [{"type": "output_text", "text": content, "annotations": []}]
+        said = {"role": "assistant", "status": "completed", "content": parts}
+        output.append({"type": "message", "id": f"msg-{n}", **said})
+    for k, call in enumerate(step.message.get("tool_calls", [])):
+        ids = {"id": f"fc-{n}-{k}", "call_id": f"call-{n}-{k}", "status": "completed"}
+        output.append({"type": "function_call", **ids, **call["function"]})
+    body = {"id": f"resp-{n}", "object": "response", "status": "completed", "output": output}
+    if step.usage is None:
+        return body
+    names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+    names |= {f"{old}_details": f"{new}_details" for old, new in names.items()}
+    return {**body, "usage": {names.get(key, key): value for key, value in step.usage.items()}}
 
 
 def _drip(raw: bytes) -> Iterator[bytes]:

@@ -1,24 +1,71 @@
-"""A provider's model behind the `Model` protocol, on the chat-completions wire that all of them share."""
+"""A provider's model behind the `Model` protocol, whichever wire it is called by."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
-from digest.llm.entities import Message, ToolSchema, Turn, Usage
+from digest.llm.entities import (
+    DeadlineExceeded,
+    Message,
+    ModelUnavailable,
+    ToolSchema,
+    Turn,
+    Usage,
+)
 from digest.llm.prices import cost_usd, input_tokens_worst
-from digest.llm.providers import Endpoint, ModelRef
+from digest.llm.providers import CHAT, Endpoint, ModelRef, Provider
 from digest.llm.replies import turn_read
 from digest.llm.wire import fetch
 
 OUTPUT_TOKENS_MAX = 1500
 
 
-class ChatModel:
-    """One model of a configured provider."""
+class ReadTurn(Protocol):
+    """Reads the turn in the body of a reply. Raises `ModelUnavailable` when there is none in it."""
 
-    def __init__(self, ref: ModelRef, endpoint: Endpoint) -> None:
-        self._ref, self._endpoint = ref, endpoint
+    def __call__(self, body: bytes, *, model: str, request_chars: int) -> Turn: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One way of asking: the SDK's interface, how a request is put, how its answer is read.
+
+    `patience` multiplies the provider's time limits, for a model that reasons before its first byte.
+    """
+
+    api: str
+    request: Callable[[ModelRef, Sequence[Message], Sequence[ToolSchema]], dict[str, Any]]
+    read: ReadTurn
+    output_tokens_max: int
+    patience: float = 1.0
+
+
+def chat_request(ref: ModelRef, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
+    """A request to chat completions, the interface that every provider has."""
+    provider = ref.provider
+    request: dict[str, Any] = {
+        "model": ref.model,
+        "messages": _signed(messages, provider),
+        provider.max_tokens_param: OUTPUT_TOKENS_MAX,
+        **provider.fields_for(ref.model),
+    }
+    if tools:
+        request["tools"] = list(tools)
+    if provider.extra_body:
+        request["extra_body"] = {**provider.extra_body, **request.get("extra_body", {})}
+    return request
+
+
+CHAT_WIRE = Wire(CHAT, chat_request, turn_read, OUTPUT_TOKENS_MAX)
+
+
+class RemoteModel:
+    """One model of a configured provider, on one wire."""
+
+    def __init__(self, ref: ModelRef, endpoint: Endpoint, wire: Wire = CHAT_WIRE) -> None:
+        self._ref, self._endpoint, self._wire = ref, endpoint, wire
 
     @property
     def name(self) -> str:
@@ -26,36 +73,49 @@ class ChatModel:
         return f"{self._ref.provider.name}:{self._ref.model}"
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
-        """One turn within `timeout_s` of wall clock. Raises a `ModelError`."""
-        body = fetch(
-            self._endpoint,
-            self._request(messages, tools),
-            timeout_s=timeout_s,
-            read_timeout_s=self._ref.provider.read_timeout_s,
-        )
+        """One turn within `timeout_s` of wall clock. Raises a `ModelError`.
+
+        A call that takes longer than its provider's limit, though not `timeout_s`, is the provider's
+        failure: `ModelUnavailable`.
+        """
+        provider, patience = self._ref.provider, self._wire.patience
+        limit_s = provider.call_timeout_s * patience
+        try:
+            body = fetch(
+                self._endpoint,
+                self._wire.request(self._ref, messages, tools),
+                api=self._wire.api,
+                timeout_s=min(timeout_s, limit_s),
+                read_timeout_s=provider.read_timeout_s * patience,
+            )
+        except DeadlineExceeded as error:
+            if timeout_s <= limit_s:
+                raise
+            raise ModelUnavailable(
+                f"{self.name} took longer than {limit_s:g} s for one answer.", may_be_billed=True
+            ) from error
         request_chars = len(json.dumps([list(messages), list(tools)]))
-        return turn_read(body, model=self.name, request_chars=request_chars)
+        return self._wire.read(body, model=self.name, request_chars=request_chars)
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
         """A cautious count of the input, and all the output the request allows. Raises `PriceUnknown`."""
         tokens = input_tokens_worst(messages, tools)
-        return self.cost_usd(Usage(input_tokens=tokens, output_tokens=OUTPUT_TOKENS_MAX))
+        return self.cost_usd(Usage(input_tokens=tokens, output_tokens=self._wire.output_tokens_max))
 
     def cost_usd(self, usage: Usage) -> Decimal:
         """What `usage` costs. Raises `PriceUnknown`."""
         return cost_usd(self._ref, usage)
 
-    def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
-        provider = self._ref.provider
-        request: dict[str, Any] = {
-            "model": self._ref.model,
-            "messages": list(messages),
-            provider.max_tokens_param: OUTPUT_TOKENS_MAX,
-        }
-        if tools:
-            request["tools"] = list(tools)
-        if self._ref.model.startswith(provider.effort_none):
-            request["reasoning_effort"] = "none"
-        if provider.extra_body:
-            request["extra_body"] = dict(provider.extra_body)
-        return request
+
+def _signed(messages: Sequence[Message], provider: Provider) -> list[Message]:
+    """The messages with the provider's mark on the first call of each turn that another provider took."""
+    if not provider.foreign_call:
+        return list(messages)
+    return [_marked(message, provider) if message.get("tool_calls") else message for message in messages]
+
+
+def _marked(message: Message, provider: Provider) -> Message:
+    first, *rest = message["tool_calls"]
+    if all(key in first for key in provider.foreign_call):
+        return message
+    return {**message, "tool_calls": [{**first, **provider.foreign_call}, *rest]}

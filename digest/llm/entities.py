@@ -14,12 +14,14 @@ class Usage:
     """Tokens of one call; `cached_tokens` are part of `input_tokens`.
 
     `billed_usd` is the price the provider itself reported (OpenRouter does), else `None`.
+    `reasoning_tokens` are part of `output_tokens`.
     """
 
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
     billed_usd: Decimal | None = None
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import httpx2
 import openai
 
 from digest.llm.entities import DeadlineExceeded, ModelError, ModelRefused, ModelUnavailable
-from digest.llm.providers import Endpoint
+from digest.llm.providers import CHAT, RESPONSES, Endpoint
 
 REPLY_BYTES_MAX = 2_000_000
 CONNECT_TIMEOUT_S = 5.0
@@ -23,6 +23,17 @@ CONNECT_TIMEOUT_S = 5.0
 TEARDOWN_S = 1.0
 ERROR_CHARS_MAX = 300
 REFUSED = (400, 422)
+# What an operator can do about it.
+REFUSED_HELP = (
+    "No other model was asked, since the request itself is at fault. If it names a model or a parameter that "
+    "is unknown or retired, change LLM_CHAIN, OPENAI_WIRE or LLM_REASONING_EFFORT; if it is too long for a "
+    "local model, start its server with a larger context."
+)
+UNAVAILABLE_HELP = {
+    401: "Check the provider's API key.",
+    403: "Check the provider's API key and what it may use.",
+    404: "Check the model's name in LLM_CHAIN and the provider's address.",
+}
 
 
 class _Background:
@@ -70,15 +81,24 @@ def _forget_parent() -> None:
 os.register_at_fork(after_in_child=_forget_parent)
 
 
-def fetch(endpoint: Endpoint, request: dict[str, Any], *, timeout_s: float, read_timeout_s: float) -> bytes:
-    """The body of the answer to one chat completion, `timeout_s` seconds of wall clock at most.
+def fetch(
+    endpoint: Endpoint,
+    request: dict[str, Any],
+    *,
+    api: str = CHAT,
+    timeout_s: float,
+    read_timeout_s: float,
+) -> bytes:
+    """The body of the answer to one request, `timeout_s` seconds of wall clock at most.
 
-    Raises `DeadlineExceeded` past that, `ModelRefused` for 400 and 422, `ModelUnavailable` for the rest.
+    `api` is the interface to ask, `chat` or `responses`. Raises `DeadlineExceeded` past the time,
+    `ModelRefused` for 400 and 422, `ModelUnavailable` for the rest.
     """
     client = _background.client(endpoint)
+    resource: Any = client.responses if api == RESPONSES else client.chat.completions
     try:
         return _background.run(
-            _fetch(client, request, timeout_s, read_timeout_s), timeout_s=timeout_s + TEARDOWN_S
+            _fetch(resource, request, timeout_s, read_timeout_s), timeout_s=timeout_s + TEARDOWN_S
         )
     except openai.APIError as error:
         raise _mapped(error, endpoint) from error
@@ -86,11 +106,9 @@ def fetch(endpoint: Endpoint, request: dict[str, Any], *, timeout_s: float, read
         raise DeadlineExceeded("The model had not answered when the time was up.") from error
 
 
-async def _fetch(
-    client: openai.AsyncOpenAI, request: dict[str, Any], timeout_s: float, read_timeout_s: float
-) -> bytes:
+async def _fetch(resource: Any, request: dict[str, Any], timeout_s: float, read_timeout_s: float) -> bytes:
     timeout = httpx2.Timeout(read_timeout_s, connect=CONNECT_TIMEOUT_S)
-    create: Any = client.chat.completions.with_streaming_response.create
+    create = resource.with_streaming_response.create
     body = bytearray()
     async with asyncio.timeout(timeout_s), create(**request, timeout=timeout) as response:
         try:
@@ -114,9 +132,11 @@ def _mapped(error: openai.APIError, endpoint: Endpoint) -> ModelError:
         unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
         return ModelUnavailable(f"No connection or no answer: {text}", may_be_billed=not unsent)
     if error.status_code in REFUSED:
-        return ModelRefused(f"The provider refused the request ({error.status_code}): {text}")
+        return ModelRefused(f"The provider refused the request ({error.status_code}): {text} {REFUSED_HELP}")
+    help_for = UNAVAILABLE_HELP.get(error.status_code, "")
     return ModelUnavailable(
-        f"The provider answered {error.status_code}: {text}", retry_after_s=_retry_after(error.response)
+        f"The provider answered {error.status_code}: {text} {help_for}".strip(),
+        retry_after_s=_retry_after(error.response),
     )
 
 
