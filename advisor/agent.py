@@ -50,7 +50,7 @@ def agent_run(
     except FenceLost as error:
         return RunEnd(StopReason.FENCE_LOST, f"Another worker took this run over. {error}", None, totals)
     except Stopped as stop:
-        return RunEnd(stop.reason, stop.message, None, totals)
+        return RunEnd(stop.reason, stop.message, None, totals, stop.retry_after_s)
     summary = summary_read(last.text)
     message = "Finished." if summary else "Finished without a summary that could be read."
     return RunEnd(StopReason.DONE, message, summary, totals)

@@ -27,6 +27,10 @@ from digest.llm.ledger import SpendAccount, spend_release, spend_settle, spend_s
 
 log = structlog.get_logger(__name__)
 
+# Of the time a run has left, what one call may take while another model could take over. A call that drips
+# then costs its own time and not the run; of an interactive run's 30 seconds a first call gets 20.
+CALL_SHARE = 2 / 3
+
 
 @dataclass(slots=True)
 class Asker:
@@ -46,32 +50,38 @@ class Asker:
 
         Raises `Stopped` at the deadline, out of money, on a refused request, and with no model left.
         """
-        waited, said = False, "No model is configured."
+        waited, said, wait = False, "No model is configured.", None
         while self.models:
             if stop := self.deadline.stop():
                 raise stop
             try:
                 return self._ask(self.models[0], messages)
-            except DeadlineExceeded as error:
-                raise Stopped(StopReason.DEADLINE, str(error)) from error
             except ModelRefused as error:
                 raise Stopped(StopReason.MODEL_REFUSED, str(error)) from error
             except ModelError as error:
-                said = str(error)
+                if isinstance(error, DeadlineExceeded) and len(self.models) == 1:
+                    raise Stopped(StopReason.DEADLINE, str(error)) from error
+                said, wait = str(error), _wait_asked(error)
                 if not waited and self._wait_as_asked(error):
                     waited = True
                     continue
                 self.models.pop(0)
                 messages[:] = history.plain(messages)
-        raise Stopped(StopReason.MODELS_EXHAUSTED, f"No model is left to ask. The last one: {said}")
+        reason = StopReason.MODELS_EXHAUSTED if wait is None else StopReason.RATE_LIMITED
+        raise Stopped(reason, f"No model is left to ask. The last one: {said}", retry_after_s=wait)
 
     def _wait_as_asked(self, error: ModelError) -> bool:
         """Sit out the wait a provider asked for, if the deadline allows it."""
-        wait = error.retry_after_s if isinstance(error, ModelUnavailable) else None
+        wait = _wait_asked(error)
         if wait is None or wait >= self.deadline.left_s:
             return False
         self.sleep(wait)
         return True
+
+    @property
+    def _call_timeout_s(self) -> float:
+        """What one call may take: all that is left for the last model, else enough to leave another some."""
+        return self.deadline.left_s * (CALL_SHARE if len(self.models) > 1 else 1.0)
 
     def _ask(self, model: Model, messages: list[Message]) -> Turn:
         """One call, its money booked before anything else is done with the answer."""
@@ -80,7 +90,7 @@ class Asker:
         try:
             worst_case = model.worst_case_usd(sent, self.schemas)
             spend_id = self._reserve(model, worst_case)
-            turn = model.complete(sent, self.schemas, timeout_s=self.deadline.left_s)
+            turn = model.complete(sent, self.schemas, timeout_s=self._call_timeout_s)
         except ModelError as error:
             cost = failure_booked(spend_id, worst_case, error)
             step = StepRecord(kind="model", error_code=error.code, result=preview(str(error)))
@@ -121,6 +131,11 @@ class Asker:
             "error.type": step.error_code,
         }
         log.info("model_call", ms=ms, cost_usd=str(cost), **event)
+
+
+def _wait_asked(error: ModelError) -> float | None:
+    """The seconds a provider asked to wait (429, some 503); `None` when it asked for none."""
+    return error.retry_after_s if isinstance(error, ModelUnavailable) else None
 
 
 def failure_booked(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:

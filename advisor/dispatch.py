@@ -10,6 +10,7 @@ import structlog
 from advisor.entities import StepRecord, StopReason, ToolOutcome
 from advisor.guard import DROP_NOTE, RepeatGuard, Verdict
 from advisor.model_text import json_object, preview
+from advisor.policy import Kind, kind_of_exception
 from advisor.stopping import Stopped
 from advisor.tools.budget import as_json, error_result
 from digest.llm.entities import ToolCall, ToolSchema
@@ -73,9 +74,10 @@ class ToolRunner:
                 return self.dispatch(call)
             except FenceLost:
                 raise
-            except Exception:
+            except Exception as error:
                 log.exception("tool_failed", tool=call.name, attempt=attempt)
-        return failure("tool_failed", "The tool failed twice for a reason of its own. Go on without it.")
+                code = "database_failed" if kind_of_exception(error) is Kind.DATABASE else "tool_failed"
+        return failure(code, "The tool failed twice for a reason of its own. Go on without it.")
 
     def _verdict(self, call: ToolCall, outcome: ToolOutcome) -> Verdict:
         if not outcome.error_code or not outcome.counted:

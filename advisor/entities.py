@@ -20,9 +20,11 @@ class StopReason(StrEnum):
     TOOL_CALL_LIMIT = "tool_call_limit"
     REPEATED_FAILURE = "repeated_failure"
     MODELS_EXHAUSTED = "models_exhausted"
+    RATE_LIMITED = "rate_limited"
     MODEL_REFUSED = "model_refused"
     PROMPT_UNUSABLE = "prompt_unusable"
     FENCE_LOST = "fence_lost"
+    DATABASE = "database"
     CRASHED = "crashed"
 
 
@@ -98,9 +100,13 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a loop ended: the reason, words for it, and the closing summary where there was one."""
+    """How a loop ended: the reason, words for it, and the closing summary where there was one.
+
+    `retry_after_s` is the wait that the last provider asked for, where that is what ended it.
+    """
 
     reason: StopReason
     message: str
     summary: dict[str, Any] | None = None
     totals: RunTotals = field(default_factory=RunTotals)
+    retry_after_s: float | None = None

@@ -12,9 +12,9 @@ Clock = Callable[[], float]
 class Stopped(Exception):
     """The run is over for `reason`; what it has written stays."""
 
-    def __init__(self, reason: StopReason, message: str) -> None:
+    def __init__(self, reason: StopReason, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)
-        self.reason, self.message = reason, message
+        self.reason, self.message, self.retry_after_s = reason, message, retry_after_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from advisor.services.queue import runs_reconcile
-from advisor.services.scheduled import readers_advise
+from advisor.services.scheduled import readers_advise, retries_request
 from advisor.services.wake import run_execute_task
 
 __all__ = ["readers_advise_task", "run_execute_task", "runs_reconcile_task"]
@@ -12,8 +12,10 @@ __all__ = ["readers_advise_task", "run_execute_task", "runs_reconcile_task"]
 
 @shared_task(name="advisor.runs_reconcile")
 def runs_reconcile_task() -> None:
-    """Each minute: announce queued runs again, reclaim those whose worker died."""
-    runs_reconcile(now=timezone.now())
+    """Each minute: announce queued runs again, reclaim those whose worker died, ask for due retries."""
+    now = timezone.now()
+    runs_reconcile(now=now)
+    retries_request(now=now)
 
 
 @shared_task(name="advisor.readers_advise")

@@ -1,12 +1,15 @@
 """The embedded worker: what Celery and its beat do elsewhere, in one process on one database."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import structlog
+from django.db import DatabaseError
 
+from advisor.services.failures import error_handle
 from advisor.services.queue import (
     heartbeat,
     heartbeat_end,
@@ -63,13 +66,19 @@ class Worker:
         try:
             TASKS[job.task]()
         except Exception as error:
-            log.exception("job_failed", job=job.name)
-            job_failed(name=job.name, reason=f"{type(error).__name__}: {error}", now=now)
+            _note(job.name, error, now)
 
     def _next(self, now: datetime) -> bool:
         try:
             return run_next(now=now) is not None
         except Exception as error:
-            log.exception("job_failed", job="run")
-            job_failed(name="run", reason=f"{type(error).__name__}: {error}", now=now)
+            _note("run", error, now)
             return False
+
+
+def _note(job: str, error: Exception, now: datetime) -> None:
+    """Log a broken job and hand it to the policy; the database it would be noted in may be what broke."""
+    log.error("job_failed", job=job, exc_info=error)
+    error_handle(error=error, where=f"job {job}", now=now)
+    with suppress(DatabaseError):
+        job_failed(name=job, reason=f"{type(error).__name__}: {error}", now=now)

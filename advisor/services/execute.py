@@ -6,6 +6,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
+from django.db import DatabaseError
 from django.db.models import F
 
 from advisor.agent import agent_run
@@ -13,7 +14,10 @@ from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
 from advisor.model_text import preview
 from advisor.models import Decision, Run
 from advisor.planner import StatisticalPlanner
+from advisor.review.rows import review_totals
+from advisor.review.seats import context_reviewed
 from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
+from advisor.services.failures import run_end_handle
 from advisor.services.recording import Elapsed, Findings, StepLog, fence_of
 from advisor.tools.registry import schemas
 from digest.llm.chain import chain_configured
@@ -88,13 +92,21 @@ def _claim(run_id: UUID, now: datetime) -> Run | None:
 
 def _end_of(run: Run, findings: Findings, elapsed: Elapsed) -> RunEnd:
     """How the loop ended; a crash in it is an end like any other, with its message."""
+    limits = run_limits(run.trigger)
     try:
+        findings.context = context_reviewed(
+            findings.context,
+            run,
+            interactive=run.trigger in INTERACTIVE,
+            timeout_s=limits.timeout_s,
+            moment=lambda: elapsed.now,
+        )
         return agent_run(
             context=findings.context,
             models=models_for(run.reader),
             dispatch=findings,
             schemas=schemas(),
-            limits=run_limits(run.trigger),
+            limits=limits,
             ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=findings.context.now),
             record=StepLog(run, findings.context.fence, elapsed),
             used=RunTotals(**run_totals(run_id=run.pk)),
@@ -103,7 +115,8 @@ def _end_of(run: Run, findings: Findings, elapsed: Elapsed) -> RunEnd:
         return RunEnd(StopReason.FENCE_LOST, str(error))
     except Exception as error:
         log.exception("advisor_run_crashed", run_id=str(run.pk))
-        return RunEnd(StopReason.CRASHED, f"Something broke inside the run: {type(error).__name__}: {error}")
+        broke = StopReason.DATABASE if isinstance(error, DatabaseError) else StopReason.CRASHED
+        return RunEnd(broke, f"Something broke inside the run: {type(error).__name__}: {error}")
 
 
 def _finish(run: Run, end: RunEnd, findings: Findings, elapsed: Elapsed) -> None:
@@ -118,7 +131,7 @@ def _finish(run: Run, end: RunEnd, findings: Findings, elapsed: Elapsed) -> None
         message=_words(end, kept),
         cost_usd=cost,
         **totals,
-        meta=findings.as_meta(kept),
+        meta={**findings.as_meta(kept), "review": review_totals(run_id=run.pk)},
         summary=end.summary,
         lease_until=None,
         finished_at=elapsed.now,
@@ -128,6 +141,7 @@ def _finish(run: Run, end: RunEnd, findings: Findings, elapsed: Elapsed) -> None
         return
     if status == Run.Status.AGENT_ERROR:
         decision_add(run=run, action="run_failed", reason=end.message, now=elapsed.now, code=end.reason)
+    run_end_handle(run=run, end=end, now=elapsed.now)
     log.info(
         "advisor_run_completed",
         user_id=str(run.reader_id),

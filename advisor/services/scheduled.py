@@ -10,9 +10,12 @@ import structlog
 from django.conf import settings
 
 from advisor.models import Run
+from advisor.policy import Kind
 from advisor.selectors import readers_due, readers_stirred, sufficiency_many
 from advisor.services.checks import GenerateResult
 from advisor.services.execute import LEASE_MARGIN_S
+from advisor.services.failures import error_handle, kind_handle, retries_due, retry_note
+from advisor.services.rationing import readers_ration
 from advisor.services.runs import run_request, run_wait
 from advisor.sufficiency import missing_words
 from digest.models import Reader
@@ -23,9 +26,27 @@ Report = dict[str, Any]
 
 
 def readers_advise(*, now: datetime) -> list[GenerateResult]:
-    """Request a scheduled run for each reader due; one that breaks does not stop the others."""
-    results = (_requested(reader, now) for reader in readers_due(now=now))
+    """Request a scheduled run for each reader due whom the day's money covers (`readers_ration`).
+
+    A request that breaks is the error policy's, and stops none of the others.
+    """
+    chosen = readers_ration(readers=readers_due(now=now), now=now)
+    results = (_requested(reader, now) for reader in chosen)
     return [result for result in results if result is not None]
+
+
+def retries_request(*, now: datetime) -> list[GenerateResult]:
+    """Ask again for the scheduled runs that the error policy sends round again, once their wait is over.
+
+    Each within its reader's attempts a day, and only while nothing else stands in its way.
+    """
+    results = []
+    for run in retries_due(now=now):
+        result = _requested(run.reader, now)
+        retry_note(run=run, status=result.status if result else "broke", now=now)
+        if result is not None:
+            results.append(result)
+    return results
 
 
 def readers_thin(*, readers: Sequence[Reader], now: datetime) -> dict[UUID, str]:
@@ -60,10 +81,14 @@ def reader_advise(*, reader: Reader, now: datetime, force: bool, thin: str = "")
 
 def _requested(reader: Reader, now: datetime) -> GenerateResult | None:
     try:
-        return run_request(reader=reader, trigger=Run.Trigger.SCHEDULED, now=now)
-    except Exception:
+        result = run_request(reader=reader, trigger=Run.Trigger.SCHEDULED, now=now)
+    except Exception as error:
         log.exception("advisor_request_failed", user_id=str(reader.pk))
+        error_handle(error=error, where="request", now=now)
         return None
+    if result.status == "skipped":
+        kind_handle(kind=Kind.NO_DATA, where="request", reason=result.reason, now=now, reader_id=reader.pk)
+    return result
 
 
 def _report(reader_id: UUID, result: GenerateResult, run: Run | None, seconds: float) -> Report:

@@ -32,7 +32,7 @@ def test_what_a_provider_says_in_refusal_is_stored_without_what_databases_refuse
         run_execute(run_id=queued.pk, now=now)
     queued.refresh_from_db()
     assert (queued.status, queued.stop_reason) == ("agent_error", StopReason.MODEL_REFUSED)
-    decision = Decision.objects.get(run=queued)
+    decision = Decision.objects.get(run=queued, actor="runs")
     for stored in (queued.message, decision.reason):
         assert "bad news ?" in stored and "\x00" not in stored
 

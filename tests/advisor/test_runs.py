@@ -382,7 +382,7 @@ def test_a_crash_inside_ends_as_an_error_with_its_message(ada, now, settings):
     assert result.status == "agent_error" and "ValueError" in result.reason
     run = Run.objects.get()
     assert run.stop_reason == StopReason.CRASHED and run.lease_until is None
-    assert Decision.objects.get(run=run).action == "run_failed"
+    assert Decision.objects.get(run=run, actor="runs").action == "run_failed"
 
 
 def in_threads(work, count=8):
