@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from dataclasses import replace
 from decimal import Decimal
 from email.utils import formatdate
 
@@ -11,7 +12,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from digest.llm.chain import chain_configured
-from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable, Usage
+from digest.llm.entities import DeadlineExceeded, Model, ModelError, ModelRefused, ModelUnavailable, Usage
 from digest.llm.prices import cost_usd
 from digest.llm.providers import PROVIDERS, model_ref_parse
 from digest.llm.wire import REPLY_BYTES_MAX
@@ -19,6 +20,11 @@ from tests.scripted import Script, calls, garbage, status, text
 
 ASK = [{"role": "user", "content": "Hello"}]
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+
+
+def on_this_machine(monkeypatch, server: HTTPServer, name: str) -> None:
+    """Let the provider `name` answer from the scripted server."""
+    monkeypatch.setitem(PROVIDERS, name, replace(PROVIDERS[name], base_url=server.url_for("/v1")))
 
 
 @pytest.fixture
@@ -54,6 +60,71 @@ def test_a_local_server_gets_the_older_parameter_name_and_costs_nothing(httpserv
         turn = local.complete(ASK, [], timeout_s=5)
     assert script.bodies[0]["max_tokens"] == 1500 and script.bodies[0]["model"] == "tiny:1b"
     assert local.cost_usd(turn.usage) == local.worst_case_usd(ASK, []) == 0
+
+
+def test_a_model_that_thinks_unless_told_not_to_is_told(httpserver, settings, monkeypatch):
+    settings.ANTHROPIC_API_KEY, settings.LLM_CHAIN = "k", ["anthropic:claude-haiku-5-5", "anthropic:other"]
+    on_this_machine(monkeypatch, httpserver, "anthropic")
+    first, other = chain_configured()
+    with Script(httpserver, [text("a"), text("b")]) as script:
+        first.complete(ASK, [TOOL], timeout_s=5)
+        other.complete(ASK, [TOOL], timeout_s=5)
+    assert script.bodies[0]["thinking"] == {"type": "disabled"} and "thinking" not in script.bodies[1]
+
+
+def test_gemini_gets_its_signature_back_and_a_stand_in_for_calls_it_did_not_make(
+    httpserver, settings, monkeypatch
+):
+    settings.GEMINI_API_KEY, settings.LLM_CHAIN = "k", ["gemini:gemini-3.5-flash-lite"]
+    on_this_machine(monkeypatch, httpserver, "gemini")
+    [gemini] = chain_configured()
+    step = calls(("look", {}), ("look", {}))
+    step.message["tool_calls"][0]["extra_content"] = {"google": {"thought_signature": "abc"}}
+    foreign = [
+        {"id": name, "type": "function", "function": {"name": "look", "arguments": "{}"}} for name in "xy"
+    ]
+    with Script(httpserver, [step, text("Done")]) as script:
+        turn = gemini.complete(ASK, [TOOL], timeout_s=5)
+        history = [*ASK, {"role": "assistant", "content": "", "tool_calls": foreign}]
+        history += [{"role": "tool", "tool_call_id": name, "content": "{}"} for name in "xy"]
+        history += [turn.message]
+        history += [{"role": "tool", "tool_call_id": c.id, "content": "{}"} for c in turn.tool_calls]
+        gemini.complete(history, [TOOL], timeout_s=5)
+    spoken = [m["tool_calls"] for m in script.bodies[1]["messages"] if m["role"] == "assistant"]
+    assert [[c.get("extra_content") for c in made] for made in spoken] == [
+        [{"google": {"thought_signature": "skip_thought_signature_validator"}}, None],
+        [{"google": {"thought_signature": "abc"}}, None],
+    ]
+    assert "extra_content" not in foreign[0], "the history itself stays as it is"
+
+
+def test_a_model_that_used_up_its_output_without_a_word_is_unavailable(model, httpserver):
+    raw = b'{"choices": [{"finish_reason": "length", "message": {"content": ""}}]}'
+    with Script(httpserver, [garbage(raw)]), pytest.raises(ModelUnavailable, match="reasons less"):
+        model.complete(ASK, [], timeout_s=5)
+
+
+def test_a_provider_has_its_own_limit_for_a_call_below_the_deadline(model, httpserver, monkeypatch):
+    monkeypatch.setitem(PROVIDERS, "openai", replace(PROVIDERS["openai"], call_timeout_s=0.3))
+    [impatient] = chain_configured()
+    drip = garbage(b" " * 60, drip=True)
+    with Script(httpserver, [drip]), pytest.raises(ModelUnavailable, match=r"longer than 0\.3 s") as caught:
+        impatient.complete(ASK, [], timeout_s=5)
+    assert caught.value.may_be_billed
+
+
+def test_a_local_model_is_given_more_time_than_a_vendor():
+    local, vendor = PROVIDERS["local"], PROVIDERS["openai"]
+    assert (local.read_timeout_s, local.call_timeout_s) == (120, 150)
+    assert (vendor.read_timeout_s, vendor.call_timeout_s) == (20, 30)
+
+
+@pytest.mark.parametrize(
+    ("code", "help_for"), [(400, "change LLM_CHAIN"), (401, "API key"), (404, "model's name in LLM_CHAIN")]
+)
+def test_an_error_says_what_an_operator_can_do(model, httpserver, code, help_for):
+    with Script(httpserver, [status(code)]), pytest.raises(ModelError, match=help_for):
+        model.complete(ASK, [], timeout_s=5)
 
 
 def test_fields_we_do_not_know_come_back_in_the_message(model, httpserver):

@@ -12,7 +12,7 @@ from digest.checks import check_models
 from digest.llm.chain import chain_configured
 from digest.llm.entities import PriceUnknown, Usage
 from digest.llm.prices import cost_usd, input_tokens_worst
-from digest.llm.providers import model_ref_parse
+from digest.llm.providers import PROVIDERS, model_ref_parse
 
 USAGE = Usage(input_tokens=10_000, cached_tokens=4_000, output_tokens=1_000)
 
@@ -51,6 +51,60 @@ def test_a_price_that_is_none_fails_the_check(settings, price):
 
 def test_the_settings_as_shipped_pass_the_checks():
     assert check_ids() == []
+
+
+def test_the_chain_as_shipped_asks_five_providers_in_order_once_they_are_configured(settings):
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
+    for name in keys:
+        setattr(settings, name, "k")
+    settings.LOCAL_LLM_BASE_URL = "http://127.0.0.1:9/v1"
+    chain = chain_configured()
+    assert [model.name.partition(":")[0] for model in chain] == list(PROVIDERS)
+    assert chain[0].name == "openai:gpt-6-luna" and chain[-1].name == "local:default"
+    assert all(model.worst_case_usd([], []) < Decimal("0.01") for model in chain), "every price is known"
+
+
+def test_a_chain_entry_may_leave_the_local_models_name_to_its_setting(settings):
+    settings.LOCAL_LLM_MODEL = "qwen3:4b"
+    assert model_ref_parse("local").model == "qwen3:4b"
+    assert model_ref_parse("local:other").model == "other"
+
+
+@pytest.mark.parametrize("chain", ["LLM_CHAIN", "LLM_CHAIN_ADVISOR", "LLM_CHAIN_REVIEW"])
+def test_a_model_without_a_price_is_warned_about_in_every_chain(settings, chain):
+    setattr(settings, chain, ["openai:acme-9000"])
+    [warning] = check_models()
+    assert warning.id == "tidings.W001" and "LLM_PRICES" in warning.msg
+    settings.LLM_PRICES = {"acme-9000": "1/2"}
+    assert check_ids() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "check_id"),
+    [
+        ("OPENAI_WIRE", "grpc", "tidings.E003"),
+        ("LOCAL_LLM_TOOL_MODE", "yaml", "tidings.E004"),
+        ("LLM_REASONING_EFFORT", "huge", "tidings.E005"),
+        ("LLM_CHAIN_REVIEW", ["opnai:gpt-4o"], "tidings.E001"),
+    ],
+)
+def test_a_setting_that_names_nothing_known_fails_the_check(settings, name, value, check_id):
+    setattr(settings, name, value)
+    assert check_ids() == [check_id]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "chain", "warnings"),
+    [
+        ("", ["openai:gpt-6-luna"], []),
+        ("https://api.openai.com/v1", ["openai:gpt-6-luna"], []),
+        ("https://proxy.example/v1", ["openai:gpt-6-luna"], ["tidings.W002"]),
+        ("", ["local"], ["tidings.W002"]),
+    ],
+)
+def test_the_responses_wire_is_for_openai_only(settings, base_url, chain, warnings):
+    settings.OPENAI_WIRE, settings.OPENAI_BASE_URL, settings.LLM_CHAIN = "responses", base_url, chain
+    assert check_ids() == warnings
 
 
 @pytest.mark.parametrize(
