@@ -1,0 +1,28 @@
+"""What a shard can be asked to do, by name: plain JSON in, plain JSON out."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from config.evaluation.driver import Setting, simulate
+
+Json = dict[str, Any]
+
+
+def task_run(task: Json, progress: Callable[[int], None]) -> Json:
+    """Carry out one task in the current database, which it may fill as it likes.
+
+    `{"kind": "simulate", "setting": {…}}` gives `{"courses": […], "seconds"}`.
+    """
+    started = time.monotonic()
+    result = KINDS[task["kind"]](task, progress)
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _simulate(task: Json, progress: Callable[[int], None]) -> Json:
+    given = task["setting"]
+    setting = Setting(**{**given, "readers": tuple(given["readers"])})
+    return {"courses": [course.as_dict() for course in simulate(setting, progress)]}
+
+
+KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {"simulate": _simulate}
