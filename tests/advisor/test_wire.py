@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from advisor.entities import StepRecord, StopReason, ToolOutcome
+from digest.llm.chain import chain_configured
 from digest.llm.entities import ToolCall
 from digest.models import Spend
 from suggestions.entities import FenceLost
@@ -132,7 +133,8 @@ def test_a_slow_drip_ends_at_the_deadline_and_keeps_what_was_written(bench):
     with_drip = [calls((WRITE, {})), garbage(b" " * 60, drip=True)]
     started = time.monotonic()
     bench.answer = lambda call: ToolOutcome('{"success": true, "suggestion_id": 7}')
-    end = bench.run(*with_drip, limits=replace(LIMITS, timeout_s=0.8))
+    limits = replace(LIMITS, timeout_s=0.8)
+    end = bench.run(*with_drip, limits=limits, models=chain_configured()[:1])
     assert time.monotonic() - started < 2.5
     assert (end.reason, end.totals.tool_calls) == (StopReason.DEADLINE, 1)
     cut = Spend.objects.order_by("id").last()
