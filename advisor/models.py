@@ -54,7 +54,7 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["reader", "day"],
-                condition=Q(status__in=["queued", "running", "completed"]),
+                condition=Q(status__in=["queued", "running", "completed"]) & ~Q(trigger="mcp"),
                 name="one_run_per_day",
             )
         ]

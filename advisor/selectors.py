@@ -17,6 +17,8 @@ from digest.selectors import feedback_counts
 from suggestions.models import Suggestion
 
 ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
+# Runs of the loop. A manual session is a run too, but takes nobody's place and stands in nobody's way.
+AUTOMATIC = Run.objects.exclude(trigger=Run.Trigger.MCP)
 PROGRESS_STEPS = 20
 HEARTBEAT_FRESH_S = 15
 WEEK_DAYS = 7
@@ -66,17 +68,17 @@ def run_for(reader_id: UUID, run_id: UUID) -> Run | None:
 
 def run_active(*, reader_id: UUID) -> Run | None:
     """The run that is queued or running for this reader."""
-    return Run.objects.filter(reader_id=reader_id, status__in=ACTIVE).first()
+    return AUTOMATIC.filter(reader_id=reader_id, status__in=ACTIVE).first()
 
 
 def run_last(*, reader_id: UUID) -> Run | None:
     """The reader's latest run, whatever became of it."""
-    return Run.objects.filter(reader_id=reader_id).order_by("-created_at").first()
+    return AUTOMATIC.filter(reader_id=reader_id).order_by("-created_at").first()
 
 
 def run_suggestion_ids(*, run_id: UUID) -> list[int]:
-    """The suggestions a run wrote, oldest first."""
-    rows = Suggestion.objects.filter(run_id=run_id).exclude(status=Suggestion.Status.DRAFT)
+    """The suggestions a run wrote that the reader may see, oldest first."""
+    rows = Suggestion.objects.filter(run_id=run_id).exclude(status__in=Suggestion.UNSEEN)
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
@@ -139,13 +141,13 @@ def worker_alive(*, now: datetime) -> bool:
 
 def runs_of_day(*, reader_id: UUID, day: date) -> list[Run]:
     """The reader's runs of one of the reader's days, newest first."""
-    return list(Run.objects.filter(reader_id=reader_id, day=day))
+    return list(AUTOMATIC.filter(reader_id=reader_id, day=day))
 
 
 def week_of_runs(*, now: datetime) -> QuerySet[Run]:
     """All readers' completed runs of the last seven days."""
     since = now - timedelta(days=WEEK_DAYS)
-    return Run.objects.filter(status=Run.Status.COMPLETED, created_at__gt=since)
+    return AUTOMATIC.filter(status=Run.Status.COMPLETED, created_at__gt=since)
 
 
 def readers_stirred(*, now: datetime) -> set[UUID]:
@@ -154,7 +156,7 @@ def readers_stirred(*, now: datetime) -> set[UUID]:
     A run under way or completed this week, a suggestion that waits, sleeps or was made within two days:
     more than stands in anyone's way, never less, whatever the reader's day.
     """
-    runs = week_of_runs(now=now) | Run.objects.filter(status__in=ACTIVE)
+    runs = week_of_runs(now=now) | AUTOMATIC.filter(status__in=ACTIVE)
     waiting = Q(status__in=[Suggestion.Status.PENDING, Suggestion.Status.SNOOZED])
     recent = Q(created_at__gt=now - timedelta(days=2))
     suggestions = Suggestion.objects.filter(waiting | recent)
@@ -164,7 +166,7 @@ def readers_stirred(*, now: datetime) -> set[UUID]:
 
 def readers_due(*, now: datetime) -> list[Reader]:
     """The readers for whom a scheduled run is worth a try: enough said, and no run this week or under way."""
-    busy = week_of_runs(now=now) | Run.objects.filter(status__in=ACTIVE)
+    busy = week_of_runs(now=now) | AUTOMATIC.filter(status__in=ACTIVE)
     free = Reader.objects.filter(is_active=True).exclude(pk__in=busy.values("reader_id"))
     readers = list(free.order_by("date_joined", "pk"))
     needs = sufficiency_many(reader_ids=[reader.pk for reader in readers])

@@ -21,6 +21,7 @@ log = structlog.get_logger(__name__)
 RECONCILE_MAX = 200
 # A run nobody has begun by then is carried out by whoever asks about it (embedded mode).
 IMPATIENCE = timedelta(seconds=5)
+SESSION_LEFT = "The session went away without a word."
 GIVEN_UP = "The run stopped twice without an end, so it was given up. It may be tried again."
 
 
@@ -72,14 +73,17 @@ def runs_reconcile(*, now: datetime) -> dict[str, int]:
     """Put right what crashes left behind; returns how many were `requeued`, `given_up` and `woken`.
 
     A run past its lease goes back into the queue with a higher fence, so that its old worker can write
-    nothing more; after two attempts it ends as `agent_error`. Every queued run is announced again.
+    nothing more; after two attempts it ends as `agent_error`. A manual session just ends. Every queued run
+    is announced again.
     """
     with transaction.atomic():
         expired = Run.objects.select_for_update().filter(status=Run.Status.RUNNING, lease_until__lt=now)
         runs = list(expired.order_by("lease_until")[:RECONCILE_MAX])
+        sessions = [run for run in runs if run.trigger == Run.Trigger.MCP]
         again = [run for run in runs if run.attempt < ATTEMPTS_MAX]
-        over = [run for run in runs if run.attempt >= ATTEMPTS_MAX]
+        over = [run for run in runs if run.attempt >= ATTEMPTS_MAX and run.trigger != Run.Trigger.MCP]
         _requeue(again, now)
+        _sessions_end(sessions, now)
         _give_up(over, now)
     queued = Run.objects.filter(status=Run.Status.QUEUED).order_by("created_at")
     waiting = list(queued.values_list("pk", flat=True)[:RECONCILE_MAX]) if settings.REDIS_URL else []
@@ -107,6 +111,19 @@ def _give_up(runs: Sequence[Run], now: datetime) -> None:
         finished_at=now,
     )
     _note(runs, "run_given_up", GIVEN_UP, now)
+
+
+def _sessions_end(runs: Sequence[Run], now: datetime) -> None:
+    """A manual session whose client or process went away without a word has simply ended."""
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(
+        status=Run.Status.COMPLETED,
+        stop_reason="lease_expired",
+        message=SESSION_LEFT,
+        fence=F("fence") + 1,
+        lease_until=None,
+        finished_at=now,
+    )
+    _note(runs, "session_ended", SESSION_LEFT, now)
 
 
 def _note(runs: Sequence[Run], action: str, reason: str, now: datetime) -> None:

@@ -1,0 +1,39 @@
+"""`manage.py serve_mcp`: the advisor's tools for one reader, to an MCP client on stdin and stdout."""
+
+from argparse import ArgumentParser
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+
+from advisor.mcp_server import serve
+from advisor.services.sessions import SessionRefused
+from digest.models import Reader
+
+
+class Command(BaseCommand):
+    """For manual use. Stdout carries the protocol alone; a reason not to start goes to stderr, exit 1."""
+
+    help = "Serve the advisor's tools for one reader over MCP on stdio. Nothing here accepts a suggestion."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Whose tools."""
+        parser.add_argument("--reader", required=True, metavar="NAME|UUID", help="a username or an id")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Serve until the client hangs up."""
+        try:
+            serve(reader=_reader(options["reader"]))
+        except SessionRefused as refused:
+            raise CommandError(str(refused)) from None
+
+
+def _reader(named: str) -> Reader:
+    """The reader of that name or id. Raises `CommandError`."""
+    found = Reader.objects.filter(username=named).first()
+    with suppress(ValueError):
+        found = found or Reader.objects.filter(pk=UUID(named)).first()
+    if found is None:
+        raise CommandError(f"There is no reader “{named}”. Names and ids are in /admin/ under readers.")
+    return found
