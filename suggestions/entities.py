@@ -66,7 +66,8 @@ class Proposal:
     """A draft that every rule let through, in the server's own numbers, as reviewers see it.
 
     `forecast` is the body a suggestion stores; `reason` and `expected_impact` the words a reader would read;
-    `likes` and `thumbs` count what the reader said about the target.
+    `likes` and `thumbs` count what the reader said about the target, `likes_all` and `thumbs_all` about
+    everything.
     """
 
     reader_id: UUID
@@ -86,6 +87,8 @@ class Proposal:
     likes: int
     thumbs: int
     now: datetime
+    likes_all: int = 0
+    thumbs_all: int = 0
 
 
 @dataclass(frozen=True, slots=True)

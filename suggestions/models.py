@@ -30,6 +30,10 @@ class Suggestion(models.Model):
         SUPERSEDED = "superseded"
         EXPIRED = "expired"
         DRAFT = "draft"
+        DISCARDED = "discarded"
+
+    # What readers never get to see: what reviewers could not agree on, and what operators did away with.
+    UNSEEN = (Status.DRAFT, Status.DISCARDED)
 
     class Confidence(models.TextChoices):
         HIGH = "high"

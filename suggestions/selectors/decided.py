@@ -14,7 +14,7 @@ def suggestions_settled(*, reader_id: UUID) -> QuerySet[Suggestion]:
 
     A lazy list: a page of it costs two queries.
     """
-    waiting = (Suggestion.Status.PENDING, Suggestion.Status.DRAFT)
+    waiting = (Suggestion.Status.PENDING, *Suggestion.UNSEEN)
     light = Outcome.objects.defer("config_before", "config_after", "evidence_summary")
     rows = Suggestion.objects.filter(reader_id=reader_id).exclude(status__in=waiting)
     return rows.order_by("-resolved_at", "-pk").prefetch_related(Prefetch("outcomes", light))

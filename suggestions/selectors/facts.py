@@ -17,16 +17,24 @@ WAITING = (Suggestion.Status.PENDING, Suggestion.Status.SNOOZED)
 
 
 def facts_for(
-    *, reader_id: UUID, now: datetime, run_id: UUID | None = None, urls: Collection[str] = ()
+    *,
+    reader_id: UUID,
+    now: datetime,
+    run_id: UUID | None = None,
+    urls: Collection[str] = (),
+    but: int | None = None,
 ) -> Facts:
-    """The facts about the reader, this run's suggestions so far and the reader's thumbs on `urls`."""
+    """The facts about the reader, this run's suggestions so far and the reader's thumbs on `urls`.
+
+    As if the suggestion with the id `but` were not there.
+    """
     return Facts(
         effective=config_effective(reader_id=reader_id),
         sources=frozenset(reader_sources(reader_id=reader_id))
         | frozenset(feedback_source_counts(reader_id=reader_id)),
         rated=feedback_by_urls(reader_id=reader_id, urls=urls) if urls else {},
-        waiting=suggestions_waiting(reader_id=reader_id),
-        cooling=targets_cooling(reader_id=reader_id, now=now),
+        waiting=suggestions_waiting(reader_id=reader_id, but=but),
+        cooling=targets_cooling(reader_id=reader_id, now=now, but=but),
         written=fields_written(reader_id=reader_id, run_id=run_id) if run_id else (),
     )
 
@@ -37,13 +45,17 @@ def suggestions_waiting(*, reader_id: UUID, but: int | None = None) -> frozenset
     return frozenset(rows.values_list("field", "target_key"))
 
 
-def targets_cooling(*, reader_id: UUID, now: datetime) -> dict[Target, datetime]:
-    """When each target that was lately suggested, decided or put back may be suggested again; with drafts."""
+def targets_cooling(*, reader_id: UUID, now: datetime, but: int | None = None) -> dict[Target, datetime]:
+    """When each target that was lately suggested, decided or put back may be suggested again; with drafts.
+
+    The suggestion with the id `but` counts for nothing.
+    """
     rest = timedelta(days=settings.COOLDOWN_DAYS)
     since = now - rest
     reverted = Q(outcomes__kind=Outcome.Kind.REVERT, outcomes__decided_at__gt=since)
     lately = Q(created_at__gt=since) | Q(resolved_at__gt=since) | reverted
-    rows = Suggestion.objects.filter(lately, reader_id=reader_id).values_list(
+    others = Q() if but is None else ~Q(pk=but)
+    rows = Suggestion.objects.filter(lately, others, reader_id=reader_id).values_list(
         "field", "target_key", "created_at", "resolved_at", "outcomes__decided_at"
     )
     cooling: dict[Target, datetime] = {}

@@ -14,14 +14,15 @@ def suggestions_pending(*, reader_id: UUID) -> list[Suggestion]:
 
 
 def suggestion_for(*, reader_id: UUID, suggestion_id: int) -> Suggestion | None:
-    """The suggestion, evidence prefetched, if it is this reader's and no draft."""
+    """The suggestion, evidence prefetched, if it is this reader's and theirs to see."""
     rows = Suggestion.objects.filter(reader_id=reader_id, pk=suggestion_id)
-    return rows.exclude(status=Suggestion.Status.DRAFT).prefetch_related("evidence").first()
+    return rows.exclude(status__in=Suggestion.UNSEEN).prefetch_related("evidence").first()
 
 
 def suggestions_created_between(*, reader_id: UUID, start: datetime, end: datetime) -> list[int]:
-    """The ids of the reader's suggestions with `start` <= created < `end`, whatever became of them."""
+    """The ids of the suggestions with `start` <= created < `end` that the reader may see or has seen."""
     rows = Suggestion.objects.filter(reader_id=reader_id, created_at__gte=start, created_at__lt=end)
+    rows = rows.exclude(status__in=Suggestion.UNSEEN)
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 

@@ -115,6 +115,8 @@ def _proposal(row: Suggestion, accepted: Accepted, weighed: Weighed) -> Proposal
         likes=likes,
         thumbs=thumbs,
         now=row.created_at,
+        likes_all=sum(item.useful for item in weighed.case.rated),
+        thumbs_all=len(weighed.case.rated),
     )
 
 
