@@ -3,11 +3,12 @@
 from celery import shared_task
 from django.utils import timezone
 
+from advisor.services.memories import memories_sync
 from advisor.services.queue import runs_reconcile
 from advisor.services.scheduled import readers_advise, retries_request
 from advisor.services.wake import run_execute_task
 
-__all__ = ["readers_advise_task", "run_execute_task", "runs_reconcile_task"]
+__all__ = ["memories_sync_task", "readers_advise_task", "run_execute_task", "runs_reconcile_task"]
 
 
 @shared_task(name="advisor.runs_reconcile")
@@ -22,3 +23,9 @@ def runs_reconcile_task() -> None:
 def readers_advise_task() -> None:
     """Queue a run for every reader whose week is over."""
     readers_advise(now=timezone.now())
+
+
+@shared_task(name="advisor.memories_sync")
+def memories_sync_task() -> None:
+    """Bring curated insights and patterns over readers up to date."""
+    memories_sync(now=timezone.now())

@@ -26,6 +26,10 @@ JOBS = (
     Job("learn", "digest.weights_update", timedelta(days=7)),
     Job("digests", "digest.digests_build", timedelta(days=1)),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),
+    # Before the advisor runs: what a change did is what the next suggestion learns from.
+    Job("effects", "suggestions.effects_check", timedelta(days=1)),
+    Job("compact", "suggestions.outcomes_compact", timedelta(days=7)),
+    Job("memories", "advisor.memories_sync", timedelta(days=1)),
     # Looked for each day; a reader is due a week after the last run.
     Job("advise", "advisor.readers_advise", timedelta(days=1)),
 )

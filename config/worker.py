@@ -18,10 +18,10 @@ from advisor.services.queue import (
     jobs_last,
     run_next,
 )
-from advisor.tasks import readers_advise_task, runs_reconcile_task
+from advisor.tasks import memories_sync_task, readers_advise_task, runs_reconcile_task
 from config.schedule import Job, due
 from digest.tasks import digests_build_task, feeds_fetch_task, weights_update_task
-from suggestions.tasks import suggestions_sweep_task
+from suggestions.tasks import effects_check_task, outcomes_compact_task, suggestions_sweep_task
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +33,9 @@ TASKS: dict[str, Callable[[], Any]] = {
         weights_update_task,
         digests_build_task,
         suggestions_sweep_task,
+        effects_check_task,
+        outcomes_compact_task,
+        memories_sync_task,
         readers_advise_task,
     )
 }

@@ -37,6 +37,11 @@ def reason_clean(reason: object) -> str:
     return text if len(text) <= REASON_MAX_CHARS else f"{text[: REASON_MAX_CHARS - 1].rstrip()}…"
 
 
+def percent_text(share: float) -> str:
+    """A share in whole percent, "under 1 %" where that would be none."""
+    return "under 1 %" if 0 < share < 0.01 else f"{share:.0%}".replace("%", " %")
+
+
 def no_op_note(kind: str, label: str) -> str:
     """What to say when accepting found nothing left to change."""
     there = "already one of your topics" if kind == ADD_TOPIC else "no longer one of your topics"

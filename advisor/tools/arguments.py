@@ -105,6 +105,9 @@ class OutcomesArguments(Arguments):
     layer: Literal["search", "timeline", "detail"] = "search"
     types: Annotated[list[SuggestionType], Field(max_length=4, description="search: only these types.")] = []
     outcomes: Annotated[list[OutcomeResult], Field(max_length=4, description="search: only these.")] = []
+    query: Annotated[
+        str, Field(max_length=200, description="search: words to look for in targets, reasons and titles.")
+    ] = ""
     limit: Annotated[int, Field(ge=1, le=OUTCOMES_LIMIT, description="search: how many.")] = OUTCOMES_LIMIT
     ids: Annotated[
         list[OutcomeId], Field(max_length=OUTCOMES_LIMIT, description="timeline, detail: ids from a search.")

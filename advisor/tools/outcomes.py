@@ -22,6 +22,7 @@ def get_suggestion_outcomes(context: ToolContext, arguments: OutcomesArguments) 
             now=now,
             types=arguments.types,
             outcomes=arguments.outcomes,
+            query=arguments.query,
             limit=arguments.limit,
         )
     elif arguments.layer == "timeline":

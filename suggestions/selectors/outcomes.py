@@ -2,6 +2,8 @@
 
 Each layer costs more to read than the one before (about 50, 200 and 500 tokens a row), so an asker searches
 first and then opens only what it needs. Lists and texts are cut to keep every row within its layer.
+
+A line says `effect` where the check after two weeks was made, and `reverted` where the answer was taken back.
 """
 
 from collections.abc import Sequence
@@ -9,17 +11,19 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from ranking.body import Body, body_effective
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
-from suggestions.models import Outcome
+from suggestions.models import Evidence, Outcome, OutcomeArchive
+from suggestions.search import ROWS_MAX, relevance
 from suggestions.values import topic_in_config, weight_text
 
 SEARCH_MAX, TIMELINE_MAX, DETAIL_MAX = 20, 5, 2
 NEIGHBOURS_MAX = 2
 TOPICS_SHOWN, WEIGHTS_SHOWN, EVIDENCE_SHOWN = 10, 8, 4
 TITLE_CHARS, REASON_CHARS, TARGET_CHARS = 70, 200, 64
+QUERY_CHARS_MAX = 200
 
 
 def outcomes_search(
@@ -28,15 +32,28 @@ def outcomes_search(
     now: datetime,
     types: Sequence[str] = (),
     outcomes: Sequence[str] = (),
+    query: str = "",
     limit: int = SEARCH_MAX,
 ) -> list[dict[str, Any]]:
-    """One line per decision of the given types and outcomes, newest first, at most 20; one query."""
+    """One line per decision of the given types and outcomes, at most 20; one query, or two with a `query`.
+
+    Newest first; with `query`, of the newest 500 the ones that share a word with it, best first, the newer
+    of two as good first. Searched are type, target, label, the reader's reason and the evidence's titles.
+    """
     rows = _decisions(reader_id)
     if types:
         rows = rows.filter(suggestion_type__in=types)
     if outcomes:
         rows = rows.filter(outcome__in=outcomes)
-    return [_line(row, now) for row in rows[: max(0, min(limit, SEARCH_MAX))]]
+    most = max(0, min(limit, SEARCH_MAX))
+    light = _light(rows)
+    if not query.strip():
+        return [_line(row, now) for row in light[:most]]
+    pool = list(light.select_related("suggestion").only(*_LINE_FIELDS, *_TEXT_FIELDS)[:ROWS_MAX])
+    scores = relevance(query[:QUERY_CHARS_MAX], _texts(pool))
+    # Sorting is stable: rows that score the same stay newest first.
+    best = sorted(zip(scores, pool, strict=True), key=lambda pair: -pair[0])
+    return [_line(row, now) | {"score": round(score, 2)} for score, row in best[:most] if score > 0]
 
 
 def outcomes_timeline(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> list[dict[str, Any]]:
@@ -50,8 +67,7 @@ def outcomes_timeline(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> 
         {
             **_line(row, now),
             "target": row.target_key[:TARGET_CHARS],
-            "before": target_state(row, row.config_before),
-            "after": target_state(row, row.config_after),
+            **_states(row),
             "neighbours": [_line(near, now) for near in _around(lines, row)],
         }
         for row in picked
@@ -59,17 +75,19 @@ def outcomes_timeline(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> 
 
 
 def outcomes_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> list[dict[str, Any]]:
-    """The first two of `ids` in full: the reader's words, the evidence, the config before; one query."""
+    """The first two of `ids` in full: the reader's words, the evidence, the config before; one query.
+
+    What compaction archived is read from there, so an old case is as whole as a fresh one.
+    """
     return [
         {
             **_line(row, now),
             "target": row.target_key[:TARGET_CHARS],
-            "before": target_state(row, row.config_before),
-            "after": target_state(row, row.config_after),
+            **_states(row),
             "edited_value": row.edited_value,
             "user_reason": _cut(row.user_reason, REASON_CHARS),
-            "evidence": _evidence(row.evidence_summary),
-            "config_before": _config(row.config_before),
+            "evidence": _evidence(heavy_of(row).evidence_summary),
+            "config_before": _config(heavy_of(row).config_before),
             "created_at": row.created_at.isoformat(timespec="minutes"),
             "decided_at": row.decided_at.isoformat(timespec="minutes"),
         }
@@ -86,17 +104,64 @@ def target_state(outcome: Outcome, body: Body | None) -> str | None:
     return "present" if topic_in_config(outcome.target_key, body["topics"]) else "absent"
 
 
+def heavy_of(outcome: Outcome) -> Outcome | OutcomeArchive:
+    """Whoever holds the outcome's configs and evidence: itself, or its archive once it was compacted."""
+    try:
+        return outcome.archive
+    except OutcomeArchive.DoesNotExist:
+        return outcome
+
+
+def _states(row: Outcome) -> dict[str, str | None]:
+    heavy = heavy_of(row)
+    return {
+        "before": target_state(row, heavy.config_before),
+        "after": target_state(row, heavy.config_after),
+    }
+
+
 _LINE_FIELDS = ("id", "reader_id", "suggestion_type", "target_key", "outcome", "decided_at")
+_TEXT_FIELDS = ("user_reason", "suggestion__label")
 
 
 def _decisions(reader_id: UUID) -> QuerySet[Outcome]:
-    return Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION)
+    """The reader's decisions, newest first, each with what followed it."""
+    others = Outcome.objects.filter(suggestion=OuterRef("suggestion"))
+    return Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION).annotate(
+        effect=Subquery(others.filter(kind=Outcome.Kind.EFFECT).values("outcome")[:1]),
+        reverted=Exists(others.filter(kind=Outcome.Kind.REVERT)),
+    )
+
+
+def _light(rows: QuerySet[Outcome]) -> QuerySet[Outcome]:
+    """The same without the columns that no line shows."""
+    return rows.only(*_LINE_FIELDS)
+
+
+def _texts(pool: Sequence[Outcome]) -> list[str]:
+    """What each decision can be found by; one query for the evidence's titles."""
+    titles: dict[int, list[str]] = {}
+    found = Evidence.objects.filter(suggestion_id__in=[row.suggestion_id for row in pool]).order_by("pk")
+    for suggestion_id, title in found.values_list("suggestion_id", "title"):
+        titles.setdefault(suggestion_id, []).append(title)
+    return [
+        " ".join(
+            (
+                row.suggestion_type,
+                row.target_key,
+                row.suggestion.label,
+                row.user_reason,
+                *titles.get(row.suggestion_id, ()),
+            )
+        )
+        for row in pool
+    ]
 
 
 def _picked(reader_id: UUID, ids: Sequence[int], most: int) -> list[Outcome]:
     """The reader's own decisions among the first `most` distinct `ids`, in the order asked for."""
     wanted = list(dict.fromkeys(ids))[:most]
-    found = _decisions(reader_id).in_bulk(wanted)
+    found = _decisions(reader_id).select_related("archive").in_bulk(wanted)
     return [found[i] for i in wanted if i in found]
 
 
@@ -104,14 +169,15 @@ def _with_neighbours(reader_id: UUID, picked: Sequence[Outcome]) -> list[Outcome
     """`picked` and the two decisions on either side of each, newest first; at most 25 rows in one query."""
     if not picked:
         return []
+    plain = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION)
     wanted = Q(pk__in=[row.pk for row in picked])
     for row in picked:
         newer = Q(decided_at__gt=row.decided_at) | Q(decided_at=row.decided_at, pk__gt=row.pk)
-        later = _decisions(reader_id).filter(newer).order_by("decided_at", "pk")
-        earlier = _decisions(reader_id).exclude(newer).exclude(pk=row.pk)
+        later = plain.filter(newer).order_by("decided_at", "pk")
+        earlier = plain.exclude(newer).exclude(pk=row.pk)
         wanted |= Q(pk__in=later.values("pk")[:NEIGHBOURS_MAX])
         wanted |= Q(pk__in=earlier.values("pk")[:NEIGHBOURS_MAX])
-    return list(_decisions(reader_id).filter(wanted).only(*_LINE_FIELDS))
+    return list(_light(_decisions(reader_id).filter(wanted)))
 
 
 def _around(lines: Sequence[Outcome], row: Outcome) -> list[Outcome]:
@@ -122,11 +188,13 @@ def _around(lines: Sequence[Outcome], row: Outcome) -> list[Outcome]:
 
 def _line(row: Outcome, now: datetime) -> dict[str, Any]:
     target = row.target_key[:TARGET_CHARS]
-    return {
+    line: dict[str, Any] = {
         "id": row.pk,
         "snippet": f"{row.suggestion_type}: {target} → {row.outcome}",
         "days_ago": max(0, (now - row.decided_at).days),
     }
+    effect, reverted = getattr(row, "effect", None), getattr(row, "reverted", False)
+    return line | ({"effect": effect} if effect else {}) | ({"reverted": True} if reverted else {})
 
 
 def _evidence(summary: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from suggestions.entities import ADD_TOPIC, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal
 from suggestions.forecasts import config_with
 from suggestions.models import Outcome, Suggestion
 from suggestions.selectors import preview_of, suggestion_for
+from suggestions.selectors.outcomes import heavy_of
 from suggestions.services.lifecycle import suggestions_sweep
-from suggestions.services.outcomes import Ending, outcome_record
+from suggestions.services.outcomes import Ending, outcome_record, profile_lock, profile_update
 from suggestions.values import topic_in_config, weight_bounds, weight_clamp, weight_parse, weight_text
 from suggestions.wording import changed_message, no_op_note
 
@@ -106,10 +107,12 @@ def suggestion_never(*, reader_id: UUID, suggestion_id: int, now: datetime) -> R
 
 
 def suggestion_snooze(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
-    """Put a pending suggestion aside for 7 days; decides nothing."""
+    """Put a pending suggestion aside for 7 days; decides nothing, and the profile says it waits."""
 
     def decide(suggestion: Suggestion) -> Resolved:
         _claim(suggestion, Status.SNOOZED, now, snoozed_until=now + timedelta(days=SNOOZE_DAYS))
+        profile_lock(reader_id=reader_id, now=now)
+        profile_update(reader_id=reader_id, now=now)
         version = config_effective(reader_id=reader_id).config.version
         return Resolved(suggestion.pk, Status.SNOOZED, None, False, version)
 
@@ -129,7 +132,7 @@ def suggestion_revert(*, reader_id: UUID, suggestion_id: int, now: datetime) -> 
         if decision is None or suggestion.outcomes.filter(kind=Outcome.Kind.REVERT).exists():
             raise _Refused(_already(suggestion))
         before = config_effective(reader_id=reader_id)
-        version = _put_back(suggestion, decision.config_before, now)
+        version = _put_back(suggestion, heavy_of(decision).config_before, now)
         after = config_effective(reader_id=reader_id)
         ending = Ending(Result.REVERTED, _body(before), _body(after), kind=Outcome.Kind.REVERT)
         outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)

@@ -1,0 +1,101 @@
+"""`manage.py evaluate_cost`: what a typical run of the advisor costs on a model's prices."""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from advisor.evaluation.costs import TypicalRun, typical_run
+from digest.llm.entities import PriceUnknown
+from digest.llm.providers import ModelRef, model_ref_parse
+from digest.models import Reader
+
+DEFAULT = "openai:gpt-6-luna"
+# BENCHMARKS: the published design spends 0.10 to 0.50 USD a run.
+COST_MAX_USD, INPUT_MAX = 0.01, 15_000
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 every target met, 1 one missed, 2 wrong usage. Asks no model and stores nothing."""
+
+    help = "Replay a typical run through the real tools and add up its tokens and their price."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Whose run, on which prices, and in which form to report."""
+        parser.add_argument("--user-id", type=UUID, help="a reader of yours instead of the typical one")
+        parser.add_argument("--model", default=DEFAULT, help="provider:model whose prices count")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Replay, report, and leave with 1 when a target is missed."""
+        began, reader_id = time.monotonic(), options["user_id"]
+        if reader_id and not Reader.objects.filter(pk=reader_id).exists():
+            raise CommandError(f"There is no reader {reader_id}.", returncode=2)
+        try:
+            ref = model_ref_parse(options["model"])
+            run = typical_run(reader_id=reader_id, now=timezone.now())
+            report = _report(run, ref, str(reader_id or "typical"))
+        except (ValueError, PriceUnknown) as error:
+            raise CommandError(str(error), returncode=2) from error
+        report["seconds"] = round(time.monotonic() - began, 3)
+        if options["json"]:
+            self.stdout.write(json.dumps(report))
+        else:
+            self._print(report)
+        if not all(target["met"] for target in report["targets"]):
+            sys.exit(1)
+
+    def _print(self, report: dict[str, Any]) -> None:
+        for row in report["rows"]:
+            self.stdout.write("  ".join(f"{key}={value}" for key, value in row.items()))
+        for target in report["targets"]:
+            met = "met" if target["met"] else "missed"
+            self.stdout.write(f"{target['metric']}: {target['value']} (target {target['target']}, {met})")
+
+
+def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
+    """The object scripts rely on: a row per call, a row per way of caching, the targets."""
+    sent, fresh = sum(s.sent for s in run.sizes), sum(s.sent - s.cached for s in run.sizes)
+    costs = {
+        "no caching": run.cost(ref, caching=False),
+        "caching within the run": run.cost(ref),
+        "prompt and tools cached by an earlier run": run.cost(ref, warm=True),
+    }
+    calls = [
+        {
+            "name": f"call {n}",
+            "input_tokens": size.sent,
+            "cached_tokens": size.cached,
+            "output_tokens": size.said,
+        }
+        for n, size in enumerate(run.sizes, start=1)
+    ]
+    totals = {
+        "name": "run",
+        "ended": run.end.reason,
+        "turns": run.end.totals.turns,
+        "tool_calls": run.end.totals.tool_calls,
+        "tool_errors": sum(bool(step.error_code) for step in run.steps),
+        "input_tokens": sent,
+        "fresh_input_tokens": fresh,
+        "output_tokens": sum(size.said for size in run.sizes),
+        "prefix_tokens": run.prefix,
+    }
+    priced = [{"name": name, "cost_usd": float(round(cost, 6))} for name, cost in costs.items()]
+    cost = float(round(costs["caching within the run"], 6))
+    return {
+        "command": "evaluate_cost",
+        "data": f"{data} reader, prices of {ref.provider.name}:{ref.model}",
+        "seed": 0,
+        "rows": [*calls, totals, *priced],
+        "targets": [
+            {"metric": "cost_usd", "target": COST_MAX_USD, "value": cost, "met": cost <= COST_MAX_USD},
+            {"metric": "input_tokens", "target": INPUT_MAX, "value": sent, "met": sent <= INPUT_MAX},
+            {"metric": "fresh_input_tokens", "target": INPUT_MAX, "value": fresh, "met": fresh <= INPUT_MAX},
+        ],
+    }

@@ -1,0 +1,35 @@
+"""`manage.py sync_memories`: make the stored memories what the insight files and the readers' answers say."""
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from advisor.services.memories import memories_sync
+
+
+class Command(BaseCommand):
+    """Exit code 0 also where files were refused: they are listed, and the others went through."""
+
+    help = "Sync curated insights and anonymised patterns over readers into the advisor's memory."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """In which form to report."""
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Sync and report."""
+        began = time.monotonic()
+        report = memories_sync(now=timezone.now())
+        report["seconds"] = round(time.monotonic() - began, 3)
+        if options["json"]:
+            self.stdout.write(json.dumps(report))
+            return
+        for kind in ("insights", "patterns"):
+            counts = ", ".join(f"{count} {what}" for what, count in report[kind].items())
+            self.stdout.write(f"{kind}: {counts}")
+        for error in report["errors"]:
+            self.stdout.write(f"{error['file']}: {error['code']}: {error['message']}")

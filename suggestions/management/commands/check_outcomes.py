@@ -1,0 +1,36 @@
+"""`manage.py check_outcomes`: did the changes accepted two weeks ago help?"""
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from suggestions.services.effects import effects_check
+
+
+class Command(BaseCommand):
+    """Exit code 0, also where nothing was due. It may run at any time and any number of times."""
+
+    help = "Judge each accepted change of two weeks ago or more: helped, harmed or unclear."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """In which form to report."""
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check what is due, with progress on a terminal, and report."""
+        began = time.monotonic()
+        found = effects_check(now=timezone.now(), progress=self._progress)
+        found["seconds"] = round(time.monotonic() - began, 3)
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+            return
+        verdicts = ", ".join(f"{found[name]} {name}" for name in ("helped", "harmed", "unclear"))
+        self.stdout.write(f"{found['checked']} of {found['due']} due changes checked: {verdicts}.")
+
+    def _progress(self, done: int, due: int) -> None:
+        if self.stderr.isatty():
+            self.stderr.write(f"\r{done}/{due}", ending="" if done < due else "\n")
