@@ -3,7 +3,8 @@
 import { announce, post, words } from "./http.js";
 
 const TEXT = words("suggestion-words");
-const FADE_AFTER_MS = 2000;
+// Long enough to read what was done and what it teaches.
+const FADE_AFTER_MS = 5000;
 let applied = false;
 const cards = document.querySelector("[data-cards]");
 
@@ -21,8 +22,9 @@ document.addEventListener("submit", (event) => {
 async function answer(form) {
   const card = form.closest("[data-card]");
   disable(card, true);
-  const { ok, data } = await post(form.dataset.api, bodyOf(form));
-  if (ok) return finish(card, form.dataset.verb);
+  const body = bodyOf(form);
+  const { ok, data } = await post(form.dataset.api, body);
+  if (ok) return finish(card, form.dataset.verb, kindOf(form.dataset.verb, body));
   fail(card, data);
 }
 
@@ -32,6 +34,12 @@ function bodyOf(form) {
   if (value && value.value !== value.defaultValue) body.value = Number(value.value);
   if (reason?.value.trim()) body.user_reason = reason.value.trim();
   return body;
+}
+
+// What was answered, in finer words than the verb: a reason or a value of one's own teaches something else.
+function kindOf(verb, body) {
+  if (verb === "reject" && body.user_reason) return "reject_reason";
+  return verb === "accept" && "value" in body ? "edit" : verb;
 }
 
 async function acceptAll(form) {
@@ -69,15 +77,18 @@ function disable(card, off) {
   card.querySelectorAll("button").forEach((button) => { button.disabled = off; });
 }
 
-function finish(card, verb) {
+function finish(card, verb, kind = verb) {
   const text = TEXT.done[verb];
   applied ||= verb === "accept";
   const title = card.querySelector("h3").textContent;
   const line = document.createElement("p");
   line.textContent = `${text} · ${title}`;
-  card.replaceChildren(line);
+  const taught = document.createElement("p");
+  taught.className = "meta";
+  taught.textContent = TEXT.teaches[kind] ?? "";
+  card.replaceChildren(line, taught);
   card.classList.add("done");
-  announce(`${text}: ${title}`);
+  announce(`${text}: ${title}. ${taught.textContent}`);
   setTimeout(() => leave(card), FADE_AFTER_MS);
 }
 

@@ -24,6 +24,7 @@ from suggestions.services.resolve import (
     suggestions_accept_all,
 )
 from suggestions.services.undo import suggestion_undo
+from suggestions.teaching import answer_kind, teaching_of
 from suggestions.values import weight_parse
 
 router = Router(tags=["suggestions"])
@@ -65,7 +66,7 @@ class DecisionIn(Schema):
 
 
 class DecisionOut(Schema):
-    """A decision that took effect."""
+    """A decision that took effect; `teaches` says in a sentence what is learnt from it."""
 
     success: bool = True
     suggestion_id: int
@@ -74,6 +75,7 @@ class DecisionOut(Schema):
     config_updated: bool
     config_version: int
     note: str
+    teaches: str = ""
 
 
 class ResultOut(Schema):
@@ -127,7 +129,8 @@ def suggestion_accept_post(
             now=timezone.now(),
             user_reason=given.user_reason,
             value=value,
-        )
+        ),
+        answer_kind("accept", given.dict()),
     )
 
 
@@ -142,7 +145,8 @@ def suggestion_reject_post(
             suggestion_id=suggestion_id,
             now=timezone.now(),
             user_reason=body.user_reason if body else "",
-        )
+        ),
+        answer_kind("reject", body.dict() if body else {}),
     )
 
 
@@ -150,31 +154,35 @@ def suggestion_reject_post(
 def suggestion_snooze_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
     """Not now: back after 7 days."""
     reader_id = reader_of(request).pk
-    return _answer(suggestion_snooze(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now()))
+    outcome = suggestion_snooze(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
+    return _answer(outcome, "snooze")
 
 
 @router.post("/suggestions/{int:suggestion_id}/never", response=DecisionOut)
 def suggestion_never_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
     """Turn a suggestion down and never hear of its target again."""
     reader_id = reader_of(request).pk
-    return _answer(suggestion_never(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now()))
+    outcome = suggestion_never(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
+    return _answer(outcome, "never")
 
 
 @router.post("/suggestions/{int:suggestion_id}/revert", response=DecisionOut)
 def suggestion_revert_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
     """Put the target of an accepted suggestion back as it was."""
     reader_id = reader_of(request).pk
-    return _answer(suggestion_revert(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now()))
+    outcome = suggestion_revert(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
+    return _answer(outcome, "revert")
 
 
 @router.post("/suggestions/{int:suggestion_id}/undo", response=DecisionOut)
 def suggestion_undo_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
     """Take the last answer back: put an accepted change back, let a dismissed or put-off one wait again."""
     reader_id = reader_of(request).pk
-    return _answer(suggestion_undo(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now()))
+    outcome = suggestion_undo(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
+    return _answer(outcome, "undo")
 
 
-def _answer(outcome: Resolved | Refusal) -> DecisionOut:
+def _answer(outcome: Resolved | Refusal, kind: str) -> DecisionOut:
     if isinstance(outcome, Refusal):
         raise SuggestionError.of(outcome)
     return DecisionOut(
@@ -184,6 +192,7 @@ def _answer(outcome: Resolved | Refusal) -> DecisionOut:
         config_updated=outcome.config_updated,
         config_version=outcome.config_version,
         note=outcome.note,
+        teaches=teaching_of(kind),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,8 +16,11 @@ from suggestions.history import decided_rows
 from suggestions.models import Evidence, Suggestion
 from suggestions.selectors import suggestion_previews, suggestions_pending
 from suggestions.selectors.decided import suggestions_decided
+from suggestions.selectors.effects import effects_harmful
 
 MOVES_SHOWN = 5
+# How long a change that did harm is brought up; after that it stands in the history.
+HARM_SHOWN = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,9 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
         "groups": [(name, members) for name, members in groups if members],
         "count": len(cards),
         "decided": decided_rows(suggestions_decided(reader_id=reader_id), now=now),
+        "harmful": [
+            line for line in effects_harmful(reader_id=reader_id) if now - line.checked_at < HARM_SHOWN
+        ],
         "words": presenters.script_words(),
     }
 

@@ -14,6 +14,7 @@ from suggestions.entities import (
     TOPIC_TYPES,
     WEIGHT_STEP_MAX,
 )
+from suggestions.teaching import SENTENCES as TEACHINGS
 
 HEADLINES = {
     BOOST_SOURCE: "Show me more from {}",
@@ -96,7 +97,14 @@ def refusal_words(code: str, message: str) -> str:
 
 def script_words() -> dict[str, Any]:
     """The words the page's script needs, from the same tables as the page itself."""
-    return {"done": DONE, "errors": ERRORS, "other": ERROR_OTHER, "all_done": ALL_DONE, "all_kept": ALL_KEPT}
+    return {
+        "done": DONE,
+        "teaches": TEACHINGS,
+        "errors": ERRORS,
+        "other": ERROR_OTHER,
+        "all_done": ALL_DONE,
+        "all_kept": ALL_KEPT,
+    }
 
 
 def headline(suggestion_type: str, label: str) -> str:

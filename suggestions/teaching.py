@@ -18,6 +18,8 @@
 | `unclear` | nothing | nothing |
 """
 
+from collections.abc import Mapping
+
 SENTENCES = {
     "accept": "We will offer more changes like this one, and check in two weeks whether it helped.",
     "edit": "We will remember how large a step you like, and check in two weeks whether it helped.",
@@ -33,6 +35,13 @@ SENTENCES = {
     "harmed": "This did not work, so we will be more careful with changes of this kind.",
     "unclear": "This showed no clear difference, so we learn nothing from it.",
 }
+
+
+def answer_kind(verb: str, said: Mapping[str, object]) -> str:
+    """The action of the table for an answer as sent: a reason or a value of one's own is an action apart."""
+    if verb == "reject" and str(said.get("user_reason") or "").strip():
+        return "reject_reason"
+    return "edit" if verb == "accept" and said.get("value") not in (None, "") else verb
 
 
 def teaching_of(action: str) -> str:

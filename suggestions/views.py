@@ -15,6 +15,7 @@ from suggestions.presenters import ALL_DONE, DONE, error_words, number_of, refus
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.undo import suggestion_undo
+from suggestions.teaching import answer_kind, teaching_of
 
 VERBS = {
     "reject": resolve.suggestion_reject,
@@ -78,7 +79,8 @@ def _tell(request: HttpRequest, verb: str, outcome: Resolved | Refusal) -> None:
     if isinstance(outcome, Refusal):
         messages.error(request, refusal_words(outcome.code, outcome.message))
     else:
-        messages.success(request, f"{DONE[verb]}. {outcome.note}".strip())
+        taught = teaching_of(answer_kind(verb, request.POST))
+        messages.success(request, " ".join(filter(None, (f"{DONE[verb]}.", outcome.note, taught))))
 
 
 @login_required

@@ -11,7 +11,8 @@ from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
 from ranking.services import weights_learn
-from suggestions.models import Suggestion
+from suggestions.models import Outcome, Suggestion
+from suggestions.services.resolve import suggestion_accept
 from tests.factories import FeedbackFactory
 from tests.pages import ago, fresh_item, last_run_in, messages_in, subscribe, suggested
 
@@ -242,11 +243,11 @@ def test_a_suggestion_of_somebody_else_is_not_found(page: Client, ben: Reader, v
 def test_cards_cost_the_same_however_much_evidence(page: Client, ada: Reader, django_assert_max_num_queries):
     subscribe(ada)
     suggested(ada, evidence=3)
-    with django_assert_max_num_queries(22) as few:
+    with django_assert_max_num_queries(23) as few:
         page.get(PAGE)
     Suggestion.objects.all().delete()
     suggested(ada, evidence=10, created_at=timezone.now() - timedelta(hours=1))
-    with django_assert_max_num_queries(22) as many:
+    with django_assert_max_num_queries(23) as many:
         page.get(PAGE)
     assert len(few) == len(many)
 
@@ -258,3 +259,50 @@ def test_a_card_shows_the_weight_as_it_is_now_not_as_it_was_then(page: Client, a
     body = page.get("/ui/suggestions").content.decode()
     assert "a bit more than usual (1.15)" in body
     assert "Small boost" in body
+
+
+@pytest.mark.parametrize(
+    ("verb", "said", "words"),
+    [
+        ("accept", {}, "check in two weeks whether it helped"),
+        ("accept", {"value": "1.1"}, "how large a step you like"),
+        ("reject", {}, "leave this one alone for a while"),
+        ("reject", {"user_reason": "too much"}, "keep your reason in mind"),
+        ("snooze", {}, "ask again in a week"),
+        ("never", {}, "not bring this up again"),
+    ],
+)
+def test_each_answer_says_what_it_teaches(page: Client, ada: Reader, verb: str, said: dict, words: str):
+    told = messages_in(answer(page, suggested(ada), verb, **said).content.decode())
+    assert words in told
+
+
+def harmed(reader: Reader, days_ago: float = 1) -> Suggestion:
+    """A change of `reader` that was accepted and, when checked, had made the digest worse."""
+    suggestion = suggested(reader)
+    suggestion_accept(reader_id=reader.pk, suggestion_id=suggestion.pk, now=timezone.now())
+    Outcome.objects.create(
+        suggestion=suggestion,
+        reader=reader,
+        kind="effect",
+        outcome="harmed",
+        suggestion_type=suggestion.suggestion_type,
+        target_key=suggestion.target_key,
+        config_before={},
+        created_at=suggestion.created_at,
+        decided_at=ago(24 * days_ago),
+    )
+    return suggestion
+
+
+def test_a_change_that_did_harm_is_put_back_in_one_click(page: Client, ada: Reader):
+    suggestion = harmed(ada)
+    assert "it made your digest worse" in body_of(page) and "Put it back" in body_of(page)
+    answer(page, suggestion, "undo")
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
+    assert "Put it back" not in body_of(page)
+
+
+def test_harm_is_brought_up_for_two_weeks_only(page: Client, ada: Reader):
+    harmed(ada, days_ago=15)
+    assert "Put it back" not in body_of(page)
