@@ -16,6 +16,7 @@ from digest.llm.providers import (
     ModelRef,
     model_ref_parse,
     prices_configured,
+    provider_endpoint,
     reasoning_effort,
     tool_mode_of,
     wire_of,
@@ -29,8 +30,8 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
 
     Errors: `tidings.E001` a chain names no known provider, `E002` `LLM_PRICES` holds no price, `E003`
     `OPENAI_WIRE`, `E004` `LOCAL_LLM_TOOL_MODE` or `E005` `LLM_REASONING_EFFORT` names nothing known.
-    Warnings: `tidings.W001` a model without a price would be passed over, `W002` the Responses API is
-    chosen for a server that is not OpenAI's or for no model at all.
+    Warnings: `tidings.W001` a configured provider's model has no price and would be passed over, `W002` the
+    Responses API is chosen for a server that is not OpenAI's or for no model at all.
     """
     entries = _entries()
     problems = [
@@ -67,6 +68,10 @@ def _warnings(refs: Iterable[ModelRef]) -> list[CheckMessage]:
 
 
 def _unpriced(ref: ModelRef) -> CheckMessage | None:
+    """The warning for a model without a price. The price list costs a quarter second, so it is left alone
+    until a provider is configured."""
+    if provider_endpoint(ref.provider) is None:
+        return None
     try:
         cost_usd(ref, Usage(input_tokens=1, output_tokens=1))
     except PriceUnknown as error:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib import import_module
 from typing import Any, Protocol
 
 from digest.llm.entities import (
@@ -17,7 +18,6 @@ from digest.llm.entities import (
 from digest.llm.prices import cost_usd, input_tokens_worst
 from digest.llm.providers import CHAT, Endpoint, ModelRef, Provider
 from digest.llm.replies import turn_read
-from digest.llm.wire import fetch
 
 OUTPUT_TOKENS_MAX = 1500
 
@@ -66,6 +66,8 @@ class RemoteModel:
 
     def __init__(self, ref: ModelRef, endpoint: Endpoint, wire: Wire = CHAT_WIRE) -> None:
         self._ref, self._endpoint, self._wire = ref, endpoint, wire
+        # The SDK takes over half a second and 40 MB to import: only for those who have configured a provider.
+        self._fetch: Callable[..., bytes] = import_module("digest.llm.wire").fetch
 
     @property
     def name(self) -> str:
@@ -81,7 +83,7 @@ class RemoteModel:
         provider, patience = self._ref.provider, self._wire.patience
         limit_s = provider.call_timeout_s * patience
         try:
-            body = fetch(
+            body = self._fetch(
                 self._endpoint,
                 self._wire.request(self._ref, messages, tools),
                 api=self._wire.api,

@@ -59,14 +59,29 @@ class Command(BaseCommand):
 
 
 def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
-    """The object scripts rely on: a row per call, a row per way of caching, the targets."""
-    sent, fresh = sum(s.sent for s in run.sizes), sum(s.sent - s.cached for s in run.sizes)
+    """The object scripts rely on: a row per call, one for the run, one per way of caching, the targets."""
+    totals = _totals(run)
     costs = {
         "no caching": run.cost(ref, caching=False),
         "caching within the run": run.cost(ref),
         "prompt and tools cached by an earlier run": run.cost(ref, warm=True),
     }
-    calls = [
+    priced = [{"name": name, "cost_usd": float(round(cost, 6))} for name, cost in costs.items()]
+    return {
+        "command": "evaluate_cost",
+        "data": f"{data} reader, prices of {ref.provider.name}:{ref.model}",
+        "seed": 0,
+        "rows": [*_calls(run), totals, *priced],
+        "targets": [
+            _target("cost_usd", COST_MAX_USD, priced[1]["cost_usd"]),
+            _target("input_tokens", INPUT_MAX, totals["input_tokens"]),
+            _target("fresh_input_tokens", INPUT_MAX, totals["fresh_input_tokens"]),
+        ],
+    }
+
+
+def _calls(run: TypicalRun) -> list[dict[str, Any]]:
+    return [
         {
             "name": f"call {n}",
             "input_tokens": size.sent,
@@ -75,27 +90,22 @@ def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
         }
         for n, size in enumerate(run.sizes, start=1)
     ]
-    totals = {
+
+
+def _totals(run: TypicalRun) -> dict[str, Any]:
+    """The whole run. `fresh_input_tokens` are those that no cache saves; `prefix_tokens` every run shares."""
+    return {
         "name": "run",
         "ended": run.end.reason,
         "turns": run.end.totals.turns,
         "tool_calls": run.end.totals.tool_calls,
         "tool_errors": sum(bool(step.error_code) for step in run.steps),
-        "input_tokens": sent,
-        "fresh_input_tokens": fresh,
+        "input_tokens": sum(size.sent for size in run.sizes),
+        "fresh_input_tokens": sum(size.sent - size.cached for size in run.sizes),
         "output_tokens": sum(size.said for size in run.sizes),
         "prefix_tokens": run.prefix,
     }
-    priced = [{"name": name, "cost_usd": float(round(cost, 6))} for name, cost in costs.items()]
-    cost = float(round(costs["caching within the run"], 6))
-    return {
-        "command": "evaluate_cost",
-        "data": f"{data} reader, prices of {ref.provider.name}:{ref.model}",
-        "seed": 0,
-        "rows": [*calls, totals, *priced],
-        "targets": [
-            {"metric": "cost_usd", "target": COST_MAX_USD, "value": cost, "met": cost <= COST_MAX_USD},
-            {"metric": "input_tokens", "target": INPUT_MAX, "value": sent, "met": sent <= INPUT_MAX},
-            {"metric": "fresh_input_tokens", "target": INPUT_MAX, "value": fresh, "met": fresh <= INPUT_MAX},
-        ],
-    }
+
+
+def _target(metric: str, most: float, value: Any) -> dict[str, Any]:
+    return {"metric": metric, "target": most, "value": value, "met": value <= most}
