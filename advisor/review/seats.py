@@ -9,11 +9,12 @@ from advisor.entities import ToolContext
 from advisor.models import Run
 from advisor.review.compose import Reflector, review_models, reviewer_for
 from advisor.review.entities import ReviewSeat
+from advisor.review.reflector import reflect
 from advisor.review.rows import rounds_held
 from advisor.stopping import Deadline
 from digest.llm.ledger import advisor_account
 
-REFLECTOR: Reflector | None = None
+REFLECTOR: Reflector | None = reflect
 
 
 def context_reviewed(

@@ -1,0 +1,120 @@
+"""Preference records: what is written is read back, files of other makers too, and bad lines say why."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.history import BadLine
+from digest.records import DAYS, Record, Said, record_parse, record_render, record_times, said_at
+
+words = st.text(min_size=1, max_size=30).map(lambda t: " ".join(t.split())).filter(bool)
+topics = st.lists(words.map(lambda t: t.replace(";", ",")).map(str.strip).filter(bool), max_size=3).map(tuple)
+times = st.integers(950_000_000, 4_000_000_000).map(lambda s: datetime.fromtimestamp(s, UTC))
+rows = st.lists(
+    st.builds(said_at, times, words, words | st.just(""), liked=st.booleans(), topics=topics), max_size=6
+).map(tuple)
+records = st.builds(Record, rows, words, words, topics, st.just("") | words, st.none() | st.booleans())
+
+
+@given(records)
+def test_what_is_written_is_read_back(record):
+    again = record_parse(record_render(record))
+    assert again == record
+    assert again.reader == record.reader
+
+
+def test_the_form_is_an_instruction_with_a_table_and_a_candidate():
+    said = said_at(datetime(2026, 3, 16, 17, 5, tzinfo=UTC), "Reuters", "Rail strike ends", liked=False)
+    body = json.loads(record_render(Record((said,), "Trains | a history", "The Economist", liked=True)))
+    assert body["instruction"] == (
+        "Reader's recent thumbs (oldest → newest):\n\n"
+        "| idx | day | hour | source | title | thumb | date |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n"
+        "| 1 | Mon | 17 | Reuters | Rail strike ends | down | 2026-03-16 |\n\n"
+        "Candidate item:\n- Trains \\| a history (source: The Economist)"
+    )
+    assert (body["input"], body["output"], body["history"]) == ("", "Yes", [])
+
+
+def test_a_file_of_food_orders_is_read_with_cuisines_for_sources():
+    instruction = (
+        "User recent orders (oldest → newest):\n\n"
+        "| idx | day | hour | cuisine     | price |\n|-----|-----|------|-------------|\n"
+        "| 1   | Mon | 17   | pizza       |  0.12 |\n| 2   | Tue | 9   | burgare |  0.06 |\n\n"
+        "Candidate product:\n- Buffalo Wings (cuisine: mexikanskt, price: $0.32)"
+    )
+    read = record_parse(json.dumps({"instruction": instruction, "input": "", "output": "No", "history": []}))
+    assert read.rows == (Said("Mon", 17, "pizza", price="0.12"), Said("Tue", 9, "burgare", price="0.06"))
+    assert (read.title, read.source, read.price, read.liked) == (
+        "Buffalo Wings",
+        "mexikanskt",
+        "$0.32",
+        False,
+    )
+    assert record_parse(record_render(read)) == read
+
+
+TABLE = "| idx | day | hour | source |\n|-|-|-|-|\n"
+CANDIDATE = "\n\n- Title (source: Reuters)"
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("{", "bad_json"),
+        ("[]", "bad_json"),
+        ("[" * 100_000, "bad_json"),
+        ("x" * 600_000, "too_long"),
+        ({}, "missing_instruction"),
+        ({"instruction": 7}, "missing_instruction"),
+        ({"instruction": "x", "output": "Maybe"}, "bad_output"),
+        ({"instruction": f"no table{CANDIDATE}"}, "missing_table"),
+        ({"instruction": f"| a | b |\n|-|-|\n| 1 | 2 |{CANDIDATE}"}, "bad_table"),
+        ({"instruction": f"{TABLE}| 1 | Someday | 3 | Reuters |{CANDIDATE}"}, "bad_row"),
+        ({"instruction": f"{TABLE}| 1 | Mon | 24 | Reuters |{CANDIDATE}"}, "bad_row"),
+        ({"instruction": f"{TABLE}| 1 | Mon |{CANDIDATE}"}, "bad_row"),
+        ({"instruction": f"{TABLE}" + "| 1 | Mon | 3 | Reuters |\n" * 2001 + CANDIDATE}, "too_many_rows"),
+        ({"instruction": f"{TABLE}| 1 | Mon | 3 | Reuters |"}, "missing_candidate"),
+        ({"instruction": f"{TABLE}| 1 | Mon | 3 | Reuters |\n- Title without a source"}, "missing_candidate"),
+    ],
+)
+def test_a_line_that_is_no_record_says_why(body, code):
+    with pytest.raises(BadLine) as caught:
+        record_parse(body if isinstance(body, str) else json.dumps(body))
+    assert caught.value.code == code
+
+
+def test_a_date_must_be_of_its_day():
+    line = record_render(Record((Said("Mon", 3, "Reuters", date=date(2026, 3, 17)),), "Title", "Reuters"))
+    with pytest.raises(BadLine, match="is no Mon"):
+        record_parse(line)
+
+
+def test_rows_without_dates_get_the_latest_times_that_keep_the_order():
+    until = datetime(2026, 3, 18, 12, 30, tzinfo=UTC)  # a Wednesday
+    said = [Said("Wed", 13, "a"), Said("Mon", 9, "a"), Said("Wed", 12, "a")]
+    assert record_times(said, until) == [
+        datetime(2026, 3, 11, 13, tzinfo=UTC),
+        datetime(2026, 3, 16, 9, tzinfo=UTC),
+        datetime(2026, 3, 18, 12, tzinfo=UTC),
+    ]
+
+
+@given(st.lists(st.builds(Said, st.sampled_from(DAYS), st.integers(0, 23), st.just("a")), max_size=12), times)
+def test_times_never_run_backwards_and_never_lie_ahead(said, until):
+    found = record_times(said, until)
+    assert found == sorted(found) and all(at <= until for at in found)
+    assert all(
+        DAYS[at.weekday()] == row.day and at.hour == row.hour for at, row in zip(found, said, strict=True)
+    )
+    assert all(later - at <= timedelta(days=7) for at, later in pairwise(found))
+
+
+def test_the_same_history_is_the_same_reader_whatever_is_asked():
+    said = (said_at(datetime(2026, 3, 16, 17, tzinfo=UTC), "Reuters", "Rail strike ends"),)
+    assert Record(said, "A", "B").reader == Record(said, "C", "D", liked=True).reader
+    assert Record(said, "A", "B").reader != Record((*said, *said), "A", "B").reader
