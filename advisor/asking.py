@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 # Of the time a run has left, what one call may take while another model could take over. A call that drips
 # then costs its own time and not the run; of an interactive run's 30 seconds a first call gets 20.
 CALL_SHARE = 2 / 3
+# Seconds that must be left for the call itself after a wait that a provider asks for.
+CALL_MIN_S = 3.0
 
 
 @dataclass(slots=True)
@@ -71,9 +73,9 @@ class Asker:
         raise Stopped(reason, f"No model is left to ask. The last one: {said}", retry_after_s=wait)
 
     def _wait_as_asked(self, error: ModelError) -> bool:
-        """Sit out the wait a provider asked for, if the deadline allows it."""
+        """Sit out the wait a provider asked for, if the deadline allows it and the call after it."""
         wait = _wait_asked(error)
-        if wait is None or wait >= self.deadline.left_s:
+        if wait is None or wait + CALL_MIN_S >= self.deadline.left_s:
             return False
         self.sleep(wait)
         return True

@@ -34,7 +34,8 @@ class Provider:
     On the wire: `max_tokens_param` caps the output; `model_fields` are request fields for models whose name
     starts with the key; `extra_body` goes with every request. `foreign_call` must be part of a tool call
     that another provider's model made. `responses` and `envelope`: the settings may choose the Responses
-    API, or the JSON envelope instead of tool calls.
+    API, or the JSON envelope instead of tool calls. `reasoning` lists the beginnings of model names that
+    take a reasoning effort there; others refuse one.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Provider:
     extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     foreign_call: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     responses: bool = False
+    reasoning: tuple[str, ...] = ()
     envelope: bool = False
 
     def fields_for(self, model: str) -> dict[str, Any]:
@@ -95,6 +97,7 @@ PROVIDERS = {
             max_tokens_param="max_completion_tokens",
             model_fields={"gpt-6": NO_REASONING, "gpt-5.6": NO_REASONING},
             responses=True,
+            reasoning=("gpt-5", "gpt-6", "o1", "o3", "o4"),
         ),
         Provider(
             "anthropic",

@@ -40,10 +40,11 @@ def responses_request(
         "model": ref.model,
         "input": [item for message in messages for item in _items_of(message)],
         "max_output_tokens": OUTPUT_TOKENS_MAX + REASONING_TOKENS_MAX,
-        "reasoning": {"effort": reasoning_effort()},
-        "include": ["reasoning.encrypted_content"],
         "store": False,
     }
+    if ref.model.startswith(ref.provider.reasoning):
+        request["reasoning"] = {"effort": reasoning_effort()}
+        request["include"] = ["reasoning.encrypted_content"]
     if tools:
         request["tools"] = [_tool_of(tool) for tool in tools]
     return request

@@ -36,6 +36,11 @@ def test_a_wait_beyond_the_deadline_goes_to_the_next_model_at_once(bench):
     assert (end.reason, bench.waits, end.totals.model) == (StopReason.DONE, [], "openai:gpt-4o")
 
 
+def test_a_wait_that_would_leave_no_time_for_the_call_is_not_sat_out(bench):
+    end = bench.run(status(429, headers={"Retry-After": "18"}), text(SUMMARY))
+    assert (bench.waits, end.totals.model) == ([], "openai:gpt-4o")
+
+
 def test_a_second_429_in_the_same_turn_goes_to_the_next_model(bench):
     refused = status(429, headers={"Retry-After": "1"})
     end = bench.run(refused, refused, text(SUMMARY))

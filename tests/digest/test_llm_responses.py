@@ -49,6 +49,13 @@ def test_a_request_is_stateless_capped_and_lets_the_model_reason(model, httpserv
     assert (turn.text, turn.model, turn.tool_calls) == ("Hi", "openai:gpt-6-luna", ())
 
 
+def test_a_model_that_cannot_reason_is_not_asked_to(model, httpserver, settings):
+    settings.LLM_CHAIN = ["openai:gpt-4o"]
+    with Script(httpserver, [text("Hi")]) as script:
+        chain_configured()[0].complete(OPENING, [TOOL], timeout_s=5)
+    assert "reasoning" not in script.bodies[0] and "include" not in script.bodies[0]
+
+
 def test_reasoning_and_calls_go_back_unabridged_with_the_results_after_them(model, httpserver):
     step = calls(("look", {"a": 1}), ("look", {}), content="Let me see.", reasoning="sealed==")
     with Script(httpserver, [step, text("Done")]) as script:
