@@ -1,21 +1,28 @@
-"""The operators' view of the advisor: runs as timelines, decisions, signs of life. An audit: read-only."""
+"""The advisor for operators: runs as timelines, what reviewers said, figures, autonomy. Read-only."""
 
-from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 from django.contrib import admin
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
 
-from advisor.models import Decision, Heartbeat, Run, Step
-from advisor.tools.budget import as_json
+from advisor.autonomy import autonomy_record
+from advisor.goals import goals_of
+from advisor.health import kpis
+from advisor.kpis import figure
+from advisor.models import Decision, Heartbeat, Judgment, Memory, PanelVote, Run
+from advisor.sparkline import sparkline
+from advisor.timeline import timeline_of
 from ranking.readonly import OperatorAdmin, ReadOnlyAdmin
-
-ARGUMENTS_CHARS = 600
 
 
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Runs, each with its steps from first to last."""
+    """Runs, each with everything on record about it from first to last; and what all of them add up to."""
 
     list_display = (
         "created_at",
@@ -35,29 +42,55 @@ class RunAdmin(ReadOnlyAdmin, OperatorAdmin):
     fields = (
         *("reader", "day", "trigger", "status", "stop_reason", "message", "model", "turns", "tool_calls"),
         *("input_tokens", "output_tokens", "cost_usd", "meta", "summary", "attempt", "fence", "lease_until"),
-        *("created_at", "started_at", "finished_at", "timeline"),
+        *("created_at", "started_at", "finished_at"),
     )
-    readonly_fields = ("timeline",)
 
-    @admin.display(description="Timeline")
-    def timeline(self, run: Run) -> SafeString:
-        """Every step in order: who acted, with what, what came back, how long it took and what it cost."""
-        rows = format_html_join("", "<li>{}</li>", ((step_html(step),) for step in run.steps.all()))
-        return format_html("<ol>{}</ol>", rows) if rows else format_html("{}", "No step yet.")
+    class Media:
+        css = {"all": ["operators.css"]}
 
+    def get_urls(self) -> list[URLPattern]:
+        """The admin's own addresses, and those of the two pages about all runs."""
+        pages = [
+            path("kpis/", self.admin_site.admin_view(self.kpis_view), name="advisor_kpis"),
+            path("autonomy/", self.admin_site.admin_view(self.autonomy_view), name="advisor_autonomy"),
+        ]
+        return [*pages, *super().get_urls()]
 
-def step_html(step: Step) -> SafeString:
-    """One step as HTML; whatever a model or a feed wrote is escaped."""
-    head = f"{step.at:%H:%M:%S} {step.kind}: {step.tool or step.model}"
-    facts = f"{step.ms} ms, {step.input_tokens} + {step.output_tokens} tokens, ${step.cost_usd}"
-    parts: Iterable[tuple[str, str]] = (
-        ("error", step.error_code),
-        ("says", step.reasoning),
-        ("asks", as_json(step.arguments)[:ARGUMENTS_CHARS] if step.arguments else ""),
-        ("gets", step.result),
-    )
-    shown = format_html_join("", "<br>{}: <code>{}</code>", (part for part in parts if part[1]))
-    return format_html("<strong>{}</strong> <small>{}</small>{}", head, facts, shown)
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """One run with its timeline."""
+        run = self.get_object(request, object_id)
+        timeline = timeline_of(run) if run and self.has_view_permission(request, run) else None
+        return super().change_view(
+            request, object_id, form_url, {**(extra_context or {}), "timeline": timeline}
+        )
+
+    def kpis_view(self, request: HttpRequest) -> HttpResponse:
+        """The watched figures, each with its threshold, its state and its course."""
+        now = timezone.now()
+        rows = [
+            (kpi, sparkline(kpi.measured.course, partial(figure, unit=kpi.watch.unit)))
+            for kpi in kpis(now=now)
+        ]
+        return self._page(request, "kpis", "Figures to watch", {"rows": rows, "now": now})
+
+    def autonomy_view(self, request: HttpRequest) -> HttpResponse:
+        """The autonomy report over everything on record."""
+        record = autonomy_record(now=timezone.now())
+        goals = goals_of(record)
+        context = {"record": record, "goals": goals, "met": sum(goal.met for goal in goals)}
+        return self._page(request, "autonomy", "Autonomy report", context)
+
+    def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        base = self.admin_site.each_context(request) | {"title": title, "opts": self.opts}
+        return TemplateResponse(request, f"admin/advisor/{name}.html", base | context)
 
 
 @admin.register(Decision)
@@ -69,6 +102,55 @@ class DecisionAdmin(ReadOnlyAdmin, OperatorAdmin):
     ordering = ["-at"]
     list_select_related = ("reader",)
     search_fields = ("=run__id", "reader__username", "reason")
+
+
+@admin.register(PanelVote)
+class PanelVoteAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Every vote of every reviewer."""
+
+    list_display = (
+        "at",
+        "reviewer",
+        "verdict",
+        "suggestion_type",
+        "target_key",
+        "round",
+        "model",
+        "cost_usd",
+    )
+    list_filter = ("reviewer", "verdict", "suggestion_type")
+    ordering = ["-at", "-pk"]
+    search_fields = ("=run__id", "target_key")
+
+
+@admin.register(Judgment)
+class JudgmentAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Every round of the reflector."""
+
+    list_display = (
+        "at",
+        "suggestion_type",
+        "target_key",
+        "round",
+        "helps",
+        "accepts",
+        "flipped",
+        "p_helpful",
+    )
+    list_filter = ("helps", "accepts", "flipped", "round")
+    ordering = ["-at", "-pk"]
+    search_fields = ("=run__id", "target_key")
+
+
+@admin.register(Memory)
+class MemoryAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """What was learnt: curated insights, and patterns over many readers."""
+
+    list_display = ("kind", "key", "title", "reader", "confidence", "updated_at", "retired_at")
+    list_filter = ("kind",)
+    ordering = ["kind", "key"]
+    list_select_related = ("reader",)
+    search_fields = ("key", "title", "text")
 
 
 @admin.register(Heartbeat)

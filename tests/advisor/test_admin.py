@@ -1,9 +1,14 @@
 """Operators see a run as a timeline, escaped, and can change nothing of it."""
 
+from datetime import timedelta
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from advisor.models import Decision, Heartbeat, Run, Step
+from advisor.models import Decision, Heartbeat, Judgment, Memory, PanelVote, Run, Step
+from tests.pages import suggested
 
 pytestmark = pytest.mark.django_db
 
@@ -51,8 +56,75 @@ def test_a_run_without_steps_says_so(ada, now, as_operator):
     assert "No step yet." in page(as_operator, run).content.decode()
 
 
-@pytest.mark.parametrize("name", ["run", "decision", "heartbeat"])
+def vote(run, now, **more):
+    fields = {"suggestion_type": "boost_source", "target_key": "x.example", "round": 1, "reviewer": "trust"}
+    fields |= {"verdict": "improve", "confidence": 0.8, "model": "rules", "at": now}
+    return PanelVote.objects.create(run=run, **fields | more)
+
+
+def judgment(run, now, **more):
+    fields = {"suggestion_type": "boost_source", "target_key": "x.example", "round": 2, "flipped": True}
+    fields |= {"helps": False, "accepts": True, "confidence": 0.7, "p_helpful": 0.4, "model": "m", "at": now}
+    return Judgment.objects.create(run=run, **fields | more)
+
+
+def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_operator):
+    run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
+    second = [now + timedelta(seconds=n) for n in range(8)]
+    Step.objects.create(run=run, n=1, kind="model", model="openai:m", cost_usd="0.0125", at=second[0])
+    judgment(run, second[1])
+    vote(run, second[2], issues=["<b>too vague</b>"], suggestions=["Name it"], cost_usd="0.0025")
+    Step.objects.create(
+        run=run, n=2, kind="tool", tool="write_suggestion", error_code="review_improve", at=second[3]
+    )
+    vote(run, second[4], round=2, verdict="approve", reasoning="Better.")
+    row = suggested(ada, evidence=0, run_id=run.pk, created_at=now, validation_notes=["Clamped"])
+    written = f'{{"success":true,"suggestion_id":{row.pk}}}'
+    Step.objects.create(run=run, n=3, kind="tool", tool="write_suggestion", result=written, at=second[5])
+    Decision.objects.create(run=run, actor="runs", action="run_failed", reason="why", at=second[6])
+    text = page(as_operator, run).content.decode()
+    order = [
+        "1. model: openai:m",
+        "reflector: does not help, would be accepted (70% sure, changed its mind)",
+        "trust: improve (80% sure)",
+        "&lt;b&gt;too vague&lt;/b&gt;",
+        "2. tool: write_suggestion",
+        "review_improve",
+        "trust: approve",
+        "3. tool: write_suggestion",
+        "boost_source Gazette: 1.0 → 1.2",
+        "Clamped",
+        "runs: run_failed",
+    ]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    assert "3 steps, 2 votes, 1 judgments, 1 suggestions, 1 decisions; $0.0150" in text
+
+
+def test_a_run_of_two_hundred_steps_costs_no_query_a_step(ada, now, as_operator):
+    def queries(steps):
+        run = Run.objects.create(
+            reader=ada, day=now.date(), trigger="ui", status="agent_error", created_at=now
+        )
+        Step.objects.bulk_create(
+            Step(run=run, n=n, kind="tool", tool="query_user_config", at=now) for n in range(steps)
+        )
+        for n in range(1, steps // 20 + 1):
+            vote(run, now, round=n)
+            judgment(run, now, round=n)
+            Decision.objects.create(run=run, reader=ada, actor="runs", action="x", reason="y", at=now)
+        with CaptureQueriesContext(connection) as seen:
+            assert page(as_operator, run).status_code == 200
+        return len(seen)
+
+    assert queries(20) == queries(200) <= 14
+
+
+@pytest.mark.parametrize("name", ["run", "decision", "heartbeat", "panelvote", "judgment", "memory"])
 def test_lists_open_and_nothing_can_be_added(run, now, as_operator, name):
+    vote(run, now)
+    judgment(run, now)
+    Memory.objects.create(kind="insight", key="k", title="t", text="t", valid_from=now, updated_at=now)
     Decision.objects.create(run=run, actor="runs", action="run_skipped", reason="thin", at=now)
     Heartbeat.objects.create(worker="w", at=now)
     assert as_operator.get(reverse(f"admin:advisor_{name}_changelist")).status_code == 200
