@@ -1,7 +1,7 @@
 """What a typical run costs: its tokens as the wire would carry them, and their price, cached or not."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID, uuid4
@@ -33,8 +33,13 @@ class CallSize:
 
     @property
     def usage(self) -> Usage:
-        """As a provider that caches reports it."""
-        return Usage(input_tokens=self.sent, cached_tokens=self.cached, output_tokens=self.said)
+        """As a provider that caches reports it: what it did not read from its cache, it wrote there."""
+        return Usage(
+            input_tokens=self.sent,
+            cached_tokens=self.cached,
+            written_tokens=self.sent - self.cached,
+            output_tokens=self.said,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +56,12 @@ class TypicalRun:
 
         Raises `PriceUnknown`.
         """
-        first = Usage(
-            input_tokens=self.sizes[0].sent,
-            cached_tokens=_cacheable(self.prefix) if warm else 0,
-            output_tokens=self.sizes[0].said,
-        )
-        usages = (
-            [first, *(size.usage for size in self.sizes[1:])]
-            if caching
-            else [Usage(input_tokens=size.sent, output_tokens=size.said) for size in self.sizes]
-        )
+        first, *others = self.sizes
+        if warm:
+            first = replace(first, cached=_cacheable(self.prefix))
+        usages = [size.usage for size in (first, *others)]
+        if not caching:
+            usages = [Usage(input_tokens=size.sent, output_tokens=size.said) for size in self.sizes]
         return sum((cost_usd(ref, usage) for usage in usages), Decimal(0))
 
 

@@ -100,9 +100,13 @@ class RemoteModel:
         return self._wire.read(body, model=self.name, request_chars=request_chars)
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
-        """A cautious count of the input, and all the output the request allows. Raises `PriceUnknown`."""
+        """A cautious count of the input, all of it written to a cache, and all the output the request allows.
+
+        Raises `PriceUnknown`.
+        """
         tokens = input_tokens_worst(messages, tools)
-        return self.cost_usd(Usage(input_tokens=tokens, output_tokens=self._wire.output_tokens_max))
+        output = self._wire.output_tokens_max
+        return self.cost_usd(Usage(input_tokens=tokens, written_tokens=tokens, output_tokens=output))
 
     def cost_usd(self, usage: Usage) -> Decimal:
         """What `usage` costs. Raises `PriceUnknown`."""

@@ -11,7 +11,8 @@ ToolSchema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; `cached_tokens` are part of `input_tokens`.
+    """Tokens of one call. Part of `input_tokens` are `cached_tokens`, read from a provider's cache, and
+    `written_tokens`, which it put there; some charge more for those.
 
     `billed_usd` is the price the provider itself reported (OpenRouter does), else `None`.
     `reasoning_tokens` are part of `output_tokens`.
@@ -22,6 +23,7 @@ class Usage:
     output_tokens: int = 0
     billed_usd: Decimal | None = None
     reasoning_tokens: int = 0
+    written_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,4 +166,5 @@ def _sum(first: Usage, second: Usage) -> Usage:
         cached_tokens=first.cached_tokens + second.cached_tokens,
         output_tokens=first.output_tokens + second.output_tokens,
         reasoning_tokens=first.reasoning_tokens + second.reasoning_tokens,
+        written_tokens=first.written_tokens + second.written_tokens,
     )

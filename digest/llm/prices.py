@@ -47,6 +47,7 @@ def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
     tokens = genai_prices.Usage(
         input_tokens=usage.input_tokens,
         cache_read_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.written_tokens,
         output_tokens=usage.output_tokens,
     )
     try:

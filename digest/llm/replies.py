@@ -98,12 +98,15 @@ def usage_read(usage: Any, *, names: Sequence[str], request_chars: int, said_cha
     name_in, name_out = names
     spent_in = _count(given.get(name_in), tokens_estimated(request_chars))
     spent_out = _count(given.get(name_out), tokens_estimated(said_chars))
+    cached = min(_detail(given, name_in, "cached_tokens"), spent_in)
     return Usage(
         input_tokens=spent_in,
-        cached_tokens=min(_detail(given, name_in, "cached_tokens"), spent_in),
+        cached_tokens=cached,
         output_tokens=spent_out,
         billed_usd=_billed(given.get("cost")),
         reasoning_tokens=min(_detail(given, name_out, "reasoning_tokens"), spent_out),
+        # GPT-5.6 and later charge a quarter more for what they write to their cache.
+        written_tokens=min(_detail(given, name_in, "cache_write_tokens"), spent_in - cached),
     )
 
 

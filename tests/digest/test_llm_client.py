@@ -270,6 +270,15 @@ def test_a_cost_that_just_any_server_reports_does_not_undercut_the_price_list(mo
     assert model.cost_usd(turn.usage) == Decimal("0.00114")
 
 
+def test_what_a_provider_wrote_to_its_cache_is_charged_as_such(model, httpserver):
+    details = {"cached_tokens": 4_000, "cache_write_tokens": 6_000}
+    usage = {"prompt_tokens": 10_000, "completion_tokens": 0, "prompt_tokens_details": details}
+    with Script(httpserver, [text("Hi", usage=usage)]):
+        turn = model.complete(ASK, [], timeout_s=5)
+    assert turn.usage.written_tokens == 6_000
+    assert model.cost_usd(turn.usage) == Decimal("0.00079"), "4,000 read at a tenth, 6,000 written at 1.25"
+
+
 def test_the_cost_a_provider_is_known_to_report_is_the_cost():
     usage = Usage(input_tokens=10_000, output_tokens=1_000, billed_usd=Decimal("0.0123"))
     assert cost_usd(model_ref_parse("openrouter:openai/gpt-4o"), usage) == Decimal("0.0123")

@@ -59,7 +59,10 @@ class Command(BaseCommand):
 
 
 def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
-    """The object scripts rely on: a row per call, one for the run, one per way of caching, the targets."""
+    """The object scripts rely on: a row per call, one for the run, one per way of caching, the targets.
+
+    The price is held to its target without any caching, which no provider promises.
+    """
     totals = _totals(run)
     costs = {
         "no caching": run.cost(ref, caching=False),
@@ -73,7 +76,7 @@ def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
         "seed": 0,
         "rows": [*_calls(run), totals, *priced],
         "targets": [
-            _target("cost_usd", COST_MAX_USD, priced[1]["cost_usd"]),
+            _target("cost_usd", COST_MAX_USD, priced[0]["cost_usd"]),
             _target("input_tokens", INPUT_MAX, totals["input_tokens"]),
             _target("fresh_input_tokens", INPUT_MAX, totals["fresh_input_tokens"]),
         ],
