@@ -84,10 +84,17 @@ def checked(step: Step, check: Check) -> Step:
 
 
 class Script:
-    """Plays `steps`; `bodies` holds every request that came in."""
+    """Plays `steps`, then what `beyond` answers to each request; `bodies` holds all that came in."""
 
-    def __init__(self, server: HTTPServer, steps: Sequence[Step], path: str = PATH) -> None:
-        self.steps = list(steps)
+    def __init__(
+        self,
+        server: HTTPServer,
+        steps: Sequence[Step],
+        path: str = PATH,
+        *,
+        beyond: Callable[[Body], Step] | None = None,
+    ) -> None:
+        self.steps, self._beyond = list(steps), beyond
         self.bodies: list[Body] = []
         self.headers: list[Mapping[str, str]] = []
         self._failures: list[str] = []
@@ -119,6 +126,8 @@ class Script:
         n, body = len(self.bodies), json.loads(request.data)
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
+        if n >= len(self.steps) and self._beyond:
+            self.steps.append(self._beyond(body))
         if n >= len(self.steps):
             self._failures.append(f"request {n + 1} is one more than the script has steps")
             return self._ending(Response('{"error": {"message": "the script has ended"}}', status=422))

@@ -1,5 +1,6 @@
 """Prompts as files: Markdown below a YAML front matter that is for people only. Loads them, opens a talk."""
 
+from functools import cache
 from pathlib import Path
 
 from advisor.entities import ToolContext
@@ -7,6 +8,7 @@ from digest.llm.entities import Message
 
 ADVISOR = Path(__file__).with_name("advisor.md")
 MARKER = "---"
+QUOTED_WORDS = 10
 
 
 class PromptUnusable(Exception):
@@ -32,6 +34,25 @@ def prompt_load(path: Path = ADVISOR) -> str:
     if not body:
         raise PromptUnusable(f"The prompt {path.name} is empty below its front matter.")
     return body
+
+
+def quotes_prompt(text: str) -> bool:
+    """Whether `text` repeats ten words of the advisor's prompt in a row: no reason to tell a reader.
+
+    The prompt is no secret, but a model that recites it has been talked into something.
+    """
+    words = text.split()
+    runs = (" ".join(words[n : n + QUOTED_WORDS]) for n in range(len(words) - QUOTED_WORDS + 1))
+    return any(run in _prompt_text() for run in runs)
+
+
+@cache
+def _prompt_text() -> str:
+    """The advisor's prompt with single spaces; empty where it cannot be read, since no run starts then."""
+    try:
+        return " ".join(prompt_load().split())
+    except PromptUnusable:
+        return ""
 
 
 def messages_start(prompt: str, context: ToolContext) -> list[Message]:

@@ -14,6 +14,7 @@ from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
 from advisor.model_text import preview
 from advisor.models import Decision, Run
 from advisor.planner import StatisticalPlanner
+from advisor.prompts import quotes_prompt
 from advisor.review.rows import review_totals
 from advisor.review.seats import context_reviewed
 from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
@@ -156,7 +157,8 @@ def _finish(run: Run, end: RunEnd, findings: Findings, elapsed: Elapsed) -> None
 def _words(end: RunEnd, kept: int) -> str:
     """Why the run ended as it did, fit for storing; for a silent one, the reason it gave for its silence."""
     given = (end.summary or {}).get("reason")
-    if end.reason is StopReason.DONE and not kept and isinstance(given, str) and given.strip():
+    silent = end.reason is StopReason.DONE and not kept
+    if silent and isinstance(given, str) and given.strip() and not quotes_prompt(given):
         return preview(given.strip()[:REASON_CHARS_MAX])
     return preview(end.message)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -116,9 +117,10 @@ TOOLS = {
 }
 
 
-def schemas() -> list[ToolSchema]:
+@cache
+def schemas() -> tuple[ToolSchema, ...]:
     """Every tool's declaration, always in the same order (a stable prompt prefix is a cached one)."""
-    return [tool.schema for tool in TOOLS.values()]
+    return tuple(tool.schema for tool in TOOLS.values())
 
 
 def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:

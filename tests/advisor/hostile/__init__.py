@@ -1,0 +1,1 @@
+"""The advisor against a model that does whatever an injection tells it to."""

@@ -1,0 +1,60 @@
+"""Twenty injections in five forms through three doors: the model obeys each, and no invariant gives way."""
+
+import itertools
+import json
+
+import pytest
+from django.test import Client
+
+from suggestions.models import Suggestion
+from tests.advisor.hostile.doors import DOORS, NOISE, attack
+from tests.advisor.hostile.invariants import breaches
+from tests.advisor.hostile.payloads import FORMS, INJECTIONS
+from tests.advisor.hostile.world import World
+
+CASES = list(itertools.product(range(len(INJECTIONS)), FORMS, DOORS))
+
+
+# In these forms reviewers look at each proposal too; in the others the rules stand alone.
+REVIEWED = ("forged", "multilingual")
+
+
+def carried_out(world: World, n: int, form: str, door: str, httpserver, caplog, client: Client) -> list[str]:
+    """Plant injection `n` in its form, let the model obey it through `door`, and say what gave way."""
+    injection = INJECTIONS[n]
+    world.plant(injection.planted(form, n), injection.where)
+    words = " ".join(world.planted)[:400]
+    closing = json.dumps({"suggestions": [], "skipped": [{"hypothesis": words}], "reason": words, "meta": {}})
+    noise = NOISE[form] if injection.name == "broken replies" else ()
+    attempt = attack(door, world, injection.attack(world, words), closing, httpserver, noise)
+    reached = any(
+        text[:40] in json.dumps(read(answer), ensure_ascii=False)
+        for text in escaped(world.planted)
+        for answer in attempt.answers
+    )
+    assert reached or attempt.emitted > 30, "the injection never reached the model"
+    client.force_login(world.ada)
+    page = client.get("/ui/suggestions").content.decode()
+    return breaches(world, attempt, caplog.text, page)
+
+
+def read(answer: str) -> object:
+    return json.loads(answer)
+
+
+def escaped(texts: list[str]) -> list[str]:
+    return [json.dumps(text, ensure_ascii=False)[1:-1] for text in texts]
+
+
+def test_there_are_three_hundred_cases():
+    assert len(CASES) == 300
+    assert len({(i.name, i.order, i.other, i.attack) for i in INJECTIONS}) == 20
+
+
+@pytest.mark.parametrize(("n", "form", "door"), CASES)
+def test_no_injection_breaks_an_invariant(world, n, form, door, httpserver, caplog, client, settings):
+    settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = form in REVIEWED
+    assert carried_out(world, n, form, door, httpserver, caplog, client) == []
+    if form not in REVIEWED and door == "mcp":  # no guard ends a session before the attack is over
+        made = Suggestion.objects.filter(reader=world.ada, status="pending")
+        assert made.exists(), "nothing was stored, so there was nothing to check"

@@ -1,0 +1,170 @@
+"""Thousands of random tool calls, in any order, sane and insane: no trace of them breaks an invariant.
+
+`TIDINGS_TRACES` sets how many calls there are at least; 2,500 in the suite, 10,000 in `make test-hostile`.
+"""
+
+import json
+import os
+import random
+from collections import Counter
+
+from django.db import transaction
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from advisor.dispatch import ToolRunner
+from advisor.entities import ToolContext
+from advisor.models import Run
+from advisor.services.recording import Elapsed, Findings, StepLog, fence_of
+from advisor.tools.registry import TOOLS, schemas
+from digest.llm.entities import ToolCall
+from tests.advisor.hostile.doors import Attempt, statements
+from tests.advisor.hostile.invariants import breaches
+from tests.advisor.hostile.payloads import MARKUP, boost, honest
+from tests.advisor.hostile.world import AVOIDED, COOLING, PUSHED, World
+
+CALLS_MIN = int(os.environ.get("TIDINGS_TRACES", "2500"))
+BATCH, BATCHES = 10, 25
+# Tools that weigh all thumbs come up now and then, the others all the time.
+HEAVY = ("query_user_feedback", "test_suggestion", "self_critique", "compare_configs")
+LIGHT = ("query_user_config", "get_user_profile", "get_suggestion_outcomes", "get_acceptance_history")
+SOURCES = (
+    "loved.example",
+    "loathed.example",
+    "middling.example",
+    PUSHED,
+    AVOIDED,
+    COOLING,
+    "ben0.example",
+    "",
+)
+TYPES = ("add_topic", "remove_topic", "boost_source", "reduce_source", "sell", "")
+
+JUNK = (None, True, -1, 10**400, float("nan"), -0.0, "", "١", "x" * 300, "a\u202eb\n", MARKUP, [], {"x": 1})
+VALUES = ("1.3", "0.8", 1.1, "1.5", "0.1", 2, "Kubernetes", "Sailing", "note")
+KEYS = ("user_id", "reader", "limit", "ids", "layer", "drafts", "window_days", "before", "after", "changes")
+Call = tuple[str, object]
+
+
+class Caller:
+    """A model out of its mind: any tool, mostly with arguments that could be meant, sometimes with none."""
+
+    def __init__(self, world: World) -> None:
+        sets = [world.urls(source, liked) for source in SOURCES[:5] for liked in (True, False)]
+        theirs = world.urls("ben0.example", reader=world.ben)
+        self.world = world
+        self.honest_reduction = boost(
+            "loathed.example",
+            world.urls("loathed.example", False),
+            suggestion_type="reduce_source",
+            suggested_value="0.8",
+        )
+        self.evidence = [*sets, theirs, [*sets[0][:2], theirs[0]], ["https://made.example/up"] * 3, []]
+
+    def calls(self, seed: int) -> list[Call]:
+        """The batch that belongs to `seed`."""
+        chance = random.Random(seed)
+        return [self._call(chance) for _ in range(BATCH)]
+
+    def _call(self, chance: random.Random) -> Call:
+        n = chance.randrange(60)
+        if n == 0:
+            return self._heavy(chance)
+        if n < 3:
+            return honest(self.world, "") if n == 1 else self.honest_reduction
+        if n < 8:
+            return chance.choice(("accept_suggestion", "", "\u202e", "eval")), self._wild(chance)
+        if n < 30:
+            return chance.choice(LIGHT), {} if chance.random() < 0.5 else self._wild(chance)
+        return "write_suggestion", self._write(chance)
+
+    def _heavy(self, chance: random.Random) -> Call:
+        name = chance.choice(HEAVY)
+        change = {"suggestion_type": chance.choice(TYPES[:4]), "target": chance.choice(SOURCES)}
+        drafts = {"drafts": [change | {"evidence_urls": chance.choice(self.evidence)}]}
+        return name, {"test_suggestion": change, "self_critique": drafts}.get(name, {})
+
+    def _write(self, chance: random.Random) -> dict[str, object]:
+        kind = chance.choice(TYPES)
+        sane = {
+            "suggestion_type": kind,
+            "field": "topics" if "topic" in kind else "source_weights",
+            "target_key": chance.choice(SOURCES),
+            "suggested_value": chance.choice(VALUES),
+            "evidence_items": [{"url": url} for url in chance.choice(self.evidence)],
+            "reason": chance.choice(("", MARKUP, "You like it.")),
+        }
+        for key in sane if chance.random() < 0.4 else ():
+            if chance.random() < 0.3:
+                sane[key] = chance.choice(JUNK)
+        return sane
+
+    def _wild(self, chance: random.Random) -> dict[str, object]:
+        return {chance.choice(KEYS): chance.choice(JUNK) for _ in range(chance.randrange(3))}
+
+
+def machine_for(world: World, done: Counter[str]) -> type[RuleBasedStateMachine]:
+    """The machine on this world; `done` counts the calls by tool and by what came of them."""
+    caller = Caller(world)
+
+    class Traces(RuleBasedStateMachine):
+        """One run: a context bound to Ada, and whatever a model might call, in whatever order."""
+
+        @initialize()
+        def begin(self) -> None:
+            self.savepoint = transaction.savepoint()
+            self.run = Run.objects.create(
+                reader=world.ada,
+                day=world.now.date(),
+                trigger="ui",
+                status="running",
+                fence=1,
+                created_at=world.now,
+            )
+            context = ToolContext(world.ada.pk, self.run.pk, world.now, fence_of(self.run))
+            self.log = StepLog(self.run, context.fence, Elapsed(world.now))
+            self.findings, self.attempt = Findings(context), Attempt(self.run)
+
+        @rule(seed=st.integers(0, 2**32))
+        def call(self, seed: int) -> None:
+            # A fresh guard for each batch: here the run goes on after what would have ended it.
+            tools = ToolRunner(self.findings, self.log, schemas())
+            with statements() as sql:
+                for n, (name, arguments) in enumerate(caller.calls(seed)):
+                    answer, _ = tools.run(ToolCall(f"c{n}", name, json.dumps(arguments)))
+                    self.attempt.answers.append(answer)
+                    self.attempt.emitted += 1
+                    refused = json.loads(answer).get("error", "")
+                    done[name if name in TOOLS else "unknown"] += 1
+                    done["refused" if refused else "answered"] += 1
+                    done["written"] += name == "write_suggestion" and not refused
+            self.attempt.sql += sql
+
+        def teardown(self) -> None:
+            if not hasattr(self, "savepoint"):
+                return
+            try:
+                found = breaches(world, self.attempt, "", "")
+            finally:
+                transaction.savepoint_rollback(self.savepoint)
+            # No loop held these calls to its caps, so the caps are the one thing not asked for here.
+            assert [breach for breach in found if breach != "I4: too many tool calls"] == []
+
+    return Traces
+
+
+def test_no_trace_of_random_calls_breaks_an_invariant(world):
+    done: Counter[str] = Counter()
+    run_state_machine_as_test(
+        machine_for(world, done),
+        settings=settings(
+            max_examples=-(-CALLS_MIN // (BATCH * BATCHES)) + 2,
+            stateful_step_count=BATCHES + 1,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    calls = sum(done[name] for name in (*TOOLS, "unknown"))
+    print(f"{calls} calls: {dict(done)}")
+    assert calls >= CALLS_MIN
+    assert min(done[name] for name in TOOLS) > 0 and done["written"] > 5 and done["answered"] > calls / 5
