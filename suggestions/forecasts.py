@@ -83,7 +83,7 @@ def forecast_of(
 
 
 def forecast_body(p_helpful: float, forecast: Forecast, preview: Preview) -> dict[str, Any]:
-    """The JSON stored with a suggestion; titles are cut to the first five."""
+    """The JSON stored with a suggestion; titles are cut to the first five, `moves` counts changed ranks."""
     gain, low, high = (
         None if v is None else round(v, 4) for v in (forecast.gain, forecast.low, forecast.high)
     )
@@ -95,6 +95,7 @@ def forecast_body(p_helpful: float, forecast: Forecast, preview: Preview) -> dic
         "later_thumbs": forecast.n,
         "enters": [item.title for item in preview.enters[:TITLES_SHOWN]],
         "leaves": [item.title for item in preview.leaves[:TITLES_SHOWN]],
+        "moves": len(preview.moves),
     }
 
 

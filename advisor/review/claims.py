@@ -27,7 +27,9 @@ PAIR = re.compile(rf"\b({NUMBER})\s*(?:/|(?:out )?of(?: the| your| all| these| t
 PERCENT = re.compile(rf"\b({NUMBER})\s*(?:%|percent|per cent)")
 SPAN = re.compile(rf"\b({NUMBER})[ -](day|week|month|year)s?\b")
 PLAIN = re.compile(r"(?<![\w.])[+±-]?(\d+(?:[.,]\d+)?)(?!\w)")
-SWEEPING = re.compile(r"(?<!nearly )(?<!almost )(?<!not )\b(all|every|always|none|never)\b(?! of these)")
+SWEEPING = re.compile(
+    r"(?<!nearly )(?<!almost )(?<!not )(?<!in )(?<!at )\b(all|every|always|none|never)\b(?! of these)"
+)
 DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 # Percentages may be rounded either way.
 PERCENT_SLACK = 1.0
@@ -76,7 +78,7 @@ def _pair(proposal: Proposal, found: re.Match[str]) -> str:
 
 
 def _percent(proposal: Proposal, found: re.Match[str]) -> str:
-    rates = [100 * hits / n for hits, n in _pairs(proposal) if n] + [100 * proposal.p_helpful]
+    rates = [100 * hits / n for hits, n in _pairs(proposal) if n]
     if any(abs(_number(found[1]) - rate) <= PERCENT_SLACK for rate in rates):
         return ""
     return f"“{found[0]}” is no share of the thumbs: {_true(proposal)}"

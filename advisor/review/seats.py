@@ -7,14 +7,12 @@ from datetime import datetime
 
 from advisor.entities import ToolContext
 from advisor.models import Run
-from advisor.review.compose import Reflector, review_models, reviewer_for
+from advisor.review.compose import review_models, reviewer_for
 from advisor.review.entities import ReviewSeat
 from advisor.review.reflector import reflect
 from advisor.review.rows import rounds_held
 from advisor.stopping import Deadline
 from digest.llm.ledger import advisor_account
-
-REFLECTOR: Reflector | None = reflect
 
 
 def context_reviewed(
@@ -37,4 +35,4 @@ def context_reviewed(
         writings=writings,
         rounds=rounds,
     )
-    return replace(context, review=reviewer_for(seat, reflector=REFLECTOR))
+    return replace(context, review=reviewer_for(seat, reflector=reflect))
