@@ -22,6 +22,7 @@ from digest.llm.entities import (
     ModelUnavailable,
     ToolSchema,
     Turn,
+    Usage,
 )
 from digest.llm.ledger import SpendAccount, spend_release, spend_settle, spend_settle_worst
 
@@ -32,6 +33,7 @@ log = structlog.get_logger(__name__)
 CALL_SHARE = 2 / 3
 # Seconds that must be left for the call itself after a wait that a provider asks for.
 CALL_MIN_S = 3.0
+NOTHING_USED = Usage()
 
 
 @dataclass(slots=True)
@@ -102,7 +104,7 @@ class Asker:
         if spend_id is not None:
             spend_settle(spend_id=spend_id, usage=turn.usage, cost=cost)
         self._count(model, turn)
-        self._done(model, _step_of(turn), cost, started)
+        self._done(model, _step_of(turn), cost, started, turn.usage)
         return turn
 
     def _reserve(self, model: Model, worst_case: Decimal) -> int | None:
@@ -120,7 +122,9 @@ class Asker:
         self.totals.input_tokens += turn.usage.input_tokens
         self.totals.output_tokens += turn.usage.output_tokens
 
-    def _done(self, model: Model, step: StepRecord, cost: Decimal, started: float) -> None:
+    def _done(
+        self, model: Model, step: StepRecord, cost: Decimal, started: float, usage: Usage = NOTHING_USED
+    ) -> None:
         """Record a call, good or bad, with its time and cost."""
         self.totals.cost_usd += cost
         ms = round((time.monotonic() - started) * 1000)
@@ -129,7 +133,10 @@ class Asker:
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": model.name,
             "gen_ai.usage.input_tokens": step.input_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+            "gen_ai.usage.cache_creation.input_tokens": usage.written_tokens,
             "gen_ai.usage.output_tokens": step.output_tokens,
+            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
             "error.type": step.error_code,
         }
         log.info("model_call", ms=ms, cost_usd=str(cost), **event)

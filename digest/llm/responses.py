@@ -28,6 +28,8 @@ from digest.llm.replies import (
 REASONING_TOKENS_MAX = 6000
 # Silence while a model reasons is no failure: its time limits are three times those of chat completions.
 PATIENCE = 3.0
+# What can come without our asking for more; a call of any other kind could not be answered.
+KEPT = ("reasoning", "message", "function_call")
 # Where an assistant message keeps the items it came as. No other provider gets to see it.
 ITEMS = "response_items"
 
@@ -55,7 +57,7 @@ def responses_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
     try:
         data = json.loads(body)
         failure, status = data.get("error"), data.get("status")
-        items = [item for item in encodable(data["output"] or []) if isinstance(item["type"], str)]
+        items = [item for item in encodable(data["output"] or []) if item["type"] in KEPT]
         text = "".join(_said(item) for item in items if item["type"] == "message")
         items, calls = _calls_settled(items)
     except UNREADABLE as error:

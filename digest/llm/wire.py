@@ -32,7 +32,7 @@ REFUSED_HELP = (
 UNAVAILABLE_HELP = {
     401: "Check the provider's API key.",
     403: "Check the provider's API key and what it may use.",
-    404: "Check the model's name in LLM_CHAIN and the provider's address.",
+    404: "Check the model's name (LLM_CHAIN, LOCAL_LLM_MODEL) and the provider's address.",
 }
 
 

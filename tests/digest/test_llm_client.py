@@ -120,7 +120,7 @@ def test_a_local_model_is_given_more_time_than_a_vendor():
 
 
 @pytest.mark.parametrize(
-    ("code", "help_for"), [(400, "change LLM_CHAIN"), (401, "API key"), (404, "model's name in LLM_CHAIN")]
+    ("code", "help_for"), [(400, "change LLM_CHAIN"), (401, "API key"), (404, "model's name")]
 )
 def test_an_error_says_what_an_operator_can_do(model, httpserver, code, help_for):
     with Script(httpserver, [status(code)]), pytest.raises(ModelError, match=help_for):
