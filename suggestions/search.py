@@ -6,6 +6,7 @@ text search differs between databases). Robertson and Zaragoza (2009), "The Prob
 Framework: BM25 and Beyond", with bm25s' defaults k1 = 1.5 and b = 0.75.
 """
 
+import logging
 import re
 from collections.abc import Sequence
 
@@ -13,6 +14,8 @@ import bm25s
 
 from ranking.matching import fold, topic_key
 
+# It asks for its debug messages when it is imported, whatever the site logs.
+logging.getLogger("bm25s").setLevel(logging.WARNING)
 ROWS_MAX = 500
 QUERY_TERMS_MAX = 32
 _WORD = re.compile(r"\w+")

@@ -46,13 +46,9 @@ def memories_sync(*, now: datetime, folder: Path = FOLDER) -> dict[str, Any]:
     the rest goes through.
     """
     insights, errors, named = _insights_read(folder)
-    report = {
-        "insights": _store(Memory.Kind.INSIGHT, {i.id: _insight_fields(i) for i in insights}, named, now),
-        "patterns": patterns_sync(now=now),
-        "errors": errors,
-    }
-    log.info("memories_synced", errors=len(errors), **report["insights"])
-    return report
+    counts = _store(Memory.Kind.INSIGHT, {i.id: _insight_fields(i) for i in insights}, named, now)
+    log.info("memories_synced", errors=len(errors), **counts)
+    return {"insights": counts, "patterns": patterns_sync(now=now), "errors": errors}
 
 
 def patterns_sync(*, now: datetime) -> dict[str, int]:

@@ -29,7 +29,15 @@ def tokens(row: object) -> float:
     return len(json.dumps(row, ensure_ascii=False)) / 4
 
 
-def decided(reader, n=0, kind="boost_source", result="accepted", target="s1.example") -> Outcome:
+def decided(
+    reader,
+    n=0,
+    kind="boost_source",
+    result="accepted",
+    target="s1.example",
+    said="Because I said so. " * 40,
+    title="A very long title " * 20,
+) -> Outcome:
     """A suggestion made `n` days ago and decided at once, as wordy as it can be."""
     field = "topics" if "topic" in kind else "source_weights"
     suggestion = Suggestion.objects.create(
@@ -50,7 +58,7 @@ def decided(reader, n=0, kind="boost_source", result="accepted", target="s1.exam
         Evidence(
             suggestion=suggestion,
             url=f"https://s1.example/{i}",
-            title="A very long title " * 20,
+            title=title,
             source_key="s1.example",
             useful=True,
             reason_tags=["depth", "hype"],
@@ -59,9 +67,7 @@ def decided(reader, n=0, kind="boost_source", result="accepted", target="s1.exam
         for i in range(12)
     )
     after = {**BODY, "source_weights": {**BODY["source_weights"], target: 1.3}, "topics": [target]}
-    ending = Ending(
-        result, BODY, after if result == "accepted" else None, user_reason="Because I said so. " * 40
-    )
+    ending = Ending(result, BODY, after if result == "accepted" else None, user_reason=said)
     return outcome_record(suggestion=suggestion, ending=ending, now=CLOCK - timedelta(days=n))
 
 
@@ -86,6 +92,49 @@ def test_search_never_gives_more_than_twenty(ada, now, limit, most):
     for n in range(25):
         decided(ada, n, target=f"s{n}.example")
     assert len(outcomes_search(reader_id=ada.pk, now=now, limit=limit)) == most
+
+
+def found(reader, now, query, **filters) -> list[str]:
+    """The targets that a search gives, in its order."""
+    lines = outcomes_search(reader_id=reader.pk, now=now, query=query, **filters)
+    return [line["snippet"].split()[1] for line in lines]
+
+
+def test_words_find_the_decision_by_its_target_its_reason_or_its_evidence(ada, now):
+    decided(ada, 3, target="harbour.example", said="", title="Plain")
+    decided(ada, 2, target="ferry.example", said="Too much about harbours", title="Plain")
+    decided(ada, 1, target="tram.example", said="", title="The new Harbour opens")
+    decided(ada, 0, target="bus.example", said="", title="Plain")
+    assert set(found(ada, now, "HARBOUR")) == {"harbour.example", "ferry.example", "tram.example"}
+    assert found(ada, now, "ferry") == ["ferry.example"]
+    assert found(ada, now, "zeppelin") == []
+    assert found(ada, now, "?!") == []
+    assert len(found(ada, now, "  ")) == 4
+
+
+def test_the_better_match_comes_first_and_of_equal_ones_the_newer(ada, now):
+    for n, target in enumerate(["old.example", "young.example"]):
+        decided(ada, 9 - n, target=target, said="", title="Harbour news")
+    decided(ada, 20, target="best.example", said="harbour harbour", title="Harbour at night")
+    assert found(ada, now, "harbour night") == ["best.example", "young.example", "old.example"]
+    assert found(ada, now, "harbour night") == found(ada, now, "night harbour")
+
+
+def test_a_search_by_words_keeps_to_the_filters_and_the_reader(ada, ben, now):
+    decided(ada, kind="add_topic", result="rejected", target="harbour")
+    decided(ada, 1, target="harbour.example")
+    decided(ben, 1, target="harbour.example")
+    assert found(ada, now, "harbour", types=["add_topic"]) == ["harbour"]
+    assert found(ada, now, "harbour", outcomes=["accepted"]) == ["harbour.example"]
+    assert len(found(ben, now, "harbour")) == 1
+
+
+def test_a_search_by_words_reads_five_hundred_rows_in_two_queries(ada, now, django_assert_num_queries):
+    ids = [decided(ada, n, target=f"harbour{n}.example").pk for n in range(3)]
+    with django_assert_num_queries(2):
+        lines = outcomes_search(reader_id=ada.pk, now=now, query="boost", limit=2)
+    assert [line["id"] for line in lines] == ids[:2]
+    assert all(tokens(line) <= 50 and line["score"] > 0 for line in lines)
 
 
 def test_timeline_shows_the_target_before_and_after_and_its_neighbours(ada, now):

@@ -1,0 +1,292 @@
+"""Curated insights come from reviewed files, patterns from many readers, and neither tells on anybody."""
+
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from advisor.memory.insights import BadInsight, insight_parse
+from advisor.memory.recall import memories_recall
+from advisor.models import Memory
+from advisor.services.memories import FOLDER, memories_sync, patterns_sync
+from advisor.tools.arguments import NoArguments
+from advisor.tools.profile import get_user_profile
+from advisor.tools.registry import TOOLS
+from suggestions.models import Outcome, Suggestion
+from tests.advisor.histories import context_for
+from tests.factories import CLOCK, ReaderFactory
+
+GOOD = """---
+id: {name}
+title: A title
+suggestion_type: boost_source
+tool: write_suggestion
+phase: write
+confidence: 0.7
+expires: 2027-01-01
+---
+One paragraph
+of text.
+"""
+
+
+def parsed(name: str = "good", **changed: str):
+    """The insight that results when lines of the good file are changed."""
+    lines = GOOD.format(name=name).splitlines()
+    for key, value in changed.items():
+        lines = [f"{key}: {value}" if line.startswith(f"{key}:") else line for line in lines]
+    return insight_parse(name, "\n".join(lines).encode())
+
+
+# --- Insight files ----------------------------------------------------------------------------------------
+
+
+def test_a_file_becomes_an_insight():
+    insight = parsed()
+    assert (insight.id, insight.title, insight.text) == ("good", "A title", "One paragraph of text.")
+    assert (insight.suggestion_type, insight.confidence, str(insight.expires)) == (
+        "boost_source",
+        0.7,
+        "2027-01-01",
+    )
+    assert parsed(expires='""').expires is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"id": "other"}, "bad_id"),
+        ({"title": "x" * 81}, "bad_title"),
+        ({"title": '""'}, "bad_title"),
+        ({"suggestion_type": "set_recency"}, "bad_type"),
+        ({"tool": "rm -rf"}, "bad_tool"),
+        ({"phase": "dream"}, "bad_phase"),
+        ({"confidence": "1.2"}, "bad_confidence"),
+        ({"confidence": "true"}, "bad_confidence"),
+        ({"confidence": ".nan"}, "bad_confidence"),
+        ({"expires": "soon"}, "bad_expiry"),
+        ({"title": "a: b: c"}, "bad_front_matter"),
+        ({"phase": "write\nowner: me"}, "bad_front_matter"),
+    ],
+)
+def test_a_bad_field_is_named_by_its_code(changed, code):
+    with pytest.raises(BadInsight) as caught:
+        parsed(**changed)
+    assert caught.value.code == code and caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b"\xff\xfe", "unreadable"),
+        (b"Just text", "no_front_matter"),
+        (b"---\n- a list\n---\ntext", "bad_front_matter"),
+        (GOOD.format(name="good").replace("One paragraph", "x" * 501).encode(), "bad_text"),
+        (GOOD.format(name="good").split("One")[0].encode(), "bad_text"),
+    ],
+)
+def test_a_bad_file_is_named_by_its_code(raw, code):
+    with pytest.raises(BadInsight) as caught:
+        insight_parse("good", raw)
+    assert caught.value.code == code
+
+
+def test_the_insights_that_ship_are_good_and_name_real_tools():
+    files = sorted(FOLDER.glob("*.md"))
+    insights = [insight_parse(path.stem, path.read_bytes()) for path in files]
+    assert 5 <= len(insights) <= 8
+    assert {insight.tool for insight in insights} - {""} <= set(TOOLS)
+
+
+# --- Syncing ----------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, name: str, text: str | None = None) -> None:
+    (folder / f"{name}.md").write_text(text or GOOD.format(name=name), encoding="utf-8")
+
+
+def counts(folder: Path, now=CLOCK) -> dict[str, int]:
+    return memories_sync(now=now, folder=folder)["insights"]
+
+
+@pytest.mark.django_db
+def test_a_sync_adds_updates_and_retires_and_does_nothing_twice(tmp_path, now):
+    write(tmp_path, "one")
+    write(tmp_path, "two")
+    assert counts(tmp_path) == {"added": 2, "updated": 0, "unchanged": 0, "retired": 0}
+    assert counts(tmp_path) == {"added": 0, "updated": 0, "unchanged": 2, "retired": 0}
+    write(tmp_path, "one", GOOD.format(name="one").replace("A title", "A better title"))
+    (tmp_path / "two.md").unlink()
+    assert counts(tmp_path) == {"added": 0, "updated": 1, "unchanged": 0, "retired": 1}
+    assert Memory.objects.get(key="one").title == "A better title"
+    assert Memory.objects.get(key="two").retired_at == now
+    write(tmp_path, "two")
+    assert counts(tmp_path)["updated"] == 1
+    assert Memory.objects.get(key="two").retired_at is None
+
+
+@pytest.mark.django_db
+def test_a_bad_file_is_listed_and_holds_nothing_up(tmp_path):
+    write(tmp_path, "one")
+    counts(tmp_path)
+    write(tmp_path, "one", "no longer an insight")
+    write(tmp_path, "two")
+    report = memories_sync(now=CLOCK, folder=tmp_path)
+    assert [(error["file"], error["code"]) for error in report["errors"]] == [("one.md", "no_front_matter")]
+    assert report["insights"] == {"added": 1, "updated": 0, "unchanged": 0, "retired": 0}
+    assert Memory.objects.get(key="one").retired_at is None
+
+
+@pytest.mark.django_db
+def test_the_command_syncs_what_ships_and_reports_one_json_object():
+    out = io.StringIO()
+    call_command("sync_memories", "--json", stdout=out)
+    report = json.loads(out.getvalue())
+    assert report["insights"]["added"] == len(list(FOLDER.glob("*.md")))
+    assert (report["errors"], report["patterns"]["added"]) == ([], 0)
+    call_command("sync_memories", stdout=out)
+    assert "insights: 0 added" in out.getvalue()
+
+
+# --- Patterns over readers --------------------------------------------------------------------------------
+
+
+def answers(count: int, *, accepted: int = 1, rejected: int = 0, effect: str = "", **reader: object) -> list:
+    """So many readers, each with so many answers to boosts, and an effect of each that was accepted."""
+    readers = [ReaderFactory(**reader) for _ in range(count)]
+    for each in readers:
+        for n in range(accepted + rejected):
+            result = "accepted" if n < accepted else "rejected"
+            suggestion = Suggestion.objects.create(
+                reader=each,
+                suggestion_type="boost_source",
+                field="source_weights",
+                target_key=f"secret{n}.example",
+                label="Secret source",
+                suggested_value="1.3",
+                reason="Secret reason",
+                confidence="high",
+                p_helpful=0.9,
+                config_version=0,
+                status=result,
+                created_at=CLOCK,
+            )
+            kinds = [("decision", result), *([("effect", effect)] if effect and result == "accepted" else [])]
+            Outcome.objects.bulk_create(
+                Outcome(
+                    suggestion=suggestion,
+                    reader=each,
+                    kind=kind,
+                    outcome=outcome,
+                    suggestion_type="boost_source",
+                    target_key=suggestion.target_key,
+                    user_reason="Secret words",
+                    config_before={},
+                    created_at=CLOCK,
+                    decided_at=CLOCK,
+                )
+                for kind, outcome in kinds
+            )
+    return readers
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("readers", "patterns"), [(5, 0), (6, 1)])
+def test_a_pattern_needs_more_than_five_readers(readers, patterns):
+    answers(readers)
+    assert patterns_sync(now=CLOCK)["added"] == patterns
+
+
+@pytest.mark.django_db
+def test_many_answers_of_one_reader_count_once():
+    answers(6, accepted=0, rejected=1)
+    answers(1, accepted=40)
+    patterns_sync(now=CLOCK)
+    # The mean over readers is 1/7; over answers it would be 40/46.
+    assert Memory.objects.get().data == {"rate": 0.15, "readers": 5}
+
+
+@pytest.mark.django_db
+def test_a_pattern_holds_rates_and_no_text_and_no_ids():
+    readers = answers(7, accepted=1, rejected=1, effect="helped")
+    patterns_sync(now=CLOCK)
+    rows = {row.key: row for row in Memory.objects.all()}
+    assert set(rows) == {"accepted:boost_source", "helped:boost_source"}
+    assert rows["accepted:boost_source"].data == {"rate": 0.5, "readers": 5}
+    assert rows["helped:boost_source"].data["rate"] == 1.0
+    told = json.dumps([[row.title, row.text, row.data] for row in rows.values()])
+    assert "ecret" not in told and not any(str(reader.pk) in told for reader in readers)
+    assert all(row.reader_id is None for row in rows.values())
+
+
+@pytest.mark.django_db
+def test_a_pattern_is_retired_when_a_reader_leaves_and_comes_back_when_one_joins(settings):
+    first, *_ = answers(6)
+    assert patterns_sync(now=CLOCK)["added"] == 1
+    first.peers_enabled = False
+    first.save()
+    assert patterns_sync(now=CLOCK)["retired"] == 1
+    answers(1)
+    assert patterns_sync(now=CLOCK)["updated"] == 1
+    settings.PEERS_ENABLED = False
+    assert patterns_sync(now=CLOCK)["retired"] == 1
+
+
+@pytest.mark.django_db
+def test_answers_of_years_ago_and_of_closed_accounts_are_in_no_pattern():
+    answers(6, is_active=False)
+    assert patterns_sync(now=CLOCK)["added"] == 0
+    answers(6)
+    assert patterns_sync(now=CLOCK + timedelta(days=400))["added"] == 0
+
+
+# --- Recall -----------------------------------------------------------------------------------------------
+
+
+def remember(key: str, **fields: object) -> Memory:
+    given = {"kind": "insight", "title": key, "text": "Text " * 20, "confidence": 0.5, "valid_from": CLOCK}
+    return Memory.objects.create(key=key, updated_at=CLOCK, **{**given, **fields})
+
+
+@pytest.mark.django_db
+def test_recall_gives_the_surest_first_and_those_in_question_before_them(ada):
+    remember("weak", confidence=0.4)
+    remember("sure", confidence=0.8)
+    remember("about", confidence=0.6, suggestion_type="add_topic")
+    keys = [memory.key for memory in memories_recall(reader_id=ada.pk, now=CLOCK)]
+    assert keys == ["sure", "about", "weak"]
+    about = memories_recall(reader_id=ada.pk, now=CLOCK, types=["add_topic"], limit=1)
+    assert [memory.key for memory in about] == ["about"]
+
+
+@pytest.mark.django_db
+def test_recall_leaves_out_what_is_retired_expired_not_yet_valid_or_anothers(ada, ben):
+    remember("retired", retired_at=CLOCK)
+    remember("expired", expires_at=CLOCK)
+    remember("future", valid_from=CLOCK + timedelta(days=1))
+    remember("bens", reader=ben)
+    remember("adas", reader=ada)
+    assert [memory.key for memory in memories_recall(reader_id=ada.pk, now=CLOCK)] == ["adas"]
+
+
+@pytest.mark.django_db
+def test_a_reader_who_does_not_share_gets_no_patterns(ada, ben, settings):
+    remember("accepted:add_topic", kind="pattern")
+    ben.peers_enabled = False
+    ben.save()
+    assert len(memories_recall(reader_id=ada.pk, now=CLOCK)) == 1
+    assert memories_recall(reader_id=ben.pk, now=CLOCK) == []
+    settings.PEERS_ENABLED = False
+    assert memories_recall(reader_id=ada.pk, now=CLOCK) == []
+
+
+@pytest.mark.django_db
+def test_the_profile_carries_a_few_insights_within_its_budget(ada):
+    memories_sync(now=CLOCK)
+    result = get_user_profile(context_for(ada), NoArguments())
+    assert result["first_run"] is True
+    assert 1 <= len(result["insights"]) <= 3
+    assert len(json.dumps(result, ensure_ascii=False).encode()) <= 4 * 500
