@@ -140,7 +140,7 @@ class Script:
         except AssertionError as failed:
             self._failures.append(f"request {n + 1}: {failed}")
         time.sleep(step.delay_s)
-        return self._ending(_response(step, n, _response_body if "input" in body else _completion))
+        return self._ending(_response(step, n, response_body if "input" in body else _completion))
 
     def _ending(self, response: Response) -> Response:
         response.call_on_close(self._idle.set)
@@ -198,7 +198,7 @@ def _completion(step: Step, n: int) -> Body:
     return body if step.usage is None else {**body, "usage": dict(step.usage)}
 
 
-def _response_body(step: Step, n: int) -> Body:
+def response_body(step: Step, n: int) -> Body:
     """The same step as the Responses API says it."""
     output: list[Body] = []
     if step.reasoning:
@@ -212,6 +212,7 @@ def _response_body(step: Step, n: int) -> Body:
         ids = {"id": f"fc-{n}-{k}", "call_id": f"call-{n}-{k}", "status": "completed"}
         output.append({"type": "function_call", **ids, **call["function"]})
     body = {"id": f"resp-{n}", "object": "response", "status": "completed", "output": output}
+    body |= {"created_at": 0, "model": "m", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
     if step.usage is None:
         return body
     names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}

@@ -9,6 +9,8 @@ from decimal import Decimal
 from email.utils import formatdate
 
 import pytest
+from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from pydantic import TypeAdapter
 from pytest_httpserver import HTTPServer
 
 from digest.llm.chain import chain_configured
@@ -41,6 +43,17 @@ def test_a_turn_carries_text_usage_and_the_models_name(model, httpserver):
     assert (turn.text, turn.model, turn.tool_calls) == ("Hi", "openai:gpt-6-luna", ())
     assert (turn.usage.input_tokens, turn.usage.cached_tokens, turn.usage.output_tokens) == (1000, 400, 100)
     assert script.headers[0]["Authorization"] == "Bearer sk-secret"
+
+
+def test_a_request_has_the_shape_that_the_sdk_knows(model, httpserver):
+    with Script(httpserver, [calls(("look", {})), text("Hi")]) as script:
+        turn = model.complete(ASK, [TOOL], timeout_s=5)
+        result = {"role": "tool", "tool_call_id": turn.tool_calls[0].id, "content": "{}"}
+        model.complete([*ASK, turn.message, result], [TOOL], timeout_s=5)
+    known = TypeAdapter(CompletionCreateParamsNonStreaming)
+    for body in script.bodies:
+        checked = known.validate_python(body)
+        assert len(list(checked["messages"])) == len(body["messages"]) and len(list(checked["tools"])) == 1
 
 
 def test_a_gpt6_model_is_asked_without_reasoning_and_gpt4o_is_not(model, httpserver, settings):

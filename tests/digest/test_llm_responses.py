@@ -5,11 +5,14 @@ import time
 from decimal import Decimal
 
 import pytest
+from openai.types.responses import Response
+from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
+from pydantic import TypeAdapter
 from pytest_httpserver import HTTPServer
 
 from digest.llm.chain import chain_configured
 from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable
-from tests.scripted import USAGE, Script, calls, garbage, status, text
+from tests.scripted import USAGE, Script, calls, garbage, response_body, status, text
 
 OPENING = [
     {"role": "system", "content": "Prompt"},
@@ -47,6 +50,19 @@ def test_a_request_is_stateless_capped_and_lets_the_model_reason(model, httpserv
     assert body["max_output_tokens"] == 7500
     assert "messages" not in body and "previous_response_id" not in body
     assert (turn.text, turn.model, turn.tool_calls) == ("Hi", "openai:gpt-6-luna", ())
+
+
+def test_requests_and_the_scripted_answers_have_the_shapes_that_the_sdk_knows(model, httpserver):
+    usage = {**USAGE, "total_tokens": 1100, "completion_tokens_details": {"reasoning_tokens": 70}}
+    usage["prompt_tokens_details"] = {"cached_tokens": 400, "cache_write_tokens": 600}
+    step = calls(("look", {"a": 1}), content="Let me see.", reasoning="sealed==", usage=usage)
+    Response.model_validate(response_body(step, 0))
+    with Script(httpserver, [step, text("Done")]) as script:
+        turn = model.complete(OPENING, [TOOL], timeout_s=5)
+        model.complete(answered(turn), [TOOL], timeout_s=5)
+    known = TypeAdapter(ResponseCreateParamsNonStreaming)
+    for body in script.bodies:
+        assert len(list(known.validate_python(body)["tools"])) == 1
 
 
 def test_a_model_that_cannot_reason_is_not_asked_to(model, httpserver, settings):
