@@ -40,7 +40,15 @@ class ToolRunner:
         arguments, outcome = self._attempt(call)
         verdict = self._verdict(call, outcome)
         content = _noted(outcome.content) if verdict is Verdict.DROP else outcome.content
-        self.record(_step_of(call, arguments, content, outcome.error_code, started))
+        step = _step_of(call, arguments, content, outcome.error_code, started)
+        self.record(step)
+        event = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": step.tool,
+            "gen_ai.tool.call.id": call.id,
+            "error.type": step.error_code,
+        }
+        log.info("tool_call", ms=step.ms, **event)
         if verdict is not Verdict.END:
             return content, None
         message = f"{call.name} failed three times in the same way ({outcome.error_code})."

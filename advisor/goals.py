@@ -87,7 +87,8 @@ def report_of(record: Record, *, days: int | None) -> dict[str, Any]:
 
 
 def _approvals(record: Record) -> Goal:
-    basis = f"of {record.proposals:,} proposals" if record.proposals else "no proposal reviewed yet"
+    noun = "proposal" if record.proposals == 1 else "proposals"
+    basis = f"of {record.proposals:,} {noun}" if record.proposals else "no proposal reviewed yet"
     value = float(record.approved) if record.proposals else None
     met = record.approved >= APPROVALS_GOAL
     target = f"{APPROVALS_GOAL} or more"

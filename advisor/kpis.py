@@ -108,7 +108,9 @@ class Kpi:
 
     @property
     def state_words(self) -> str:
-        """The state in words."""
+        """The state in words; too few cases are told from none at all."""
+        if self.state is State.NO_DATA and self.measured.n:
+            return "too few yet"
         return MARKS[self.state][1]
 
     @property
@@ -118,8 +120,8 @@ class Kpi:
 
     @property
     def basis_words(self) -> str:
-        """What the value rests on: "of 12 decisions in 28 days"."""
-        return f"{self.measured.n:,} {self.watch.of} in {self.watch.days} days"
+        """What the value rests on: "12 decisions in 28 days"."""
+        return f"{counted(self.measured.n, self.watch.of)} in {self.watch.days} days"
 
     @property
     def threshold_words(self) -> str:
@@ -129,7 +131,7 @@ class Kpi:
         if limit is None:
             return "none"
         side = "below" if watch.below is not None else "above"
-        least = f", from {watch.enough} {watch.of} on" if watch.enough > 1 else ""
+        least = f", from {counted(watch.enough, watch.of)} on" if watch.enough > 1 else ""
         return f"{side} {figure(limit, watch.unit)}{least}"
 
 
@@ -146,8 +148,13 @@ def figure(value: float, unit: str) -> str:
     if unit == USD:
         return f"${value:.4f}" if 0 < value < 0.01 else f"${value:.2f}"
     if unit == SECONDS:
-        return f"{value:.1f} s"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+        return f"{value:.1f} s".replace(".0 ", " ")
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
+
+
+def counted(n: int, plural: str) -> str:
+    """A number with its noun: "1 run", "12 runs"."""
+    return f"{n:,} {plural[:-1] if n == 1 else plural}"
 
 
 def _judged(watch: Watch, measured: Measured, limits: Mapping[str, float]) -> Kpi:

@@ -8,6 +8,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import F
+from structlog.contextvars import bound_contextvars
 
 from advisor.agent import agent_run
 from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
@@ -53,7 +54,9 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     elapsed = Elapsed(now)
     findings = Findings(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
-    _finish(run, _end_of(run, findings, elapsed), findings, elapsed)
+    # Whatever this thread logs meanwhile says which run it belongs to.
+    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}):
+        _finish(run, _end_of(run, findings, elapsed), findings, elapsed)
     return True
 
 

@@ -1,7 +1,8 @@
 """Render every page of the demo in a real browser: `make screenshots`.
 
 Seeds the demo into a throw-away folder, serves it on a spare loopback port, signs in and saves each page
-as a PNG beside this file: in light, in dark, and on a phone of 360 pixels.
+as a PNG beside this file: in light, in dark, and on a phone of 360 pixels. Names of shots as arguments
+take only those.
 """
 
 import os
@@ -53,17 +54,21 @@ SHOTS = [
     Shot("decided", "ada", "/ui/suggestions", full=True),
     Shot("suggestions", "ben", "/ui/suggestions", full=True),
     Shot("too-little-feedback", "cleo", "/ui/suggestions"),
+    Shot("run-timeline", "olga", "/admin/advisor/run/?status__exact=completed"),
+    Shot("figures", "olga", "/admin/advisor/run/kpis/", full=True),
+    Shot("autonomy", "olga", "/admin/advisor/run/autonomy/", full=True),
 ]
 
 
 def main() -> None:
-    """Take every shot in every look; the cards of the suggestions page are generated on the way."""
+    """Take every shot in every look, or those named; cards of suggestions are generated on the way."""
+    shots = [shot for shot in SHOTS if not sys.argv[1:] or shot.name in sys.argv[1:]]
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory() as folder, site(Path(folder)) as url, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
         for look in LOOKS:
-            for reader in dict.fromkeys(shot.reader for shot in SHOTS):
-                take(browser, url, look, reader)
+            for reader in dict.fromkeys(shot.reader for shot in shots):
+                take(browser, url, look, [shot for shot in shots if shot.reader == reader])
         browser.close()
 
 
@@ -98,18 +103,17 @@ def wait_for(url: str) -> None:
     raise TimeoutError(f"Nothing answered at {url}.")
 
 
-def take(browser: Browser, url: str, look: str, reader: str) -> None:
-    """All shots of one reader in one look."""
+def take(browser: Browser, url: str, look: str, shots: list[Shot]) -> None:
+    """Shots of one reader in one look."""
     context = browser.new_context(base_url=url, reduced_motion="reduce", **LOOKS[look])
     page = context.new_page()
-    if reader:
-        sign_in(page, reader)
-    for shot in SHOTS:
-        if shot.reader == reader:
-            page.goto(shot.path)
-            prepare(page, shot)
-            page.screenshot(path=HERE / f"{shot.name}-{look}.png", full_page=shot.full)
-            print(f"{shot.name}-{look}.png")
+    if shots[0].reader:
+        sign_in(page, shots[0].reader)
+    for shot in shots:
+        page.goto(shot.path)
+        prepare(page, shot)
+        page.screenshot(path=HERE / f"{shot.name}-{look}.png", full_page=shot.full)
+        print(f"{shot.name}-{look}.png")
     context.close()
 
 
@@ -126,6 +130,11 @@ def prepare(page: Page, shot: Shot) -> None:
     """Bring a page into the state worth a picture."""
     if shot.name == "item":
         page.locator(".item .meta a").first.click()
+    if shot.name == "run-timeline":
+        page.locator("#result_list tbody th a").first.click()
+        page.locator(".timeline ol").wait_for()
+        page.wait_for_load_state("networkidle")
+        page.locator(".timeline").evaluate("part => part.scrollIntoView()")
     if shot.name == "suggestions":
         if page.locator("[data-generate]").count():
             page.get_by_role("button", name="Generate suggestions").click()

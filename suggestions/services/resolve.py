@@ -30,6 +30,8 @@ from suggestions.values import topic_in_config, weight_bounds, weight_clamp, wei
 from suggestions.wording import changed_message, no_op_note
 
 log = structlog.get_logger(__name__)
+
+LOGGED_CHARS_MAX = 200
 Status = Suggestion.Status
 Result = Outcome.Result
 NEVER_REASON = "never"
@@ -90,7 +92,8 @@ def suggestion_reject(
     def decide(suggestion: Suggestion) -> Resolved:
         return _reject(suggestion, now, user_reason)
 
-    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now)
+    said = {"user_reason": user_reason[:LOGGED_CHARS_MAX]}
+    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now, **said)
 
 
 def suggestion_never(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
@@ -103,7 +106,8 @@ def suggestion_never(*, reader_id: UUID, suggestion_id: int, now: datetime) -> R
         )
         return replace(resolved, config_updated=True, config_version=version)
 
-    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now)
+    said = {"user_reason": NEVER_REASON}
+    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now, **said)
 
 
 def suggestion_snooze(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
@@ -154,9 +158,16 @@ def suggestions_accept_all(*, reader_id: UUID, now: datetime) -> list[Resolved |
 
 
 def _decide(
-    reader_id: UUID, suggestion_id: int, decide: Callable[[Suggestion], Resolved], event: str, now: datetime
+    reader_id: UUID,
+    suggestion_id: int,
+    decide: Callable[[Suggestion], Resolved],
+    event: str,
+    now: datetime,
+    **said: str,
 ) -> Resolved | Refusal:
     """Run one decision in a transaction; a refusal inside undoes it and becomes the answer.
+
+    `said` goes into the log beside the ids.
 
     What has settled itself by `now` is settled first, and stays so whatever becomes of the decision.
     """
@@ -171,7 +182,8 @@ def _decide(
         return replace(refused.refusal, data={"suggestion_id": suggestion_id, **refused.refusal.data})
     except RankingError as error:
         return Refusal(error.code, error.message, suggestion.label, {"suggestion_id": suggestion_id})
-    log.info(event, user_id=str(reader_id), suggestion_id=suggestion_id, type=suggestion.suggestion_type)
+    ids = {"user_id": str(reader_id), "suggestion_id": suggestion_id, "type": suggestion.suggestion_type}
+    log.info(event, **ids, **said)
     return resolved
 
 

@@ -199,7 +199,7 @@ def test_the_command_prints_one_object_or_four_lines(proposal):
     call_command("autonomy_report", stdout=out)
     lines = out.getvalue().splitlines()
     assert len(lines) == 4
-    assert lines[0] == "Proposals approved by the panel: 1 (of 1 proposals); goal 100 or more: not met"
+    assert lines[0] == "Proposals approved by the panel: 1 (of 1 proposal); goal 100 or more: not met"
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "seven", "99999999999", "1.5"])

@@ -84,7 +84,10 @@ def test_suggestions_a_run_are_watched_and_never_alarm():
 def test_a_figure_without_cases_says_so():
     assert {kpi.state for kpi in judged().values()} == {State.NO_DATA}
     few = judged(acceptance_rate=Measured(0.0, 9))["acceptance_rate"]
-    assert (few.state, few.state_words, few.mark) == (State.NO_DATA, "no data yet", "–")
+    assert (few.state, few.state_words, few.mark) == (State.NO_DATA, "too few yet", "–")
+    assert few.basis_words == "9 decisions in 28 days"
+    one = judged(turns_per_run=Measured(3.0, 1))["turns_per_run"]
+    assert (one.basis_words, one.value_words) == ("1 run in 28 days", "3")
 
 
 def test_a_days_threshold_is_the_cap_of_the_settings():
