@@ -50,9 +50,8 @@ class _Life:
 
 def course_run(world: World, number: int, row: str, *, weeks: int, drift: bool = False) -> Course:
     """One reader's weeks under the named row of `ARRAY_ROWS`."""
-    person = person_make(world, number)
-    first = EffectiveConfig(Config(version=1, topics=person.start_topics))
-    life = _Life(person, judge_for(world, person), chooser_for(world, person), first)
+    life = _begin(world, number)
+    person, first = life.person, life.effective
     rng = np.random.default_rng([world.seed, number, RULE_DRAWS])
     rule = RULES.get(row.removeprefix("learning loop + "), RULES["no change"])
     likes = {flipped: person.likes(world.stream, flipped=flipped) for flipped in (False, True)}
@@ -68,6 +67,21 @@ def course_run(world: World, number: int, row: str, *, weeks: int, drift: bool =
         curve.append(life.judge.gain(first, life.effective, flipped=flipped))
     start = life.judge.value(first, flipped=drift)
     return Course(number, person.null, start, tuple(curve), tuple(thumbs), tuple(asked))
+
+
+def thumbs_given(world: World, number: int, *, weeks: int) -> list[tuple[int, bool, int]]:
+    """The thumbs of a reader whose config never changes: (item, liked, day)."""
+    life = _begin(world, number)
+    likes = life.person.likes(world.stream)
+    for day in range(weeks * WEEK):
+        _read(life, world, day, likes)
+    return life.given
+
+
+def _begin(world: World, number: int) -> _Life:
+    person = person_make(world, number)
+    first = EffectiveConfig(Config(version=1, topics=person.start_topics))
+    return _Life(person, judge_for(world, person), chooser_for(world, person), first)
 
 
 def _read(life: _Life, world: World, day: int, likes: np.ndarray) -> int:
@@ -158,8 +172,9 @@ def _advise(
 
 def _oracle(life: _Life, is_open: Callable[[int], bool], flipped: bool) -> Sequence[Change]:
     """The changes that help most on articles other than those they are scored on."""
+    stands = life.chooser.value(life.effective, flipped=flipped)
     worth = [
-        (life.chooser.gain(life.effective, change.applied(life.effective), flipped=flipped), change)
+        (life.chooser.value(change.applied(life.effective), flipped=flipped) - stands, change)
         for change in changes_all(life.effective)
         if is_open(change.target)
     ]

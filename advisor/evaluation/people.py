@@ -27,7 +27,7 @@ REASONS = {
     True: {"topic": ("on-topic",), "source": ("depth", "original"), "item": ("clarity", "surprising")},
     False: {"topic": ("off-topic",), "source": ("hype", "paywall"), "item": ("shallow", "known")},
 }
-TASTES, STREAM, SCORING, CHOOSING, DECISIONS = range(100, 105)
+TASTES, STREAM, SCORING, CHOOSING, DECISIONS, SHUFFLE, VOTES = range(100, 107)
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,15 @@ class Person:
     def feels(self, flipped: bool) -> Taste:
         """The reader's taste, or the opposite one."""
         return self.taste.flipped() if flipped else self.taste
+
+    def shuffled(self) -> "Person":
+        """This reader without preferences: their thumbs are `dealt_anew`, their reasons about items alone."""
+        nothing = Taste(self.taste.sources * 0, self.taste.topics * 0, self.taste.base)
+        return replace(self, null=True, taste=nothing)
+
+    def dealt_anew(self, p: Floats) -> Floats:
+        """The same probabilities on other items: as much is liked, and nothing explains it."""
+        return np.random.default_rng([self.seed, self.number, SHUFFLE]).permutation(p)
 
     def thumb(self, item: int, rank: int, look: int, p: float) -> bool | None:
         """The thumb on an item met at `rank` (from 1) for the `look`-th time; `None`: says nothing."""

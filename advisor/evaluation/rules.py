@@ -38,8 +38,22 @@ NUDGE_ITEMS, NUDGE_SHARE = 30, 0.75
 
 
 @dataclass(frozen=True, slots=True)
+class Targets:
+    """What can be changed, by number: the sources first, the topics after them."""
+
+    sources: tuple[str, ...] = SOURCES
+    topics: tuple[str, ...] = TOPICS
+
+    def __len__(self) -> int:
+        return len(self.sources) + len(self.topics)
+
+
+WORLD = Targets()
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a config: sources are numbers below 12, topics follow."""
+    """One change of a config, about target number `target`."""
 
     target: int
     kind: str
@@ -49,7 +63,7 @@ class Change:
     @property
     def is_source(self) -> bool:
         """Whether it is about a source."""
-        return self.target < len(SOURCES)
+        return self.kind in (BOOST_SOURCE, REDUCE_SOURCE)
 
     def applied(self, effective: EffectiveConfig) -> EffectiveConfig:
         """The config with it."""
@@ -58,41 +72,46 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Tallies:
-    """Decayed thumbs and likes per target (12 sources, then 20 topics)."""
+    """Decayed thumbs and likes per target."""
 
     n: Floats
     likes: Floats
+    targets: Targets = WORLD
+
+    @property
+    def total(self) -> float:
+        """All thumbs: each has one source."""
+        return float(self.n[: len(self.targets.sources)].sum())
 
     @property
     def base(self) -> float:
         """The reader's own like-rate."""
-        of_sources = slice(0, len(SOURCES))
-        return float((self.likes[of_sources].sum() + 1) / (self.n[of_sources].sum() + 2))
+        return float((self.likes[: len(self.targets.sources)].sum() + 1) / (self.total + 2))
 
 
 Open = Callable[[int], bool]
 Rule = Callable[[Tallies, EffectiveConfig, Open, np.random.Generator], list[Change]]
 
 
-def change_of(target: int, up: bool, effective: EffectiveConfig) -> Change | None:
+def change_of(target: int, up: bool, effective: EffectiveConfig, targets: Targets = WORLD) -> Change | None:
     """The change that moves a target up or down by one step; `None` where there is no room."""
-    if target < len(SOURCES):
-        key = SOURCES[target]
+    if target < len(targets.sources):
+        key = targets.sources[target]
         weight = effective.weight(key)
         if (up and weight > WEIGHT_MAX - 0.01) or (not up and weight < WEIGHT_MIN + 0.01):
             return None
         wanted = min(WEIGHT_MAX, max(WEIGHT_MIN, weight + (WEIGHT_STEP_MAX if up else -WEIGHT_STEP_MAX)))
         return Change(target, BOOST_SOURCE if up else REDUCE_SOURCE, key, weight_text(wanted))
-    topic = TOPICS[target - len(SOURCES)]
+    topic = targets.topics[target - len(targets.sources)]
     key = topic_key(topic)
     if bool(topic_in_config(key, effective.config.topics)) is up:
         return None
     return Change(target, ADD_TOPIC if up else REMOVE_TOPIC, key, topic)
 
 
-def changes_all(effective: EffectiveConfig) -> list[Change]:
+def changes_all(effective: EffectiveConfig, targets: Targets = WORLD) -> list[Change]:
     """Every change there is room for."""
-    both = (change_of(t, up, effective) for t in range(len(SOURCES) + len(TOPICS)) for up in (True, False))
+    both = (change_of(t, up, effective, targets) for t in range(len(targets)) for up in (True, False))
     return [change for change in both if change is not None]
 
 
@@ -119,7 +138,7 @@ def random_valid(
     """Any three changes that the rules would let through."""
     valid = [
         change
-        for change in changes_all(effective)
+        for change in changes_all(effective, tallies.targets)
         if is_open(change.target) and _grounded(tallies, change.target, _up(change))
     ]
     return capped([valid[i] for i in rng.permutation(len(valid))])
@@ -134,7 +153,9 @@ def nudges(
         for t in range(len(tallies.n))
         if tallies.n[t] >= NUDGE_ITEMS and 1 - tallies.likes[t] / tallies.n[t] > NUDGE_SHARE and is_open(t)
     ]
-    found = (change_of(t, False, effective) for t in sorted(bad, key=lambda t: -tallies.n[t]))
+    found = (
+        change_of(t, False, effective, tallies.targets) for t in sorted(bad, key=lambda t: -tallies.n[t])
+    )
     return [change for change in found if change is not None][:1]
 
 
@@ -166,7 +187,7 @@ def beta_above(level: float) -> Rule:
     def rule(
         tallies: Tallies, effective: EffectiveConfig, is_open: Open, rng: np.random.Generator
     ) -> list[Change]:
-        total = float(tallies.n[: len(SOURCES)].sum())
+        total = tallies.total
 
         def merit(n: float, k: float, base: float) -> float:
             p = 1 - float(beta.cdf(base, BETA_PRIOR * base + k, BETA_PRIOR * (1 - base) + n - k))
@@ -186,14 +207,14 @@ def _ranked(
 ) -> list[Change]:
     """The changes towards each target's like-rate, best merit first; merit 0 or less is no case."""
     base = tallies.base
-    if tallies.n[: len(SOURCES)].sum() < THUMBS_MIN:
+    if tallies.total < THUMBS_MIN:
         return []
     found: list[tuple[float, Change]] = []
     for target, (n, k) in enumerate(zip(tallies.n.tolist(), tallies.likes.tolist(), strict=True)):
         if n < EVIDENCE_MIN or not is_open(target):
             continue
         up = k / n > base
-        change = change_of(target, up, effective) if _grounded(tallies, target, up) else None
+        change = change_of(target, up, effective, tallies.targets) if _grounded(tallies, target, up) else None
         worth = merit(n, k, base)
         if change is not None and worth > 0:
             found.append((worth, change))

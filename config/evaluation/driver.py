@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from advisor.evaluation.entities import Asked, Course
 from advisor.evaluation.people import TOP_K, Person, person_make
@@ -89,7 +90,7 @@ def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: No
         raise EvaluationRefused("There are readers or items in this database. An evaluation needs its own.")
     world = world_make(setting.seed, setting.weeks * WEEK, spam=setting.spam)
     feeds = feeds_open(now=BEGIN)
-    lives = [_begin(world, number) for number in setting.readers]
+    lives = [_begin(world, number, setting.shuffled) for number in setting.readers]
     numbers: dict[int, int] = {}
     for day in range(setting.weeks * WEEK):
         now = BEGIN + timedelta(days=day)
@@ -113,15 +114,17 @@ def _numbers_new(now: datetime) -> dict[int, int]:
     return {pk: item_number(url) for pk, url in rows}
 
 
-def _begin(world: World, number: int) -> _Life:
+def _begin(world: World, number: int, shuffled: bool) -> _Life:
     person = person_make(world, number)
+    likes = {flipped: person.likes(world.stream, flipped=flipped) for flipped in (False, True)}
+    if shuffled:
+        person, likes = person.shuffled(), {key: person.dealt_anew(p) for key, p in likes.items()}
     reader = Reader(username=person.name)
     reader.set_unusable_password()
     reader.save()
     readers_subscribe(reader, now=BEGIN)
     edit = ConfigEdit(topics=person.start_topics)
     config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=BEGIN)
-    likes = {flipped: person.likes(world.stream, flipped=flipped) for flipped in (False, True)}
     return _Life(person, reader, judge_for(world, person), config_effective(reader_id=reader.pk), likes)
 
 
@@ -162,10 +165,16 @@ def _advise(life: _Life, setting: Setting, week: int, now: datetime, flipped: bo
         )
         silent = "silent" if result.status == "completed" and not result.suggestions_created else ""
         life.runs[silent or result.status] += 1
+        life.cost_usd += _cost(result.run_id)
         for suggestion in suggestions_pending(reader_id=life.reader.pk):
             life.asked.append(_decide(life, suggestion, week, now, flipped))
     value = life.judge.value(config_effective(reader_id=life.reader.pk), flipped=flipped)
     life.curve.append(value - life.judge.value(life.first, flipped=flipped))
+
+
+def _cost(run_id: UUID | None) -> float:
+    """What a run cost, in USD."""
+    return float(Run.objects.get(pk=run_id).cost_usd) if run_id else 0.0
 
 
 def _decide(life: _Life, suggestion: Suggestion, week: int, now: datetime, flipped: bool) -> Asked:

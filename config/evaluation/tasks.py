@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from config.evaluation.driver import Setting, simulate
+from config.evaluation.open_data import Trial, trial_run
 
 Json = dict[str, Any]
 
@@ -12,7 +13,8 @@ Json = dict[str, Any]
 def task_run(task: Json, progress: Callable[[int], None]) -> Json:
     """Carry out one task in the current database, which it may fill as it likes.
 
-    `{"kind": "simulate", "setting": {…}}` gives `{"courses": […], "seconds"}`.
+    `{"kind": "simulate", "setting": {…}}` and `{"kind": "trial", "trial": {…}}` (the fields of `Setting` and
+    `Trial`) both give `{"courses": […], "seconds"}`.
     """
     started = time.monotonic()
     result = KINDS[task["kind"]](task, progress)
@@ -25,4 +27,8 @@ def _simulate(task: Json, progress: Callable[[int], None]) -> Json:
     return {"courses": [course.as_dict() for course in simulate(setting, progress)]}
 
 
-KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {"simulate": _simulate}
+def _trial(task: Json, progress: Callable[[int], None]) -> Json:
+    return {"courses": [course.as_dict() for course in trial_run(Trial(**task["trial"]), progress)]}
+
+
+KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {"simulate": _simulate, "trial": _trial}

@@ -5,9 +5,17 @@ import sys
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from config.evaluation.report import scale_for, simulator_rows
+from advisor.evaluation.arrays import ARRAY_ROWS
+from advisor.evaluation.targets import targets_hold
+from config.evaluation.open_rows import movielens_rows, nemig_rows
+from config.evaluation.report import PLANNER, Scale, array_courses, array_rows, scale_for, simulator_rows
+from config.evaluation.stage import ShardFailed
+from config.evaluation.tables import text_of
+
+PARTS = ("simulator", "movielens", "nemig")
+SEED = 11
 
 
 class Command(BaseCommand):
@@ -16,30 +24,57 @@ class Command(BaseCommand):
     help = "Measure the advisor: a closed-loop simulation through the real services, then open data."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The seed, the size and the form."""
-        parser.add_argument("--seed", type=int, default=11)
-        parser.add_argument("--full", action="store_true", help="300 readers and three seeds")
-        parser.add_argument("--readers", type=int, help="simulated readers (60)")
-        parser.add_argument("--weeks", type=int, help="simulated weeks (12)")
-        parser.add_argument("--data", nargs="+", default=["simulator"], choices=["simulator", "planner"])
+        """The seed, the size, the parts and the form."""
+        parser.add_argument("--seed", type=int, default=SEED, help=f"of the simulated world ({SEED})")
+        parser.add_argument("--full", action="store_true", help="300 readers, three seeds, all histories")
+        parser.add_argument("--readers", type=int, metavar="N", help="simulated readers (60)")
+        parser.add_argument("--weeks", type=int, metavar="N", help="simulated weeks (12)")
+        parser.add_argument("--data", nargs="+", default=list(PARTS), choices=[*PARTS, "planner"])
+        parser.add_argument(
+            "--judge",
+            metavar="RULE",
+            choices=ARRAY_ROWS,
+            help="hold an array rule against the targets instead",
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run everything and print it."""
+        """Run the parts, print them, and fail where a target is missed."""
         started = time.monotonic()
         scale = scale_for(
             options["seed"], full=options["full"], readers=options["readers"], weeks=options["weeks"]
         )
-        rows = simulator_rows(scale, self._say, alone="simulator" in options["data"])
+        judged = options["judge"] or PLANNER
+        try:
+            rows = self._rows(scale, options)
+        except ShardFailed as failed:
+            raise CommandError(f"A part of the evaluation broke: {failed}") from failed
         result = {
             "command": "evaluate_advisor",
-            "data": "simulator",
+            "data": options["data"],
             "seed": options["seed"],
             "rows": rows,
-            "targets": [],
+            "targets": targets_hold(rows, judged),
             "seconds": round(time.monotonic() - started, 1),
         }
-        self.stdout.write(json.dumps(result))
+        self.stdout.write(json.dumps(result) if options["json"] else text_of(result))
+        if missed := [target["metric"] for target in result["targets"] if not target["met"]]:
+            raise CommandError(f"Targets missed: {'; '.join(missed)}.")
+
+    def _rows(self, scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
+        if options["judge"]:
+            return array_rows(array_courses(scale, self._say))
+        parts, rows = options["data"], []
+        if "simulator" in parts or "planner" in parts:
+            rows += simulator_rows(scale, self._say, planner_only="simulator" not in parts)
+        if "movielens" in parts:
+            rows += movielens_rows(options["seed"], self._say, full=options["full"])
+        if "nemig" in parts:
+            rows += nemig_rows(options["seed"], self._say, full=options["full"])
+        for row in rows:
+            if "skipped" in row:
+                self._say(f"SKIPPED {row['name']}: {row['skipped']}")
+        return rows
 
     def _say(self, words: str) -> None:
         """Progress, on stderr only."""
