@@ -1,5 +1,6 @@
 """Prompts as files: Markdown below a YAML front matter that is for people only. Loads them, opens a talk."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from digest.llm.entities import Message
 ADVISOR = Path(__file__).with_name("advisor.md")
 MARKER = "---"
 QUOTED_WORDS = 10
+EXAMPLES = re.compile("```.*?```", re.DOTALL)
 
 
 class PromptUnusable(Exception):
@@ -48,9 +50,12 @@ def quotes_prompt(text: str) -> bool:
 
 @cache
 def _prompt_text() -> str:
-    """The advisor's prompt with single spaces; empty where it cannot be read, since no run starts then."""
+    """The advisor's prompt with single spaces, without its examples, whose words a reason may well use.
+
+    Empty where it cannot be read, since no run starts then.
+    """
     try:
-        return " ".join(prompt_load().split())
+        return " ".join(EXAMPLES.sub(" … ", prompt_load()).split())
     except PromptUnusable:
         return ""
 

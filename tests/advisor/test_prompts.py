@@ -10,7 +10,8 @@ import yaml
 from django.conf import settings as shipped
 
 from advisor.entities import ToolContext
-from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load
+from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load, quotes_prompt
+from advisor.tools.registry import TOOLS
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from suggestions import entities as limits
 
@@ -62,16 +63,22 @@ def test_the_prompt_states_the_limits_that_are_enforced():
         assert stated in prompt
 
 
-def test_the_prompt_names_the_four_types_the_five_tools_and_the_six_steps_in_order():
+def test_the_prompt_names_the_four_types_every_tool_and_the_six_steps_in_order():
     prompt = prompt_load()
     types = limits.TOPIC_TYPES | {limits.BOOST_SOURCE, limits.REDUCE_SOURCE}
     assert set(re.findall(r"^- `(\w+_(?:topic|source))`", prompt, re.MULTILINE)) == types
-    for tool in ("query_user_feedback", "query_user_config", "get_user_profile", "write_suggestion"):
-        assert f"`{tool}`" in prompt
-    assert "`get_suggestion_outcomes`" in prompt
-    steps = ["Explore", "Analyze", "Hypothesize", "Validate and write", "Critique", "Output"]
+    assert set(re.findall(r"^- `(\w+)`", prompt, re.MULTILINE)) == types | set(TOOLS)
+    steps = ["Explore", "Analyze", "Hypothesize and test", "Critique", "Validate and write", "Output"]
     assert re.findall(r"^\d\. \*\*(.+?)\.\*\*", prompt, re.MULTILINE) == steps
     assert len(prompt) < 6000, "about 1,500 tokens, sent with every turn"
+
+
+def test_a_text_that_recites_the_prompt_is_told_from_one_that_does_not():
+    words = prompt_load().split()
+    assert quotes_prompt("I was told: " + " ".join(words[40:60]))
+    assert quotes_prompt("\n".join(words[:10]))
+    assert not quotes_prompt(" ".join(words[:9]))
+    assert not quotes_prompt("You liked 9 of 11 stories from Harbour Post, most of them for their depth.")
 
 
 def test_every_run_opens_alike_and_the_reader_comes_after(now):
