@@ -15,9 +15,14 @@ from advisor.goals import goals_of
 from advisor.health import kpis
 from advisor.kpis import figure
 from advisor.models import Decision, Heartbeat, Judgment, Memory, PanelVote, Run
+from advisor.review.shown import votes_shown
 from advisor.sparkline import sparkline
 from advisor.timeline import timeline_of
 from ranking.readonly import OperatorAdmin, ReadOnlyAdmin
+from suggestions.admin import BESIDE
+
+# Operators decide about drafts in the room below, with the votes beside them.
+BESIDE.append(votes_shown)
 
 
 @admin.register(Run)

@@ -1,9 +1,27 @@
-"""Suggestions, what became of them and what that says of each reader: for operators to read."""
+"""Suggestions, what became of them and what that says of each reader: for operators to read.
 
-from django.contrib import admin
+The one thing to decide here is what becomes of a draft: its reader gets to see it, or nobody does.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin
+from suggestions.entities import Refusal
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
+from suggestions.services.drafts import draft_discard, draft_release
+
+# What rooms above show beside a suggestion: each function takes one and gives HTML, or nothing.
+BESIDE: list[Callable[[Suggestion], SafeString]] = []
+MAY_SETTLE = "suggestions.change_suggestion"
 
 
 class EvidenceInline(ReadOnlyAdmin, OperatorInline):
@@ -22,7 +40,9 @@ class OutcomeInline(ReadOnlyAdmin, OperatorInline):
 
 @admin.register(Suggestion)
 class SuggestionAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Every proposal ever written, drafts included."""
+    """Every proposal ever written; a draft can be released or discarded, nothing else can be changed."""
+
+    change_form_template = "admin/suggestions/suggestion/change_form.html"
 
     list_display = [
         "id",
@@ -39,6 +59,74 @@ class SuggestionAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_select_related = ["reader"]
     search_fields = ["target_key", "label", "reader__username"]
     inlines = [EvidenceInline, OutcomeInline]
+
+    def get_urls(self) -> list[URLPattern]:
+        """The admin's own addresses, and the two ways out of a draft."""
+        settle = [
+            path(
+                f"<int:suggestion_id>/{name}/",
+                self.admin_site.admin_view(view),
+                name=f"suggestions_suggestion_{name}",
+            )
+            for name, view in (("release", self.release_view), ("discard", self.discard_view))
+        ]
+        return [*settle, *super().get_urls()]
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """One suggestion with what other rooms know of it, and for a draft the two ways out."""
+        row = self.get_object(request, object_id)
+        more = {
+            "beside": [shown for show in BESIDE if (shown := show(row))] if row else [],
+            "draft": row and row.status == Suggestion.Status.DRAFT and request.user.has_perm(MAY_SETTLE),
+        }
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **more})
+
+    def release_view(self, request: HttpRequest, suggestion_id: int) -> HttpResponse:
+        """POST: let the reader see a draft."""
+        row = self._draft(request, suggestion_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        refusal = draft_release(
+            suggestion_id=row.pk, operator=request.user.get_username(), now=timezone.now()
+        )
+        return self._settled(request, row, "Released to its reader.", refusal)
+
+    def discard_view(self, request: HttpRequest, suggestion_id: int) -> HttpResponse:
+        """GET: ask first. POST: do away with a draft for good."""
+        row = self._draft(request, suggestion_id)
+        if request.method != "POST":
+            context = {**self.admin_site.each_context(request), "title": "Discard this draft?", "row": row}
+            return TemplateResponse(request, "admin/suggestions/suggestion/discard.html", context)
+        refusal = draft_discard(
+            suggestion_id=row.pk, operator=request.user.get_username(), now=timezone.now()
+        )
+        return self._settled(request, row, "Discarded.", refusal)
+
+    def _draft(self, request: HttpRequest, suggestion_id: int) -> Suggestion:
+        """The suggestion, for whoever may settle drafts. Raises `PermissionDenied` and `Http404`."""
+        if not request.user.has_perm(MAY_SETTLE):
+            raise PermissionDenied
+        row = Suggestion.objects.filter(pk=suggestion_id).first()
+        if row is None:
+            raise Http404
+        return row
+
+    def _settled(
+        self, request: HttpRequest, row: Suggestion, done: str, refusal: Refusal | None
+    ) -> HttpResponseRedirect:
+        """Say what happened, put it on record if anything did, and go back to the suggestion."""
+        if refusal is None:
+            self.log_change(request, row, done)
+            messages.success(request, done)
+        else:
+            messages.error(request, refusal.message)
+        return HttpResponseRedirect(reverse("admin:suggestions_suggestion_change", args=[row.pk]))
 
 
 @admin.register(Outcome)
