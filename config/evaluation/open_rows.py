@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from advisor.evaluation.entities import Course, course_of
-from advisor.evaluation.histories import HARMFUL_THUMBS, able, oneshot, targets_of
+from advisor.evaluation.histories import HARMFUL_THUMBS, oneshot, targets_of
 from advisor.evaluation.metrics import interval, precision
 from config.evaluation.data import MOVIELENS
 from config.evaluation.open_data import Trial, histories_for
@@ -20,6 +20,8 @@ NEMIG_SETS = ("nemig-en", "nemig-de")
 ENVIRONMENT = {"ADVISOR_MIN_TAGGED": "0"}
 READERS, NULL_READERS = 60, 200
 THUMBS = (20, 50, 100)
+# A precision of fewer suggestions is not set beside others.
+NORMALISED_MIN = 20
 RULES_BESIDE = ("random valid", "greedy like-rate", "Beta .9", "oracle")
 
 
@@ -87,7 +89,7 @@ def _run(trials: Sequence[Trial], say: Say) -> list[list[Course]]:
 def _beside(trial: Trial, courses: Sequence[Course]) -> list[tuple[str, list[Course]]]:
     """The array rules on the same readers."""
     histories = histories_for(trial)
-    targets = targets_of(able(histories))
+    targets = targets_of(histories)
     return [
         (
             rule,
@@ -111,7 +113,8 @@ def _movielens(
     planner = _gains(f"{name}: planner", courses) | _silence(name, courses, shuffled=trial.shuffled)
     planner |= {"name": f"{name}: planner", "nothing_to_find": trial.shuffled}
     own = planner["precision"]
-    if own is not None and floor is not None and roof is not None and roof > floor:
+    enough = planner["suggestions"] >= NORMALISED_MIN
+    if enough and own is not None and floor is not None and roof is not None and roof > floor:
         # Thumbs carry noise: random changes "help" half the time, the best possible ones two times of three.
         planner["precision_normalised"] = round((own - floor) / (roof - floor), 4)
     return [planner, *(_gains(f"{name}: {rule}", given) for rule, given in beside)]

@@ -68,7 +68,7 @@ def simulator_rows(scale: Scale, say: Say, *, planner_only: bool = False) -> lis
     arrays = array_courses(scale, say)
     rows = array_rows(arrays)
     for name, courses in driven.items():
-        rows.append(_driven_row(name, courses, arrays))
+        rows.append(_driven_row(name, courses, arrays, scale))
     if not planner_only:
         rows += [_agreement(driven[LOOP_DRIVEN], arrays[LOOP]), _backtest_row(scale, say)]
     return rows
@@ -151,8 +151,8 @@ def _tasks(plan: Plan, scale: Scale, seed: int) -> list[Json]:
     ]
 
 
-def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Course]]) -> Json:
-    """A row through the services. Variants live under other tastes or in other worlds than the oracle's."""
+def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Course]], scale: Scale) -> Json:
+    """A row through the services. Variants live under other tastes or in other worlds: they have own oracles."""
     same_world = name in (PLANNER, PLANNER_ALONE, LOOP_DRIVEN)
     runs = sum((Counter(c.runs) for c in courses), Counter[str]())
     more: Json = {"via": "services", "runs": dict(runs)}
@@ -166,7 +166,20 @@ def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Cou
     if any(c.cost_usd for c in courses):
         made = sum(count for status, count in runs.items() if status != "skipped")
         more["cost_usd_per_run"] = round(sum(c.cost_usd for c in courses) / max(1, made), 6)
-    return row_of(name, courses, arrays[ORACLE] if same_world else [], **more)
+    oracle = arrays[ORACLE] if same_world else _oracle_of_variant(name, len(courses), scale)
+    return row_of(name, courses, oracle, **more)
+
+
+def _oracle_of_variant(name: str, readers: int, scale: Scale) -> list[Course]:
+    """The oracle's courses where tastes flip or a source spams; none on shuffled thumbs."""
+    if name not in (DRIFT, SPAM):
+        return []
+    seed = scale.seeds[0]
+    world = world_make(seed, scale.weeks * WEEK, spam=name == SPAM)
+    courses = [
+        course_run(world, number, ORACLE, weeks=scale.weeks, drift=name == DRIFT) for number in range(readers)
+    ]
+    return _seeded(courses, seed)
 
 
 def followed(courses: Sequence[Course]) -> int:

@@ -39,7 +39,8 @@ def text_of(result: Mapping[str, Any]) -> str:
     parts = [_table("Simulator", HEADS, simulated), _table("Open histories", OPEN_HEADS, opened)]
     parts += [", ".join(f"{key} {value}" for key, value in row.items()) for row in rest]
     parts.append(_targets(result["targets"]))
-    parts.append(f"{result['seconds']} s, seed {result['seed']}, data: {', '.join(result['data'])}")
+    took = f"{result['seconds']} s ({result['cpu_seconds']} s of processor)"
+    parts.append(f"{took}, seed {result['seed']}, data: {', '.join(result['data'])}")
     return "\n\n".join(part for part in parts if part)
 
 

@@ -88,7 +88,9 @@ def test_people_get_tables_and_the_targets():
     rows = [{"name": "x", "via": "arrays", "readers": 3, "uplift": 0.1, "uplift_95": [0.0, 0.2]}]
     rows += [{"name": "y", "advised": 0, "readers": 2}, {"name": "z", "skipped": "no data"}]
     targets = targets_hold([{"name": PLANNER, "captured": 0.1}], PLANNER)
-    text = text_of({"rows": rows, "targets": targets, "seconds": 1, "seed": 2, "data": ["simulator"]})
+    text = text_of(
+        {"rows": rows, "targets": targets, "seconds": 1, "cpu_seconds": 1, "seed": 2, "data": ["simulator"]}
+    )
     assert "0.100" in text and "(+0.000…+0.200)" in text
     assert "MISSED" in text and "skipped no data" in text
 
@@ -160,6 +162,16 @@ def test_the_open_histories_are_read_whole(data_dir):
         ratings = sum(1 for _ in csv.DictReader(file))
     assert sum(len(h.rated) for h in movielens(data_dir)) == ratings
     assert len(nemig(data_dir, "de")) > 100
+
+
+def test_a_configured_model_gets_a_row_and_the_planner_one_beside_it(settings):
+    scale = report.scale_for(7, full=False)
+    assert not any(plan.models for plan in report._plans(scale))
+    settings.OPENAI_API_KEY, settings.LLM_CHAIN = "key", ["openai:gpt-4o"]
+    rows = {plan.row: plan for plan in report._plans(scale)}
+    model, planner = rows["model openai:gpt-4o and learning loop"], rows["planner, beside the model"]
+    assert model.models and not planner.models
+    assert (model.readers, model.weeks) == (planner.readers, planner.weeks)
 
 
 def test_the_default_is_sixty_readers_and_the_full_size_three_hundred_on_three_seeds():
