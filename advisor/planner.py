@@ -2,8 +2,8 @@
 
 It reads the tool results in the conversation and issues the next tool calls, so it needs no key, costs
 nothing, and is what any paid model must beat. A pure function of the messages: the same conversation
-gives the same turn. It proposes only what is both likely and not contradicted by later thumbs, and says
-why when that is nothing.
+gives the same turn. It proposes what the numbers find likely enough, never a kind of change the reader
+always turns down, and says why when that is nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,15 +15,12 @@ from advisor.tools.budget import as_json
 from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
 from suggestions.entities import LIKED_TYPES, SUGGESTIONS_PER_RUN_MAX, TOPIC_TYPES
 from suggestions.hypotheses import PLANNER_P_MIN
+from suggestions.rules import DECLINED_MIN
+from suggestions.silence import BALANCED, WORDS
 from suggestions.wording import impact_sentence, reason_sentence
 
 NAME = "offline:planner"
-# Asked for where too few later thumbs could confirm a hypothesis: 93 % of such proposals helped in
-# simulation, against 86 % at 0.9.
-P_UNMEASURED = 0.95
 READ_ATTEMPTS_MAX = 2
-# So many decisions without a yes, and a type of suggestion is not brought up again.
-TURNED_DOWN_MIN = 6
 FEEDBACK, CONFIG, PROFILE, WRITE = (
     "query_user_feedback",
     "query_user_config",
@@ -31,7 +28,6 @@ FEEDBACK, CONFIG, PROFILE, WRITE = (
     "write_suggestion",
 )
 NEVER_REDUCE, OPEN_TO_TOPICS = "never_reduce_sources", "open_to_new_topics"
-BALANCED = "Your feedback is balanced: nothing in it speaks clearly enough for a change."
 
 Fact = Mapping[str, Any]
 
@@ -62,7 +58,7 @@ class StatisticalPlanner:
         for fact in chosen:
             if written < SUGGESTIONS_PER_RUN_MAX and WRITE in offered and _key(fact) not in tried:
                 return _asking(calls, [(WRITE, proposal(fact))])
-        return _closing(calls, facts, skipped, BALANCED)
+        return _closing(calls, facts, skipped, silence_of(facts))
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
         """Nothing."""
@@ -94,7 +90,7 @@ def types_declined(profile: Fact) -> set[str]:
     declined = {
         kind
         for kind, row in stats.items()
-        if row.get("accepted") == 0 and row.get("rejected", 0) >= TURNED_DOWN_MIN
+        if row.get("accepted") == 0 and row.get("rejected", 0) >= DECLINED_MIN
     }
     never_reduce = (profile.get("patterns") or {}).get(NEVER_REDUCE) is True
     return declined | {"reduce_source"} if never_reduce else declined
@@ -105,11 +101,16 @@ def _objection(fact: Fact, declined: set[str]) -> str:
         return "Every suggestion of this kind was turned down before."
     if fact["confidence"] == "low":
         return f"Only {fact['rated']} rated items: too few to be sure."
-    asked = P_UNMEASURED if fact["ndcg_gain"] is None else PLANNER_P_MIN
-    if fact["p_helpful"] < asked:
-        measured = "" if fact["ndcg_gain"] is not None else " while no later thumbs confirm it"
-        return f"Only {fact['p_helpful']:.0%} likely to help; {asked:.0%} is asked for{measured}."
-    return "Later thumbs speak against it." if (fact["ndcg_gain"] or 0) < 0 else ""
+    if fact["p_helpful"] < PLANNER_P_MIN:
+        return f"Only {fact['p_helpful']:.0%} likely to help; {PLANNER_P_MIN:.0%} is asked for."
+    return ""
+
+
+def silence_of(facts: Fact) -> str:
+    """Why the numbers speak for nothing, in words; the tool's own code tells."""
+    silence = facts.get("silence")
+    code = silence.get("code") if isinstance(silence, Mapping) else None
+    return WORDS.get(str(code), WORDS[BALANCED])
 
 
 def headline(fact: Fact) -> str:

@@ -17,6 +17,10 @@ from csp.constants import NONE, SELF
 from config.logs import logging_config, structlog_configure
 from config.schedule import CELERY_BEAT_SCHEDULE as BEAT_SCHEDULE
 
+# One thread for linear algebra, before anything imports it: our matrices are small, and workers are the
+# parallelism. With a thread per core a posterior took 50 times as long on a busy machine.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = environ.Env()

@@ -126,8 +126,9 @@ class Proposed:
 class Hypothesis:
     """One change the numbers speak for, ready to be proposed.
 
-    `p_helpful` is the posterior probability of the direction on the thumbs that chose it; `gain`, `low`
-    and `high` the change of nDCG@10 measured on `later_thumbs` later ones (`None`: too few).
+    `p_helpful` is the posterior probability that it helps and `expected_gain` the change of nDCG@10 expected
+    on the thumbs that chose it; `gain`, `low` and `high` the change measured on `later_thumbs` others that
+    had no part in the choice (`None`: too few).
     """
 
     suggestion_type: str
@@ -173,17 +174,36 @@ class Hypothesis:
 
 
 @dataclass(frozen=True, slots=True)
+class Lead:
+    """A change that may help but is not sure enough to ask about.
+
+    `information` is what knowing for certain would be worth, in nDCG@10: where it is highest, an item shown
+    for the sake of learning teaches most.
+    """
+
+    suggestion_type: str
+    field: str
+    target_key: str
+    label: str
+    p_helpful: float
+    information: float
+
+
+@dataclass(frozen=True, slots=True)
 class HypothesisReport:
     """What the numbers speak for: at most ten hypotheses, best first, and what was looked at to find them.
 
-    `considered` counts the sources and topics tried, `patterns_found` those likely enough before any other
-    test, `dropped` the ones that later thumbs spoke against.
+    `considered` counts the sources and topics tried, `patterns_found` the changes likely enough before any
+    other test, `dropped` the ones that other thumbs spoke against. Without any hypothesis `silence` is the
+    code of the reason (`suggestions.silence`); `leads` are what is undecided, most worth knowing first.
     """
 
     hypotheses: tuple[Hypothesis, ...]
     patterns_found: int
     considered: int
     dropped: int = 0
+    silence: str = ""
+    leads: tuple[Lead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

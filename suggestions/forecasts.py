@@ -1,13 +1,14 @@
-"""What a change would have done to the thumbs a reader gave later than those that chose it. Pure.
+"""What a change would have done to thumbs of the reader that had no part in choosing it. Pure.
 
-A reader's newest thumbs are split by time: the earlier 70 % choose, the later 30 % only measure. A backtest
-on the thumbs that chose a change proves nothing: it "gains" even on shuffled ones.
+A backtest on the thumbs that chose a change proves nothing: it "gains" even on shuffled ones. So a reader's
+thumbs are dealt by time into blocks of five; every sixth block only measures and never chooses. Blocks
+rather than single thumbs, since the items of one digest resemble each other; blocks from all over the time
+rather than its end, so that what is newest has its say in the choice as well.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from math import ceil
 from typing import Any
 from zlib import crc32
 
@@ -19,28 +20,30 @@ from ranking.matching import topic_key
 from ranking.scoring import Signals, score_all
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, SOURCE_WEIGHTS, TOPICS, Preview
 
-EARLIER_SHARE = 0.7
+BLOCK = 5
+# One block in so many measures. With 50 thumbs that leaves eight to measure, the fewest that say anything;
+# in simulation choosing by 5/6 of the thumbs rather than by all costs 1 to 2 % of an oracle's uplift.
+BLOCKS = 6
 TITLES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A reader's thumbs before and from `at` on; `at` is `None` without any thumb."""
+    """The thumbs that choose changes, and those that only measure them; each oldest first."""
 
-    at: datetime | None
-    earlier: tuple[RatedItem, ...]
-    later: tuple[RatedItem, ...]
+    choosing: tuple[RatedItem, ...]
+    measuring: tuple[RatedItem, ...]
 
 
 def split_by_time(rated: Sequence[RatedItem]) -> Split:
-    """The earlier 70 % and the rest; thumbs of the same instant are never parted."""
-    if not rated:
-        return Split(None, (), ())
+    """Every sixth block of five thumbs measures. Blocks count from the oldest thumb given."""
     ordered = sorted(rated, key=lambda item: (item.at, item.item_id))
-    at = ordered[min(len(ordered) - 1, ceil(EARLIER_SHARE * len(ordered)))].at
-    return Split(
-        at, tuple(item for item in ordered if item.at < at), tuple(item for item in ordered if item.at >= at)
+    measures = [n // BLOCK % BLOCKS == BLOCKS - 1 for n in range(len(ordered))]
+    parts = (
+        tuple(item for item, measure in zip(ordered, measures, strict=True) if measure is wanted)
+        for wanted in (False, True)
     )
+    return Split(*parts)
 
 
 def decayed(at: datetime, now: datetime) -> float:
@@ -64,9 +67,14 @@ def config_with(
 
 
 def forecast_of(
-    later: Sequence[RatedItem], before: EffectiveConfig, after: EffectiveConfig, *, now: datetime, seed: str
+    measuring: Sequence[RatedItem],
+    before: EffectiveConfig,
+    after: EffectiveConfig,
+    *,
+    now: datetime,
+    seed: str,
 ) -> Forecast:
-    """The change of nDCG@10 over the later thumbs, each item as old as it was when it was rated.
+    """The change of nDCG@10 over the measuring thumbs, each item as old as it was when it was rated.
 
     `seed` names the reader and the target, so that the same question gets the same interval.
     """
@@ -74,12 +82,12 @@ def forecast_of(
         Candidate(
             item.item_id, item.source, item.title, item.text, now - max(item.at - item.dated_at, timedelta())
         )
-        for item in later
+        for item in measuring
     ]
     old, new = (
         [score.total for score in score_all(candidates, config, now, Signals())] for config in (before, after)
     )
-    return measure([item.useful for item in later], old, new, crc32(seed.encode()))
+    return measure([item.useful for item in measuring], old, new, crc32(seed.encode()))
 
 
 def forecast_body(p_helpful: float, forecast: Forecast, preview: Preview) -> dict[str, Any]:

@@ -1,209 +1,245 @@
-"""Which changes a reader's thumbs speak for. Pure: the choice rests on the earlier thumbs alone.
+"""Which changes a reader's thumbs speak for, best first. Pure.
 
-1. Sources: one belief each, from the decayed tallies. Topics: one belief per candidate phrase, and per topic
-   already in the config, against the rate of the sources it stands in (`beliefs`).
-2. A change becomes a hypothesis from p_helpful 0.8; a planner writes from 0.9. Sources move towards their
-   learning target exp(0.8 x log-odds) by at least 0.1 and at most 0.3.
-3. It must be open to suggestion (pins, pending, cooldown) and have three rated items of its polarity. A
-   target the reader has accepted or rejected needs three new thumbs since: the same ones prove nothing more.
-4. Nested and overlapping topics: the more specific, else the stronger one stands.
-5. Best first by p_helpful x expected gain, at most as many as asked for; from the end of the list of
-   probabilities the doubtful go until the expected share of false ones, mean(1 - p_helpful), is at most 0.1.
+1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, if it is open to
+   suggestion (pins, waiting, cooldown, a type turned down for good) and has three rated items to cite. A
+   target the reader has decided on needs three new thumbs since: the same ones prove nothing more.
+2. A change is judged by the change of nDCG@10 of recent digests under draws from the reader's posterior
+   (`joint`, `gains`): `p_helpful` is P(gain > 0), capped where it is
+   doubtful that the reader leans that way at all; the expected gain is the mean.
+3. The one with the best expected gain among those likely enough comes first, times the share of such
+   suggestions this reader has accepted; then the rest is judged again as if that one were accepted, since
+   two changes may say the same.
+4. From the end of the list of probabilities the doubtful go until the expected share of false ones, mean
+   (1 - p_helpful), is at most `FALSE_SHARE_MAX` (Müller, Parmigiani and Rice, 2006).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from math import exp
+
+import numpy as np
 
 from digest.entities import RatedItem
-from ranking.entities import EffectiveConfig, SourceTally, clamp_weight
-from ranking.learning import LEARNING_GAIN
-from ranking.matching import fold, term_matches, topic_key
-from suggestions.beliefs import (
-    SOURCE_PRIOR,
-    TOPIC_PRIOR,
-    Belief,
-    Tally,
-    beliefs_of,
-    own_rate,
-    source_means,
-    source_tallies,
-)
+from ranking.entities import EffectiveConfig
+from suggestions.attributes import Attributes, setting_of
 from suggestions.entities import (
     ADD_TOPIC,
     BOOST_SOURCE,
     EVIDENCE_MIN,
+    LIKED_TYPES,
     REDUCE_SOURCE,
     REMOVE_TOPIC,
     SOURCE_WEIGHTS,
     TOPIC_SOURCES_MIN,
     TOPICS,
+    WEIGHT_STEP_MAX,
 )
-from suggestions.forecasts import decayed
+from suggestions.forecasts import change_applied
+from suggestions.gains import Judge, information_value, p_better, p_helps
 from suggestions.rules import Target, concerns
-from suggestions.topics import holds_phrase, source_names, topic_candidates
-from suggestions.values import topic_in_config, weight_clamp
+from suggestions.topics import holds_phrase
+from suggestions.values import topic_in_config, weight_clamp, weight_text
 
 HYPOTHESIS_P_MIN = 0.8
-PLANNER_P_MIN = 0.9
-FALSE_SHARE_MAX = 0.1
+PLANNER_P_MIN = HYPOTHESIS_P_MIN
+FALSE_SHARE_MAX = 0.15
+# Shorter than this the rest of the way to a bound is nothing to trouble a reader with.
 SOURCE_STEP_MIN = 0.1
 EVIDENCE_SHOWN = 5
 # Thumbs on a target, given after the reader decided on it, before it may be a hypothesis again. As many as
 # any suggestion has to cite; without them a boost would return after each cooldown, 1.3, 1.6, 1.9.
 NEW_THUMBS_MIN = EVIDENCE_MIN
-# Two topics whose rated items overlap by more than this (Jaccard) say the same thing.
-OVERLAP_MAX = 0.5
+LEADS_MAX = 5
+INTERVAL = (5.0, 95.0)
+# What is expected of a type that the reader has never decided on.
+ACCEPTANCE_PRIOR = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
-    """A phrase under test: its spelling and the indices of the earlier items whose titles hold it."""
-
-    key: str
-    label: str
-    items: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Beliefs:
-    """What the thumbs given before some moment say of every source and topic tried."""
-
-    sources: Mapping[str, Belief]
-    topics: Mapping[str, Belief]
-    tried: Mapping[str, Topic]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A change chosen by the earlier thumbs, not yet measured. `weight` is `None` for topics."""
+class Change:
+    """A change that could be proposed. `value` is what the config would say, `evidence` what to cite."""
 
     suggestion_type: str
     field: str
     key: str
     label: str
-    weight: float | None
-    belief: Belief
+    value: str
     evidence: tuple[RatedItem, ...]
 
     @property
     def liked(self) -> bool:
         """The polarity of the thumbs it rests on."""
-        return self.suggestion_type in (ADD_TOPIC, BOOST_SOURCE)
+        return self.suggestion_type in LIKED_TYPES
 
 
-def beliefs_form(
-    tallies: Sequence[SourceTally],
-    rated: Sequence[RatedItem],
-    *,
-    topics: Iterable[str],
-    titles: dict[str, str],
-    now: datetime,
-) -> Beliefs:
-    """Beliefs about all sources of `tallies` and all topics found in the titles of `rated` or in `topics`."""
-    sources = source_tallies(tallies)
-    total = sum(tally.n for tally in tallies)
-    tried = {c.key: Topic(c.key, c.label, c.items) for c in topic_candidates(rated, source_names(titles))}
-    for topic in topics:
-        tried[topic_key(topic)] = Topic(topic_key(topic), topic, _holders(topic, rated))
-    weights = [decayed(item.at, now) for item in rated]
-    means = source_means(sources)
-    base = own_rate(tallies)
-    topic_tallies = [_topic_tally(t, rated, weights, means, base) for t in tried.values() if t.items]
-    return Beliefs(
-        beliefs_of(sources, SOURCE_PRIOR, total), beliefs_of(topic_tallies, TOPIC_PRIOR, sum(weights)), tried
-    )
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A change with its worth: P(it helps), the expected gain of nDCG@10 and its 90 % interval.
+
+    `p_better` is the probability that it is for the better rather than the worse, `information` what
+    certainty about it would be worth.
+    """
+
+    change: Change
+    p_helpful: float
+    p_better: float
+    expected_gain: float
+    low: float
+    high: float
+    information: float
 
 
-def _holders(topic: str, rated: Sequence[RatedItem]) -> frozenset[int]:
-    return frozenset(i for i, item in enumerate(rated) if term_matches(topic, fold(item.title)))
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """What the reader made of earlier suggestions.
+
+    `decided` says when they last accepted or rejected something about a target, `acceptance` the share of
+    each type they accept, `harmed` the (type, target) whose effect was found harmful.
+    """
+
+    decided: Mapping[Target, datetime] = field(default_factory=dict)
+    acceptance: Mapping[str, float] = field(default_factory=dict)
+    harmed: frozenset[tuple[str, Target]] = frozenset()
 
 
-def _topic_tally(
-    topic: Topic,
-    rated: Sequence[RatedItem],
-    weights: Sequence[float],
-    means: Mapping[str, float],
-    base: float,
-) -> Tally:
-    """The topic's decayed thumbs against what its sources would have had without it."""
-    n = sum(weights[i] for i in topic.items)
-    likes = sum(weights[i] for i in topic.items if rated[i].useful)
-    usual = sum(weights[i] * means.get(rated[i].source, base) for i in topic.items)
-    return Tally(topic.key, n, likes, len(topic.items), usual / n if n else base)
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The outcome of a choice.
+
+    `chosen` best first; `leads` the likelier half of what is not sure enough, most worth knowing first;
+    `closed` and `dropped` count changes likely enough that are not open, or too doubtful in company; `tried`
+    the changes with enough items to cite, `best` the highest probability among the open ones.
+    """
+
+    chosen: tuple[Choice, ...]
+    leads: tuple[Choice, ...]
+    found: int
+    closed: int
+    tried: int
+    best: float
+
+
+def acceptance_of(answers: Mapping[str, tuple[int, int]]) -> dict[str, float]:
+    """The share of each type the reader accepts, from (accepted, rejected), as if one of each had been."""
+    return {kind: (yes + 1) / (yes + no + 2) for kind, (yes, no) in answers.items()}
+
+
+def changes_possible(
+    attributes: Attributes, effective: EffectiveConfig, rated: Sequence[RatedItem]
+) -> list[Change]:
+    """Every change with three items to cite among `rated` (newest first)."""
+    found = []
+    for source in attributes.sources:
+        current = effective.weight(source)
+        for kind, step in ((BOOST_SOURCE, WEIGHT_STEP_MAX), (REDUCE_SOURCE, -WEIGHT_STEP_MAX)):
+            weight = weight_clamp(current + step, current)
+            if abs(weight - current) >= SOURCE_STEP_MIN - 1e-9:
+                evidence = evidence_pick(rated, SOURCE_WEIGHTS, source, source, step > 0)
+                found.append(Change(kind, SOURCE_WEIGHTS, source, source, weight_text(weight), evidence))
+    for key in attributes.topics:
+        own = topic_in_config(key, effective.config.topics)
+        label = own or attributes.labels[key]
+        evidence = evidence_pick(rated, TOPICS, key, label, not own)
+        found.append(Change(REMOVE_TOPIC if own else ADD_TOPIC, TOPICS, key, label, label, evidence))
+    return [change for change in found if change.evidence]
 
 
 def choices_make(
-    beliefs: Beliefs,
+    changes: Sequence[Change],
+    judge: Judge,
+    attributes: Attributes,
     effective: EffectiveConfig,
     rated: Sequence[RatedItem],
     *,
-    permitted: Callable[[Target], bool],
-    decided: Mapping[Target, datetime],
+    permitted: Callable[[Change], bool],
+    experience: Experience,
     limit: int,
-) -> tuple[list[Choice], int]:
-    """The changes worth measuring, best first, and how many targets were likely enough to begin with.
+) -> Choices:
+    """The changes worth asking about, best first, and what is to be said of the others."""
+    alone = {c: judged(c, judge, attributes, effective) for c in _specific(changes, attributes)}
+    open_ = {
+        c: choice
+        for c, choice in alone.items()
+        if permitted(c)
+        and _renewed(c, experience, rated)
+        and (c.suggestion_type, (c.field, c.key)) not in experience.harmed
+    }
+    likely = [c for c, choice in alone.items() if _likely(choice)]
+    chosen = _guarded(_picked(open_, judge, attributes, effective, experience.acceptance, limit))
+    taken = {choice.change for choice in chosen}
+    leads = [choice for c, choice in open_.items() if c not in taken and choice.expected_gain > 0]
+    return Choices(
+        chosen=tuple(chosen),
+        leads=tuple(sorted(leads, key=lambda c: (-c.information, c.change.key))[:LEADS_MAX]),
+        found=len(likely),
+        closed=sum(c not in open_ for c in likely),
+        tried=len(alone),
+        best=max((choice.p_helpful for choice in open_.values()), default=0.0),
+    )
 
-    `rated` are the thumbs of any time that may serve as evidence, newest first; `decided` says when the
-    reader last accepted or rejected something about a target.
-    """
-    likely = [
-        *(_source_choice(b, effective, rated) for b in _likely(beliefs.sources)),
-        *(_topic_choice(beliefs.tried[b.key], b, effective, rated) for b in _likely(beliefs.topics)),
-    ]
-    open_ = [
-        choice
-        for choice in likely
-        if choice is not None
-        and permitted((choice.field, choice.key))
-        and _renewed(choice, decided.get((choice.field, choice.key)), rated)
-    ]
-    best = sorted(_distinct(open_, beliefs.tried), key=_merit)
-    return _guarded(best[:limit]), len(likely)
+
+def judged(change: Change, judge: Judge, attributes: Attributes, effective: EffectiveConfig) -> Choice:
+    """What `change` alone is worth, made to the config as it is."""
+    before, after = (setting_of(e, attributes) for e in (effective, _after(effective, change)))
+    gain = judge.value(after) - judge.value(before)
+    column = attributes.column(change.field, change.key)
+    leaning = judge.draws[:, 1 + column] * (1 if change.liked else -1)
+    low, high = np.percentile(gain, INTERVAL)
+    return Choice(
+        change=change,
+        p_helpful=p_helps(gain, leaning),
+        p_better=p_better(gain),
+        expected_gain=float(gain.mean()),
+        low=float(low),
+        high=float(high),
+        information=information_value(gain),
+    )
 
 
-def _likely(beliefs: Mapping[str, Belief]) -> list[Belief]:
-    return [belief for belief in beliefs.values() if belief.p_helpful >= HYPOTHESIS_P_MIN]
+def _after(effective: EffectiveConfig, change: Change) -> EffectiveConfig:
+    return change_applied(effective, change.suggestion_type, change.key, change.value)
 
 
-def _renewed(choice: Choice, decided: datetime | None, rated: Sequence[RatedItem]) -> bool:
+def _likely(choice: Choice) -> bool:
+    return choice.p_helpful >= HYPOTHESIS_P_MIN and choice.expected_gain > 0
+
+
+def _picked(
+    open_: Mapping[Change, Choice],
+    judge: Judge,
+    attributes: Attributes,
+    effective: EffectiveConfig,
+    acceptance: Mapping[str, float],
+    limit: int,
+) -> list[Choice]:
+    """One by one the best of what is likely alone and still is after those picked before it."""
+    left = {change: choice for change, choice in open_.items() if _likely(choice)}
+    picked: list[Choice] = []
+    company = left
+    while company and len(picked) < limit:
+        best = max(
+            company,
+            key=lambda c: (
+                company[c].expected_gain * acceptance.get(c.suggestion_type, ACCEPTANCE_PRIOR),
+                c.key,
+            ),
+        )
+        picked.append(left.pop(best))
+        left = {c: choice for c, choice in left.items() if (c.field, c.key) != (best.field, best.key)}
+        effective = _after(effective, best)
+        again = {change: judged(change, judge, attributes, effective) for change in left}
+        company = {change: choice for change, choice in again.items() if _likely(choice)}
+    return picked
+
+
+def _renewed(change: Change, experience: Experience, rated: Sequence[RatedItem]) -> bool:
     """Whether the reader has said enough about the target since they last decided on it, if they did."""
+    decided = experience.decided.get((change.field, change.key))
     if decided is None:
         return True
     since = (item for item in rated if item.at > decided)
-    new = sum(concerns(item, choice.field, choice.key, choice.label) for item in since)
+    new = sum(concerns(item, change.field, change.key, change.label) for item in since)
     return new >= NEW_THUMBS_MIN
-
-
-def _merit(choice: Choice) -> tuple[float, str]:
-    return -choice.belief.p_helpful * choice.belief.gain, choice.key
-
-
-def _source_choice(belief: Belief, effective: EffectiveConfig, rated: Sequence[RatedItem]) -> Choice | None:
-    current = effective.weight(belief.key)
-    target = clamp_weight(exp(LEARNING_GAIN * belief.posterior.log_odds))
-    distance = target - current if belief.liked else current - target
-    weight = weight_clamp(target, current)
-    kind = BOOST_SOURCE if belief.liked else REDUCE_SOURCE
-    evidence = evidence_pick(rated, SOURCE_WEIGHTS, belief.key, belief.key, belief.liked)
-    # What remains of the way is too short to trouble the reader with, or is behind us.
-    if distance < SOURCE_STEP_MIN or abs(weight - current) < SOURCE_STEP_MIN - 0.01 or not evidence:
-        return None
-    return Choice(kind, SOURCE_WEIGHTS, belief.key, belief.key, weight, belief, evidence)
-
-
-def _topic_choice(
-    topic: Topic, belief: Belief, effective: EffectiveConfig, rated: Sequence[RatedItem]
-) -> Choice | None:
-    own = topic_in_config(topic.key, effective.config.topics)
-    label = own or topic.label
-    evidence = evidence_pick(rated, TOPICS, topic.key, label, belief.liked)
-    if bool(own) is belief.liked or not evidence:
-        return None
-    return Choice(
-        ADD_TOPIC if belief.liked else REMOVE_TOPIC, TOPICS, topic.key, label, None, belief, evidence
-    )
 
 
 def evidence_pick(
@@ -225,26 +261,20 @@ def evidence_pick(
     return tuple(sorted(spread[:EVIDENCE_SHOWN], key=lambda item: item.at, reverse=True))
 
 
-def _distinct(choices: Sequence[Choice], tried: Mapping[str, Topic]) -> list[Choice]:
-    """`choices` without topics that a more specific, or a stronger overlapping, one already says."""
-    topics = [c for c in choices if c.field == TOPICS]
-    specific = [c for c in topics if not any(holds_phrase(other.key, c.key) for other in topics)]
-    kept: list[Choice] = []
-    for choice in sorted(specific, key=_merit):
-        items = tried[choice.key].items
-        if all(_overlap(items, tried[other.key].items) <= OVERLAP_MAX for other in kept):
-            kept.append(choice)
-    return [*(c for c in choices if c.field == SOURCE_WEIGHTS), *kept]
-
-
-def _overlap(one: frozenset[int], other: frozenset[int]) -> float:
-    return len(one & other) / len(one | other) if one or other else 0.0
+def _specific(changes: Sequence[Change], attributes: Attributes) -> list[Change]:
+    """`changes` without additions of a topic that stands inside a more specific one that may be added."""
+    added = [c.key for c in changes if c.suggestion_type == ADD_TOPIC]
+    return [
+        c
+        for c in changes
+        if c.suggestion_type != ADD_TOPIC or not any(holds_phrase(other, c.key) for other in added)
+    ]
 
 
 def _guarded(choices: list[Choice]) -> list[Choice]:
     """`choices` without the most doubtful, till the expected share of false ones is low enough."""
-    doubts = sorted((1 - c.belief.p_helpful for c in choices), reverse=True)
+    doubts = sorted((1 - c.p_helpful for c in choices), reverse=True)
     while doubts and sum(doubts) / len(doubts) > FALSE_SHARE_MAX:
         doubts.pop(0)
     worst = doubts[0] if doubts else -1.0
-    return [c for c in choices if 1 - c.belief.p_helpful <= worst]
+    return [c for c in choices if 1 - c.p_helpful <= worst]

@@ -6,7 +6,7 @@ The checks run in this order; the first one that fails names the refusal.
 |---|---|
 | shape | `unknown_type`, `field_mismatch`, `invalid_topic`, `invalid_weight` |
 | the config as it is | `source_not_in_history`, `topic_already_present`, `topic_not_present` |
-| permission | `pinned`, `duplicate_pending`, `on_cooldown`, `run_cap` |
+| permission | `type_declined`, `pinned`, `duplicate_pending`, `on_cooldown`, `run_cap` |
 | the step | clamped to ±0.3 and [0.1, 2.0] with a note; `wrong_direction`, `no_change` |
 | evidence | `evidence_not_grounded`, `insufficient_evidence`, `evidence_off_target`, \
 `evidence_wrong_polarity`, `too_few_sources` |
@@ -42,6 +42,8 @@ from suggestions.values import topic_clean, topic_in_config, weight_clamp, weigh
 PER_FIELD_MAX = 2
 # Weights are proposed in hundredths; a smaller step is no change a reader could notice.
 STEP_MIN = 0.01
+# So many decisions on a type without a yes, and it is not brought up again.
+DECLINED_MIN = 6
 CONFIDENCES = ("low", "medium", "high")
 
 Target = tuple[str, str]
@@ -53,7 +55,7 @@ class Facts:
 
     `rated` holds the reader's own thumbs on the evidence by URL; `waiting` the (field, target) of pending and
     put-aside suggestions; `cooling` when each recent target may be suggested again; `written` the fields of
-    this run's suggestions so far.
+    this run's suggestions so far; `declined` the types of suggestion this reader always turns down.
     """
 
     effective: EffectiveConfig
@@ -62,6 +64,7 @@ class Facts:
     waiting: frozenset[Target] = frozenset()
     cooling: Mapping[Target, datetime] = field(default_factory=dict)
     written: Sequence[str] = ()
+    declined: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ def _checked(draft: Draft, facts: Facts, *, whole: bool) -> Accepted | Refusal:
         target = key
         wanted = _number(draft.suggested_value) if field_name == SOURCE_WEIGHTS else None
         if whole:
+            _type_check(kind, facts)
             _permission_check((field_name, key), facts)
         weight, notes = (None, ()) if wanted is None else _step(kind, wanted, facts.effective.weight(key))
         evidence = _evidence(draft, kind, key, label, facts) if whole else ()
@@ -178,6 +182,22 @@ def _permission_check(target: Target, facts: Facts) -> None:
         raise _Refused(
             "run_cap",
             f"This run has written {PER_FIELD_MAX} suggestions on {field_name}. Try the other kind.",
+        )
+
+
+def types_declined(answers: Mapping[str, tuple[int, int]]) -> frozenset[str]:
+    """The types turned down so often without a yes that asking again would be a nuisance.
+
+    `answers` holds (accepted, rejected) by type.
+    """
+    return frozenset(kind for kind, (yes, no) in answers.items() if yes == 0 and no >= DECLINED_MIN)
+
+
+def _type_check(kind: str, facts: Facts) -> None:
+    if kind in facts.declined:
+        raise _Refused(
+            "type_declined",
+            f"This reader turned down each of {DECLINED_MIN} or more {kind} so far. Choose another type.",
         )
 
 

@@ -23,8 +23,9 @@ from digest.selectors import (
 )
 from ranking.entities import SourceTally
 from ranking.posterior import base_rate, posterior
-from suggestions.entities import EVIDENCE_MIN, Hypothesis
+from suggestions.entities import EVIDENCE_MIN, Hypothesis, HypothesisReport
 from suggestions.selectors import hypotheses_for
+from suggestions.silence import WORDS
 
 HYPOTHESES_MAX = 10
 WIDER_WINDOW_DAYS = 30
@@ -38,6 +39,7 @@ TREND_STEP = 0.15
 # Shares of the budget; what one part leaves over goes to the next, the sample takes the rest.
 HYPOTHESES_SHARE, PATTERNS_SHARE, TAGS_SHARE = 0.42, 0.16, 0.06
 SUPPORT_MAX = 5
+LEADS_SHOWN = 3
 
 Counts = Mapping[str, tuple[int, int]]
 
@@ -62,7 +64,7 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     base = base_rate(sum(t.likes for t in tallies), sum(t.n for t in tallies))
     meta = _meta(feedback_counts(reader_id=reader_id), window, base)
     meta |= {"patterns_found": report.patterns_found, "hypotheses_considered": report.considered}
-    result: dict[str, Any] = {"meta": meta}
+    result: dict[str, Any] = {"meta": meta} | _silence(report)
     result["hypotheses"] = _hypotheses(report.hypotheses, FEEDBACK_TOKENS * HYPOTHESES_SHARE)
     patterns = _source_patterns(feedback_source_counts(reader_id=reader_id), window.counts, tallies, base)
     result["source_patterns"] = fitting_items(patterns, FEEDBACK_TOKENS * PATTERNS_SHARE)
@@ -110,6 +112,17 @@ def _hypotheses(hypotheses: Sequence[Hypothesis], tokens: float) -> list[dict[st
         if len(taken) == len(hypotheses):
             break
     return taken
+
+
+def _silence(report: HypothesisReport) -> dict[str, Any]:
+    """Why there is no hypothesis, and what is closest to being one."""
+    if not report.silence:
+        return {}
+    leads = [
+        {"type": lead.suggestion_type, "target": lead.target_key, "p_helpful": round(lead.p_helpful, 2)}
+        for lead in report.leads[:LEADS_SHOWN]
+    ]
+    return {"silence": {"code": report.silence, "reason": WORDS[report.silence], "undecided": leads}}
 
 
 def _hypothesis(hypothesis: Hypothesis, support: int) -> dict[str, Any]:

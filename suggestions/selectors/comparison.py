@@ -25,8 +25,8 @@ Names = tuple[str, str]
 class Comparison:
     """Two configs by name, their differences, the measured effect, and the digest before and after.
 
-    The effect is measured on the latest 30 % of the newest thumbs; between two versions of the past it is a
-    description, since those thumbs may have led to the change.
+    The effect is measured on the sixth of the newest thumbs that never chooses; between two versions of the
+    past it is a description, since those thumbs may have led to the change.
     """
 
     names: Names
@@ -49,11 +49,11 @@ def configs_compare(
         return pair
     names, old, new = pair
     left, right = body_effective(old), body_effective(new)
-    later = split_by_time(feedback_recent(reader_id=reader_id)).later
+    measuring = split_by_time(feedback_recent(reader_id=reader_id)).measuring
     return Comparison(
         names,
         body_changes(old, new),
-        forecast_of(later, left, right, now=now, seed=f"{reader_id}:{names}"),
+        forecast_of(measuring, left, right, now=now, seed=f"{reader_id}:{names}"),
         preview_of(reader_id=reader_id, before=left, after=right, now=now),
     )
 

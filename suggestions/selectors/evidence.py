@@ -1,64 +1,108 @@
 """A reader's thumbs as the case for or against changes: who proposes and who checks weighs them alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+from zlib import crc32
 
 from digest.entities import RatedItem
-from digest.selectors import feedback_recent, feedback_tallies, source_titles
-from ranking.entities import EffectiveConfig
+from digest.selectors import feedback_recent, feedback_tallies, items_candidates, source_titles
+from digest.selectors.peers import community_deviation, peer_deviations
+from ranking.entities import EffectiveConfig, SourceTally
 from ranking.forecast import Forecast
-from ranking.posterior import base_rate, posterior
+from suggestions.attributes import POOL_DAYS, POOLS, Attributes, attributes_of, design_of, stock_of
 from suggestions.entities import SOURCE_WEIGHTS
-from suggestions.forecasts import Split, decayed, forecast_of, split_by_time
-from suggestions.hypotheses import Beliefs, beliefs_form
+from suggestions.forecasts import Split, forecast_of, split_by_time
+from suggestions.gains import Judge, Stock
+from suggestions.hypotheses import Change, Choice, judged
+from suggestions.joint import posterior_draws
 from suggestions.rules import concerns
+
+# Enough to replay a week of a busy reader; more would only cost time.
+CANDIDATES_MAX = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A reader's thumbs, weighed: the newest ones split by time, and the beliefs the earlier ones form.
+    """A reader's thumbs, weighed.
 
-    `tallies` count (likes, thumbs) of all thumbs by source, decayed; `titles` are the sources' names.
+    `rated` are the newest ones, newest first, `split` the same in two parts; `judge` knows what the choosing
+    part says of changes, `overall` what all of them say; both are `None` where there is nothing to order.
+    `titles` are the sources' names.
     """
 
     split: Split
     rated: tuple[RatedItem, ...]
-    beliefs: Beliefs
-    tallies: dict[str, tuple[float, float]]
+    attributes: Attributes
+    judge: Judge | None
+    overall: Judge | None
     titles: dict[str, str]
 
 
-def evidence_for(*, reader_id: UUID, topics: Iterable[str], now: datetime) -> Evidence:
-    """The reader's thumbs and what they say; five queries whatever their number.
+def evidence_for(
+    *, reader_id: UUID, effective: EffectiveConfig, topics: Iterable[str] = (), now: datetime
+) -> Evidence:
+    """The reader's thumbs and what they say; a fixed number of queries whatever their number.
 
-    `topics` are weighed besides the phrases found in titles.
+    `topics` are weighed besides the config's own and the phrases found in titles. The newest 500 thumbs are
+    the sample; older ones count by source. The same data give the same answer.
     """
     rated = tuple(feedback_recent(reader_id=reader_id))
+    older = feedback_tallies(reader_id=reader_id, now=now, until=rated[-1].at) if rated else []
+    candidates = items_candidates(reader_id=reader_id, now=now, days=POOLS + POOL_DAYS, limit=CANDIDATES_MAX)
+    sources = {*(tally.source for tally in older), *(candidate.source for candidate in candidates)}
+    titles = source_titles(keys={*sources, *(item.source for item in rated)})
     split = split_by_time(rated)
-    earlier = feedback_tallies(reader_id=reader_id, now=now, until=split.at)
-    overall = feedback_tallies(reader_id=reader_id, now=now)
-    titles = source_titles(keys=[tally.source for tally in overall])
-    beliefs = beliefs_form(earlier, split.earlier, topics=topics, titles=titles, now=now)
-    return Evidence(split, rated, beliefs, {t.source: (t.likes, t.n) for t in overall}, titles)
+    wanted = [*effective.config.topics, *topics]
+    attributes = attributes_of(rated, sources=sorted(sources), topics=wanted, titles=titles)
+    stock = stock_of(candidates, rated, attributes, effective, now) if rated else None
+    judge = overall = None
+    if stock is not None:
+        deviation = deviations_for(reader_id=reader_id, now=now)
+        seed = crc32(str(reader_id).encode())
+        judge, overall = (
+            _judge(stock, part, attributes, older, deviation, seed, now) for part in (split.choosing, rated)
+        )
+    return Evidence(split, rated, attributes, judge, overall, titles)
 
 
-def overall_p(evidence: Evidence, field: str, key: str, label: str, liked: bool, now: datetime) -> float:
-    """P(the direction is right) on all the reader's thumbs: decayed for a source, the newest for a topic.
+def deviations_for(*, reader_id: UUID, now: datetime) -> dict[str, float]:
+    """How much more or less than usual others like a source: the nearest peers, else the community.
 
-    A target nobody has rated yet is as likely either way.
+    Empty for a reader who does not share, or where fewer than five others do.
     """
-    likes, n = (sum(pair[i] for pair in evidence.tallies.values()) for i in (0, 1))
-    base = base_rate(likes, n)
-    if field == SOURCE_WEIGHTS:
-        own_likes, own_n = evidence.tallies.get(key, (0.0, 0.0))
-    else:
-        found = [item for item in evidence.rated if concerns(item, field, key, label)]
-        own_n = sum(decayed(item.at, now) for item in found)
-        own_likes = sum(decayed(item.at, now) for item in found if item.useful)
-    p_better = posterior(own_likes, own_n, base).p_better
-    return p_better if liked else 1 - p_better
+    return {
+        **community_deviation(reader_id=reader_id, now=now),
+        **peer_deviations(reader_id=reader_id, now=now),
+    }
+
+
+def _judge(
+    stock: Stock,
+    rated: Sequence[RatedItem],
+    attributes: Attributes,
+    older: Sequence[SourceTally],
+    deviation: Mapping[str, float],
+    seed: int,
+    now: datetime,
+) -> Judge:
+    design = design_of(rated, attributes, older=older, deviation=deviation, now=now)
+    return Judge(stock, posterior_draws(design, seed), seed)
+
+
+def overall_p(evidence: Evidence, change: Change, effective: EffectiveConfig) -> float:
+    """P(for the better rather than the worse) on all the reader's thumbs; without any, one half."""
+    if evidence.overall is None:
+        return 0.5
+    return judged(change, evidence.overall, evidence.attributes, effective).p_better
+
+
+def worth_of(evidence: Evidence, change: Change, effective: EffectiveConfig) -> Choice | None:
+    """What the choosing thumbs say of one change; `None` where nothing can be ordered."""
+    if evidence.judge is None:
+        return None
+    return judged(change, evidence.judge, evidence.attributes, effective)
 
 
 def forecast_for(
@@ -68,11 +112,11 @@ def forecast_for(
     key: str,
     before: EffectiveConfig,
     after: EffectiveConfig,
-    later: tuple[RatedItem, ...],
+    measuring: tuple[RatedItem, ...],
     now: datetime,
 ) -> Forecast:
-    """The measured change of nDCG@10 over `later` thumbs; the same question gets the same answer."""
-    return forecast_of(later, before, after, now=now, seed=f"{reader_id}:{field}:{key}")
+    """The measured change of nDCG@10 over `measuring` thumbs; the same question gets the same answer."""
+    return forecast_of(measuring, before, after, now=now, seed=f"{reader_id}:{field}:{key}")
 
 
 def label_of(evidence: Evidence, field: str, label: str) -> str:

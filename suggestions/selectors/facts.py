@@ -5,12 +5,14 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Max, Q
+from django.db.models import Count, Max, Q
 
 from digest.selectors import feedback_by_urls, feedback_source_counts, reader_sources
 from ranking.selectors import config_effective
+from suggestions.entities import FIELD_OF_TYPE
+from suggestions.hypotheses import Experience, acceptance_of
 from suggestions.models import Outcome, Suggestion
-from suggestions.rules import Facts, Target
+from suggestions.rules import Facts, Target, types_declined
 
 DECIDED = (Suggestion.Status.ACCEPTED, Suggestion.Status.REJECTED)
 WAITING = (Suggestion.Status.PENDING, Suggestion.Status.SNOOZED)
@@ -36,6 +38,7 @@ def facts_for(
         waiting=suggestions_waiting(reader_id=reader_id, but=but),
         cooling=targets_cooling(reader_id=reader_id, now=now, but=but),
         written=fields_written(reader_id=reader_id, run_id=run_id) if run_id else (),
+        declined=types_declined(answers_by_type(reader_id=reader_id)),
     )
 
 
@@ -70,6 +73,26 @@ def targets_decided(*, reader_id: UUID) -> dict[Target, datetime]:
     rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED).order_by()
     latest = rows.values_list("field", "target_key").annotate(Max("resolved_at"))
     return {(field, key): at for field, key, at in latest if at is not None}
+
+
+def answers_by_type(*, reader_id: UUID) -> dict[str, tuple[int, int]]:
+    """How many suggestions of each type the reader accepted and rejected; one query."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED).order_by()
+    accepted = Count("pk", filter=Q(status=Suggestion.Status.ACCEPTED))
+    counted = rows.values_list("suggestion_type").annotate(yes=accepted, total=Count("pk"))
+    return {kind: (yes, total - yes) for kind, yes, total in counted}
+
+
+def experience_for(*, reader_id: UUID) -> Experience:
+    """What the reader made of earlier suggestions: decisions, acceptance by type, harmful effects."""
+    harmful = Outcome.objects.filter(
+        reader_id=reader_id, kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED
+    ).values_list("suggestion_type", "target_key")
+    return Experience(
+        decided=targets_decided(reader_id=reader_id),
+        acceptance=acceptance_of(answers_by_type(reader_id=reader_id)),
+        harmed=frozenset((kind, (FIELD_OF_TYPE[kind], key)) for kind, key in harmful),
+    )
 
 
 def fields_written(*, reader_id: UUID, run_id: UUID) -> tuple[str, ...]:

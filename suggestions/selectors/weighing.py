@@ -7,10 +7,11 @@ from uuid import UUID
 
 from ranking.entities import EffectiveConfig
 from ranking.forecast import Forecast
-from suggestions.beliefs import confidence_of, p_of_direction
-from suggestions.entities import LIKED_TYPES, SOURCE_WEIGHTS
+from suggestions.beliefs import confidence_of
+from suggestions.entities import SOURCE_WEIGHTS
 from suggestions.forecasts import change_applied
-from suggestions.selectors.evidence import Evidence, evidence_for, forecast_for, overall_p
+from suggestions.hypotheses import Change as Tried
+from suggestions.selectors.evidence import Evidence, evidence_for, forecast_for, overall_p, worth_of
 
 
 class Change(Protocol):
@@ -36,8 +37,9 @@ class Change(Protocol):
 class Weighed:
     """A change with what the thumbs say of it.
 
-    `p_helpful` is the probability that it helps on the thumbs that choose, `forecast` its measured effect on
-    others, `p_overall` the direction on all thumbs together, `after` the config with it.
+    `p_helpful` is the probability that it helps on the thumbs that choose (0 where nothing can be ordered),
+    `forecast` its measured effect on others, `p_overall` the probability on all thumbs together, `after` the
+    config with it; `expected_gain` of nDCG@10, with its 90 % interval, is what the posterior expects.
     """
 
     p_helpful: float
@@ -46,15 +48,20 @@ class Weighed:
     p_overall: float
     after: EffectiveConfig
     case: Evidence
+    expected_gain: float = 0.0
+    expected_low: float = 0.0
+    expected_high: float = 0.0
 
 
 def change_weigh(*, reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime) -> Weighed:
-    """Weigh one change of the reader's ranking; six queries whatever the number of thumbs."""
-    is_source, liked = change.field == SOURCE_WEIGHTS, change.suggestion_type in LIKED_TYPES
-    topics = dict.fromkeys([*effective.config.topics, *([] if is_source else [change.label])])
-    case = evidence_for(reader_id=reader_id, topics=topics, now=now)
-    beliefs = case.beliefs.sources if is_source else case.beliefs.topics
-    p_helpful = p_of_direction(beliefs.get(change.target_key), liked)
+    """Weigh one change of the reader's ranking; a fixed number of queries whatever the number of thumbs."""
+    topics = () if change.field == SOURCE_WEIGHTS else (change.label,)
+    case = evidence_for(reader_id=reader_id, effective=effective, topics=topics, now=now)
+    tried = Tried(
+        change.suggestion_type, change.field, change.target_key, change.label, change.suggested_value, ()
+    )
+    worth = worth_of(case, tried, effective)
+    p_helpful = worth.p_helpful if worth else 0.0
     after = change_applied(effective, change.suggestion_type, change.target_key, change.suggested_value)
     forecast = forecast_for(
         reader_id=reader_id,
@@ -62,14 +69,17 @@ def change_weigh(*, reader_id: UUID, change: Change, effective: EffectiveConfig,
         key=change.target_key,
         before=effective,
         after=after,
-        later=case.split.later,
+        measuring=case.split.measuring,
         now=now,
     )
     return Weighed(
         p_helpful=p_helpful,
         confidence=confidence_of(p_helpful, forecast.gain, forecast.high),
         forecast=forecast,
-        p_overall=overall_p(case, change.field, change.target_key, change.label, liked, now),
+        p_overall=overall_p(case, tried, effective),
         after=after,
         case=case,
+        expected_gain=worth.expected_gain if worth else 0.0,
+        expected_low=worth.low if worth else 0.0,
+        expected_high=worth.high if worth else 0.0,
     )

@@ -143,6 +143,11 @@ def test_without_a_clear_pattern_it_is_silent_and_says_so():
     assert summary["suggestions"] == [] and "balanced" in summary["reason"]
 
 
+def test_silence_gives_the_reason_that_the_numbers_give():
+    undecided = {"code": "undecided", "reason": "…", "undecided": []}
+    assert "chance" in summary_of(play(results(feedback(silence=undecided))))["reason"]
+
+
 def test_too_little_feedback_is_passed_on_in_its_own_words():
     thin = {"insufficient_data": True, "reason": "Need at least 10 feedback items (you have 4)"}
     assert summary_of(play(results(thin)))["reason"] == thin["reason"]
@@ -186,10 +191,8 @@ def test_it_costs_nothing():
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"p_helpful": 0.89}, "89%"),
+        ({"p_helpful": 0.79}, "79%"),
         ({"confidence": "low"}, "too few"),
-        ({"ndcg_gain": -0.01}, "speak against"),
-        ({"ndcg_gain": None, "p_helpful": 0.94}, "no later thumbs"),
     ],
 )
 def test_it_keeps_quiet_about_what_may_well_be_chance(changed, why):
@@ -198,7 +201,7 @@ def test_it_keeps_quiet_about_what_may_well_be_chance(changed, why):
     assert skipped[0]["hypothesis"] == "More from Loved"
 
 
-@pytest.mark.parametrize("changed", [{}, {"p_helpful": 0.9}, {"ndcg_gain": 0.0}, {"ndcg_gain": None}])
+@pytest.mark.parametrize("changed", [{}, {"p_helpful": 0.8}, {"ndcg_gain": -0.01}, {"ndcg_gain": None}])
 def test_it_proposes_what_is_likely_enough(changed):
     assert choose(feedback(FACT | changed), {})[0]
 

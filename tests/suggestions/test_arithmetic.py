@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Config, EffectiveConfig
-from suggestions.beliefs import SOURCE_PRIOR, Tally, beliefs_of, confidence_of, p_of_direction
+from suggestions.beliefs import confidence_of
 from suggestions.forecasts import change_applied, forecast_of, split_by_time
 from suggestions.topics import topic_candidates
 from suggestions.wording import impact_sentence, reason_clean, reason_sentence
@@ -13,34 +13,6 @@ from tests.factories import CLOCK
 from tests.suggestions.worlds import thumb
 
 PLAIN = EffectiveConfig(Config(topics=("Rail",), source_weights={"a": 1.2}), {"a": 0.1})
-
-
-def belief(likes: float, n: float, others: int = 11, prior=SOURCE_PRIOR):
-    tallies = [Tally("x", n, likes, int(n), 0.5)] + [Tally(f"o{i}", 10, 5, 10, 0.5) for i in range(others)]
-    return beliefs_of(tallies, prior, sum(t.n for t in tallies))["x"]
-
-
-def test_more_thumbs_of_one_mind_make_a_firmer_belief():
-    ps = [belief(n, n).p_helpful for n in (3, 5, 10, 20)]
-    assert ps == sorted(ps)
-    assert ps[0] < 0.8 < 0.95 < ps[-1]
-    assert belief(20, 20).liked and not belief(0, 20).liked
-
-
-def test_the_same_thumbs_count_for_less_among_many_targets():
-    assert belief(9, 10, others=200).p_helpful < belief(9, 10, others=5).p_helpful
-
-
-def test_a_belief_in_one_direction_is_none_in_the_other():
-    assert p_of_direction(belief(20, 20), True) > 0.9
-    assert p_of_direction(belief(20, 20), False) == 0.0
-    assert p_of_direction(None, True) == 0.0
-
-
-@given(likes=st.floats(0, 500), extra=st.floats(0, 500), expected=st.floats(0, 1))
-def test_any_tally_gives_a_probability(likes, extra, expected):
-    tally = Tally("x", likes + extra, likes, 1, expected)
-    assert 0 <= beliefs_of([tally], SOURCE_PRIOR, 1000)["x"].p_helpful <= 1
 
 
 @pytest.mark.parametrize(
@@ -58,12 +30,19 @@ def test_confidence_needs_both_the_choosing_and_the_checking_thumbs(p, gain, hig
     assert confidence_of(p, gain, high) == confidence
 
 
-@given(st.lists(st.integers(0, 50), max_size=60))
-def test_earlier_and_later_thumbs_never_overlap(days):
+@given(st.lists(st.integers(0, 50), max_size=80))
+def test_no_thumb_both_chooses_and_measures(days):
     split = split_by_time([thumb(n, days_ago=day) for n, day in enumerate(days)])
-    assert len(split.earlier) + len(split.later) == len(days)
-    assert all(one.at < split.at <= other.at for one in split.earlier for other in split.later)
-    assert len(split.earlier) <= 0.7 * len(days) + 1
+    ids = [item.item_id for item in (*split.choosing, *split.measuring)]
+    assert sorted(ids) == list(range(len(days)))
+    assert len(split.measuring) <= len(days) / 5
+
+
+def test_blocks_of_five_measure_old_and_recent_times_alike():
+    split = split_by_time([thumb(n, days_ago=120 - n) for n in range(120)])
+    assert [item.item_id for item in split.measuring] == [
+        n for start in (25, 55, 85, 115) for n in range(start, start + 5)
+    ]
 
 
 def test_a_change_is_applied_exactly_and_to_its_target_only():

@@ -33,7 +33,8 @@ def rate(reader: Reader, source: str, title: str, useful: bool, at: datetime) ->
 def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
     """120 thumbs over `days` days: one source always liked, one never, two every other time.
 
-    With `topic`, half of the liked items of the two plain sources have it in their titles, no other item.
+    With `topic`, the liked items of the two plain sources have it in their titles, no other item. The items
+    come three hours apart and the sources take turns, so that recency favours none of them.
     """
     for key in SOURCES:
         SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
@@ -42,7 +43,7 @@ def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
         for place, key in enumerate(SOURCES):
             useful = key == LOVED or (key != HATED and n % 2 == 0)
             about = f"{topic} in focus" if topic and useful and key in (PLAIN, OTHER) else "Plain day"
-            rate(reader, key, f"{about} x{place}{n}", useful, at + timedelta(minutes=place))
+            rate(reader, key, f"{about} x{place}{n}", useful, at + timedelta(hours=3 * ((place + n) % 4)))
 
 
 def urls(reader: Reader, source: str, useful: bool, count: int = 4) -> tuple[str, ...]:
