@@ -2,9 +2,9 @@
 
 Targets: at sufficiency of 0.95 or more the three layers cost at most a quarter of fetching everything, also
 when one fetch serves five questions (an eighth would be excellent). Of changes without any effect at most a
-tenth, and twice the standard error, is called helpful, and as many harmful, as the posterior's thresholds
-promise. No more than one in twenty harmful changes is called helpful; half of them or more are found by
-readers who rate four items a day.
+tenth is called helpful, and at most a tenth harmful, as the posterior's thresholds promise; half of the
+harmful changes are found among readers who rate four items a day. Both shares are allowed twice the standard
+error of so many readers. No more than one in twenty harmful changes is called helpful.
 """
 
 from collections import Counter
@@ -102,14 +102,20 @@ def targets_of(rows: Sequence[Row]) -> list[Row]:
         null, harmful = (
             by_name[f"effect_of_{kind}_at_{per_day:g}_thumbs_a_day"] for kind in ("null", "harmful")
         )
-        alarms = round(FALSE_ALARMS + 2 * sqrt(FALSE_ALARMS * (1 - FALSE_ALARMS) / null["readers"]), 3)
+        alarms = round(FALSE_ALARMS + _slack(FALSE_ALARMS, null["readers"]), 3)
         targets += [
             _target(f"null called harmed, {per_day:g} a day", "<=", alarms, null["harmed"]),
             _target(f"null called helped, {per_day:g} a day", "<=", alarms, null["helped"]),
             _target(f"harmful called helped, {per_day:g} a day", "<=", MISTAKEN, harmful["helped"]),
         ]
-    found = by_name[f"effect_of_harmful_at_{OFTEN:g}_thumbs_a_day"]["harmed"]
-    return [*targets, _target(f"harmful found, {OFTEN:g} a day", ">=", FOUND, found)]
+    harmful = by_name[f"effect_of_harmful_at_{OFTEN:g}_thumbs_a_day"]
+    least = round(FOUND - _slack(FOUND, harmful["readers"]), 3)
+    return [*targets, _target(f"harmful found, {OFTEN:g} a day", ">=", least, harmful["harmed"])]
+
+
+def _slack(share: float, readers: int) -> float:
+    """Twice the standard error of a share among so many readers."""
+    return 2 * sqrt(share * (1 - share) / readers)
 
 
 def _row(name: str, answers: Sequence[Answer], base: Row | None) -> Row:

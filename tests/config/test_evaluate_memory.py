@@ -60,4 +60,6 @@ def test_a_missed_target_is_said_to_be_missed():
     assert met["fetch all shared by a run, tokens over three layers"] is False
     assert met["null called harmed, 4 a day"] is False
     assert met["harmful called helped, 4 a day"] is False
-    assert met["harmful found, 4 a day"] is False
+    assert met["harmful found, 4 a day"] is True
+    rows[4]["harmed"] = 0.3
+    assert {target["metric"]: target["met"] for target in targets_of(rows)}["harmful found, 4 a day"] is False

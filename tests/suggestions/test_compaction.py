@@ -15,6 +15,7 @@ from suggestions.services import compaction
 from suggestions.services.compaction import outcomes_compact, reader_compact
 from suggestions.services.outcomes import Ending, outcome_record
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
+from tests.at_once import at_once, database_on_disk, seen_by_writers
 from tests.factories import CLOCK
 from tests.suggestions.test_outcomes import decided
 from tests.suggestions.worlds import proposed, tastes
@@ -143,6 +144,33 @@ def test_a_profile_nobody_touched_fades_by_itself(ada, now):
     later = now + timedelta(days=100)
     assert outcomes_compact(now=later)["profiles"] == 1
     assert profile_for(reader_id=ada.pk)["patterns"]["never_reduce_sources"] is False
+
+
+@pytest.mark.django_db(transaction=True)
+def test_compacting_beside_readers_who_answer_loses_nothing(ada, now, tmp_path):
+    rows = history(ada)
+    before = heavy(ada)
+    tastes(ada)
+    suggestion = proposed(ada)
+    with database_on_disk(tmp_path / "shared.sqlite3"):
+        done = at_once(
+            lambda n: (
+                suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
+                if n == 0
+                else reader_compact(reader_id=ada.pk, now=now)
+            )
+        )
+        archived, decisions, stats = seen_by_writers(
+            lambda: (
+                {a.outcome_id: a.config_before for a in OutcomeArchive.objects.all()},
+                Outcome.objects.filter(reader=ada).count(),
+                PreferenceProfile.objects.get(reader=ada).acceptance_stats,
+            )
+        )
+    assert isinstance(done[0], Resolved)
+    assert sum(done[1:]) == 5
+    assert archived == {row.pk: before[row.pk][0] for row in rows[:5]}
+    assert (decisions, stats["boost_source"]["accepted"]) == (7, 7)
 
 
 def test_the_command_reports_one_json_object(ada):

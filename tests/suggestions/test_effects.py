@@ -21,6 +21,7 @@ from suggestions.selectors import outcomes_search
 from suggestions.selectors.effects import effect_of, effects_for, effects_harmful
 from suggestions.services.effects import effects_check
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
+from tests.at_once import at_once, database_on_disk, seen_by_writers
 from tests.factories import CLOCK, FeedFactory, SourceFactory, SubscriptionFactory
 from tests.suggestions.worlds import LOVED, OTHER, PLAIN, add_topic, boost, proposed, rate, reduce, tastes
 
@@ -271,6 +272,26 @@ def test_a_batch_costs_the_same_queries_for_one_change_as_for_many(
     accepted(ben)
     with django_assert_num_queries(once):
         assert effects_check(now=DUE)["checked"] == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_checks_and_a_revert_at_once_leave_one_effect_or_one_revert_of_it(ada, tmp_path):
+    tastes(ada)
+    suggestion = proposed(ada)
+    suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=CLOCK)
+    with database_on_disk(tmp_path / "shared.sqlite3"):
+        answers = at_once(
+            lambda n: (
+                suggestion_revert(reader_id=ada.pk, suggestion_id=suggestion.pk, now=DUE)
+                if n == 0
+                else effects_check(now=DUE)["checked"]
+            )
+        )
+        kinds = seen_by_writers(lambda: sorted(Outcome.objects.values_list("kind", flat=True)))
+    assert isinstance(answers[0], Resolved)
+    checked = sum(answers[1:])
+    assert checked in (0, 1)
+    assert kinds == ["decision", *["effect"] * checked, "revert"]
 
 
 @pytest.mark.django_db
