@@ -79,8 +79,8 @@ def test_with_no_model_left_the_run_says_so(bench):
 
 def test_a_model_that_drips_takes_its_share_of_the_time_and_the_next_one_the_rest(bench):
     started = time.monotonic()
-    end = bench.run(garbage(b" " * 60, drip=True), text(SUMMARY), limits=replace(LIMITS, timeout_s=1.2))
-    assert 0.7 < time.monotonic() - started < 1.2
+    end = bench.run(garbage(b" " * 100, drip=True), text(SUMMARY), limits=replace(LIMITS, timeout_s=2.4))
+    assert time.monotonic() - started > 1.5, "two thirds of the time"
     assert (end.reason, end.totals.model) == (StopReason.DONE, "openai:gpt-4o")
     cut = Spend.objects.order_by("id").first()
     assert cut.settled_usd == cut.reserved_usd, "a call cut off may be billed"

@@ -209,11 +209,11 @@ def test_out_of_money_after_one_suggestion_keeps_it_and_nobody_finishes_the_run(
 
 
 def test_a_drip_costs_its_call_and_not_the_run(ask, ada, monkeypatch):
-    monkeypatch.setitem(PROVIDERS, "openai", replace(PROVIDERS["openai"], call_timeout_s=0.5))
+    monkeypatch.setitem(PROVIDERS, "openai", replace(PROVIDERS["openai"], call_timeout_s=1.5))
     result, run, _ = ask(calls(boost(urls_of(ada, "loved.example", True))), garbage(b" " * 200, drip=True))
     assert (result.status, run.model) == ("completed", "offline:planner")
     assert Suggestion.objects.filter(target_key="loved.example").count() == 1
-    assert "longer than 0.5 s" in Step.objects.get(run=run, error_code="model_unavailable").result
+    assert "longer than 1.5 s" in Step.objects.get(run=run, error_code="model_unavailable").result
 
 
 def test_what_strangers_wrote_reaches_the_model_only_as_tool_results(ask, ada):

@@ -106,10 +106,10 @@ def test_a_tool_that_does_not_exist_is_left_to_the_loop(model, httpserver):
 
 def test_the_time_is_for_both_tries_together(model, httpserver):
     with (
-        Script(httpserver, [text("Sure!", delay_s=0.3), garbage(b" " * 60, drip=True)]),
+        Script(httpserver, [text("Sure!", delay_s=0.3), garbage(b" " * 100, drip=True)]),
         pytest.raises(DeadlineExceeded),
     ):
-        model.complete(OPENING, TOOLS, timeout_s=0.6)
+        model.complete(OPENING, TOOLS, timeout_s=1.5)
 
 
 def test_without_tools_it_is_a_plain_conversation(model, httpserver):
