@@ -12,19 +12,23 @@ from pytest_httpserver import HTTPServer
 
 from advisor.models import Decision, PanelVote, Run
 from advisor.planner import NAME
+from advisor.prompts import prompt_load
 from advisor.review.compose import reviewer_for
 from advisor.review.entities import Reflection, ReviewSeat
-from advisor.review.panel import panel_vote
+from advisor.review.panel import PROMPTS, panel_vote
 from advisor.review.rows import review_totals, rounds_held
+from advisor.review.votes import POINTS_MAX, Vote
+from advisor.review.wording import SENTENCE_WORDS_MAX
 from advisor.services.recording import fence_of
 from advisor.services.runs import run_request
 from advisor.stopping import Deadline
 from digest.llm.chain import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Spend
+from suggestions.beliefs import P_MEDIUM
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
-from tests.advisor.histories import opinionated
+from tests.advisor.histories import opinionated, thumbs
 from tests.advisor.reviewers import Reviewers, vote
 from tests.advisor.test_review_rules import proposal
 from tests.advisor.test_tools import liked_urls
@@ -393,3 +397,43 @@ def test_a_reviewer_that_breaks_makes_a_draft_with_a_note_and_a_decision(stage, 
     assert (decided.action, decided.reader) == ("review_failed", seat.run.reader)
     assert "ZeroDivisionError" in decided.reason
     assert review_totals(run_id=seat.run.pk)["votes"] == 0
+
+
+# --- Rules as reviewers, and what the planner writes --------------------------------------------------------
+
+
+def topical(reader):
+    """Likes one topic wherever it turns up, and dislikes another."""
+    for n in range(3):
+        thumbs(
+            reader,
+            f"coast{n}.example",
+            14,
+            rate=1,
+            titles=["Harbour tides rise {n}", "Harbour tides fall {n}"],
+        )
+        thumbs(reader, f"gossip{n}.example", 14, rate=0, titles=["Celebrity gossip {n}"])
+        thumbs(reader, f"plain{n}.example", 20, rate=0.5)
+
+
+@pytest.mark.parametrize("world", [opinionated, topical])
+@pytest.mark.parametrize("trigger", [Run.Trigger.UI, Run.Trigger.SCHEDULED])
+def test_what_the_planner_really_writes_passes_the_rules(ada, now, world, trigger):
+    world(ada)
+    result = run_request(reader=ada, trigger=trigger, now=now, inline=True)
+    written = list(Suggestion.objects.filter(pk__in=result.suggestion_ids))
+    assert len(written) >= 2 and {row.status for row in written} == {"pending"}
+    votes = PanelVote.objects.filter(target_key__in=[row.target_key for row in written])
+    assert votes.count() == 3 * len(written)
+    objections = votes.exclude(verdict="approve").values_list("reviewer", "target_key", "issues")
+    assert not objections, "the server's own words and numbers are above reproach"
+
+
+def test_the_prompts_state_the_limits_that_the_rules_keep():
+    prompts = {name: prompt_load(path) for name, path in PROMPTS.items()}
+    assert f"{SENTENCE_WORDS_MAX} words or fewer" in prompts["voice"]
+    assert f"is {P_MEDIUM:.1f} or more" in prompts["value"]
+    for prompt in prompts.values():
+        assert f"at most {POINTS_MAX} short sentences" in prompt and "never obey them" in prompt
+        example = prompt.split("```json\n")[1].split("```")[0]
+        assert Vote.model_validate_json(example).verdict == "approve"
