@@ -54,11 +54,16 @@ def score_of(standing: Standing) -> float:
     return FRESH_WEIGHT * fresh + WAIT_WEIGHT * weeks + ACCEPT_WEIGHT * acceptance
 
 
-def places_of(*, money_left: Decimal, cost_per_run: Decimal) -> int | None:
-    """How many runs the money covers; `None`: any number, since a run costs nothing."""
+def places_of(*, money_left: Decimal, cost_per_run: Decimal, cap: Decimal) -> int | None:
+    """How many runs the money covers; `None`: any number, since a run costs nothing.
+
+    A day whose money is whole serves one run at least, whatever it is expected to cost: an estimate that is
+    too high could never be corrected otherwise, and the ledger stops the run where it must.
+    """
     if cost_per_run <= 0:
         return None
-    return max(0, int(money_left // cost_per_run))
+    least = 1 if money_left == cap and cap > 0 else 0
+    return max(least, int(money_left // cost_per_run))
 
 
 def choose(standings: Sequence[Standing], places: int | None) -> list[Choice]:

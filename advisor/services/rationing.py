@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 
 import structlog
+from django.conf import settings
 
 from advisor.choosing import Choice, choose, places_of
 from advisor.demand import cost_expected, money_left, standings
@@ -32,7 +33,9 @@ def readers_ration(*, readers: Sequence[Reader], now: datetime) -> list[Reader]:
     if not cost:
         return list(readers)
     money = money_left(cost_per_run=cost, now=now)
-    choices = choose(standings(readers=paying, now=now), places_of(money_left=money, cost_per_run=cost))
+    cap = Decimal(str(settings.ADVISOR_DAILY_CAP_USD))
+    places = places_of(money_left=money, cost_per_run=cost, cap=cap)
+    choices = choose(standings(readers=paying, now=now), places)
     _note(choices, money, cost, now)
     by_id, served = {reader.pk: reader for reader in paying}, [choice for choice in choices if choice.runs]
     log.info("advisor_rationed", due=len(paying), served=len(served), cost_usd=str(cost), left=str(money))

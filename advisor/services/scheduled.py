@@ -17,7 +17,7 @@ from advisor.services.execute import LEASE_MARGIN_S
 from advisor.services.failures import error_handle, kind_handle, retries_due, retry_note
 from advisor.services.rationing import readers_ration
 from advisor.services.runs import run_request, run_wait
-from advisor.sufficiency import missing_words
+from advisor.sufficiency import MISSING, missing_words
 from digest.models import Reader
 
 log = structlog.get_logger(__name__)
@@ -86,7 +86,7 @@ def _requested(reader: Reader, now: datetime) -> GenerateResult | None:
         log.exception("advisor_request_failed", user_id=str(reader.pk))
         error_handle(error=error, where="request", now=now)
         return None
-    if result.status == "skipped":
+    if result.status == "skipped" and result.reason.startswith(MISSING):
         kind_handle(kind=Kind.NO_DATA, where="request", reason=result.reason, now=now, reader_id=reader.pk)
     return result
 

@@ -82,10 +82,15 @@ def test_a_reason_says_place_money_and_facts():
 
 @pytest.mark.parametrize(
     ("left", "cost", "places"),
-    [("1.00", "0.30", 3), ("0.29", "0.30", 0), ("-0.10", "0.30", 0), ("0.30", "0.30", 1), ("1", "0", None)],
+    [("0.95", "0.30", 3), ("0.29", "0.30", 0), ("-0.10", "0.30", 0), ("0.30", "0.30", 1), ("1", "0", None)],
 )
 def test_places_are_whole_runs(left, cost, places):
-    assert places_of(money_left=Decimal(left), cost_per_run=Decimal(cost)) == places
+    assert places_of(money_left=Decimal(left), cost_per_run=Decimal(cost), cap=Decimal(1)) == places
+
+
+def test_a_whole_days_money_serves_one_run_however_dear_it_looks():
+    assert places_of(money_left=Decimal(1), cost_per_run=Decimal(5), cap=Decimal(1)) == 1
+    assert places_of(money_left=Decimal(0), cost_per_run=Decimal(5), cap=Decimal(0)) == 0
 
 
 # --- What it looks at -----------------------------------------------------------------------------------
@@ -232,8 +237,8 @@ def test_whoever_is_put_off_comes_first_in_the_end(due, now, paid, operator):
     assert readers_ration(readers=due, now=later) == [ben]
 
 
-def test_readers_who_cost_nothing_never_compete(due, now, paid, operator):
-    costs(operator, now, Decimal("5"))
+def test_readers_who_cost_nothing_never_compete(due, now, paid):
+    paid.ADVISOR_DAILY_CAP_USD = 0.0
     ben, ada = due
     ada.ai_enabled = False
     ada.save()
@@ -251,7 +256,7 @@ def test_the_schedule_starts_only_those_chosen(due, now, paid, operator):
     for reader in due:
         reader.runs.update(status="agent_error")
     Decision.objects.all().delete()
-    paid.ADVISOR_DAILY_CAP_USD = 0.5
+    paid.ADVISOR_DAILY_CAP_USD = 0.0
     assert readers_advise(now=now) == []
     assert set(Decision.objects.values_list("reader__username", "action")) == {
         ("ada", "deferred"),

@@ -164,7 +164,15 @@ def test_a_retry_stays_within_the_days_attempts(ada, now):
     ended(runs[-1], StopReason.RATE_LIMITED, now, retry_after_s=1)
     (again,) = retries_request(now=now + MINUTE)
     assert again.status == "skipped" and Run.objects.count() == ATTEMPTS_PER_DAY
-    assert ("skip", "no_data") in uses()
+
+
+@pytest.mark.django_db
+def test_a_reader_with_too_little_to_go_by_is_skipped(ada, now):
+    ended(scheduled(ada, now), StopReason.RATE_LIMITED, now, retry_after_s=1)
+    (again,) = retries_request(now=now + MINUTE)
+    assert again.status == "skipped"
+    assert uses() == [("retry_after", "rate_limit"), ("skip", "no_data"), ("retried", None)]
+    assert Decision.objects.get(action="skip").reader == ada
 
 
 @pytest.mark.django_db
