@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 
 from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin
 from suggestions.entities import Refusal
-from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
+from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.services.drafts import draft_discard, draft_release
 
 # What rooms above show beside a suggestion: each function takes one and gives HTML, or nothing.
@@ -137,6 +137,15 @@ class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_filter = ["kind", "outcome", "suggestion_type"]
     list_select_related = ["reader"]
     search_fields = ["target_key", "reader__username"]
+
+
+@admin.register(OutcomeArchive)
+class OutcomeArchiveAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """The configs and evidence that compaction moved out of old outcomes, as they were."""
+
+    list_display = ["outcome", "archived_at"]
+    list_select_related = ["outcome"]
+    search_fields = ["outcome__target_key", "outcome__reader__username"]
 
 
 @admin.register(PreferenceProfile)

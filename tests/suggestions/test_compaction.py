@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db import transaction
 
 from ranking.selectors import config_effective
 from suggestions.entities import Resolved
@@ -148,7 +149,8 @@ def test_a_profile_nobody_touched_fades_by_itself(ada, now):
 
 @pytest.mark.django_db(transaction=True)
 def test_compacting_beside_readers_who_answer_loses_nothing(ada, now, tmp_path):
-    rows = history(ada)
+    with transaction.atomic():
+        rows = history(ada)
     before = heavy(ada)
     tastes(ada)
     suggestion = proposed(ada)
