@@ -8,7 +8,7 @@ TEST_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 TEST_REDIS_URL ?= redis://127.0.0.1:6379/9
 
 .DEFAULT_GOAL := help
-.PHONY: help setup migrate run demo test check lint types contracts format test-services screenshots clean
+.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile screenshots clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -48,6 +48,9 @@ format: setup ## Rewrite the code in the house style
 
 test-services: setup ## The same tests on PostgreSQL and Redis
 	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto
+
+test-hostile: setup ## 300 injections and 10,000 random tool calls against the invariants
+	TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile
 
 screenshots: setup ## Render docs/screenshots from the demo in a real browser
 	$(BIN)/python docs/screenshots/take.py

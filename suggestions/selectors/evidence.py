@@ -93,16 +93,21 @@ def _judge(
 
 def overall_p(evidence: Evidence, change: Change, effective: EffectiveConfig) -> float:
     """P(for the better rather than the worse) on all the reader's thumbs; without any, one half."""
-    if evidence.overall is None:
+    if evidence.overall is None or not _known(evidence, change):
         return 0.5
     return judged(change, evidence.overall, evidence.attributes, effective).p_better
 
 
 def worth_of(evidence: Evidence, change: Change, effective: EffectiveConfig) -> Choice | None:
-    """What the choosing thumbs say of one change; `None` where nothing can be ordered."""
-    if evidence.judge is None:
+    """What the choosing thumbs say of one change; `None` where there is nothing to go by."""
+    if evidence.judge is None or not _known(evidence, change):
         return None
     return judged(change, evidence.judge, evidence.attributes, effective)
+
+
+def _known(evidence: Evidence, change: Change) -> bool:
+    """Whether the target is among what the thumbs weigh: a source that is read but was never rated is not."""
+    return change.field != SOURCE_WEIGHTS or change.key in evidence.attributes.sources
 
 
 def forecast_for(

@@ -113,6 +113,16 @@ def test_trying_writes_nothing_and_a_stranger_is_no_source(ada, ben):
     assert not Suggestion.objects.exists() and not RankConfig.objects.exists()
 
 
+def test_a_source_that_is_read_but_was_never_rated_promises_nothing(ada):
+    opinionated(ada)
+    SubscriptionFactory(reader=ada, feed=FeedFactory(source=SourceFactory(key="fresh.example")))
+    fresh = BOOST | {"target": "fresh.example"}
+    tried = answer(context_for(ada), "test_suggestion", **fresh)
+    assert tried["would_match"] == tried["forecast"]["p_helpful"] == 0
+    assert tried["would_be_refused"] == "insufficient_evidence"
+    assert codes(context_for(ada), fresh) == [["would_be_refused"]]
+
+
 # --- self_critique -----------------------------------------------------------------------------------
 
 

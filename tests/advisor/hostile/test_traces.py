@@ -167,4 +167,4 @@ def test_no_trace_of_random_calls_breaks_an_invariant(world):
     calls = sum(done[name] for name in (*TOOLS, "unknown"))
     print(f"{calls} calls: {dict(done)}")
     assert calls >= CALLS_MIN
-    assert min(done[name] for name in TOOLS) > 0 and done["written"] > 5 and done["answered"] > calls / 5
+    assert min(done[name] for name in TOOLS) > 0 and done["written"] > 0 and done["answered"] > calls / 5

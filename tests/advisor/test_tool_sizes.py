@@ -1,0 +1,71 @@
+"""What each tool costs at ten, a thousand and a hundred thousand thumbs: tokens, queries, time.
+
+`pytest -s tests/advisor/test_tool_sizes.py` prints the table that docs/benchmarks.md carries.
+"""
+
+import json
+import time
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from advisor.tools.budget import BYTES_PER_TOKEN, size_of
+from advisor.tools.registry import TOOLS, dispatch
+from digest.llm.entities import ToolCall
+from tests.advisor.histories import context_for, thumbs
+from tests.advisor.test_tools import BUDGETS, SLACK, boost, liked_urls, outcomes
+from tests.factories import ReaderFactory
+
+SIZES = (10, 1_000, 100_000)
+BOOST = {"suggestion_type": "boost_source", "target": "loved.example"}
+
+
+def history(size: int, now):
+    """A reader of that many thumbs on two to twenty sources, with up to sixty decisions behind them."""
+    reader = ReaderFactory(username=f"reader-of-{size}")
+    sources = ["loved.example", *(f"s{n}.example" for n in range(1, max(2, min(20, size // 50))))]
+    for n, source in enumerate(sources):
+        rate = 0.9 if n == 0 else 0.1 + 0.7 * n / len(sources)
+        thumbs(reader, source, size // len(sources), rate=rate, days=min(400, 20 + size // 100), tagged=n < 2)
+    outcomes(reader, min(60, size // 5), now)
+    return reader
+
+
+def arguments_for(name: str, reader) -> dict:
+    """What a model would ask, as large as it may."""
+    urls = liked_urls(reader, count=5)
+    return {
+        "test_suggestion": BOOST,
+        "self_critique": {"drafts": [BOOST | {"evidence_urls": urls}] * 3},
+        "compare_configs": {"changes": [BOOST]},
+        "write_suggestion": boost(urls),
+    }.get(name, {})
+
+
+def measured(reader, name: str) -> tuple[float, int, float]:
+    """(tokens, queries, milliseconds) of one call."""
+    arguments = json.dumps(arguments_for(name, reader))
+    began = time.perf_counter()
+    with CaptureQueriesContext(connection) as queries:
+        outcome = dispatch(context_for(reader), ToolCall("c", name, arguments))
+    return (
+        size_of(json.loads(outcome.content)) / BYTES_PER_TOKEN,
+        len(queries),
+        1000 * (time.perf_counter() - began),
+    )
+
+
+@pytest.mark.django_db
+def test_tools_keep_their_budgets_and_query_counts_from_ten_thumbs_to_a_hundred_thousand(now):
+    rows = {}
+    for size in SIZES:
+        reader = history(size, now)
+        rows[size] = {name: measured(reader, name) for name in TOOLS}
+    print("\n| tool | budget | tokens at 10 / 1,000 / 100,000 | queries | ms |\n|---|---|---|---|---|")
+    for name in TOOLS:
+        tokens, queries, ms = zip(*(rows[size][name] for size in SIZES), strict=True)
+        told = (" / ".join(f"{value:.0f}" for value in row) for row in (tokens, queries, ms))
+        print(f"| `{name}` | {BUDGETS[name]} |", " | ".join(told), "|")
+        assert max(tokens) <= BUDGETS[name]
+        assert queries[2] <= queries[1] + SLACK, f"{name} asks more often of a longer history"
