@@ -3,9 +3,10 @@
 Topics are the config's own, and the most frequent phrases of rated titles. They are chosen by how often
 they occur, never by how much they are liked, so that the choice itself proves nothing.
 
-A reason says what a thumb was about. "Not my topic" and "my kind of topic" speak of the topics and less of
-the source; hype, clickbait, a paywall, depth or clarity speak of how an item was made, so of its source,
-and hardly of its topics. What a reason does not speak of counts for `ASIDE` of a thumb's attribute.
+A reason says which attribute was meant. "My kind of topic" and "not my topic" speak of the topics; depth,
+original reporting, hype, clickbait or a paywall of how a source works; "well explained" or "already knew
+this" of the one item. So each reason is an observation of its own, as in a choice among alternatives
+(McFadden, 1974): what was named pulled harder than either of the others, in the direction of the thumb.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +31,13 @@ from suggestions.topics import source_names, topic_candidates
 Array = NDArray[np.float64]
 
 TOPICS_MAX = 40
-# Reasons that say which attribute was meant (slugs of the taxonomy).
+# What a reason speaks of (slugs of the taxonomy).
 ABOUT_TOPIC = frozenset({"on-topic", "off-topic"})
-ABOUT_MAKING = frozenset(
-    {"clarity", "depth", "original", "practical", "hype", "clickbait", "shallow", "paywall"}
-)
-ASIDE = 0.5
+ABOUT_SOURCE = frozenset({"depth", "original", "practical", "hype", "clickbait", "paywall"})
+ABOUT_ITEM = frozenset({"clarity", "surprising", "shallow", "known"})
+# What one comparison counts for, against 1 for a thumb: readers pick reasons loosely, and the two
+# comparisons of one reason are not independent.
+REASON_WEIGHT = 0.5
 # Thumbs beyond the sample count by source only, and together for no more than the sample itself.
 OLDER_MAX = 500.0
 # Recent digests to replay, one a day. As in a real one an item counts for a week, but beyond the newest
@@ -88,38 +90,57 @@ def design_of(
     `older` are the decayed thumbs beyond `rated`, by source; `deviation` how much more (+) or less (-) than
     usual the reader's peers like a source, as a difference of rates.
     """
-    at = {source: n for n, source in enumerate(attributes.sources)}
-    rows = np.zeros((len(rated), len(at) + len(attributes.topics)))
+    at = {source: 1 + n for n, source in enumerate(attributes.sources)}
+    width = 1 + len(at) + len(attributes.topics)
+    rows = np.zeros((len(rated), width))
+    rows[:, 0] = 1.0
     for n, item in enumerate(rated):
-        source, topics = _attention(item)
-        rows[n, at[item.source]] = source
-        rows[n, len(at) :] = topics * _titled(item.title, attributes)
-    past, liked, weight = _older(older, at, rows.shape[1])
+        rows[n, at[item.source]] = 1.0
+        rows[n, 1 + len(at) :] = _titled(item.title, attributes)
+    weight = np.array([decayed(item.at, now) for item in rated])
+    compared, counts = _comparisons(rated, rows, weight, 1 + len(at))
+    past, past_liked, past_weight = _older(older, at, width)
     base = base_rate(sum(item.useful for item in rated), len(rated))
-    expected = np.zeros(rows.shape[1])
+    expected = np.zeros(width - 1)
     for source, lead in deviation.items():
         if source in at:
-            expected[at[source]] = float(logit(base_rate_held(base + lead)) - logit(base))
+            expected[at[source] - 1] = float(logit(base_rate_held(base + lead)) - logit(base))
     return Design(
-        rows=np.vstack([rows, past]),
-        liked=np.concatenate([[float(item.useful) for item in rated], liked]),
-        weight=np.concatenate([[decayed(item.at, now) for item in rated], weight]),
+        rows=np.vstack([rows, compared, past]),
+        liked=np.concatenate([[float(item.useful) for item in rated], np.ones(len(counts)), past_liked]),
+        weight=np.concatenate([weight, counts, past_weight]),
         sources=len(at),
         expected=expected,
     )
 
 
+def _comparisons(
+    rated: Sequence[RatedItem], rows: Array, weight: Array, first_topic: int
+) -> tuple[Array, Array]:
+    """Two observations per thumb with a reason: what was named pulled harder than each of the others."""
+    found: list[Array] = []
+    counts: list[float] = []
+    for n, item in enumerate(rated):
+        named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(item.tags)]
+        if len(named) != 1:
+            continue
+        sign = 1.0 if item.useful else -1.0
+        source, topics = (sign * rows[n] for _ in "12")
+        source[0] = source[first_topic:] = 0.0
+        topics[:first_topic] = 0.0
+        if named[0] is ABOUT_TOPIC:
+            found += [topics, topics - source]
+        elif named[0] is ABOUT_SOURCE:
+            found += [source, source - topics]
+        else:
+            found += [-source, -topics]
+        counts += [REASON_WEIGHT * float(weight[n])] * 2
+    return np.array(found).reshape(len(found), rows.shape[1]), np.array(counts)
+
+
 def base_rate_held(rate: float) -> float:
     """A rate held off 0 and 1, where logits end."""
     return min(0.95, max(0.05, rate))
-
-
-def _attention(item: RatedItem) -> tuple[float, float]:
-    """How much the thumb speaks of its source and of its topics, by its reasons."""
-    topic, making = (not kind.isdisjoint(item.tags) for kind in (ABOUT_TOPIC, ABOUT_MAKING))
-    if topic == making:
-        return 1.0, 1.0
-    return (ASIDE, 1.0) if topic else (1.0, ASIDE)
 
 
 def _older(tallies: Sequence[SourceTally], at: Mapping[str, int], width: int) -> tuple[Array, Array, Array]:
@@ -129,7 +150,7 @@ def _older(tallies: Sequence[SourceTally], at: Mapping[str, int], width: int) ->
     liked, weight = np.tile([1.0, 0.0], len(known)), np.zeros(2 * len(known))
     share = min(1.0, OLDER_MAX / max(1.0, sum(tally.n for tally in known)))
     for n, tally in enumerate(known):
-        rows[2 * n : 2 * n + 2, at[tally.source]] = 1.0
+        rows[2 * n : 2 * n + 2, [0, at[tally.source]]] = 1.0
         weight[2 * n], weight[2 * n + 1] = share * tally.likes, share * max(0.0, tally.n - tally.likes)
     return rows, liked, weight
 

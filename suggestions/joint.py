@@ -40,9 +40,9 @@ DRAWS = 160
 class Design:
     """Thumbs as a regression sees them.
 
-    `rows` (thumbs x attributes) holds 1 where a thumb speaks of an attribute (less where its reasons say
-    that something else was meant), the first `sources` columns the sources; `liked` is 1 or 0, `weight`
-    what each thumb counts for, `expected` the prior mean of each attribute in logits.
+    `rows` (observations x columns) hold 1 where an observation speaks of a column: the base, then `sources`
+    sources, then topics. `liked` is 1 or 0, `weight` what each observation counts for, `expected` the prior
+    mean of each source and topic in logits.
     """
 
     rows: Array
@@ -55,8 +55,7 @@ class Design:
 def posterior_draws(design: Design, seed: int, draws: int = DRAWS) -> Array:
     """`draws` samples of (base, attributes...) from the posterior; the same seed gives the same samples."""
     rng = np.random.default_rng(seed)
-    features = np.column_stack([np.ones(len(design.liked)), design.rows])
-    modes = _modes(design, features)
+    modes = _modes(design)
     evidence = np.array([mode[2] for mode in modes])
     shares = np.exp(evidence - evidence.max())
     counts = rng.multinomial(draws, shares / shares.sum())
@@ -65,9 +64,9 @@ def posterior_draws(design: Design, seed: int, draws: int = DRAWS) -> Array:
     )
 
 
-def _modes(design: Design, features: Array) -> list[tuple[Array, Array, float, float]]:
+def _modes(design: Design) -> list[tuple[Array, Array, float, float]]:
     """(mode, Cholesky factor of the precision, log evidence, topic scale) for each pair of scales."""
-    topics = design.rows.shape[1] - design.sources
+    topics = design.rows.shape[1] - 1 - design.sources
     found = []
     start = np.concatenate([[0.0], design.expected])
     for source_scale, source_weight in zip(SCALES, SCALE_WEIGHTS, strict=True):
@@ -75,15 +74,15 @@ def _modes(design: Design, features: Array) -> list[tuple[Array, Array, float, f
             if not topics and topic_scale != SCALES[0]:
                 continue
             scales = np.repeat([BASE_SCALE, source_scale, topic_scale], [1, design.sources, topics])
-            mode, factor, evidence = _laplace(design, features, scales, start)
+            mode, factor, evidence = _laplace(design, scales, start)
             weight = np.log(source_weight) + np.log(topic_weight)
             found.append((mode, factor, evidence + float(weight), topic_scale))
     return found
 
 
-def _laplace(design: Design, features: Array, scales: Array, start: Array) -> tuple[Array, Array, float]:
+def _laplace(design: Design, scales: Array, start: Array) -> tuple[Array, Array, float]:
     """The mode by Newton's method, the factor of the precision there, and the log evidence."""
-    precision = 1 / scales**2
+    features, precision = design.rows, 1 / scales**2
     mean = np.concatenate([[0.0], design.expected])
     theta = start.copy()
     for _ in range(NEWTON_ROUNDS):
