@@ -7,6 +7,7 @@ One thread: on a shared machine llama.cpp with more threads spends its time wait
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from advisor.entities import Limits, StepRecord, StopReason
 from advisor.tools.registry import TOOLS, dispatch, schemas
 from digest.llm.chain import chain_configured
 from digest.llm.ledger import advisor_account
+from digest.llm.providers import PROVIDERS
 from digest.models import Spend
 from ranking.models import ConfigVersion, RankConfig
 from suggestions.models import Suggestion
@@ -25,7 +27,7 @@ from tests.scripted import assert_paired
 pytestmark = pytest.mark.real_llm
 # The prompt, nine tools and a few results; the model was trained on no more.
 CONTEXT_TOKENS = 8192
-LIMITS = Limits(turns=6, tool_calls=8, history_turns=15, timeout_s=240)
+LIMITS = Limits(turns=6, tool_calls=8, history_turns=15, timeout_s=600)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,10 @@ def server():
 
 
 @pytest.fixture
-def small(server, settings):
+def small(server, settings, monkeypatch):
+    # A busy machine reads the first prompt for longer than the two minutes that a server may be silent.
+    patient = replace(PROVIDERS["local"], read_timeout_s=600, call_timeout_s=600)
+    monkeypatch.setitem(PROVIDERS, "local", patient)
     settings.LOCAL_LLM_BASE_URL, settings.LOCAL_LLM_MODEL = f"{server.listening_address}/v1", "smollm2-135m"
     settings.LLM_CHAIN, settings.LOCAL_LLM_TOOL_MODE = ["local"], "envelope"
     return chain_configured()
@@ -95,12 +100,12 @@ def test_a_real_small_model_answers_in_two_turns_with_a_tool_result_between(smal
         {"role": "system", "content": "You answer with the help of tools."},
         {"role": "user", "content": "What is the weather in Paris?"},
     ]
-    first = model.complete(messages, [tool], timeout_s=60)
+    first = model.complete(messages, [tool], timeout_s=300)
     messages.append(first.message)
     for call in first.tool_calls:
         assert call.name == "weather" and isinstance(json.loads(call.arguments)["city"], str)
         messages.append({"role": "tool", "tool_call_id": call.id, "content": '{"sky": "clear"}'})
-    second = model.complete(messages, [tool], timeout_s=60)
+    second = model.complete(messages, [tool], timeout_s=300)
     assert_paired(messages)
     assert second.text or second.tool_calls
     print(f"\nfirst: {first.message}\nsecond: {second.message}")
