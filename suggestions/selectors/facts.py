@@ -44,7 +44,8 @@ def facts_for(
 
 def suggestions_waiting(*, reader_id: UUID, but: int | None = None) -> frozenset[Target]:
     """The targets of the reader's pending and put-aside suggestions, `but` one of them."""
-    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=WAITING).exclude(pk=but)
+    others = Q() if but is None else ~Q(pk=but)
+    rows = Suggestion.objects.filter(others, reader_id=reader_id, status__in=WAITING)
     return frozenset(rows.values_list("field", "target_key"))
 
 

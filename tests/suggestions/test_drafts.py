@@ -139,6 +139,21 @@ def test_the_agent_is_never_told_of_drafts(ada, draft, now):
     assert not any(draft.reason in words or f'"{draft.pk}"' in words for words in told)
 
 
+@pytest.mark.parametrize("settle", [None, discard])
+def test_no_door_of_a_readers_shows_or_takes_what_is_not_theirs_to_see(client, ada, draft, now, settle):
+    if settle:
+        settle(draft, now)
+    client.force_login(ada)
+    for way in ("accept", "reject", "snooze", "never", "revert"):
+        answer = client.post(f"/api/suggestions/{draft.pk}/{way}", "{}", content_type="application/json")
+        assert answer.status_code == 404, way
+    assert client.get("/api/suggestions").json()["suggestions"] == []
+    for page in ("/ui/suggestions", "/ui/history", "/ui/config"):
+        assert draft.reason not in client.get(page).content.decode(), page
+    draft.refresh_from_db()
+    assert draft.status == ("discarded" if settle else "draft")
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_operators_that_settle_a_draft_at_once_one_wins(draft, now, tmp_path):
     with database_on_disk(tmp_path / "shared.sqlite3"):
