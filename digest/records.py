@@ -146,7 +146,8 @@ def _table(rows: Sequence[Said]) -> str:
     columns += ["title", "thumb"]
     columns += ["date"] if any(row.date for row in rows) else []
     table = [columns, ["---"] * len(columns)]
-    table += [[_cells(n, row)[name] for name in columns] for n, row in enumerate(rows, start=1)]
+    numbered = [_cells(n, row) for n, row in enumerate(rows, start=1)]
+    table += [[cells[name] for name in columns] for cells in numbered]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in table)
 
 
@@ -166,12 +167,14 @@ def _cells(number: int, row: Said) -> Mapping[str, str]:
 
 def _escaped(text: str, more: str = "") -> str:
     """`text` on one line, with a backslash before each backslash, pipe and character of `more`."""
-    marked = "".join(f"\\{char}" if char in f"\\|{more}" else char for char in text)
-    return " ".join(marked.split())
+    special = f"\\|{more}"
+    if any(char in text for char in special):
+        text = "".join(f"\\{char}" if char in special else char for char in text)
+    return " ".join(text.split())
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text.strip())
+    return re.sub(r"\\(.)", r"\1", text.strip()) if "\\" in text else text.strip()
 
 
 def _rows(lines: Sequence[str]) -> tuple[Said, ...]:

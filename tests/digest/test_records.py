@@ -2,14 +2,18 @@
 
 import json
 from datetime import UTC, date, datetime, timedelta
+from io import StringIO
 from itertools import pairwise
 
 import pytest
+from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.history import BadLine
+from digest.models import Reader
 from digest.records import DAYS, Record, Said, record_parse, record_render, record_times, said_at
+from tests.factories import FeedbackFactory, ItemFactory, SourceFactory
 
 words = st.text(min_size=1, max_size=30).map(lambda t: " ".join(t.split())).filter(bool)
 topics = st.lists(words.map(lambda t: t.replace(";", ",")).map(str.strip).filter(bool), max_size=3).map(tuple)
@@ -118,3 +122,69 @@ def test_the_same_history_is_the_same_reader_whatever_is_asked():
     said = (said_at(datetime(2026, 3, 16, 17, tzinfo=UTC), "Reuters", "Rail strike ends"),)
     assert Record(said, "A", "B").reader == Record(said, "C", "D", liked=True).reader
     assert Record(said, "A", "B").reader != Record((*said, *said), "A", "B").reader
+
+
+# --- readers' histories, out and in ---------------------------------------------------------------
+
+
+def run(command: str, *args: str) -> str:
+    out = StringIO()
+    call_command(command, *args, stdout=out)
+    return out.getvalue()
+
+
+def rate_daily(reader: Reader, now: datetime, thumbs: int) -> None:
+    source = SourceFactory(key="reuters.example")
+    for n in range(thumbs):
+        FeedbackFactory(
+            reader=reader,
+            item=ItemFactory(source=source, title=f"Item | {n}"),
+            useful=n % 3 != 0,
+            at=now - timedelta(days=thumbs - n),
+        )
+
+
+def test_a_history_that_was_exported_comes_in_as_it_was(ada, now, tmp_path):
+    rate_daily(ada, now, 13)
+    file = tmp_path / "records.jsonl"
+    file.write_text(run("export_records", "--user-id", str(ada.pk), "--history", "12"))
+    report = json.loads(run("import_records", str(file), "--json"))
+    assert (report["lines"], report["records"], report["rejected"], report["imported"]) == (1, 1, 0, 13)
+    (name,) = report["reader_ids"]
+    assert name == record_parse(file.read_text()).reader
+    came = Reader.objects.get(username=name).feedback.order_by("at")
+    own = ada.feedback.order_by("at")
+    fields = ("item__title", "item__source_id", "useful")
+    assert list(came.values_list(*fields)) == list(own.values_list(*fields))
+    assert json.loads(run("import_records", str(file), "--json"))["imported"] == 0
+
+
+def test_an_export_asks_about_the_newest_thumbs_and_names_nobody(ada, now):
+    rate_daily(ada, now, 20)
+    records = run("export_records", "--user-id", str(ada.pk)).splitlines()
+    assert [record_parse(line).title for line in records] == [f"Item | {n}" for n in range(15, 20)]
+    assert all(len(record_parse(line).rows) == 10 for line in records)
+    assert not any("ada" in line or str(ada.pk) in line for line in records)
+
+
+def test_bad_lines_are_kept_with_their_reason_and_the_rest_goes_in(db, tmp_path):
+    good = record_render(
+        Record((said_at(datetime(2026, 3, 16, 17, tzinfo=UTC), "A", "One"),), "Two", "B", liked=True)
+    )
+    file = tmp_path / "records.jsonl"
+    file.write_text(f"nonsense\n\n{good}\n{{}}\n")
+    report = json.loads(run("import_records", str(file), "--json"))
+    assert (report["records"], report["rejected"], report["imported"]) == (1, 2, 2)
+    assert [(row["line"], row["code"]) for row in report["rejects"]] == [
+        (1, "bad_json"),
+        (4, "missing_instruction"),
+    ]
+    kept = (tmp_path / "records.jsonl.rejects").read_text().splitlines()
+    assert [line.split("\t")[1] for line in kept] == ["bad_json", "missing_instruction"]
+    assert "[bad_json]" in run("import_records", str(file))
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(db, tmp_path):
+    with pytest.raises(CommandError) as caught:
+        run("import_records", str(tmp_path / "none"))
+    assert caught.value.returncode == 2

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         )
         progress = self._progress if sys.stderr.isatty() else _quiet
         try:
-            with _lines(name) as lines, rejects as file:
+            with lines_of(name) as lines, rejects as file:
                 report = feedback_import(lines=lines, now=timezone.now(), rejects=file, progress=progress)
         except OSError as error:
             raise CommandError(
@@ -82,7 +82,7 @@ class LazyFile:
 
 
 @contextmanager
-def _lines(name: str) -> Iterator[TextIO]:
+def lines_of(name: str) -> Iterator[TextIO]:
     """The input line by line, without a byte order mark; bytes that are no UTF-8 spoil their line alone."""
     if name == "-":
         if isinstance(sys.stdin, TextIOWrapper):

@@ -1,0 +1,36 @@
+"""`manage.py export_records`: readers' histories as preference records, one Yes/No question a line."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from digest.readers import reader_arguments_add, readers_named
+from digest.services.records import HISTORY_ROWS, QUESTIONS_MAX, records_export
+
+
+class Command(BaseCommand):
+    """Write records on stdout: the newest thumbs of each reader as questions, each with the thumbs before it.
+
+    A record names its reader by a hash of the history; titles and sources are in it as they are.
+    """
+
+    help = "Export readers' histories as JSON Lines of Yes/No questions (instruction, output, …)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Who, and how much of each."""
+        reader_arguments_add(parser)
+        parser.add_argument(
+            "--history", type=int, default=HISTORY_ROWS, help="thumbs before each question (10)"
+        )
+        parser.add_argument("--questions", type=int, default=QUESTIONS_MAX, help="questions a reader (5)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write every record."""
+        if options["history"] < 1 or options["questions"] < 1:
+            raise CommandError("--history and --questions must be at least 1.", returncode=2)
+        for reader in readers_named(options["user_id"]):
+            records = records_export(
+                reader_id=reader.pk, history=options["history"], questions=options["questions"]
+            )
+            for record in records:
+                self.stdout.write(record)

@@ -1,0 +1,68 @@
+"""`manage.py import_records`: readers' histories from preference records."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from digest.management.commands.import_feedback import LazyFile, lines_of
+from digest.services.records import RecordsReport, records_import
+
+
+class Command(BaseCommand):
+    """Import histories from Yes/No questions. Bad lines are listed and kept; the rest goes in."""
+
+    help = "Import readers' histories from preference records (JSON Lines), from FILE or -."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The file, where rejected lines go, and in which form to report."""
+        parser.add_argument("file", metavar="FILE", help="JSON Lines, or - for standard input")
+        parser.add_argument(
+            "--rejects",
+            type=Path,
+            metavar="PATH",
+            help="where rejected lines go (FILE.rejects; made at need)",
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import, then report."""
+        started, name = time.monotonic(), options["file"]
+        rejects = LazyFile(
+            options["rejects"] or Path("records.rejects" if name == "-" else f"{name}.rejects")
+        )
+        try:
+            with lines_of(name) as lines, rejects as file:
+                report = records_import(lines=lines, now=timezone.now(), rejects=file)
+        except OSError as error:
+            raise CommandError(
+                f"“{error.filename}” cannot be used ({error.strerror}).", returncode=2
+            ) from error
+        written = str(rejects.path) if rejects.written else None
+        body = _body(report) | {"rejects_file": written, "seconds": round(time.monotonic() - started, 3)}
+        self.stdout.write(json.dumps(body) if options["json"] else _words(body))
+
+
+def _body(report: RecordsReport) -> dict[str, Any]:
+    thumbs = report.thumbs.as_dict()
+    kept = ("imported", "updated", "unchanged", "readers", "sources", "items", "reader_ids")
+    return {
+        "lines": report.lines,
+        "records": report.records,
+        "rejected": report.rejected,
+        "thumbs_rejected": report.thumbs.rejected,
+        "rejects": [{"line": n, "code": code, "reason": reason} for n, code, reason in report.rejects],
+    } | {name: thumbs[name] for name in kept}
+
+
+def _words(body: dict[str, Any]) -> str:
+    head = (
+        "{lines} lines: {records} records, {rejected} rejected; {imported} thumbs imported, {updated} "
+        "updated, {unchanged} unchanged; {readers} readers, {sources} new sources, {items} new items, {seconds} s."
+    ).format(**body)
+    bad = [f"  line {row['line']}: {row['reason']} [{row['code']}]" for row in body["rejects"]]
+    kept = [f"  All of them: {body['rejects_file']}"] if body["rejects_file"] else []
+    return "\n".join([head, *bad, *kept])
