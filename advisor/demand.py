@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 from advisor.choosing import Standing
 from advisor.models import Run
 from advisor.prompts import ADVISOR, PromptUnusable, prompt_load
-from advisor.selectors import ACTIVE
+from advisor.selectors import ACTIVE, AUTOMATIC
 from advisor.tools.budget import BYTES_PER_TOKEN
 from advisor.tools.registry import schemas
 from digest.llm.entities import Model, PriceUnknown
@@ -75,20 +75,19 @@ def money_left(*, cost_per_run: Decimal, now: datetime) -> Decimal:
     day = now.astimezone(UTC).date()
     booked = Coalesce("settled_usd", "reserved_usd", output_field=USD)
     spent = Spend.objects.filter(surface=Spend.Surface.ADVISOR, day=day).aggregate(sum=Sum(booked))["sum"]
-    under_way = Run.objects.filter(status__in=ACTIVE, reader__ai_enabled=True).exclude(
-        trigger=Run.Trigger.MCP
-    )
+    under_way = AUTOMATIC.filter(status__in=ACTIVE, reader__ai_enabled=True)
     promised = under_way.count() * cost_per_run
     return Decimal(str(settings.ADVISOR_DAILY_CAP_USD)) - (spent or Decimal(0)) - promised
 
 
 def _waiting(ids: list[UUID]) -> Iterable[dict[str, Any]]:
-    runs = Run.objects.filter(reader_id=OuterRef("pk")).exclude(trigger=Run.Trigger.MCP).order_by()
+    runs = AUTOMATIC.filter(reader_id=OuterRef("pk")).order_by()
     last = runs.values("reader_id").annotate(at=Max("created_at")).values("at")
-    done = Run.objects.filter(status=Run.Status.COMPLETED, reader_id=OuterRef("reader_id"))
-    ended = (
-        done.exclude(trigger=Run.Trigger.MCP).order_by().values("reader_id").annotate(at=Max("created_at"))
-    )
+    # "Completed" filters the aggregate, not the rows: among the rows it leads SQLite to the index by status,
+    # and so to everyone's runs for each thumb.
+    done = Max("created_at", filter=Q(status=Run.Status.COMPLETED))
+    own = AUTOMATIC.filter(reader_id=OuterRef("reader_id")).order_by()
+    ended = own.values("reader_id").annotate(at=done)
     never = datetime(1970, 1, 1, tzinfo=UTC)
     fresh = (
         Feedback.objects.filter(reader_id=OuterRef("pk"))
