@@ -170,7 +170,7 @@ def test_without_a_word_from_trust_nothing_passes(run, ada):
 
 
 def test_a_reviewer_that_hangs_past_the_deadline_makes_a_draft_and_the_run_ends_in_time(run, ada, settings):
-    settings.ADVISOR_SCHEDULED_TIMEOUT_S = 1.2
+    settings.ADVISOR_SCHEDULED_TIMEOUT_S = 2.0
     started = time.monotonic()
     done = run(advisor=[boost(ada)], trust=[YES], value=[garbage(b" " * 60, drip=True)], voice=[YES])
     assert time.monotonic() - started < 5
@@ -296,11 +296,11 @@ def of(seat, **changed):
 
 
 def test_three_slow_reviewers_take_as_long_as_one(stage, seat):
-    slow = vote("approve", delay_s=0.4)
+    slow = vote("approve", delay_s=0.5)
     started = time.monotonic()
     with Reviewers(stage, trust=[slow], value=[slow], voice=[slow]):
         assert panel_vote(of(seat), seat).verdict == "pass"
-    assert time.monotonic() - started < 0.9
+    assert time.monotonic() - started < 1.4, "one after another they take 1.5 s"
 
 
 def test_money_that_runs_out_between_votes_makes_a_draft(stage, seat):

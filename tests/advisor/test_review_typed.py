@@ -148,13 +148,13 @@ def test_without_money_nothing_is_asked(ask, settings):
 
 
 def test_questions_are_asked_at_once_and_answered_in_their_order(bench, settings):
-    """Three answers of 0.3 s each take about that long together."""
+    """Three answers of 0.5 s each take about that long together."""
     with HTTPServer(threaded=True) as server:
         settings.OPENAI_BASE_URL = server.url_for("/v1")
 
         def echo(request):
             asked = json.loads(request.data)["messages"][1]["content"]
-            time.sleep(0.3)
+            time.sleep(0.5)
             message = {"role": "assistant", "content": json.dumps({"verdict": "no", "sureness": asked})}
             return respond({"choices": [{"message": message}], "usage": {}})
 
@@ -167,9 +167,9 @@ def test_questions_are_asked_at_once_and_answered_in_their_order(bench, settings
             ledger=account(bench),
             deadline=Deadline(time.monotonic() + 10),
         )
-        assert time.monotonic() - started < 0.75
+        assert time.monotonic() - started < 1.4
     assert [answer.value.sureness for answer in answers] == [0, 1, 2]
-    assert all(answer.ms >= 300 for answer in answers)
+    assert all(answer.ms >= 500 for answer in answers)
     assert Spend.objects.filter(settled_usd__isnull=False).count() == 3
 
 
