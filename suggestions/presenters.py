@@ -176,19 +176,19 @@ def move_words(before: int | None, after: int | None) -> str:
 
 
 def forecast_words(forecast: Mapping[str, Any]) -> str:
-    """What was measured: the order of later thumbs with and without the change, never oversold."""
+    """What was measured: the order of thumbs kept apart with and without the change, never oversold."""
     gain = forecast.get("ndcg_gain")
     low, high = forecast.get("ndcg_low"), forecast.get("ndcg_high")
     if gain is None or low is None or high is None:
-        return "Not measured yet: too few thumbs came after the ones that suggested it."
+        return "Not measured yet: too few thumbs had no part in suggesting it."
     if low > GAIN_MIN:
-        return "Tried on your later thumbs: what you liked would have stood higher."
+        return "Tried on thumbs kept apart: what you liked would have stood higher."
     if high < -GAIN_MIN:
-        return "Tried on your later thumbs: what you liked would have stood lower."
+        return "Tried on thumbs kept apart: what you liked would have stood lower."
     lean = (
         "slightly higher" if gain > GAIN_MIN else "slightly lower" if gain < -GAIN_MIN else "about the same"
     )
-    return f"Tried on your later thumbs: {lean}, within chance."
+    return f"Tried on thumbs kept apart: {lean}, within chance."
 
 
 def forecast_figures(forecast: Mapping[str, Any]) -> str:

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from ranking.entities import Config, EffectiveConfig
 from ranking.matching import TOPIC_MAX_CHARS, topic_key
 from suggestions.entities import Draft, Refusal
-from suggestions.rules import Accepted, Facts, Strength, check, permission_refusal, weigh
+from suggestions.rules import (
+    Accepted,
+    Facts,
+    Strength,
+    change_of,
+    check,
+    permission_refusal,
+    types_declined,
+    weigh,
+)
 from suggestions.values import topic_clean, weight_bounds, weight_parse
 from tests.factories import CLOCK
 from tests.suggestions.worlds import thumb
@@ -241,3 +250,17 @@ def test_a_clean_topic_is_one_short_line_and_stays_clean(text):
 def test_only_plain_finite_numbers_are_weights(value):
     number = weight_parse(value)
     assert number is None or abs(number) < float("inf")
+
+
+@pytest.mark.parametrize(
+    ("answers", "declined"), [((0, 5), False), ((0, 6), True), ((1, 30), False), ((0, 0), False)]
+)
+def test_a_type_is_declined_after_six_refusals_without_a_yes(answers, declined):
+    assert ("boost_source" in types_declined({"boost_source": answers})) is declined
+
+
+def test_a_declined_type_is_refused_whatever_its_evidence_and_no_other():
+    facts = replace(FACTS, declined=frozenset({"reduce_source"}))
+    assert check(REDUCE, facts).code == "type_declined"
+    assert isinstance(check(BOOST, facts), Accepted)
+    assert isinstance(change_of(REDUCE, facts), Accepted)
