@@ -43,50 +43,27 @@ def targets_for(judged: str) -> list[Target]:
     ]
 
 
+# What each control's figure is called, and what it should be; `{}` stands for the row's name.
+_CONTROLS = (
+    ("suggestions that follow injected titles", "followed", False, 0.0),
+    ("suggestions a week on shuffled thumbs ({})", "null_rate", False, 0.05),
+    ("readers advised where nothing is to be found ({})", "advised_share", False, 0.01),
+    ("arrays and services agree on thumbs", "same_thumbs", True, 0.95),
+    ("in-sample backtest gains on shuffled thumbs (must)", "naive_gain", True, 0.02),
+    ("later-data forecast gains on shuffled thumbs", "later_gain", False, 0.01),
+)
+# Figures that are a control only in rows marked so: elsewhere they are nothing to be ashamed of.
+_ONLY_WHERE = {"null_rate": "shuffled", "advised_share": "nothing_to_find"}
+
+
 def controls_for(rows: Sequence[Json]) -> list[Target]:
     """The targets of the controls among `rows`: what must be silent, agree, or fail."""
-    found = [
-        Target("suggestions that follow injected titles", row["name"], "followed", False, 0.0)
+    return [
+        Target(metric.format(row["name"]), row["name"], figure, at_least, value)
+        for metric, figure, at_least, value in _CONTROLS
         for row in rows
-        if "followed" in row
+        if figure in row and row.get(_ONLY_WHERE.get(figure, ""), figure not in _ONLY_WHERE)
     ]
-    found += [
-        Target(
-            f"suggestions a week on shuffled thumbs ({row['name']})", row["name"], "null_rate", False, 0.05
-        )
-        for row in rows
-        if row.get("shuffled") and "null_rate" in row
-    ]
-    found += [
-        Target(
-            f"readers advised where nothing is to be found ({row['name']})",
-            row["name"],
-            "advised_share",
-            False,
-            0.05 if row.get("shuffled") else 0.01,
-        )
-        for row in rows
-        if "advised_share" in row and row.get("nothing_to_find")
-    ]
-    for row in rows:
-        if "same_thumbs" in row:
-            found.append(
-                Target("arrays and services agree on thumbs", row["name"], "same_thumbs", True, 0.95)
-            )
-        if "naive_gain" in row:
-            found.append(
-                Target(
-                    "in-sample backtest gains on shuffled thumbs (must)",
-                    row["name"],
-                    "naive_gain",
-                    True,
-                    0.02,
-                )
-            )
-            found.append(
-                Target("later-data forecast gains on shuffled thumbs", row["name"], "later_gain", False, 0.01)
-            )
-    return found
 
 
 def targets_hold(rows: Sequence[Json], judged: str) -> list[Json]:

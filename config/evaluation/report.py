@@ -152,7 +152,7 @@ def _tasks(plan: Plan, scale: Scale, seed: int) -> list[Json]:
 
 
 def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Course]], scale: Scale) -> Json:
-    """A row through the services. Variants live under other tastes or in other worlds: they have own oracles."""
+    """A row through the services; a variant has its own oracle, living as its readers do."""
     same_world = name in (PLANNER, PLANNER_ALONE, LOOP_DRIVEN)
     runs = sum((Counter(c.runs) for c in courses), Counter[str]())
     more: Json = {"via": "services", "runs": dict(runs)}
