@@ -22,7 +22,7 @@ TOP_K = 10
 GAIN_MIN = 1e-4
 # A reader must lean that way, towards or away from a target, at least this likely. In simulation, without
 # it one accepted suggestion in seven did no good, with it one in ten to twelve (`docs/planner.md`).
-LEANING_MIN = 0.6
+LEANING_MIN = 0.7
 # With that condition met more changes help than the draws say. Odds times this make what is stated what
 # happens, within .03 to .06 (expected calibration error, simulated readers, development seeds 1 to 3).
 CALIBRATION_ODDS = 2.0

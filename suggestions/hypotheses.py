@@ -40,9 +40,9 @@ from suggestions.rules import Target, concerns
 from suggestions.topics import holds_phrase
 from suggestions.values import topic_in_config, weight_clamp, weight_text
 
-HYPOTHESIS_P_MIN = 0.75
+HYPOTHESIS_P_MIN = 0.8
 PLANNER_P_MIN = HYPOTHESIS_P_MIN
-FALSE_SHARE_MAX = 0.2
+FALSE_SHARE_MAX = 0.15
 # Shorter than this the rest of the way to a bound is nothing to trouble a reader with.
 SOURCE_STEP_MIN = 0.1
 EVIDENCE_SHOWN = 5

@@ -191,7 +191,7 @@ def test_it_costs_nothing():
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"p_helpful": 0.74}, "74%"),
+        ({"p_helpful": 0.79}, "79%"),
         ({"confidence": "low"}, "too few"),
     ],
 )
@@ -201,7 +201,7 @@ def test_it_keeps_quiet_about_what_may_well_be_chance(changed, why):
     assert skipped[0]["hypothesis"] == "More from Loved"
 
 
-@pytest.mark.parametrize("changed", [{}, {"p_helpful": 0.75}, {"ndcg_gain": -0.01}, {"ndcg_gain": None}])
+@pytest.mark.parametrize("changed", [{}, {"p_helpful": 0.8}, {"ndcg_gain": -0.01}, {"ndcg_gain": None}])
 def test_it_proposes_what_is_likely_enough(changed):
     assert choose(feedback(FACT | changed), {})[0]
 
