@@ -5,7 +5,7 @@ P_HIGH = 0.95
 P_MEDIUM = 0.8
 # What each word is worth, measured on simulated readers (`docs/planner.md`).
 MEANING = {
-    "high": "more than 9 in 10 such changes helped, and other thumbs agree",
+    "high": "about 9 in 10 such changes helped, and other thumbs agree",
     "medium": "about 9 in 10 such changes helped",
     "low": "this may well be chance",
 }

@@ -22,7 +22,7 @@ from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, SOURCE_
 
 BLOCK = 5
 # One block in so many measures. With 50 thumbs that leaves eight to measure, the fewest that say anything;
-# in simulation choosing by 5/6 of the thumbs rather than by all costs 1 to 2 % of an oracle's uplift.
+# in simulation choosing by 5/6 of the thumbs rather than by all cost 2 to 4 % of an oracle's uplift.
 BLOCKS = 6
 TITLES_SHOWN = 5
 
