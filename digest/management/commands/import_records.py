@@ -61,7 +61,8 @@ def _body(report: RecordsReport) -> dict[str, Any]:
 def _words(body: dict[str, Any]) -> str:
     head = (
         "{lines} lines: {records} records, {rejected} rejected; {imported} thumbs imported, {updated} "
-        "updated, {unchanged} unchanged; {readers} readers, {sources} new sources, {items} new items, {seconds} s."
+        "updated, {unchanged} unchanged; {readers} readers, {sources} new sources, {items} new items, "
+        "{seconds} s."
     ).format(**body)
     bad = [f"  line {row['line']}: {row['reason']} [{row['code']}]" for row in body["rejects"]]
     kept = [f"  All of them: {body['rejects_file']}"] if body["rejects_file"] else []
