@@ -5,7 +5,7 @@ logistic regression per reader:
 
     logit P(up) = base + source + sum of the topics in the title
 
-with Gaussian priors around 0 (around the peers' deviation for a source, where there is one), fitted by
+with Gaussian priors around 0 (or, as a second explanation, around what others say of a source), fitted by
 Laplace's approximation. How widely sources and topics vary is unknown, so a grid of scales is averaged by
 evidence (MacKay, 1992): the smallest scale stands for "no preferences at all", and a reader who has none
 falls back to it. Topics are sparse besides: most phrases of a title mean nothing to a reader. Each topic is
@@ -13,6 +13,7 @@ kept in a draw with the probability that it matters at all, its Savage-Dickey ra
 (Dickey, 1971); the share of topics that matter is learnt from all of them by expectation maximisation.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,26 +66,40 @@ def posterior_draws(design: Design, seed: int, draws: int = DRAWS) -> Array:
 
 
 def _modes(design: Design) -> list[tuple[Array, Array, float, float]]:
-    """(mode, Cholesky factor of the precision, log evidence, topic scale) for each pair of scales."""
+    """(mode, Cholesky factor of the precision, log evidence, topic scale) for each pair of priors."""
     topics = design.rows.shape[1] - 1 - design.sources
     found = []
-    start = np.concatenate([[0.0], design.expected])
-    for source_scale, source_weight in zip(SCALES, SCALE_WEIGHTS, strict=True):
-        for topic_scale, topic_weight in zip(SCALES, SCALE_WEIGHTS, strict=True):
+    for source_scale, source_share, mean in _source_priors(design):
+        for topic_scale, topic_share in zip(SCALES, SCALE_WEIGHTS, strict=True):
             if not topics and topic_scale != SCALES[0]:
                 continue
             scales = np.repeat([BASE_SCALE, source_scale, topic_scale], [1, design.sources, topics])
-            mode, factor, evidence = _laplace(design, scales, start)
-            weight = np.log(source_weight) + np.log(topic_weight)
-            found.append((mode, factor, evidence + float(weight), topic_scale))
+            mode, factor, evidence = _laplace(design, scales, mean)
+            weight = float(np.log(source_share) + np.log(topic_share))
+            found.append((mode, factor, evidence + weight, topic_scale))
     return found
 
 
-def _laplace(design: Design, scales: Array, start: Array) -> tuple[Array, Array, float]:
+def _source_priors(design: Design) -> Iterator[tuple[float, float, Array]]:
+    """(scale, prior weight, prior means) of each explanation of the sources.
+
+    Others' opinions are an explanation beside the reader's own, half as likely each to begin with, and never
+    part of "no preferences at all": a reader who agrees with nobody must not be told what others like.
+    """
+    own = np.zeros(len(design.expected) + 1)
+    others = np.concatenate([[0.0], design.expected])
+    for scale, share in zip(SCALES, SCALE_WEIGHTS, strict=True):
+        if scale == SCALES[0] or not design.expected.any():
+            yield scale, share, own
+        else:
+            yield scale, share / 2, own
+            yield scale, share / 2, others
+
+
+def _laplace(design: Design, scales: Array, mean: Array) -> tuple[Array, Array, float]:
     """The mode by Newton's method, the factor of the precision there, and the log evidence."""
     features, precision = design.rows, 1 / scales**2
-    mean = np.concatenate([[0.0], design.expected])
-    theta = start.copy()
+    theta = mean.copy()
     for _ in range(NEWTON_ROUNDS):
         p = expit(features @ theta)
         slope = features.T @ (design.weight * (design.liked - p)) - precision * (theta - mean)
