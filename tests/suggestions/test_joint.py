@@ -74,9 +74,16 @@ def test_what_a_source_collects_speaks_against_it_and_clears_its_topic(tag):
 
 def test_peers_move_a_source_nobody_has_rated_and_thumbs_outweigh_them():
     rated = [thumb(n, source="b", useful=n % 2 == 0) for n in range(40)]
-    assert drawn(rated, deviation={"a": 0.2})[0]["a"] > 0.5
+    assert drawn(rated, deviation={"a": 0.2})[0]["a"] > drawn(rated)[0]["a"] + 0.1
     own = [thumb(n, source="a", useful=False) for n in range(40, 80)]
     assert drawn(rated + own, deviation={"a": 0.2})[0]["a"] < 0
+
+
+def test_what_others_like_makes_nobody_certain():
+    rng = np.random.default_rng(5)
+    rated = [thumb(n, source="b", useful=bool(rng.random() < 0.5)) for n in range(200)]
+    _, draws = drawn(rated, deviation={"a": 0.2, "b": -0.2})
+    assert 0.3 < (draws[:, 1] > 0).mean() < 0.75
 
 
 def test_thumbs_beyond_the_sample_count_by_source():
