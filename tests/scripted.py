@@ -24,7 +24,7 @@ from werkzeug import Request, Response
 from digest.llm.providers import PROVIDERS, provider_endpoint
 
 Body = dict[str, Any]
-Check = Callable[[Body], None]
+Check = Callable[[Body], object]
 PATH, RESPONSES_PATH = "/v1/chat/completions", "/v1/responses"
 LOOPBACK = ("localhost", "127.0.0.1")
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
@@ -33,6 +33,8 @@ USAGE = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details
 @dataclass(frozen=True)
 class Step:
     """One answer of the server. `drip` sends `raw` a few bytes at a time, for ever if need be.
+
+    A delayed answer is cut short when the script is over: what waits for it has long gone.
 
     `reasoning` is the encrypted reasoning that the Responses API puts before what is said.
     """
@@ -100,6 +102,7 @@ class Script:
         self._failures: list[str] = []
         self._idle = threading.Event()
         self._idle.set()
+        self._over = threading.Event()
         for spoken in (path, RESPONSES_PATH):
             server.expect_request(spoken, method="POST").respond_with_handler(self._answer)
 
@@ -115,6 +118,7 @@ class Script:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # The server answers one request at a time: one left hanging would delay the next test's.
+        self._over.set()
         assert self._idle.wait(timeout=10), "the server is still answering"
         if error is None:
             assert not self._failures, "\n".join(self._failures)
@@ -139,7 +143,7 @@ class Script:
                 step.check(body)
         except AssertionError as failed:
             self._failures.append(f"request {n + 1}: {failed}")
-        time.sleep(step.delay_s)
+        self._over.wait(step.delay_s)
         return self._ending(_response(step, n, response_body if "input" in body else _completion))
 
     def _ending(self, response: Response) -> Response:

@@ -24,7 +24,8 @@ NAMES = {
 TITLES = {ACCEPTED: "How often readers accept {}", HELPED: "How often {} helps"}
 TEXTS = {
     ACCEPTED: "Of suggestions for {}, a reader accepts about {:.0%} on average, over {} readers or more.",
-    HELPED: "Of changes accepted for {} with a clear effect, {:.0%} helped on average, over {} readers or more.",
+    HELPED: "Of changes accepted for {} with a clear effect, {:.0%} helped on average, "
+    "over {} readers or more.",
 }
 
 

@@ -1,6 +1,7 @@
 """The panel at work: whole runs in which reviewers improve, disagree, babble, hang, run dry."""
 
 import json
+import threading
 import time
 from collections import Counter
 from dataclasses import replace
@@ -172,8 +173,8 @@ def test_without_a_word_from_trust_nothing_passes(run, ada):
 def test_a_reviewer_that_hangs_past_the_deadline_makes_a_draft_and_the_run_ends_in_time(run, ada, settings):
     settings.ADVISOR_SCHEDULED_TIMEOUT_S = 2.0
     started = time.monotonic()
-    done = run(advisor=[boost(ada)], trust=[YES], value=[garbage(b" " * 60, drip=True)], voice=[YES])
-    assert time.monotonic() - started < 5
+    done = run(advisor=[boost(ada)], trust=[YES], value=[garbage(b" " * 200, drip=True)], voice=[YES])
+    assert time.monotonic() - started < 8, "the answer takes 10 s"
     assert (done.status, Suggestion.objects.get().status) == ("agent_timeout", "draft")
     cut = PanelVote.objects.get(reviewer="value")
     assert (cut.error_code, cut.verdict) == ("deadline_exceeded", "reject") and cut.cost_usd > 0
@@ -296,11 +297,11 @@ def of(seat, **changed):
 
 
 def test_three_slow_reviewers_take_as_long_as_one(stage, seat):
-    slow = vote("approve", delay_s=0.5)
-    started = time.monotonic()
-    with Reviewers(stage, trust=[slow], value=[slow], voice=[slow]):
+    """No reviewer answers before all three have been asked."""
+    together = threading.Barrier(3, timeout=8)
+    waits = checked(vote("approve"), lambda body: together.wait())
+    with Reviewers(stage, trust=[waits], value=[waits], voice=[waits]):
         assert panel_vote(of(seat), seat).verdict == "pass"
-    assert time.monotonic() - started < 1.4, "one after another they take 1.5 s"
 
 
 def test_money_that_runs_out_between_votes_makes_a_draft(stage, seat):

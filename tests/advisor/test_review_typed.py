@@ -1,6 +1,7 @@
 """Typed answers from models: read with care, paid for, in time, and never an exception."""
 
 import json
+import threading
 import time
 from decimal import Decimal
 from typing import Literal
@@ -128,8 +129,8 @@ def test_a_model_without_a_price_is_passed_over(ask, settings):
 
 def test_a_drip_ends_at_the_deadline_at_its_worst_case(ask):
     started = time.monotonic()
-    answer = ask(garbage(b" " * 30, drip=True), timeout_s=0.4)
-    assert time.monotonic() - started < 2
+    answer = ask(garbage(b" " * 160, drip=True), timeout_s=0.4)
+    assert time.monotonic() - started < 6, "the answer takes 8 s"
     assert (answer.value, answer.error_code, answer.interrupted) == (None, "deadline_exceeded", True)
     spent = Spend.objects.get()
     assert spent.settled_usd == spent.reserved_usd, "a call cut off may be billed"
@@ -148,28 +149,28 @@ def test_without_money_nothing_is_asked(ask, settings):
 
 
 def test_questions_are_asked_at_once_and_answered_in_their_order(bench, settings):
-    """Three answers of 0.5 s each take about that long together."""
+    """No answer comes before all three have been asked."""
+    together = threading.Barrier(3, timeout=20)
     with HTTPServer(threaded=True) as server:
         settings.OPENAI_BASE_URL = server.url_for("/v1")
 
         def echo(request):
             asked = json.loads(request.data)["messages"][1]["content"]
-            time.sleep(0.5)
+            together.wait()
+            time.sleep(0.05)
             message = {"role": "assistant", "content": json.dumps({"verdict": "no", "sureness": asked})}
             return respond({"choices": [{"message": message}], "usage": {}})
 
         server.expect_request("/v1/chat/completions").respond_with_handler(echo)
-        started = time.monotonic()
         answers = typed_ask_all(
             models=chain_configured("review"),
             questions=[Question("Judge.", str(n)) for n in range(3)],
             shape=Answer,
             ledger=account(bench),
-            deadline=Deadline(time.monotonic() + 10),
+            deadline=Deadline(time.monotonic() + 30),
         )
-        assert time.monotonic() - started < 1.4
     assert [answer.value.sureness for answer in answers] == [0, 1, 2]
-    assert all(answer.ms >= 500 for answer in answers)
+    assert all(answer.ms >= 50 for answer in answers)
     assert Spend.objects.filter(settled_usd__isnull=False).count() == 3
 
 

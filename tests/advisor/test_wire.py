@@ -130,12 +130,12 @@ def test_a_call_that_cannot_be_run_is_told_what_can(bench, name, arguments, code
 
 
 def test_a_slow_drip_ends_at_the_deadline_and_keeps_what_was_written(bench):
-    with_drip = [calls((WRITE, {})), garbage(b" " * 60, drip=True)]
+    with_drip = [calls((WRITE, {})), garbage(b" " * 160, drip=True)]
     started = time.monotonic()
     bench.answer = lambda call: ToolOutcome('{"success": true, "suggestion_id": 7}')
     limits = replace(LIMITS, timeout_s=0.8)
     end = bench.run(*with_drip, limits=limits, models=chain_configured()[:1])
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < 6, "the answer takes 8 s"
     assert (end.reason, end.totals.tool_calls) == (StopReason.DEADLINE, 1)
     cut = Spend.objects.order_by("id").last()
     assert cut.settled_usd == cut.reserved_usd, "a call cut off may be billed"
@@ -144,11 +144,11 @@ def test_a_slow_drip_ends_at_the_deadline_and_keeps_what_was_written(bench):
 
 def test_time_also_ends_in_the_middle_of_a_batch(bench):
     def answer(call: ToolCall) -> ToolOutcome:
-        time.sleep(0.3)
+        time.sleep(0.8)
         return ToolOutcome("{}")
 
     bench.answer = answer
-    end = bench.run(calls(*[(LOOK, {})] * 5), limits=replace(LIMITS, timeout_s=0.5))
+    end = bench.run(calls(*[(LOOK, {})] * 5), limits=replace(LIMITS, timeout_s=1.5))
     assert end.reason is StopReason.DEADLINE and 1 <= len(bench.called) <= 2
     assert bench.tool_codes.count("not_executed") == 5 - len(bench.called)
 

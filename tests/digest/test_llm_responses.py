@@ -182,9 +182,9 @@ def test_a_status_means_the_same_as_on_chat_completions(model, httpserver, code,
 
 def test_the_deadline_is_wall_clock_here_too(model, httpserver):
     started = time.monotonic()
-    with Script(httpserver, [garbage(b" " * 60, drip=True)]), pytest.raises(DeadlineExceeded):
+    with Script(httpserver, [garbage(b" " * 160, drip=True)]), pytest.raises(DeadlineExceeded):
         model.complete(OPENING, [], timeout_s=0.3)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 6, "the answer takes 8 s"
 
 
 def test_other_providers_stay_on_chat_completions(settings, httpserver):
