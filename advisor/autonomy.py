@@ -33,17 +33,19 @@ def autonomy_record(*, now: datetime, days: int | None = None) -> Record:
 
 def _voted(votes: QuerySet[PanelVote]) -> dict[str, int]:
     approve, reject = PanelVote.Verdict.APPROVE, PanelVote.Verdict.REJECT
-    came = Q(error_code="")
+    came, trust = Q(error_code=""), Q(reviewer=PanelVote.Reviewer.TRUST)
     rounds = (
         votes.order_by()
         .values(*TARGET, "round")
         .annotate(
             approvals=Count("pk", filter=came & Q(verdict=approve)),
-            vetoes=Count("pk", filter=Q(verdict=reject, reviewer=PanelVote.Reviewer.TRUST)),
+            vetoes=Count("pk", filter=came & trust & Q(verdict=reject)),
+            trusted=Count("pk", filter=came & trust),
             came=Count("pk", filter=came),
         )
     )
-    passed = Q(approvals__gte=APPROVALS_MIN, vetoes=0)
+    # A missing vote of trust lets nothing pass, unless rules gave one in its place.
+    passed = Q(approvals__gte=APPROVALS_MIN, vetoes=0, trusted__gt=0)
     sides = rounds.annotate(sided=Case(When(passed, then=F("approvals")), default=F("came") - F("approvals")))
     sums = sides.aggregate(votes=Sum("came"), agreeing=Sum("sided"))
     return {

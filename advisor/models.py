@@ -112,7 +112,10 @@ class Decision(models.Model):
 
 
 class PanelVote(models.Model):
-    """One reviewer's vote on one proposal in one round: typed, with its reasons and its cost."""
+    """One reviewer's vote on one proposal in one round: typed, with its reasons and its cost.
+
+    Where no model could be reached, a reviewer has two in a round: the missing one and that of the rules.
+    """
 
     class Reviewer(models.TextChoices):
         TRUST = "trust"
@@ -146,8 +149,8 @@ class PanelVote(models.Model):
         ordering = ["run", "at", "id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "suggestion_type", "target_key", "round", "reviewer"],
-                name="one_vote_per_reviewer_and_round",
+                fields=["run", "suggestion_type", "target_key", "round", "reviewer", "model"],
+                name="one_vote_per_reviewer_and_model",
             )
         ]
 

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from advisor.review.entities import Reflection, ReviewSeat, target_of
 from advisor.review.panel import panel_vote
-from advisor.review.rows import draft_add
+from advisor.review.rows import decision_add
 from digest.llm.chain import chain_configured
 from digest.llm.entities import Model
 from suggestions.beliefs import confidence_of
@@ -50,7 +50,7 @@ def reviewer_for(seat: ReviewSeat, *, reflector: Reflector | None) -> Reviewer |
         except Exception as error:
             log.exception("review_failed", run_id=str(seat.run.pk), target=proposal.target_key)
             words = f"{type(error).__name__}: {error}"
-            draft_add(proposal=proposal, seat=seat, action=REVIEW_FAILED, words=words)
+            decision_add(proposal=proposal, seat=seat, action=REVIEW_FAILED, words=words)
             return Review(DRAFT, notes=("The review broke off, so an operator looks at this first.",))
 
     return review
@@ -68,8 +68,10 @@ def _reviewed(proposal: Proposal, seat: ReviewSeat, reflector: Reflector | None)
     if settings.ADVISOR_PANEL:
         count = panel_vote(revised, seat)
         verdict, message = count.verdict, count.message
+        if seat.cut_off:
+            notes = (*notes, "Rules reviewed this: no reviewing model could be reached.")
         if verdict == DRAFT:
-            draft_add(proposal=revised, seat=seat, action=PANEL_DRAFT, words=message)
+            decision_add(proposal=revised, seat=seat, action=PANEL_DRAFT, words=message)
             notes = (*notes, "The reviewers could not agree, so an operator looks at this first.")
     p_helpful = None if revised is proposal else revised.p_helpful
     return Review(verdict, message=message, p_helpful=p_helpful, notes=notes)

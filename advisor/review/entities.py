@@ -25,9 +25,10 @@ class ReviewSeat:
     """What the reviewers of one run work with: its time, its money, its models, its place in the audit.
 
     `models` is empty where rules review (interactive runs, no chain for reviews, a reader who turned AI
-    off). `deadline` and `ledger` are the run's own. `moment` tells the time of day. `fence` must be called
-    inside the transaction of each write. `writings` counts how often each target was proposed in this run
-    and `rounds` how often the panel voted on it, over all attempts at the run.
+    off, or a chain that could not be reached: `cut_off`). `deadline` and `ledger` are the run's own.
+    `moment` tells the time of day. `fence` must be called inside the transaction of each write. `writings`
+    counts how often each target was proposed in this run and `rounds` how often the panel voted on it, over
+    all attempts at the run.
     """
 
     run: Run
@@ -37,6 +38,7 @@ class ReviewSeat:
     fence: Fence
     moment: Callable[[], datetime]
     interactive: bool
+    cut_off: bool = False
     writings: Counter[Target] = field(default_factory=Counter)
     rounds: Counter[Target] = field(default_factory=Counter)
 

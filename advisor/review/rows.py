@@ -71,8 +71,11 @@ def votes_add(*, proposal: Proposal, seat: ReviewSeat, round_n: int, ballots: Se
         PanelVote.objects.bulk_create(_row(proposal, seat, round_n, ballot) for ballot in ballots)
 
 
-def draft_add(*, proposal: Proposal, seat: ReviewSeat, action: str, words: str) -> None:
-    """Note why a proposal becomes a draft: `panel_draft` or `review_failed`. Raises `FenceLost`."""
+def decision_add(*, proposal: Proposal, seat: ReviewSeat, action: str, words: str) -> None:
+    """Note what became of a review: `panel_draft`, `review_failed` (both a draft) or `panel_by_rules`.
+
+    Raises `FenceLost`.
+    """
     data = {
         "suggestion_type": proposal.suggestion_type,
         "target_key": proposal.target_key,

@@ -26,6 +26,7 @@ from digest.llm.entities import (
     ModelError,
     ModelRefused,
     ModelUnavailable,
+    PriceUnknown,
     Turn,
     Usage,
 )
@@ -38,6 +39,7 @@ T = TypeVar("T", bound=BaseModel)
 ANSWER_CHARS_MAX = 12_000
 NO_MODEL, EMPTY, INVALID = "no_model", "empty_answer", "invalid_answer"
 INTERRUPTED = frozenset({DeadlineExceeded.code, "budget_day", "budget_run", "budget_reader"})
+UNREACHABLE = frozenset({NO_MODEL, ModelUnavailable.code, PriceUnknown.code})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,11 @@ class TypedAnswer(Generic[T]):
     def interrupted(self) -> bool:
         """Whether time or money ran out, which says nothing about the question."""
         return self.error_code in INTERRUPTED
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether no model could be asked or none answered, which says nothing about the question either."""
+        return self.error_code in UNREACHABLE
 
 
 def typed_ask(

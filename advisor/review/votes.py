@@ -60,7 +60,8 @@ class Vote(BaseModel):
 class Ballot:
     """A reviewer's vote, or `None` and why it is missing; with what it took.
 
-    `interrupted`: time or money ran out before the reviewer could answer. `ms` is milliseconds, `cost` USD.
+    `interrupted`: time or money ran out before the reviewer could answer. `unreachable`: every model of the
+    chain was down or without a price. `ms` is milliseconds, `cost` USD.
     """
 
     reviewer: str
@@ -69,6 +70,7 @@ class Ballot:
     error_code: str = ""
     error: str = ""
     interrupted: bool = False
+    unreachable: bool = False
     ms: int = 0
     input_tokens: int = 0
     output_tokens: int = 0

@@ -134,6 +134,18 @@ def test_a_vote_that_never_came_sides_with_nobody_and_never_approves(proposal, n
 
 
 @pytest.mark.django_db
+def test_rules_that_voted_in_place_of_dead_models_count_as_the_panel(proposal, now):
+    everybody = {(1, name) for name in ("trust", "value", "voice")}
+    run, target = proposal((REJECT,) * 3, missing=everybody)
+    for name in ("trust", "value", "voice"):
+        kept = {"suggestion_type": KIND, "target_key": target, "round": 1, "reviewer": name, "at": now}
+        PanelVote.objects.create(run=run, **kept, verdict=APPROVE, confidence=0.9, model=f"rules:{name}")
+    record = autonomy_record(now=now)
+    assert (record.proposals, record.approved, record.first_passed) == (1, 1, 1)
+    assert (record.votes, record.agreeing, record.missing) == (3, 3, 3)
+
+
+@pytest.mark.django_db
 def test_what_was_reverted_set_back_or_harmed_was_corrected_each_once(ada, accepted, now):
     RankConfig.objects.create(reader=ada, version=1, source_weights={})
     kept, reverted, harmed, edited, both, own = (accepted() for _ in range(6))

@@ -189,13 +189,52 @@ def test_a_run_that_can_pay_no_votes_leaves_a_draft(run, ada, settings):
     assert set(PanelVote.objects.values_list("error_code", flat=True)) == {"budget_run"}
 
 
-def test_a_provider_that_dies_leaves_the_planner_and_a_draft(run, ada):
-    """The planner goes on with the next hypothesis; what nobody could review is no suggestion."""
-    down = [status(503)] * 9
-    done = run(advisor=[boost(ada), status(503)], trust=down[:2], value=down[:2], voice=down[:2])
+def models_of(error=""):
+    return set(PanelVote.objects.filter(error_code=error).values_list("model", flat=True))
+
+
+RULES = {"rules:trust", "rules:value", "rules:voice"}
+
+
+def test_a_provider_that_dies_leaves_the_planner_and_the_votes_of_rules(run, ada):
+    """An outage is no word on a proposal: rules vote, as without a key, and the dead are asked once a run."""
+    down = [status(503)]
+    done = run(advisor=[boost(ada), status(503)], trust=down, value=down, voice=down)
     assert (done.status, done.model) == ("completed", NAME)
-    assert set(Suggestion.objects.values_list("status", flat=True)) == {"draft"}
-    assert set(PanelVote.objects.values_list("error_code", flat=True)) == {"model_unavailable"}
+    pending = Suggestion.objects.filter(status="pending")
+    assert pending.count() == Suggestion.objects.count() >= 2
+    assert all("no reviewing model could be reached" in " ".join(row.validation_notes) for row in pending)
+    missing = PanelVote.objects.filter(error_code="model_unavailable", round=1, verdict="reject")
+    assert missing.count() == 3 == PanelVote.objects.exclude(error_code="").count()
+    assert models_of() == RULES
+    decided = Decision.objects.get(actor="panel")
+    assert decided.action == "panel_by_rules" and "503" in decided.reason
+
+
+def test_rules_in_place_of_dead_models_may_say_no_and_be_obeyed(run, ada):
+    bad, good = "You always like each one of 500 from Loved.", "You liked nearly every story from Loved."
+    down = [status(401)]
+    steps = [boost(ada, bad), boost(ada, good), text(SUMMARY)]
+    run(advisor=steps, trust=down, value=down, voice=down)
+    assert told(1, run.cast)["error"] == "review_improve"
+    mended = Suggestion.objects.get()
+    assert (mended.status, mended.reason) == ("pending", good)
+    assert set(PanelVote.objects.filter(round=2).values_list("model", flat=True)) == RULES
+
+
+def test_a_review_chain_without_a_price_is_one_that_cannot_be_reached(run, ada, settings):
+    settings.LLM_CHAIN_REVIEW = ["openai:acme-unpriced"]
+    run(advisor=[boost(ada), text(SUMMARY)])
+    assert Suggestion.objects.get().status == "pending"
+    assert PanelVote.objects.filter(error_code="price_unknown").count() == 3 and models_of() == RULES
+
+
+@pytest.mark.parametrize("said", [text("nonsense"), text(""), status(422)])
+def test_rules_do_not_stand_in_where_a_single_model_was_there_and_gave_no_vote(run, ada, said):
+    """A material that makes a model babble or refuse must not choose its own judges."""
+    run(advisor=[boost(ada), text(SUMMARY)], trust=[status(503)], value=[status(503)], voice=[said])
+    assert Suggestion.objects.get().status == "draft"
+    assert not PanelVote.objects.filter(error_code="").exists()
 
 
 def test_a_dead_reviewers_model_is_replaced_by_the_next_of_the_chain(run, ada, settings):
