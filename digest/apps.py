@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core.checks import register
 
-from digest.checks import check_models
+from digest.checks import check_models, check_peers
 
 
 class DigestConfig(AppConfig):
@@ -15,3 +15,4 @@ class DigestConfig(AppConfig):
     def ready(self) -> None:
         """Register the checks of this room's settings."""
         register(check_models)
+        register(check_peers)

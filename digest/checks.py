@@ -21,6 +21,7 @@ from digest.llm.providers import (
     tool_mode_of,
     wire_of,
 )
+from ranking.swing import NORMALISED, RAW
 
 OPENAI_HOST = "api.openai.com"
 
@@ -43,6 +44,30 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
     ]
     errors = [problem for problem in problems if problem]
     return errors or _warnings([model_ref_parse(entry) for entry in entries])
+
+
+def check_peers(**kwargs: Any) -> list[CheckMessage]:
+    """What the settings say about peers.
+
+    Errors: `tidings.E006` `SWING_FORM` names nothing known, `E007` `SWING_THRESHOLD_PERCENTILE` is neither
+    empty nor a number from 0 to 100.
+    """
+    found: list[CheckMessage] = []
+    if settings.SWING_FORM not in (NORMALISED, RAW):
+        text = f"SWING_FORM={settings.SWING_FORM} is none of {NORMALISED}, {RAW}."
+        found.append(Error(text, id="tidings.E006"))
+    percentile = settings.SWING_THRESHOLD_PERCENTILE
+    if percentile and not _is_percentile(percentile):
+        text = f"SWING_THRESHOLD_PERCENTILE={percentile} is no number from 0 to 100."
+        found.append(Error(text, hint="Leave it empty to use SWING_THRESHOLD.", id="tidings.E007"))
+    return found
+
+
+def _is_percentile(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 100
+    except ValueError:
+        return False
 
 
 def _entries() -> list[str]:
