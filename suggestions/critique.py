@@ -9,7 +9,7 @@
 | `undoes_accepted` | yes | the reader accepted the opposite change of this target last |
 | `repeats_rejected`, `repeats_reverted`, `repeats_harmed` | yes | the same change was turned down, taken \
 back, or found harmful |
-| `forecast_negative` | no | later thumbs measured a loss |
+| `forecast_negative` | no | thumbs kept apart measured a loss |
 | `few_items` | no | fewer than five items cited |
 | `old_evidence` | no | no cited thumb is from the last 30 days |
 | `few_days` | no | the cited thumbs were given on fewer than three days |
@@ -189,7 +189,7 @@ def _past(record: Record) -> list[Issue]:
 def _forecast(record: Record) -> Issue | None:
     if record.gain is None or record.gain >= 0:
         return None
-    return Issue("forecast_negative", f"Later thumbs measured {record.gain:+.3f} nDCG@10.", serious=False)
+    return Issue("forecast_negative", f"Thumbs kept apart measured {record.gain:+.3f} nDCG@10.", serious=False)
 
 
 def _evidence(record: Record, now: datetime) -> list[Issue | None]:

@@ -80,7 +80,7 @@ def _own(proposal: Proposal) -> Own:
 
 
 def _news(proposal: Proposal) -> News:
-    """What round 1 did not have: other readers' opinions, and the effect measured on later thumbs."""
+    """What round 1 did not have: other readers' opinions, and the effect measured on thumbs kept apart."""
     is_source = proposal.field == SOURCE_WEIGHTS
     others = target_opinions(
         reader_id=proposal.reader_id,

@@ -36,7 +36,7 @@ class Answer(BaseModel):
 
 
 def first_question(proposal: Proposal, own: Own) -> tuple[str, str]:
-    """(instructions, material) of round 1: the reader's own data, without the effect on later thumbs.
+    """(instructions, material) of round 1: the reader's own data, without the effect on thumbs kept apart.
 
     Raises `PromptUnusable`.
     """

@@ -52,7 +52,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What only round 2 knows: other readers' opinions of the target, and the effect on later thumbs.
+    """What only round 2 knows: other readers' opinions of the target, and the effect on thumbs kept apart.
 
     `gain`, `low` and `high` are of nDCG@10 with a 90 % interval; `None` where there is nothing to tell.
     """
@@ -170,7 +170,7 @@ def _words(news: News) -> str:
     told: Mapping[str, Opinion | None] = {"similar readers": news.peers, "all readers": news.community}
     parts = [f"{who} {_lean(said.deviation)} ({said.deviation:+.2f})" for who, said in told.items() if said]
     if news.gain is not None:
-        parts.append(f"later thumbs measure {news.gain:+.3f} nDCG@10")
+        parts.append(f"thumbs kept apart measure {news.gain:+.3f} nDCG@10")
     return ", ".join(parts)
 
 

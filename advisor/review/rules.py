@@ -54,10 +54,10 @@ def trust_vote(case: ReviewCase) -> Vote:
             f"Cite only {'liked' if liked else 'disliked'} items",
         ),
         (len(proposal.evidence) < EVIDENCE_MIN, "Too little evidence", f"Cite {EVIDENCE_MIN} items"),
-        (_below(proposal, "ndcg_high"), "Later thumbs measured harm", "Drop it"),
+        (_below(proposal, "ndcg_high"), "Thumbs kept apart measured harm", "Drop it"),
     ]
     weak = [
-        (_below(proposal, "ndcg_gain"), "Later thumbs lean against it", "Choose another hypothesis"),
+        (_below(proposal, "ndcg_gain"), "Thumbs kept apart lean against it", "Choose another hypothesis"),
         (_stale(proposal), f"No evidence from the last {_half_life()} days", "Cite recent items"),
         (_one_day(proposal), "All evidence is from one day", "Cite items from several days"),
     ]

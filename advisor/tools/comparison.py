@@ -31,7 +31,7 @@ def compare_configs(context: ToolContext, arguments: CompareArguments) -> dict[s
 
 
 def _impact(found: Comparison) -> dict[str, Any]:
-    """The change of nDCG@10 over the later thumbs, and how many items of today's digest are touched."""
+    """The change of nDCG@10 over the thumbs kept apart, and how many items of today's digest are touched."""
     forecast, preview = found.forecast, found.preview
     measured = {"ndcg_gain": forecast.gain, "ndcg_low": forecast.low, "ndcg_high": forecast.high}
     return {

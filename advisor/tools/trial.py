@@ -39,7 +39,7 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
 
 
 def forecast_row(trial: Trial) -> dict[str, Any]:
-    """The measured effect, rounded; `None` where fewer than eight later thumbs can measure."""
+    """The measured effect, rounded; `None` where fewer than eight thumbs kept apart can measure."""
     weighed, forecast = trial.weighed, trial.weighed.forecast
     measured = {"ndcg_gain": forecast.gain, "ndcg_low": forecast.low, "ndcg_high": forecast.high}
     return {

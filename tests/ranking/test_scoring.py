@@ -23,7 +23,7 @@ def total(candidate: Candidate, config: Config | None = None, **deltas: float) -
 
 
 def naive_score(candidate: Candidate, config: Config, deltas: dict[str, float], signals: Signals) -> float:
-    """DESIGN's formula, written out once more for one item at a time."""
+    """The documented formula, written out once more for one item at a time."""
     weight = min(2.0, max(0.1, config.source_weights.get(candidate.source, 1.0) + deltas.get("a", 0.0)))
     age = max(0.0, (NOW - candidate.dated_at).total_seconds() / 3600)
     words = candidate.title.split()

@@ -16,7 +16,7 @@ from digest.llm.providers import ModelRef, model_ref_parse
 from digest.models import Reader
 
 DEFAULT = "openai:gpt-6-luna"
-# BENCHMARKS: the published design spends 0.10 to 0.50 USD a run.
+# The targets: a run for a cent at most, and no more input than this.
 COST_MAX_USD, INPUT_MAX = 0.01, 15_000
 
 
