@@ -2,13 +2,12 @@
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from digest.management.commands.import_feedback import LazyFile, lines_of
+from digest.management.lines import line_arguments, lines_opened
 from digest.services.records import RecordsReport, records_import
 
 
@@ -19,28 +18,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The file, where rejected lines go, and in which form to report."""
-        parser.add_argument("file", metavar="FILE", help="JSON Lines, or - for standard input")
-        parser.add_argument(
-            "--rejects",
-            type=Path,
-            metavar="PATH",
-            help="where rejected lines go (FILE.rejects; made at need)",
-        )
-        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        line_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, then report."""
-        started, name = time.monotonic(), options["file"]
-        rejects = LazyFile(
-            options["rejects"] or Path("records.rejects" if name == "-" else f"{name}.rejects")
-        )
-        try:
-            with lines_of(name) as lines, rejects as file:
-                report = records_import(lines=lines, now=timezone.now(), rejects=file)
-        except OSError as error:
-            raise CommandError(
-                f"“{error.filename}” cannot be used ({error.strerror}).", returncode=2
-            ) from error
+        started = time.monotonic()
+        with lines_opened(options, "records.rejects") as (lines, rejects):
+            report = records_import(lines=lines, now=timezone.now(), rejects=rejects)
         written = str(rejects.path) if rejects.written else None
         body = _body(report) | {"rejects_file": written, "seconds": round(time.monotonic() - started, 3)}
         self.stdout.write(json.dumps(body) if options["json"] else _words(body))
