@@ -18,7 +18,7 @@ from advisor.models import Decision, Heartbeat, Judgment, Memory, PanelVote, Run
 from advisor.review.shown import votes_shown
 from advisor.sparkline import sparkline
 from advisor.timeline import timeline_of
-from ranking.readonly import OperatorAdmin, ReadOnlyAdmin
+from ranking.readonly import ContextAdmin, OperatorAdmin, ReadOnlyAdmin
 from suggestions.admin import BESIDE
 
 # Operators decide about drafts in the room below, with the votes beside them.
@@ -26,7 +26,7 @@ BESIDE.append(votes_shown)
 
 
 @admin.register(Run)
-class RunAdmin(ReadOnlyAdmin, OperatorAdmin):
+class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     """Runs, each with everything on record about it from first to last; and what all of them add up to."""
 
     list_display = (
@@ -61,19 +61,9 @@ class RunAdmin(ReadOnlyAdmin, OperatorAdmin):
         ]
         return [*pages, *super().get_urls()]
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """One run with its timeline."""
-        run = self.get_object(request, object_id)
-        timeline = timeline_of(run) if run and self.has_view_permission(request, run) else None
-        return super().change_view(
-            request, object_id, form_url, {**(extra_context or {}), "timeline": timeline}
-        )
+    def beside(self, request: HttpRequest, row: Run | None) -> dict[str, Any]:
+        """The run's timeline, for whoever may see the run."""
+        return {"timeline": timeline_of(row) if row and self.has_view_permission(request, row) else None}
 
     def kpis_view(self, request: HttpRequest) -> HttpResponse:
         """The watched figures, each with its threshold, its state and its course."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.db.models import Model
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 if TYPE_CHECKING:  # django-stubs makes these generic, Django does not.
     _ModelAdmin = admin.ModelAdmin[Any]
@@ -18,6 +18,25 @@ class OperatorAdmin(_ModelAdmin):
 
     ordering = ["-pk"]
     show_full_result_count = False
+
+
+class ContextAdmin(OperatorAdmin):
+    """One whose page of a row shows more than the row's own fields."""
+
+    def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """What the template gets besides; `row` is `None` where there is no such row."""
+        raise NotImplementedError
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """The page of one row with what stands `beside` it."""
+        more = self.beside(request, self.get_object(request, object_id))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **more})
 
 
 class OperatorInline(_TabularInline):

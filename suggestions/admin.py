@@ -14,7 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin
+from ranking.readonly import ContextAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
 from suggestions.entities import Refusal
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.services.drafts import draft_discard, draft_release
@@ -39,7 +39,7 @@ class OutcomeInline(ReadOnlyAdmin, OperatorInline):
 
 
 @admin.register(Suggestion)
-class SuggestionAdmin(ReadOnlyAdmin, OperatorAdmin):
+class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
     """Every proposal ever written; a draft can be released or discarded, nothing else can be changed."""
 
     change_form_template = "admin/suggestions/suggestion/change_form.html"
@@ -72,20 +72,12 @@ class SuggestionAdmin(ReadOnlyAdmin, OperatorAdmin):
         ]
         return [*settle, *super().get_urls()]
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """One suggestion with what other rooms know of it, and for a draft the two ways out."""
-        row = self.get_object(request, object_id)
-        more = {
+    def beside(self, request: HttpRequest, row: Suggestion | None) -> dict[str, Any]:
+        """What other rooms know of the suggestion, and for a draft the two ways out."""
+        return {
             "beside": [shown for show in BESIDE if (shown := show(row))] if row else [],
             "draft": row and row.status == Suggestion.Status.DRAFT and request.user.has_perm(MAY_SETTLE),
         }
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **more})
 
     def release_view(self, request: HttpRequest, suggestion_id: int) -> HttpResponse:
         """POST: let the reader see a draft."""
