@@ -46,6 +46,8 @@ def logging_config(level: str) -> dict[str, Any]:
         },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
+            # Django gives itself a level of its own; at DEBUG it would tell every query and lookup.
+            "django": {"level": "INFO" if level == "DEBUG" else level},
             "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
             "httpx2": {"level": "WARNING"},
             "openai": {"level": "WARNING"},

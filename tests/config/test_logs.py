@@ -1,0 +1,35 @@
+"""What is logged at which level: Django's own records follow `LOG_LEVEL` as ours do."""
+
+import logging
+import logging.config
+
+import pytest
+from django.conf import settings
+
+from config.logs import logging_config
+
+
+@pytest.fixture
+def configured():
+    """Logging as a level of the settings makes it; as it was afterwards."""
+    yield lambda level: logging.config.dictConfig(logging_config(level))
+    logging.config.dictConfig(settings.LOGGING)
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [("ERROR", {"ERROR"}), ("WARNING", {"ERROR", "WARNING"}), ("INFO", {"ERROR", "WARNING", "INFO"})],
+)
+def test_django_keeps_to_the_level_of_the_settings(configured, level, told):
+    configured(level)
+    for name in ("django.request", "advisor.services"):
+        log = logging.getLogger(name)
+        assert {
+            word for word in ("ERROR", "WARNING", "INFO") if log.isEnabledFor(logging.getLevelName(word))
+        } == told
+
+
+def test_at_debug_django_does_not_tell_every_query(configured):
+    configured("DEBUG")
+    assert logging.getLogger("advisor").isEnabledFor(logging.DEBUG)
+    assert not logging.getLogger("django.db.backends").isEnabledFor(logging.DEBUG)
