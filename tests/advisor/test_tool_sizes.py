@@ -10,9 +10,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from advisor.services.memories import memories_sync
 from advisor.tools.budget import BYTES_PER_TOKEN, size_of
 from advisor.tools.registry import TOOLS, dispatch
 from digest.llm.entities import ToolCall
+from ranking.models import RankConfig
+from suggestions.models import PreferenceProfile
+from suggestions.services.outcomes import profiles_update
 from tests.advisor.histories import context_for, thumbs
 from tests.advisor.test_tools import BUDGETS, SLACK, boost, liked_urls, outcomes
 from tests.factories import ReaderFactory
@@ -22,13 +26,25 @@ BOOST = {"suggestion_type": "boost_source", "target": "loved.example"}
 
 
 def history(size: int, now):
-    """A reader of that many thumbs on two to twenty sources, with up to sixty decisions behind them."""
+    """A reader of that many thumbs on two to twenty sources, with up to sixty decisions behind them.
+
+    Their config grows with them: up to 40 topics and 200 weights.
+    """
     reader = ReaderFactory(username=f"reader-of-{size}")
     sources = ["loved.example", *(f"s{n}.example" for n in range(1, max(2, min(20, size // 50))))]
     for n, source in enumerate(sources):
         rate = 0.9 if n == 0 else 0.1 + 0.7 * n / len(sources)
         thumbs(reader, source, size // len(sources), rate=rate, days=min(400, 20 + size // 100), tagged=n < 2)
     outcomes(reader, min(60, size // 5), now)
+    PreferenceProfile.objects.create(reader=reader, computed_at=now)
+    profiles_update(reader_ids=[reader.pk], now=now)
+    memories_sync(now=now)
+    RankConfig.objects.create(
+        reader=reader,
+        version=1,
+        topics=[f"topic number {n}" for n in range(min(40, size // 5))],
+        source_weights={f"source-{n}.example": 1.2 for n in range(min(200, size // 5))},
+    )
     return reader
 
 
