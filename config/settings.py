@@ -82,6 +82,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "digest.middleware.reader_time_zone",
+    "digest.middleware.sign_in_and_return",
 ]
 
 ROOT_URLCONF = "config.urls"

@@ -1,11 +1,17 @@
 """Per-request context."""
 
 from collections.abc import Callable
+from urllib.parse import urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import resolve_url
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from digest.models import Reader
+
+SIGNED_OUT = "You were signed out, so nothing was done. Sign in and repeat it."
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -19,3 +25,28 @@ def reader_time_zone(get_response: Handler) -> Handler:
             return get_response(request)
 
     return handle
+
+
+def sign_in_and_return(get_response: Handler) -> Handler:
+    """Lead whoever sends a form signed out back to the form's page, since its address answers no GET."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if request.method != "POST" or request.user.is_authenticated:
+            return response
+        sign_in = resolve_url("account_login")
+        if response.status_code != 302 or not response["Location"].startswith(f"{sign_in}?"):
+            return response
+        messages.error(request, SIGNED_OUT)
+        return HttpResponseRedirect(f"{sign_in}?{urlencode({'next': _page_before(request)})}")
+
+    return handle
+
+
+def _page_before(request: HttpRequest) -> str:
+    """The page of this site that a form was sent from; the front page where the browser does not say."""
+    referer = request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(referer, {request.get_host()}):
+        return "/"
+    parts = urlsplit(referer)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path or "/"
