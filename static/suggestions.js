@@ -5,7 +5,9 @@ import { announce, post, words } from "./http.js";
 const TEXT = words("suggestion-words");
 // Long enough to read what was done and what it teaches.
 const FADE_AFTER_MS = 5000;
+const UNDO_AFTER_MS = 700;
 let applied = false;
+const SIGNED_OUT = ["not_logged_in", "csrf_failed"];
 const cards = document.querySelector("[data-cards]");
 
 document.addEventListener("submit", (event) => {
@@ -21,17 +23,23 @@ document.addEventListener("submit", (event) => {
 
 async function answer(form) {
   const card = form.closest("[data-card]");
+  const pressed = card.contains(document.activeElement) && document.activeElement;
   disable(card, true);
   const body = bodyOf(form);
   const { ok, data } = await post(form.dataset.api, body);
-  if (ok) return finish(card, form.dataset.verb, kindOf(form.dataset.verb, body));
-  fail(card, data);
+  if (ok) finish(card, form.dataset.verb, kindOf(form.dataset.verb, body));
+  else fail(card, data);
+  // A button that goes out loses the focus; whoever works by keyboard stays where they were.
+  if (!pressed || document.activeElement !== document.body) return;
+  focus(pressed.isConnected && !pressed.disabled ? pressed : card);
 }
 
+// An amount as it was typed, for the server to judge; a cleared field asks for no other amount.
 function bodyOf(form) {
   const body = {};
   const { value, user_reason: reason } = form.elements;
-  if (value && value.value !== value.defaultValue) body.value = Number(value.value);
+  const typed = value && (value.value !== "" || value.validity.badInput);
+  if (typed && value.value !== value.defaultValue) body.value = value.value;
   if (reason?.value.trim()) body.user_reason = reason.value.trim();
   return body;
 }
@@ -66,11 +74,17 @@ async function acceptAll(form) {
 }
 
 function fail(card, { error, message }) {
-  const detail = error === "invalid_weight" && message ? `: ${message}` : "";
+  const detail = ["invalid_weight", "config_changed"].includes(error) && message ? `. ${message}` : "";
   const text = (TEXT.errors[error] ?? TEXT.other) + detail;
-  card.querySelector("[data-card-status]").textContent = text;
+  const line = card.querySelector("[data-card-status]");
+  line.textContent = text;
+  if (SIGNED_OUT.includes(error)) line.append(" ", link(cards.dataset.signIn, "Sign in"));
   announce(text);
   disable(card, error === "already_resolved");
+}
+
+function link(href, text) {
+  return Object.assign(document.createElement("a"), { href, textContent: text });
 }
 
 function disable(card, off) {
@@ -86,18 +100,40 @@ function finish(card, verb, kind = verb) {
   const taught = document.createElement("p");
   taught.className = "meta";
   taught.textContent = TEXT.teaches[kind] ?? "";
-  card.replaceChildren(line, taught);
+  const told = document.createElement("div");
+  told.append(line, taught);
+  card.replaceChildren(told, undoOf(card));
   card.classList.add("done");
   announce(`${text}: ${title}. ${taught.textContent}`);
   setTimeout(() => leave(card), FADE_AFTER_MS);
 }
 
+// A plain form: the page it leads to shows what came back.
+function undoOf(card) {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = `/ui/suggestions/${card.dataset.card}/undo`;
+  const button = Object.assign(document.createElement("button"), { className: "text", textContent: TEXT.undo });
+  // The second click of a double click is no change of mind.
+  const made = performance.now();
+  form.addEventListener("submit", (event) => {
+    if (performance.now() - made < UNDO_AFTER_MS) event.preventDefault();
+  });
+  form.append(card.querySelector("[name=csrfmiddlewaretoken]"), button);
+  return form;
+}
+
 function leave(card) {
+  // Nobody has a button taken from under their hand.
+  if (card.querySelector("button:hover, button:focus")) return setTimeout(() => leave(card), FADE_AFTER_MS);
   card.classList.add("fading");
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   setTimeout(() => {
     const group = card.closest("[data-group]");
+    const focused = card.contains(document.activeElement);
+    const next = card.nextElementSibling ?? group?.nextElementSibling?.querySelector("[data-card]");
     card.remove();
+    if (focused) focus(next);
     if (group && !group.querySelector("[data-card]")) group.remove();
     const left = cards.querySelectorAll("[data-card]").length;
     if (left < 2) document.querySelector("[data-accept-all]")?.remove();
@@ -105,9 +141,15 @@ function leave(card) {
   }, still ? 0 : 150);
 }
 
+function focus(element) {
+  if (element?.matches("[data-card]")) element.tabIndex = -1;
+  element?.focus({ preventScroll: true });
+}
+
 function allDone() {
   const note = document.querySelector("[data-all-done]");
   note.querySelector("h2").textContent = applied ? TEXT.all_done : TEXT.all_kept;
   note.hidden = false;
+  if (document.activeElement === document.body) focus(note.querySelector("h2"));
   announce(note.querySelector("h2").textContent);
 }

@@ -130,7 +130,8 @@ def suggestion_accept_post(
             user_reason=given.user_reason,
             value=value,
         ),
-        answer_kind("accept", given.dict()),
+        "accept",
+        given,
     )
 
 
@@ -146,7 +147,8 @@ def suggestion_reject_post(
             now=timezone.now(),
             user_reason=body.user_reason if body else "",
         ),
-        answer_kind("reject", body.dict() if body else {}),
+        "reject",
+        body,
     )
 
 
@@ -182,9 +184,10 @@ def suggestion_undo_post(request: HttpRequest, suggestion_id: int) -> DecisionOu
     return _answer(outcome, "undo")
 
 
-def _answer(outcome: Resolved | Refusal, kind: str) -> DecisionOut:
+def _answer(outcome: Resolved | Refusal, verb: str, said: DecisionIn | None = None) -> DecisionOut:
     if isinstance(outcome, Refusal):
         raise SuggestionError.of(outcome)
+    kind = answer_kind(verb, said.dict() if said else {}, outcome.status)
     return DecisionOut(
         suggestion_id=outcome.suggestion_id,
         status=outcome.status,

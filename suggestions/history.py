@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 
+from ranking.body import body_effective
 from suggestions import presenters
 from suggestions.models import Outcome, Suggestion
 from suggestions.selectors.decided import suggestions_settled, undo_open
@@ -19,14 +20,15 @@ PAGE_SIZE = 30
 class Decided:
     """One suggestion that was answered, or ran out.
 
-    `change` says from where to where, `said` is the reader's own reason, `undo` the word on the button that
-    takes the answer back ("": it cannot be).
+    `change` says from where to where, `until` when one put off comes back, `said` is the reader's own
+    reason, `undo` the word on the button that takes the answer back ("": it cannot be).
     """
 
     suggestion: Suggestion
     headline: str
     status: str
     at: datetime | None
+    until: datetime | None
     change: str
     said: str
     effect: str
@@ -61,6 +63,7 @@ def _decided(suggestion: Suggestion, now: datetime) -> Decided:
         status=status,
         at=suggestion.resolved_at or (decision.decided_at if decision else None),
         change=_change(suggestion, decision) if accepted else "",
+        until=suggestion.snoozed_until if suggestion.status == Suggestion.Status.SNOOZED else None,
         said=said,
         effect=presenters.effect_words(effect.outcome, effect.measured) if effect else "",
         harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
@@ -69,9 +72,15 @@ def _decided(suggestion: Suggestion, now: datetime) -> Decided:
 
 
 def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
-    """The weight before and after, with the reader's own value where they chose one; "" for topics."""
+    """The weight as it was and as agreed, the reader's own value where they chose one; "" for topics.
+
+    As it was when they agreed: it may have been learned since the suggestion was made. Where the settings of
+    that day are archived, as it was when the suggestion was made.
+    """
     if suggestion.field != Suggestion.Field.SOURCE_WEIGHTS:
         return ""
+    body = decision.config_before if decision else {}
+    before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
     after = (decision.edited_value if decision else "") or suggestion.suggested_value
     chosen = ", your own choice" if decision and decision.edited_value else ""
-    return f"{presenters.weight_phrase(suggestion.current_value)} → {presenters.weight_phrase(after)}{chosen}"
+    return f"{presenters.weight_phrase(before)} → {presenters.weight_phrase(after)}{chosen}"

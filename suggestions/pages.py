@@ -56,9 +56,11 @@ class Card:
     based_on: str
     confidence: str
     forecast: str
+    today: str
     figures: str
     evidence: tuple[EvidenceLine, ...]
     moves: tuple[Move, ...]
+    more_moves: int
 
 
 def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
@@ -80,6 +82,7 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
         "harmful": [
             line for line in effects_harmful(reader_id=reader_id) if now - line.checked_at < HARM_SHOWN
         ],
+        "measured_on": presenters.MEASURED_ON,
         "words": presenters.script_words(),
     }
 
@@ -111,11 +114,13 @@ def _card(
         proposed=presenters.weight_phrase(suggestion.suggested_value),
         bounds=None if is_topic else presenters.bounds(kind, weight),
         based_on=presenters.based_on(len(evidence)),
-        confidence=presenters.CONFIDENCE[suggestion.confidence],
+        confidence=presenters.confidence_words(suggestion.confidence),
         forecast=presenters.forecast_words(suggestion.forecast),
+        today=presenters.today_words(preview),
         figures=presenters.forecast_figures(suggestion.forecast),
         evidence=evidence,
         moves=_moves(preview, titles),
+        more_moves=max(0, len(preview.moves) - MOVES_SHOWN),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from ranking.presenters import weight_words
+from suggestions.beliefs import MEANING
 from suggestions.entities import (
     ADD_TOPIC,
     BOOST_SOURCE,
@@ -13,6 +14,7 @@ from suggestions.entities import (
     REMOVE_TOPIC,
     TOPIC_TYPES,
     WEIGHT_STEP_MAX,
+    Preview,
 )
 from suggestions.teaching import SENTENCES as TEACHINGS
 
@@ -28,11 +30,6 @@ SENTENCES = {
 }
 # The largest change of a weight that still goes by each name.
 LEVELS = ((0.15, "Small"), (0.25, "Moderate"))
-CONFIDENCE = {
-    "high": "High confidence: your thumbs point clearly one way.",
-    "medium": "Medium confidence: your thumbs lean one way, with some exceptions.",
-    "low": "Low confidence: few thumbs, or mixed ones.",
-}
 STATUSES = {
     "accepted": "Accepted",
     "rejected": "Dismissed",
@@ -70,6 +67,7 @@ ERRORS = {
     "csrf_failed": "You are signed out. Sign in and try again",
 }
 ERROR_OTHER = "Something went wrong. Please try again."
+MEASURED_ON = "The words for confidence were measured on simulated readers."
 ALL_DONE = "All done! Your preferences have been updated."
 ALL_KEPT = "All done! Your preferences stay as they are."
 # nDCG changes below this move no item a reader would miss.
@@ -104,6 +102,7 @@ def script_words() -> dict[str, Any]:
         "other": ERROR_OTHER,
         "all_done": ALL_DONE,
         "all_kept": ALL_KEPT,
+        "undo": UNDO["rejected"],
     }
 
 
@@ -161,6 +160,23 @@ def bounds(kind: str, current: float) -> Bounds:
     return Bounds(f"{current:.2f}", f"{min(WEIGHT_MAX, current + WEIGHT_STEP_MAX):.2f}")
 
 
+def confidence_words(level: str) -> str:
+    """How sure, and what that is worth: "High confidence: about 9 in 10 such changes helped, …"."""
+    return f"{level.capitalize()} confidence: {MEANING[level]}."
+
+
+def today_words(preview: Preview) -> str:
+    """What a change would do to today's digest, in numbers."""
+    moves = len(preview.moves)
+    if not (preview.enters or preview.leaves or moves):
+        return "In today’s digest: nothing moves."
+    if not (preview.enters or preview.leaves):
+        return f"In today’s digest: the same articles, {moves} of them in another place."
+    return (
+        f"In today’s digest: {len(preview.enters)} in, {len(preview.leaves)} out, {moves} to another place."
+    )
+
+
 def based_on(count: int) -> str:
     """How much speaks for a suggestion."""
     return f"Based on {count} article{'s' * (count != 1)}"
@@ -195,7 +211,7 @@ def forecast_figures(forecast: Mapping[str, Any]) -> str:
     """How likely the direction is, the measured figures behind `forecast_words`, and what they leave out."""
     parts = []
     if (chance := forecast.get("p_helpful")) is not None:
-        likely = "over 99%" if chance > 0.99 else f"{chance:.0%}"
+        likely = "over 99 %" if chance > 0.99 else f"{100 * chance:.0f} %"
         parts.append(f"{likely} likely that the direction is right")
     if forecast.get("ndcg_gain") is not None:
         parts.append(

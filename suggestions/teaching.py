@@ -37,8 +37,13 @@ SENTENCES = {
 }
 
 
-def answer_kind(verb: str, said: Mapping[str, object]) -> str:
-    """The action of the table for an answer as sent: a reason or a value of one's own is an action apart."""
+def answer_kind(verb: str, said: Mapping[str, object], status: str = "") -> str:
+    """The action of the table for an answer as sent: a reason or a value of one's own is an action apart.
+
+    `status` is what the suggestion came to: taking back what stays "accepted" reverts a change.
+    """
+    if verb == "undo" and status == "accepted":
+        return "revert"
     if verb == "reject" and str(said.get("user_reason") or "").strip():
         return "reject_reason"
     return "edit" if verb == "accept" and said.get("value") not in (None, "") else verb

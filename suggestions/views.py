@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
@@ -53,7 +54,16 @@ def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     if isinstance(outcome, Refusal) and outcome.code == "not_found":
         raise Http404(outcome.message)
     _tell(request, verb, outcome)
-    return redirect("suggestions:history" if request.POST.get("next") == "history" else "suggestions:list")
+    return redirect(_page_of(request))
+
+
+def _page_of(request: HttpRequest) -> str:
+    """The page the answer was given on: the list, or the same page of the history."""
+    if request.POST.get("next") != "history":
+        return reverse("suggestions:list")
+    number = request.POST.get("page", "")
+    wanted = f"?page={number}" if number.isascii() and number.isdigit() and number != "1" else ""
+    return f"{reverse('suggestions:history')}{wanted}"
 
 
 def _accept(request: HttpRequest, suggestion_id: int) -> Resolved | Refusal:
@@ -78,9 +88,10 @@ def _answer(request: HttpRequest, suggestion_id: int, verb: str) -> Resolved | R
 def _tell(request: HttpRequest, verb: str, outcome: Resolved | Refusal) -> None:
     if isinstance(outcome, Refusal):
         messages.error(request, refusal_words(outcome.code, outcome.message))
-    else:
-        taught = teaching_of(answer_kind(verb, request.POST))
-        messages.success(request, " ".join(filter(None, (f"{DONE[verb]}.", outcome.note, taught))))
+        return
+    kind = answer_kind(verb, request.POST, outcome.status)
+    done = DONE[kind if kind in DONE else verb]
+    messages.success(request, " ".join(filter(None, (f"{done}.", outcome.note, teaching_of(kind)))))
 
 
 @login_required
@@ -92,5 +103,5 @@ def accept_all(request: HttpRequest) -> HttpResponse:
     for outcome in refused:
         messages.error(request, f"{outcome.target}: {error_words(outcome.code)}")
     if outcomes and not refused:
-        messages.success(request, ALL_DONE)
+        messages.success(request, f"{ALL_DONE} {teaching_of('accept')}")
     return redirect("suggestions:list")

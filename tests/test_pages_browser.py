@@ -181,7 +181,8 @@ def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada
     page.get_by_label("Accept another amount instead").fill("1.1")
     page.get_by_role("button", name="Accept", exact=True).click()
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
-    expect(page.get_by_text("All done! Your preferences have been updated.").first).to_be_visible()
+    done = page.get_by_text("All done! Your preferences have been updated.").first
+    expect(done).to_be_visible(timeout=12_000)  # what was done stays to be read for five seconds
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.1
 
 

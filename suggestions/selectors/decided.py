@@ -3,21 +3,22 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import F, Prefetch, QuerySet
 
 from suggestions.entities import EXPIRE_DAYS
 from suggestions.models import Outcome, Suggestion
 
 
 def suggestions_settled(*, reader_id: UUID) -> QuerySet[Suggestion]:
-    """The reader's suggestions that no longer wait, newest answer first; their outcomes without the bodies.
+    """The reader's suggestions that no longer wait: those put off first, then the newest answer first.
 
-    A lazy list: a page of it costs two queries.
+    Their outcomes come without what only the audit needs. A lazy list: a page of it costs two queries.
     """
     waiting = (Suggestion.Status.PENDING, *Suggestion.UNSEEN)
-    light = Outcome.objects.defer("config_before", "config_after", "evidence_summary")
+    light = Outcome.objects.defer("config_after", "evidence_summary")
     rows = Suggestion.objects.filter(reader_id=reader_id).exclude(status__in=waiting)
-    return rows.order_by("-resolved_at", "-pk").prefetch_related(Prefetch("outcomes", light))
+    ordered = rows.order_by(F("resolved_at").desc(nulls_first=True), "-pk")
+    return ordered.prefetch_related(Prefetch("outcomes", light))
 
 
 def suggestions_decided(*, reader_id: UUID, limit: int = 5) -> list[Suggestion]:

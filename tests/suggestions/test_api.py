@@ -141,6 +141,14 @@ def test_not_now_never_and_revert_have_doors(as_ada, ada, waiting):
     assert config_effective(reader_id=ada.pk).weight(LOVED) == 1.0
 
 
+def test_taking_an_answer_back_says_what_is_learnt_from_that(as_ada, waiting):
+    """A change put back is a no; an answer that is forgotten is neither."""
+    post(as_ada, f"{waiting.pk}/snooze")
+    assert "We forget that answer" in post(as_ada, f"{waiting.pk}/undo").json()["teaches"]
+    post(as_ada, f"{waiting.pk}/accept")
+    assert "We count this as a no" in post(as_ada, f"{waiting.pk}/undo").json()["teaches"]
+
+
 def test_an_expired_suggestion_is_no_longer_listed(as_ada, waiting):
     Suggestion.objects.update(created_at="2026-01-01T00:00:00Z")
     assert as_ada.get("/api/suggestions").json()["count"] == 0

@@ -1,13 +1,22 @@
 """The history page: every answer, what it changed, what came of it, and the way back."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from digest.models import Reader
+from ranking.entities import WeightChange
 from ranking.selectors import config_effective
+from ranking.services import weights_learn
 from suggestions.models import Outcome, Suggestion
-from suggestions.services.resolve import suggestion_accept, suggestion_never, suggestion_reject
+from suggestions.services.resolve import (
+    suggestion_accept,
+    suggestion_never,
+    suggestion_reject,
+    suggestion_snooze,
+)
 from tests.pages import ago, suggested
 
 PAGE = "/ui/history"
@@ -118,7 +127,7 @@ def test_a_long_history_comes_in_pages_in_as_many_queries(
     assert "S64<" in body_of(page, f"{PAGE}?page=3")
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "99", "x", "1e9"])
+@pytest.mark.parametrize("number", ["0", "-1", "99", "x", "1e9", "", "9" * 5000, "\x00"])
 def test_any_page_number_finds_a_page(page: Client, ada: Reader, number: str):
     history_of(ada, 2)
     assert page.get(PAGE, {"page": number}).status_code == 200
@@ -126,3 +135,47 @@ def test_any_page_number_finds_a_page(page: Client, ada: Reader, number: str):
 
 def test_a_stranger_is_asked_to_sign_in(client: Client, db: None):
     assert client.get(PAGE).status_code == 302
+
+
+def test_what_was_put_off_stands_first_with_the_day_it_comes_back(page: Client, ada: Reader):
+    late = decided(ada, suggestion_snooze)
+    for n in range(6):
+        suggested(ada, evidence=0, status="rejected", resolved_at=ago(1), label=f"Other {n}")
+    for address in (PAGE, "/ui/suggestions"):
+        body = body_of(page, address)
+        assert body.index("Gazette") < body.index("Other 5")
+    Suggestion.objects.filter(pk=late.pk).update(
+        snoozed_until=datetime(timezone.now().year + 1, 3, 9, 20, tzinfo=UTC)
+    )
+    assert "Put off for a week · comes back on 9 March" in body_of(page)
+
+
+def test_dates_are_those_of_the_readers_own_day(page: Client, ada: Reader):
+    Reader.objects.filter(pk=ada.pk).update(time_zone="Asia/Kolkata")
+    suggested(
+        ada, evidence=0, status="rejected", resolved_at=datetime(2026, 3, 9, 20, 30, tzinfo=UTC), label="Late"
+    )
+    assert "Dismissed · 10 March" in body_of(page)
+
+
+def test_a_weight_learned_meanwhile_is_where_the_change_started(page: Client, ada: Reader):
+    suggestion = suggested(ada, evidence=0)
+    learned = WeightChange(suggestion.target_key, 1.0, 1.15, 0.95, 9.0, "liked_more_than_usual")
+    weights_learn(reader_id=ada.pk, changes=[learned], now=timezone.now())
+    suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=timezone.now())
+    assert "a bit more than usual (1.15) → more than usual (1.20)" in body_of(page)
+    suggestion.outcomes.update(config_before={})
+    assert "as usual (1.00) → more than usual (1.20)" in body_of(page)
+
+
+def test_an_undo_stays_on_its_page_of_the_history(page: Client, ada: Reader):
+    history_of(ada, 60)
+    kept, lost = (
+        suggested(ada, evidence=0, status="rejected", target_key=f"k{n}", resolved_at=ago(99))
+        for n in range(2)
+    )
+    assert '<input type="hidden" name="page" value="3">' in body_of(page, f"{PAGE}?page=3")
+    said = {"next": "history", "page": "3"}
+    assert page.post(f"/ui/suggestions/{kept.pk}/undo", said).url == f"{PAGE}?page=3"
+    astray = {**said, "page": "3&next=//elsewhere.example"}
+    assert page.post(f"/ui/suggestions/{lost.pk}/undo", astray).url == PAGE

@@ -2,9 +2,12 @@
 
 import pytest
 
+from suggestions.beliefs import MEANING
+from suggestions.entities import Preview, PreviewItem
 from suggestions.presenters import (
     based_on,
     bounds,
+    confidence_words,
     error_words,
     forecast_figures,
     forecast_words,
@@ -13,6 +16,7 @@ from suggestions.presenters import (
     move_words,
     refusal_words,
     sentence,
+    today_words,
     weight_phrase,
 )
 
@@ -90,11 +94,32 @@ def test_a_forecast_never_promises_more_than_was_measured(gain, low, high, words
 def test_figures_are_there_on_demand():
     figures = forecast_figures({"p_helpful": 0.93, "ndcg_gain": 0.041, "ndcg_low": 0.012, "ndcg_high": 0.08})
     assert figures == (
-        "93% likely that the direction is right; nDCG@10 +0.041 (90 % between +0.012 and +0.080); "
+        "93 % likely that the direction is right; nDCG@10 +0.041 (90 % between +0.012 and +0.080); "
         "changes that tested as worse are usually not shown"
     )
-    assert forecast_figures({"p_helpful": 0.9999}) == "over 99% likely that the direction is right"
+    assert forecast_figures({"p_helpful": 0.9999}) == "over 99 % likely that the direction is right"
     assert forecast_figures({}) == ""
+
+
+@pytest.mark.parametrize("level", ["high", "medium", "low"])
+def test_confidence_says_what_it_is_worth(level: str):
+    words = confidence_words(level)
+    assert words.startswith(f"{level.capitalize()} confidence: ") and MEANING[level] in words
+
+
+@pytest.mark.parametrize(
+    ("enters", "leaves", "moves", "words"),
+    [
+        (0, 0, 0, "nothing moves"),
+        (0, 0, 15, "the same articles, 15 of them in another place"),
+        (1, 1, 14, "1 in, 1 out, 14 to another place"),
+        (1, 0, 0, "1 in, 0 out, 0 to another place"),
+    ],
+)
+def test_what_today_would_look_like_is_told_in_numbers(enters: int, leaves: int, moves: int, words: str):
+    item = PreviewItem(1, "Title", "gazette.example", None, 1)
+    preview = Preview((item,) * enters, (item,) * leaves, (item,) * moves)
+    assert today_words(preview) == f"In today’s digest: {words}."
 
 
 def test_moves_say_where_from_and_where_to():

@@ -11,6 +11,7 @@ from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
 from ranking.services import weights_learn
+from suggestions.beliefs import MEANING
 from suggestions.models import Outcome, Suggestion
 from suggestions.services.resolve import suggestion_accept
 from tests.factories import FeedbackFactory
@@ -60,7 +61,7 @@ def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
         "Moderate boost",
         "You liked 8 of 10.",
         "Based on 3 articles",
-        "High confidence",
+        f"High confidence: {MEANING['high']}.",
         "Not measured yet",
         "Current: as usual (1.00)",
         "more than usual (1.20)",
@@ -97,7 +98,17 @@ def test_what_would_move_today_is_shown(page: Client, ada: Reader):
     fresh_item(ada, hours=2, title="From elsewhere", key="other.example")
     fresh_item(ada, hours=5, title="From the gazette")
     suggested(ada)
-    assert "Up from 2 to 1" in body_of(page)
+    body = body_of(page)
+    assert "Up from 2 to 1" in body
+    assert "In today’s digest: the same articles, 2 of them in another place." in body
+
+
+def test_moves_that_are_not_listed_are_counted(page: Client, ada: Reader):
+    for n in range(8):
+        fresh_item(ada, hours=2 + n / 100, title=f"Elsewhere {n}", key="other.example")
+    fresh_item(ada, hours=2.1, title="From the gazette")
+    suggested(ada)
+    assert "And 4 more, less far" in body_of(page)
 
 
 def test_accepting_changes_the_settings_to_what_was_agreed(page: Client, ada: Reader):
@@ -166,6 +177,7 @@ def test_accepting_all_ends_all_done(page: Client, ada: Reader):
     assert "Accept all 2" in body_of(page)
     body = page.post(f"{PAGE}/accept-all", follow=True).content.decode()
     assert "All done! Your preferences have been updated." in messages_in(body)
+    assert "check in two weeks whether it helped" in messages_in(body)
 
 
 def test_what_was_decided_stays_listed_and_an_accepted_change_can_be_reverted(page: Client, ada: Reader):
@@ -298,7 +310,8 @@ def harmed(reader: Reader, days_ago: float = 1) -> Suggestion:
 def test_a_change_that_did_harm_is_put_back_in_one_click(page: Client, ada: Reader):
     suggestion = harmed(ada)
     assert "it made your digest worse" in body_of(page) and "Put it back" in body_of(page)
-    answer(page, suggestion, "undo")
+    told = messages_in(answer(page, suggestion, "undo").content.decode())
+    assert "Put back as it was. We count this as a no" in told and "waits for you" not in told
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
     assert "Put it back" not in body_of(page)
 
@@ -306,3 +319,25 @@ def test_a_change_that_did_harm_is_put_back_in_one_click(page: Client, ada: Read
 def test_harm_is_brought_up_for_two_weeks_only(page: Client, ada: Reader):
     harmed(ada, days_ago=15)
     assert "Put it back" not in body_of(page)
+
+
+@pytest.mark.parametrize("verb", ["reject", "snooze", "never"])
+def test_an_answer_taken_back_is_forgotten_and_says_so(page: Client, ada: Reader, verb: str):
+    suggestion = suggested(ada)
+    answer(page, suggestion, verb)
+    told = messages_in(answer(page, suggestion, "undo").content.decode())
+    assert "Taken back. We forget that answer; it waits for you again." in told
+
+
+def test_an_answer_given_signed_out_leads_back_to_the_page_it_was_given_on(client: Client, ada: Reader):
+    suggestion, address = suggested(ada), f"http://testserver{PAGE}"
+    sent = client.post(f"{PAGE}/{suggestion.pk}/accept", headers={"referer": address})
+    assert sent.url == "/accounts/login/?next=%2Fui%2Fsuggestions"
+    assert "nothing was done" in messages_in(client.get(sent.url).content.decode())
+    assert status(suggestion) == "pending"
+
+
+@pytest.mark.parametrize("referer", ["", "https://elsewhere.example/ui/suggestions", "//elsewhere.example"])
+def test_signing_in_never_leads_to_another_site(client: Client, ada: Reader, referer: str):
+    sent = client.post(f"{PAGE}/{suggested(ada).pk}/accept", headers={"referer": referer})
+    assert sent.url == "/accounts/login/?next=%2F"
