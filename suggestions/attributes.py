@@ -114,6 +114,17 @@ def design_of(
     )
 
 
+def reasons_given(rated: Sequence[RatedItem]) -> int:
+    """How many of these thumbs have a reason that says which attribute was meant."""
+    return sum(_named(item) is not None for item in rated)
+
+
+def _named(item: RatedItem) -> frozenset[str] | None:
+    """What a thumb's reasons speak of; `None` if of nothing, or of several at once."""
+    named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(item.tags)]
+    return named[0] if len(named) == 1 else None
+
+
 def _comparisons(
     rated: Sequence[RatedItem], rows: Array, weight: Array, first_topic: int
 ) -> tuple[Array, Array]:
@@ -121,16 +132,16 @@ def _comparisons(
     found: list[Array] = []
     counts: list[float] = []
     for n, item in enumerate(rated):
-        named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(item.tags)]
-        if len(named) != 1:
+        named = _named(item)
+        if named is None:
             continue
         sign = 1.0 if item.useful else -1.0
         source, topics = (sign * rows[n] for _ in "12")
         source[0] = source[first_topic:] = 0.0
         topics[:first_topic] = 0.0
-        if named[0] is ABOUT_TOPIC:
+        if named is ABOUT_TOPIC:
             found += [topics, topics - source]
-        elif named[0] is ABOUT_SOURCE:
+        elif named is ABOUT_SOURCE:
             found += [source, source - topics]
         else:
             found += [-source, -topics]

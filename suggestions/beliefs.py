@@ -2,7 +2,7 @@
 
 # Thresholds of confidence in words; "high" also needs measuring thumbs that agree.
 P_HIGH = 0.95
-P_MEDIUM = 0.8
+P_MEDIUM = 0.7
 # What each word is worth, measured on simulated readers (`docs/planner.md`).
 MEANING = {
     "high": "about 9 in 10 such changes helped, and other thumbs agree",
@@ -14,7 +14,7 @@ MEANING = {
 def confidence_of(p_helpful: float, gain: float | None, high: float | None) -> str:
     """Confidence in words from the thumbs that chose a change and the ones that measured it.
 
-    "low" below 0.8 or when the whole 90 % interval of the measured gain lies below zero; "high" from 0.95
+    "low" below 0.7 or when the whole 90 % interval of the measured gain lies below zero; "high" from 0.95
     when the measured thumbs also show a gain; "medium" in between.
     """
     if p_helpful < P_MEDIUM or (high is not None and high < 0):

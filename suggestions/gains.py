@@ -20,12 +20,16 @@ Indices = NDArray[np.int64]
 TOP_K = 10
 # A smaller change of nDCG@10 is none that a reader could notice.
 GAIN_MIN = 1e-4
-# A reader must lean that way, towards or away from a target, at least this likely. In simulation, without
-# it one accepted suggestion in seven did no good, with it one in ten to twelve (`docs/planner.md`).
-LEANING_MIN = 0.7
-# With that condition met more changes help than the draws say. Odds times this make what is stated what
-# happens, within .03 to .06 (expected calibration error, simulated readers, development seeds 1 to 3).
-CALIBRATION_ODDS = 2.0
+# A reader must lean that way, towards or away from a target, at least this likely: without a condition one
+# accepted suggestion in seven did no good in simulation. Reasons tell what was meant, so readers who give
+# them need less of it; of readers without preferences and without reasons, one in ten was otherwise bothered.
+LEANING_MIN = 0.75
+LEANING_MIN_EXPLAINED = 0.6
+# With reasons and that condition met, more changes help than the draws say. Odds times this make what is
+# stated what happens, within .02 to .05 (expected calibration error, simulated readers, seeds 1 to 3).
+CALIBRATION_ODDS_EXPLAINED = 2.0
+# Thumbs with a reason from which a reader counts as explained in full.
+REASONS_FULL = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +61,17 @@ class Setting:
 class Judge:
     """Values of settings over one stock under fixed draws."""
 
-    def __init__(self, stock: Stock, draws: Array, seed: int) -> None:
+    def __init__(self, stock: Stock, draws: Array, seed: int, reasons: int = 0) -> None:
         """`draws`: one row per draw of (base, sources..., topics...), as `joint.posterior_draws` gives.
+
+        `reasons` counts the thumbs behind them that say which attribute was meant.
 
         The pools are a sample of what the reader will be offered, so each draw weighs them differently
         (Rubin's Bayesian bootstrap, 1981). Without that a phrase that happens to stand in this week's good
         items looks like a gain: in simulation half of the topics to add then did no good.
         """
         self.draws = draws
+        self.explained = min(1.0, reasons / REASONS_FULL)
         first = draws.shape[1] - stock.titled.shape[1]
         logits = draws[:, 0] + draws[:, 1 + stock.source].T + stock.titled @ draws[:, first:].T
         # A row of nothing at the end, which the -1 of short pools points to.
@@ -93,18 +100,19 @@ class Judge:
         return result
 
 
-def p_helps(change: Array, leaning: Array) -> float:
+def p_helps(change: Array, leaning: Array, explained: float = 0.0) -> float:
     """P(the change helps) over the draws, by Laplace's rule of succession.
 
     `change` is the gain in each draw, `leaning` the reader's own preference for the target in the direction
-    of the change. Where that is doubtful the doubt caps the answer: a topic that merely stands in the items
-    of a loved source helps as well, but not because the reader likes it, and would lend its shine to
-    whatever other source has it.
+    of the change, `explained` (0 to 1) how well reasons tell what was meant. Where the leaning is doubtful
+    the doubt caps the answer: a topic that merely stands in the items of a loved source helps as well, but
+    not because the reader likes it, and would lend its shine to whatever other source has it.
     """
-    odds = CALIBRATION_ODDS * float((change > GAIN_MIN).sum() + 1)
+    odds = (1 + explained * (CALIBRATION_ODDS_EXPLAINED - 1)) * float((change > GAIN_MIN).sum() + 1)
     helps = odds / (odds + float((change <= GAIN_MIN).sum() + 1))
     leans = float((leaning > 0).mean())
-    return helps if leans >= LEANING_MIN else min(helps, leans)
+    bar = LEANING_MIN + explained * (LEANING_MIN_EXPLAINED - LEANING_MIN)
+    return helps if leans >= bar else min(helps, leans)
 
 
 def p_better(change: Array) -> float:

@@ -40,9 +40,9 @@ from suggestions.rules import Target, concerns
 from suggestions.topics import holds_phrase
 from suggestions.values import topic_in_config, weight_clamp, weight_text
 
-HYPOTHESIS_P_MIN = 0.8
+HYPOTHESIS_P_MIN = 0.7
 PLANNER_P_MIN = HYPOTHESIS_P_MIN
-FALSE_SHARE_MAX = 0.15
+FALSE_SHARE_MAX = 0.2
 # Shorter than this the rest of the way to a bound is nothing to trouble a reader with.
 SOURCE_STEP_MIN = 0.1
 EVIDENCE_SHOWN = 5
@@ -187,7 +187,7 @@ def judged(change: Change, judge: Judge, attributes: Attributes, effective: Effe
     low, high = np.percentile(gain, INTERVAL)
     return Choice(
         change=change,
-        p_helpful=p_helps(gain, leaning),
+        p_helpful=p_helps(gain, leaning, judge.explained),
         p_better=p_better(gain),
         expected_gain=float(gain.mean()),
         low=float(low),

@@ -11,7 +11,15 @@ from digest.selectors import feedback_recent, feedback_tallies, items_candidates
 from digest.selectors.peers import community_deviation, peer_deviations
 from ranking.entities import EffectiveConfig, SourceTally
 from ranking.forecast import Forecast
-from suggestions.attributes import POOL_DAYS, POOLS, Attributes, attributes_of, design_of, stock_of
+from suggestions.attributes import (
+    POOL_DAYS,
+    POOLS,
+    Attributes,
+    attributes_of,
+    design_of,
+    reasons_given,
+    stock_of,
+)
 from suggestions.entities import SOURCE_WEIGHTS
 from suggestions.forecasts import Split, forecast_of, split_by_time
 from suggestions.gains import Judge, Stock
@@ -88,7 +96,7 @@ def _judge(
     now: datetime,
 ) -> Judge:
     design = design_of(rated, attributes, older=older, deviation=deviation, now=now)
-    return Judge(stock, posterior_draws(design, seed), seed)
+    return Judge(stock, posterior_draws(design, seed), seed, reasons_given(rated))
 
 
 def overall_p(evidence: Evidence, change: Change, effective: EffectiveConfig) -> float:

@@ -191,7 +191,7 @@ def test_it_costs_nothing():
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"p_helpful": 0.79}, "79%"),
+        ({"p_helpful": 0.69}, "69%"),
         ({"confidence": "low"}, "too few"),
     ],
 )

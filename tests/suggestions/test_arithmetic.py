@@ -23,7 +23,7 @@ PLAIN = EffectiveConfig(Config(topics=("Rail",), source_weights={"a": 1.2}), {"a
         (0.99, -0.01, 0.1, "medium"),
         (0.99, -0.1, -0.01, "low"),
         (0.85, 0.02, 0.1, "medium"),
-        (0.79, 0.2, 0.3, "low"),
+        (0.69, 0.2, 0.3, "low"),
     ],
 )
 def test_confidence_needs_both_the_choosing_and_the_checking_thumbs(p, gain, high, confidence):

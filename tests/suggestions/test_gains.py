@@ -86,3 +86,9 @@ def test_knowing_is_worth_most_where_it_could_change_the_decision():
 def test_silence_has_a_reason(changed, code):
     assert silence_code(**ROOM | changed) == code
     assert WORDS[code].endswith(".")
+
+
+def test_reasons_lower_the_bar_that_a_leaning_has_to_take():
+    surely, leaning = np.full(100, 0.1), np.where(np.arange(100) < 65, 1.0, -1.0)
+    assert p_helps(surely, leaning, 0.0) == pytest.approx(0.65)
+    assert p_helps(surely, leaning, 1.0) > 0.95
