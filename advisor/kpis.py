@@ -1,8 +1,7 @@
 """The figures an installation is watched by, and when each of them is a reason to look. Pure.
 
-Thresholds of acceptance, turns, validation and cost, and the share of silent readers, are the design's; the
-shares of failed and timed-out runs and the 95th percentile are ours. "Suggestions per run" has none:
-silence is often right, so readers left without a suggestion are watched instead.
+The thresholds are choices made before anything ran: none of them rests on data of an installation.
+"Suggestions per run" has none: silence is often right, so readers left without a suggestion are watched instead.
 """
 
 from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ class Need(NamedTuple):
 
 
 def needs_of(counts: FeedbackCounts, *, items: int, days: int, tagged: int) -> list[Need]:
-    """The three conditions of the design: thumbs, days they span, thumbs with a reason."""
+    """The three conditions: thumbs, days they span, thumbs with a reason."""
     return [
         Need("feedback items", counts.total, items),
         Need("days of history", counts.days, days),
