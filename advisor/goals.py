@@ -1,8 +1,8 @@
 """How far the advisor may be left to itself: four goals, and how near the record comes to each. Pure.
 
-The goals are choices, set before anything ran: a hundred approvals or more, fewer than 5 % of accepted changes corrected later,
-reviewers agreeing in more than 80 % of votes, more than 60 % of proposals passing at first. Whatever they
-say, nothing is ever applied without the reader.
+The goals are choices, set before anything ran: a hundred approvals or more, fewer than 5 % of accepted
+changes corrected later, reviewers agreeing in more than 80 % of votes, more than 60 % of proposals passing at
+first. Whatever they say, nothing is ever applied without the reader.
 """
 
 from dataclasses import asdict, dataclass

@@ -1,7 +1,8 @@
 """The figures an installation is watched by, and when each of them is a reason to look. Pure.
 
 The thresholds are choices made before anything ran: none of them rests on data of an installation.
-"Suggestions per run" has none: silence is often right, so readers left without a suggestion are watched instead.
+"Suggestions per run" has none: silence is often right, so readers left without a suggestion are watched
+instead.
 """
 
 from collections.abc import Mapping, Sequence
