@@ -1,7 +1,8 @@
 """The reflector: two rounds on whether a proposal will help and be accepted, the second with new evidence.
 
 Scheduled runs with a chain for reviews ask a model; all others, and a round in which the model gives nothing
-or nonsense, take the arithmetic of `reflector_judge`. Both rounds are stored whichever judge spoke.
+or nonsense, take the arithmetic of `reflector_judge`. A model that could not be reached in the first round is
+not waited for in the second. Both rounds are stored whichever judge spoke.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from advisor.prompts import PromptUnusable
 from advisor.review.entities import Reflection, ReviewSeat
 from advisor.review.reflector_answer import Answer, first_question, second_question
 from advisor.review.reflector_judge import News, Own, Verdict, doubted, judge_first, judge_second
-from advisor.review.typed import typed_ask
+from advisor.review.typed import UNREACHABLE, typed_ask
 from digest.selectors.peers import target_opinions
 from suggestions.entities import LIKED_TYPES, SOURCE_WEIGHTS, Proposal
 from suggestions.selectors import profile_for
@@ -54,7 +55,9 @@ def reflect(proposal: Proposal, *, seat: ReviewSeat) -> Reflection:
     own, news = _own(proposal), _news(proposal)
     rule_1, rule_2 = judge_first(own), judge_second(own, news, liked)
     first = _asked(seat, rule_1, lambda: first_question(proposal, own))
-    if news.any:
+    if first.error_code in UNREACHABLE:
+        second = replace(first, verdict=rule_2, ms=0, cost=Decimal(0))
+    elif news.any:
         second = _asked(seat, rule_2, lambda: second_question(proposal, own, first.verdict, news))
     else:
         second = _Round(replace(first.verdict, reasoning=rule_2.reasoning), model=first.model)

@@ -25,7 +25,7 @@ from ranking.crowd import Opinion
 from suggestions.entities import FenceLost, Proposal
 from suggestions.models import PreferenceProfile
 from tests.digest.test_peers import GOOD, member, rated
-from tests.scripted import Script, garbage, text
+from tests.scripted import Script, garbage, status, text
 
 AGAINST, FOR = Opinion(10, 50, -0.2), Opinion(10, 50, 0.2)
 YES = '{"helps": true, "accepts": true, "confidence": 0.7, "reasoning": "own thumbs"}'
@@ -284,6 +284,18 @@ def test_without_news_no_second_question_is_paid_for(ada, run, now, chain, https
     first, second = rounds()
     assert (second.helps, second.confidence, second.p_helpful) == (False, 0.6, first.p_helpful)
     assert not second.flipped and second.cost_usd == 0 and "nothing new" in second.reasoning
+
+
+@pytest.mark.parametrize("said", [status(503), status(401), garbage(b"<html>")])
+def test_a_model_that_is_down_is_asked_once_and_not_again_in_the_second_round(
+    ada, run, now, crowd, chain, httpserver, said
+):
+    with Script(httpserver, [said]):
+        reflection = reflect(proposed(ada, run, now), seat=seat_of(run, now, chain))
+    first, second = rounds()
+    assert {row.error_code for row in (first, second)} == {"model_unavailable"}
+    assert (first.model, second.model, second.cost_usd, second.ms) == ("rules", "rules", 0, 0)
+    assert reflection.p_helpful == judge_second(Own(0.85), News(community=FOR), liked=True).p_helpful
 
 
 def test_nobody_waits_for_a_model_in_an_interactive_run(ada, run, now, crowd, chain, httpserver):

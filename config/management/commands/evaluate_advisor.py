@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from advisor.evaluation.arrays import ARRAY_ROWS
 from advisor.evaluation.targets import targets_hold
+from config.arguments import whole_number
 from config.evaluation.open_rows import movielens_rows, nemig_rows
 from config.evaluation.report import PLANNER, Scale, array_courses, array_rows, scale_for, simulator_rows
 from config.evaluation.stage import ShardFailed
@@ -28,8 +29,8 @@ class Command(BaseCommand):
         """The seed, the size, the parts and the form."""
         parser.add_argument("--seed", type=int, default=SEED, help=f"of the simulated world ({SEED})")
         parser.add_argument("--full", action="store_true", help="300 readers, three seeds, all histories")
-        parser.add_argument("--readers", type=int, metavar="N", help="simulated readers (60)")
-        parser.add_argument("--weeks", type=int, metavar="N", help="simulated weeks (12)")
+        parser.add_argument("--readers", type=whole_number(1), metavar="N", help="simulated readers (60)")
+        parser.add_argument("--weeks", type=whole_number(1), metavar="N", help="simulated weeks (12)")
         parser.add_argument("--data", nargs="+", default=list(PARTS), choices=[*PARTS, "planner"])
         parser.add_argument(
             "--judge",

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from config.arguments import whole_number
 from config.memory_bench.measures import effects_measure, retrieval_measure, targets_of
 
 
@@ -21,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=1, help="the seed of everything random (default 1)")
         parser.add_argument(
             "--readers",
-            type=int,
+            type=whole_number(0),
             default=40,
             help="simulated readers of each kind (default 40); 0: retrieval only",
         )

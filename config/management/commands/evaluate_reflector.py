@@ -18,6 +18,7 @@ from advisor.evaluation.reflector_data import (
     ratings_records,
 )
 from advisor.evaluation.reflector_report import rows_of, targets_of
+from config.arguments import whole_number
 from ranking.swing import NORMALISED, RAW, SwingSettings
 
 SEED = 42
@@ -37,7 +38,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--records", type=Path, metavar="FILE", help="preference records, instead of the open data"
         )
-        parser.add_argument("--history", type=int, metavar="N", help="thumbs a history holds (20, 50; 15)")
+        parser.add_argument(
+            "--history", type=whole_number(1), metavar="N", help="thumbs a history holds (20, 50; 15)"
+        )
         parser.add_argument("--form", choices=[NORMALISED, RAW], default=settings.SWING_FORM, help="of Swing")
         parser.add_argument("--seed", type=int, default=SEED, help=f"of draws and controls ({SEED})")
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
