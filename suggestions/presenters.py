@@ -63,8 +63,8 @@ ERRORS = {
     "not_found": "Suggestion not found",
     "config_changed": "Your settings changed meanwhile, so nothing was applied",
     "too_late": "That was too long ago to take back",
-    "not_logged_in": "You are signed out. Sign in and try again",
-    "csrf_failed": "You are signed out. Sign in and try again",
+    "not_logged_in": "You are signed out, so nothing was done",
+    "csrf_failed": "You are signed out, so nothing was done",
 }
 ERROR_OTHER = "Something went wrong. Please try again."
 MEASURED_ON = "The words for confidence were measured on simulated readers."

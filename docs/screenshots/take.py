@@ -44,6 +44,8 @@ class Shot:
     full: bool = False
 
 
+# Taken last, in every look: what it shows takes answers, which other pictures would show too.
+LAST = {"history"}
 SHOTS = [
     Shot("sign-in", "", "/accounts/login/"),
     Shot("today", "ada", "/"),
@@ -54,6 +56,7 @@ SHOTS = [
     Shot("decided", "ada", "/ui/suggestions", full=True),
     Shot("suggestions", "ben", "/ui/suggestions", full=True),
     Shot("too-little-feedback", "cleo", "/ui/suggestions"),
+    Shot("history", "ada", "/ui/history", full=True),
     Shot("run-timeline", "olga", "/admin/advisor/run/?status__exact=completed"),
     Shot("figures", "olga", "/admin/advisor/run/kpis/", full=True),
     Shot("autonomy", "olga", "/admin/advisor/run/autonomy/", full=True),
@@ -66,9 +69,11 @@ def main() -> None:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory() as folder, site(Path(folder)) as url, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
-        for look in LOOKS:
-            for reader in dict.fromkeys(shot.reader for shot in shots):
-                take(browser, url, look, [shot for shot in shots if shot.reader == reader])
+        for last in (False, True):
+            for look in LOOKS:
+                part = [shot for shot in shots if (shot.name in LAST) is last]
+                for reader in dict.fromkeys(shot.reader for shot in part):
+                    take(browser, url, look, [shot for shot in part if shot.reader == reader])
         browser.close()
 
 
@@ -135,11 +140,26 @@ def prepare(page: Page, shot: Shot) -> None:
         page.locator(".timeline ol").wait_for()
         page.wait_for_load_state("networkidle")
         page.locator(".timeline").evaluate("part => part.scrollIntoView()")
+    if shot.name == "history":
+        answer_all(page)
+        page.goto(shot.path)
     if shot.name == "suggestions":
         if page.locator("[data-generate]").count():
             page.get_by_role("button", name="Generate suggestions").click()
             page.locator("[data-card]").first.wait_for(timeout=GENERATE_MS)
         page.locator("[data-card] summary").first.click()
+
+
+def answer_all(page: Page) -> None:
+    """Turn the first waiting suggestion down with a reason and put the next one off."""
+    for name in ("Reject", "Not now"):
+        page.goto("/ui/suggestions")
+        card = page.locator("[data-card]").first
+        if card.count():
+            card.locator("summary").click()
+            card.get_by_label("If you reject it, why?").fill("I see enough of it already")
+            card.get_by_role("button", name=name, exact=True).click()
+            page.locator(".card.done").wait_for()
 
 
 if __name__ == "__main__":
