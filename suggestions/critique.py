@@ -189,7 +189,9 @@ def _past(record: Record) -> list[Issue]:
 def _forecast(record: Record) -> Issue | None:
     if record.gain is None or record.gain >= 0:
         return None
-    return Issue("forecast_negative", f"Thumbs kept apart measured {record.gain:+.3f} nDCG@10.", serious=False)
+    return Issue(
+        "forecast_negative", f"Thumbs kept apart measured {record.gain:+.3f} nDCG@10.", serious=False
+    )
 
 
 def _evidence(record: Record, now: datetime) -> list[Issue | None]:

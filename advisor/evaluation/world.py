@@ -76,7 +76,7 @@ class World:
     """A stream of `days` x 60 items, and pools that nobody ever reads.
 
     `scoring` pools tell how good a config is; the oracle chooses on the `choosing` pools, so that it is never
-    scored on what it chose by. `spammer` is the number of the spamming source, -1 where none spams.
+    scored on what it chose by.
     """
 
     seed: int
@@ -84,7 +84,6 @@ class World:
     stream: Batch
     scoring: Batch
     choosing: Batch
-    spammer: int = -1
 
 
 def world_make(seed: int, days: int, *, spam: bool = False) -> World:
@@ -97,7 +96,7 @@ def world_make(seed: int, days: int, *, spam: bool = False) -> World:
         _batch(np.random.default_rng([seed, kind]), pools, share_sources, share_topics, spammer)
         for kind, pools in ((STREAM, days), (SCORING, HELD_POOLS), (CHOOSING, HELD_POOLS))
     ]
-    return World(seed, days, batches[0], batches[1], batches[2], spammer)
+    return World(seed, days, batches[0], batches[1], batches[2])
 
 
 def _batch(

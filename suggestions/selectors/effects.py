@@ -1,6 +1,5 @@
 """What the check after two weeks found, in plain words and figures, for the reader's pages."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,7 +17,7 @@ class EffectLine:
     """The effect of one accepted suggestion.
 
     `headline` names the change, `words` the verdict, `details` what was compared, `figures` the numbers
-    behind it ("": none), `teaches` what follows from it. `revertible`: it harmed and was not put back.
+    behind it ("": none), `teaches` what follows from it.
     """
 
     suggestion_id: int
@@ -29,31 +28,19 @@ class EffectLine:
     figures: str
     teaches: str
     checked_at: datetime
-    revertible: bool
-
-
-def effect_of(*, suggestion_id: int, reader_id: UUID) -> EffectLine | None:
-    """The effect of one of the reader's suggestions, `None` before the check; one query."""
-    return next(iter(effects_for(reader_id=reader_id, suggestion_ids=[suggestion_id])), None)
-
-
-def effects_for(*, reader_id: UUID, suggestion_ids: Collection[int] | None = None) -> list[EffectLine]:
-    """The effects of the reader's suggestions (all, or these), newest first; one query."""
-    reverted = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind=Outcome.Kind.REVERT)
-    rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.EFFECT)
-    if suggestion_ids is not None:
-        rows = rows.filter(suggestion_id__in=suggestion_ids)
-    rows = rows.select_related("suggestion").annotate(put_back=Exists(reverted))
-    return [_line(row) for row in rows.order_by("-decided_at", "-pk")]
 
 
 def effects_harmful(*, reader_id: UUID) -> list[EffectLine]:
-    """The changes that made the reader's digest worse and still stand: each worth asking "put it back?"."""
-    return [line for line in effects_for(reader_id=reader_id) if line.revertible]
+    """The changes that made the reader's digest worse and still stand, newest first; one query."""
+    reverted = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind=Outcome.Kind.REVERT)
+    harmed = Outcome.objects.filter(
+        reader_id=reader_id, kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED
+    )
+    standing = harmed.filter(~Exists(reverted)).select_related("suggestion")
+    return [_line(row) for row in standing.order_by("-decided_at", "-pk")]
 
 
 def _line(row: Outcome) -> EffectLine:
-    reverted = bool(getattr(row, "put_back", False))
     return EffectLine(
         suggestion_id=row.suggestion_id,
         outcome=row.outcome,
@@ -63,7 +50,6 @@ def _line(row: Outcome) -> EffectLine:
         figures=_figures(row.measured),
         teaches=teaching_of(row.outcome),
         checked_at=row.decided_at,
-        revertible=row.outcome == Outcome.Result.HARMED and not reverted,
     )
 
 

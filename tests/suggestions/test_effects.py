@@ -18,7 +18,7 @@ from suggestions.effects import Case, Exposure, Placed, Thumbs, effect_measure, 
 from suggestions.entities import Resolved
 from suggestions.models import Outcome, PreferenceProfile
 from suggestions.selectors import outcomes_search
-from suggestions.selectors.effects import effect_of, effects_for, effects_harmful
+from suggestions.selectors.effects import effects_harmful
 from suggestions.services.effects import effects_check
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
 from tests.at_once import at_once, database_on_disk, seen_by_writers
@@ -178,18 +178,17 @@ def test_a_harmful_change_is_shown_to_reader_and_agent_and_put_back_with_one_cli
     lived(ada, suggestion, loved=0.05)
     effects_check(now=DUE)
     (notice,) = effects_harmful(reader_id=ada.pk)
-    assert (notice.suggestion_id, notice.revertible) == (suggestion.pk, True)
+    assert notice.suggestion_id == suggestion.pk
     assert "you liked 0 of 14 articles" in notice.details
     assert "likely that it helped" in notice.figures and notice.words and notice.teaches
     assert outcomes_search(reader_id=ada.pk, now=DUE)[0]["effect"] == "harmed"
     assert PreferenceProfile.objects.get().acceptance_stats["boost_source"]["harmed"] == 1
-    assert effects_for(reader_id=ben.pk) == []
-    assert effect_of(suggestion_id=suggestion.pk, reader_id=ben.pk) is None
+    assert effects_harmful(reader_id=ben.pk) == []
 
     done = suggestion_revert(reader_id=ada.pk, suggestion_id=suggestion.pk, now=DUE)
     assert isinstance(done, Resolved)
     assert effects_harmful(reader_id=ada.pk) == []
-    assert effect_of(suggestion_id=suggestion.pk, reader_id=ada.pk).outcome == "harmed"
+    assert suggestion.outcomes.get(kind="effect").outcome == "harmed"
     line = outcomes_search(reader_id=ada.pk, now=DUE)[0]
     assert (line["effect"], line["reverted"]) == ("harmed", True)
     assert PreferenceProfile.objects.get().acceptance_stats["boost_source"]["reverted"] == 1
