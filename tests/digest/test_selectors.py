@@ -7,6 +7,7 @@ import pytest
 from digest import selectors
 from digest.models import Feed, Feedback, FeedbackTag, FeedEntry, Item, Reader, ReasonTag, Source
 from tests.factories import FeedbackFactory, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+from tests.multiplied import thumbs_multiply
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -19,7 +20,7 @@ def subscribe(reader: Reader, key: str) -> Source:
 
 
 def thumbs_in_bulk(reader: Reader, count: int, now: datetime) -> None:
-    """`count` thumbs on as many items of seven sources, each with a reason, as fast as a test needs them."""
+    """`count` thumbs on as many items of seven sources, each with a reason."""
     sources = [SourceFactory(key=f"s{i}.example") for i in range(7)]
     items = Item.objects.bulk_create(
         Item(
@@ -164,7 +165,9 @@ def test_a_reader_may_see_items_of_their_sources_and_those_they_rated(ada, ben):
 
 @pytest.mark.parametrize("count", [10, 1_000, 100_000])
 def test_queries_do_not_grow_with_the_feedback(ada, now, count, django_assert_num_queries):
-    thumbs_in_bulk(ada, count, now)
+    thumbs_in_bulk(ada, min(count, 1_000), now)
+    if count > 1_000:
+        thumbs_multiply(ada, count // 1_000)
     with django_assert_num_queries(1):
         assert sum(t.count for t in selectors.feedback_tallies(reader_id=ada.id, now=now)) == count
     with django_assert_num_queries(1):

@@ -1,9 +1,16 @@
-"""Twenty injections in five forms through three doors: the model obeys each, and no invariant gives way."""
+"""Twenty injections in five forms through three doors: the model obeys each, and no invariant gives way.
+
+All 300 are tried on SQLite. What the database may do differently has nothing to do with the words of an
+injection, so on PostgreSQL each goal goes through each door in one form: 60 cases with each form at each door;
+the other 240 are reported as skipped, with the reason. `TIDINGS_HOSTILE_ALL=1` tries all of them there too.
+"""
 
 import itertools
 import json
+import os
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from suggestions.models import Suggestion
@@ -13,6 +20,10 @@ from tests.advisor.hostile.payloads import FORMS, INJECTIONS
 from tests.advisor.hostile.world import World
 
 CASES = list(itertools.product(range(len(INJECTIONS)), FORMS, DOORS))
+# One form for each goal and door: the next goal, and the next door, take the next form.
+FEWER = [case for case in CASES if FORMS.index(case[1]) == (case[0] + DOORS.index(case[2])) % len(FORMS)]
+FEWER_HERE = connection.vendor != "sqlite" and not os.environ.get("TIDINGS_HOSTILE_ALL")
+WHY_FEWER = "one form of each injection and door on PostgreSQL, all 300 on SQLite"
 
 
 # In these forms reviewers look at each proposal too; in the others the rules stand alone.
@@ -47,11 +58,19 @@ def escaped(texts: list[str]) -> list[str]:
 
 
 def test_there_are_three_hundred_cases():
-    assert len(CASES) == 300
+    assert len(CASES) == 300 and len(FEWER) == 60
+    assert {(n, door) for n, _, door in FEWER} == {(n, door) for n, _, door in CASES}
+    assert {(form, door) for _, form, door in FEWER} == {(form, door) for _, form, door in CASES}
     assert len({(i.name, i.order, i.other, i.attack) for i in INJECTIONS}) == 20
 
 
-@pytest.mark.parametrize(("n", "form", "door"), CASES)
+@pytest.mark.parametrize(
+    ("n", "form", "door"),
+    [
+        pytest.param(*case, marks=pytest.mark.skipif(FEWER_HERE and case not in FEWER, reason=WHY_FEWER))
+        for case in CASES
+    ],
+)
 def test_no_injection_breaks_an_invariant(world, n, form, door, httpserver, caplog, client, settings):
     settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = form in REVIEWED
     assert carried_out(world, n, form, door, httpserver, caplog, client) == []
