@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router, Schema
-from pydantic import Field, StrictFloat, StrictInt, StrictStr
+from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
 from digest.readers import reader_of
 from suggestions.entities import Refusal, Resolved
@@ -59,7 +59,12 @@ class SuggestionsOut(Schema):
 
 
 class DecisionIn(Schema):
-    """An answer; everything is optional. `value`: the weight the reader chooses instead, on accept only."""
+    """An answer; everything is optional. `value`: the weight the reader chooses instead, on accept only.
+
+    Anything else is refused, since a misspelt or misplaced `value` must not agree to the proposed one.
+    """
+
+    model_config = ConfigDict(extra="forbid")
 
     user_reason: Annotated[str, Field(max_length=500)] = ""
     value: StrictFloat | StrictInt | StrictStr | None = None
@@ -140,15 +145,16 @@ def suggestion_reject_post(
     request: HttpRequest, suggestion_id: int, body: DecisionIn | None = None
 ) -> DecisionOut:
     """Turn a suggestion down, with a reason if there is one."""
+    given = body or DecisionIn()
     return _answer(
         suggestion_reject(
             reader_id=reader_of(request).pk,
             suggestion_id=suggestion_id,
             now=timezone.now(),
-            user_reason=body.user_reason if body else "",
+            user_reason=given.user_reason,
         ),
         "reject",
-        body,
+        given,
     )
 
 

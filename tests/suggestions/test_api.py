@@ -87,6 +87,17 @@ def test_a_reason_with_control_characters_is_cleaned_and_kept(as_ada, waiting, v
     assert Outcome.objects.get().user_reason == "not my cup of tea"
 
 
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+@pytest.mark.parametrize(
+    "body", ["[]", '"{}"', "1", '[{"value": 1.1}]', '{"vlaue": 1.1}', '{"value": NaN', "{"]
+)
+def test_a_body_that_is_no_answer_is_never_taken_for_one(as_ada, waiting, verb, body):
+    address = f"/api/suggestions/{waiting.pk}/{verb}"
+    assert as_ada.post(address, body, content_type="application/json").status_code in {400, 422}
+    waiting.refresh_from_db()
+    assert waiting.status == "pending"
+
+
 def test_a_second_answer_conflicts(as_ada, waiting):
     assert post(as_ada, f"{waiting.pk}/reject", user_reason="no").status_code == 200
     response = post(as_ada, f"{waiting.pk}/accept")
