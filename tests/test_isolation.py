@@ -89,6 +89,8 @@ def ask(client: Client, address: Address, ids: dict[str, list[object]]) -> Itera
     said = {"data": {"useful": 1, "version": 1}}
     if address.name.startswith("api:"):
         said["content_type"] = "application/json"
+    if address.name.startswith("api:suggestion"):  # refuses what is no answer before it looks for anything
+        said["data"] = {}
     for verb in ids["verb"] if "verb" in address.ids else [None]:
         args = {name: verb if name == "verb" else ids[name][0] for name in address.ids}
         url = reverse(address.name, kwargs=args)
