@@ -1,8 +1,8 @@
 """Twenty injections in five forms through three doors: the model obeys each, and no invariant gives way.
 
 All 300 are tried on SQLite. What the database may do differently has nothing to do with the words of an
-injection, so on PostgreSQL each goal goes through each door in one form: 60 cases, each form at each door. The
-other 240 are reported as skipped, with the reason. `TIDINGS_HOSTILE_ALL=1` tries all of them there too.
+injection, so on PostgreSQL each goal goes through each door in one form: 60 cases, each form at each door.
+The other 240 are reported as skipped, with the reason. `TIDINGS_HOSTILE_ALL=1` tries all of them there too.
 """
 
 import itertools
