@@ -84,10 +84,11 @@ class DecisionOut(Schema):
 
 
 class ResultOut(Schema):
-    """One answer of accept-all; `error` and `message` only where it was refused."""
+    """One answer of accept-all; `error` and `message` where it was refused, else what it `teaches`."""
 
     suggestion_id: int
     status: str
+    teaches: str | None = None
     error: str | None = None
     message: str | None = None
 
@@ -207,7 +208,8 @@ def _answer(outcome: Resolved | Refusal, verb: str, said: DecisionIn | None = No
 
 def _result(answer: Resolved | Refusal) -> ResultOut:
     if isinstance(answer, Resolved):
-        return ResultOut(suggestion_id=answer.suggestion_id, status=answer.status)
+        taught = teaching_of(answer_kind("accept", {}, answer.status))
+        return ResultOut(suggestion_id=answer.suggestion_id, status=answer.status, teaches=taught)
     return ResultOut(
         suggestion_id=answer.data["suggestion_id"],
         status="failed",

@@ -10,6 +10,7 @@ from ranking.entities import WeightChange
 from ranking.selectors import config_effective
 from ranking.services import weights_learn
 from suggestions.models import Outcome, Suggestion
+from suggestions.teaching import teaching_of
 from tests.suggestions.worlds import LOVED, proposed, reduce, tastes
 
 pytestmark = pytest.mark.django_db
@@ -139,6 +140,7 @@ def test_accept_all_answers_for_each(as_ada, ada, waiting, live_now):
     assert results[other.pk] == {
         "suggestion_id": other.pk,
         "status": "accepted",
+        "teaches": teaching_of("accept"),
         "error": None,
         "message": None,
     }
