@@ -134,7 +134,10 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Redelivery must come after the hard limit of the longest task, or a slow task runs twice in a loop.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600} if REDIS_URL else {}
+# Whoever wakes a worker tries once more at most: by kombu's default a page waits six seconds for a broker
+# that is down, and the reconciler wakes again anyway. Workers reconnect by rules of their own.
+BROKER_PATIENCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600} | BROKER_PATIENCE if REDIS_URL else {}
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL

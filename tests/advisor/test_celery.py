@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.utils import timezone
+from kombu import Connection
+from kombu.exceptions import OperationalError
 from redis import Redis
 
 from advisor.models import Run
@@ -50,6 +52,15 @@ def worker() -> Iterator[Callable[[], None]]:
     for process in running:
         process.terminate()
         process.wait(timeout=30)
+
+
+def test_a_broker_that_is_down_holds_nobody_up():
+    """A page waits while a run is announced; kombu would wait six seconds, unless the settings say less."""
+    down = Connection("redis://127.0.0.1:1/0", transport_options=app.conf.broker_transport_options)
+    began = time.monotonic()
+    with pytest.raises(OperationalError):
+        assert down.default_channel
+    assert time.monotonic() - began < 3
 
 
 def test_a_worker_does_what_was_asked_and_a_lost_or_repeated_message_does_no_harm(ada: Reader, worker):
