@@ -163,6 +163,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SIGNUP_FORM_CLASS = "digest.forms.SignupTimeZoneForm"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default="tidings@localhost")
 # A mail server that hangs must not hold up whoever has something to say.
 EMAIL_TIMEOUT = 10
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])

@@ -257,10 +257,11 @@ def test_a_request_that_breaks_is_the_policys_and_stops_no_other(ada, ben, now, 
 
 
 @pytest.mark.django_db
-def test_a_database_error_mails_once_an_outage_and_is_on_record_each_time(now):
+def test_a_database_error_mails_once_an_outage_and_is_on_record_each_time(now, settings):
     for minute in range(3):
         error_handle(error=OperationalError("disk full"), where="job fetch", now=now + minute * MINUTE)
     (sent,) = mail.outbox
+    assert sent.from_email == settings.DEFAULT_FROM_EMAIL != "webmaster@localhost"
     assert sent.to == ["operator@example.org"] and sent.subject == "Tidings: database error needs a person"
     assert (
         "job fetch failed at 2026-03-18 12:00 UTC" in sent.body and "OperationalError: disk full" in sent.body
