@@ -67,13 +67,19 @@ def _page_of(request: HttpRequest) -> str:
 
 
 def _accept(request: HttpRequest, suggestion_id: int) -> Resolved | Refusal:
-    typed = request.POST.get("value", "").strip()
+    typed = _own_value(request)
     value = number_of(typed) if typed else None
     if typed and value is None:
         return Refusal("invalid_weight", f"“{typed}” is not a number.")
     return resolve.suggestion_accept(
         reader_id=reader_of(request).pk, suggestion_id=suggestion_id, now=timezone.now(), value=value
     )
+
+
+def _own_value(request: HttpRequest) -> str:
+    """The amount a reader typed; "" where the form came as it was filled in, with the proposed one."""
+    typed = request.POST.get("value", "").strip()
+    return "" if typed == request.POST.get("proposed") else typed
 
 
 def _answer(request: HttpRequest, suggestion_id: int, verb: str) -> Resolved | Refusal:
@@ -89,7 +95,8 @@ def _tell(request: HttpRequest, verb: str, outcome: Resolved | Refusal) -> None:
     if isinstance(outcome, Refusal):
         messages.error(request, refusal_words(outcome.code, outcome.message))
         return
-    kind = answer_kind(verb, request.POST, outcome.status)
+    said = {"user_reason": request.POST.get("user_reason", ""), "value": _own_value(request)}
+    kind = answer_kind(verb, said, outcome.status)
     done = DONE[kind if kind in DONE else verb]
     messages.success(request, " ".join(filter(None, (f"{done}.", outcome.note, teaching_of(kind)))))
 

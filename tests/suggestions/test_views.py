@@ -122,6 +122,15 @@ def test_another_amount_may_be_accepted_instead(page: Client, ada: Reader):
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.1
 
 
+def test_a_form_sent_as_it_came_is_a_plain_yes(page: Client, ada: Reader):
+    suggestion = suggested(ada)
+    assert '<input type="hidden" name="proposed" value="1.2">' in body_of(page)
+    told = answer(page, suggestion, "accept", value="1.2", proposed="1.2").content.decode()
+    assert "more changes like this one" in messages_in(told)
+    assert suggestion.outcomes.get().edited_value == ""
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.2
+
+
 @pytest.mark.parametrize("value", ["lots", "1.9", "nan"])
 def test_an_impossible_amount_changes_nothing(page: Client, ada: Reader, value: str):
     suggestion = suggested(ada)
