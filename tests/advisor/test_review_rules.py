@@ -145,7 +145,7 @@ NOTHING = {"enters": [], "leaves": [], "moves": 0}
 @pytest.mark.parametrize(
     ("changed", "verdict"),
     [
-        ({"p_helpful": 0.79}, "reject"),
+        ({"p_helpful": 0.69}, "reject"),
         ({"forecast": NOTHING | {"ndcg_gain": None}}, "improve"),
         ({"forecast": NOTHING | {"ndcg_gain": 0.0}}, "improve"),
         ({"forecast": NOTHING | {"ndcg_gain": 0.01}}, "approve"),
