@@ -125,7 +125,7 @@ def test_a_lost_fence_leaves_nothing_behind(ada):
 def test_another_broken_constraint_is_no_duplicate(ada):
     tastes(ada)
     with pytest.raises(IntegrityError, match="username"):
-        propose(ada, boost(ada), fence=lambda: ReaderFactory(username="ada"))
+        propose(ada, boost(ada), fence=lambda: ReaderFactory(username="ada", id=uuid4()))
     assert not Suggestion.objects.exists()
 
 
