@@ -5,7 +5,7 @@ P_HIGH = 0.95
 P_MEDIUM = 0.7
 # What each word is worth, measured on simulated readers (`docs/planner.md`).
 MEANING = {
-    "high": "about 9 in 10 such changes helped, and other thumbs agree",
+    "high": "more than 9 in 10 such changes helped, and other thumbs lean the same way",
     "medium": "about 9 in 10 such changes helped",
     "low": "this may well be chance",
 }
