@@ -106,7 +106,9 @@ TEMPLATES = [
 
 # --- Database -------------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'tidings.sqlite3'}")
+    "default": env.db_url_config(
+        env.str("DATABASE_URL", default="") or f"sqlite:///{VAR_DIR / 'tidings.sqlite3'}"
+    )
 }
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL alone still fails writers under contention; IMMEDIATE takes the write lock at BEGIN, so that
