@@ -63,7 +63,20 @@ class Run(models.Model):
         return f"{self.day} {self.status}"
 
 
-class Step(models.Model):
+class Spent(models.Model):
+    """What every audited call took: time, tokens, money, and when it was done."""
+
+    ms = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+
+class Step(Spent):
     """One model call or tool call of a run."""
 
     class Kind(models.TextChoices):
@@ -79,11 +92,6 @@ class Step(models.Model):
     result = models.TextField(blank=True, help_text="A preview.")
     error_code = models.CharField(max_length=60, blank=True)
     reasoning = models.TextField(blank=True)
-    ms = models.PositiveIntegerField(default=0)
-    input_tokens = models.PositiveIntegerField(default=0)
-    output_tokens = models.PositiveIntegerField(default=0)
-    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
-    at = models.DateTimeField()
 
     class Meta:
         ordering = ["run", "n"]
@@ -111,7 +119,7 @@ class Decision(models.Model):
         return f"{self.actor}: {self.action}"
 
 
-class PanelVote(models.Model):
+class PanelVote(Spent):
     """One reviewer's vote on one proposal in one round: typed, with its reasons and its cost.
 
     Where no model could be reached, a reviewer has two in a round: the missing one and that of the rules.
@@ -139,11 +147,6 @@ class PanelVote(models.Model):
     reasoning = models.TextField(blank=True)
     error_code = models.CharField(max_length=60, blank=True, help_text="Why a vote is missing, if it is.")
     model = models.CharField(max_length=80)
-    ms = models.PositiveIntegerField(default=0)
-    input_tokens = models.PositiveIntegerField(default=0)
-    output_tokens = models.PositiveIntegerField(default=0)
-    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
-    at = models.DateTimeField()
 
     class Meta:
         ordering = ["run", "at", "id"]
@@ -158,7 +161,7 @@ class PanelVote(models.Model):
         return f"{self.reviewer}: {self.verdict}"
 
 
-class Judgment(models.Model):
+class Judgment(Spent):
     """One round of the reflector on one proposal: will it help, and will the reader accept it."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="judgments")
@@ -175,11 +178,6 @@ class Judgment(models.Model):
     flipped = models.BooleanField(default=False, help_text="Round 2 says otherwise than round 1.")
     error_code = models.CharField(max_length=60, blank=True)
     model = models.CharField(max_length=80)
-    ms = models.PositiveIntegerField(default=0)
-    input_tokens = models.PositiveIntegerField(default=0)
-    output_tokens = models.PositiveIntegerField(default=0)
-    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
-    at = models.DateTimeField()
 
     class Meta:
         ordering = ["run", "at", "id"]

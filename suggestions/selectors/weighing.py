@@ -39,7 +39,7 @@ class Weighed:
 
     `p_helpful` is the probability that it helps on the thumbs that choose (0 where nothing can be ordered),
     `forecast` its measured effect on others, `p_overall` the probability on all thumbs together, `after` the
-    config with it; `expected_gain` of nDCG@10, with its 90 % interval, is what the posterior expects.
+    config with it; `expected_gain` of nDCG@10 is what the posterior expects.
     """
 
     p_helpful: float
@@ -49,8 +49,6 @@ class Weighed:
     after: EffectiveConfig
     case: Evidence
     expected_gain: float = 0.0
-    expected_low: float = 0.0
-    expected_high: float = 0.0
 
 
 def change_weigh(*, reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime) -> Weighed:
@@ -80,6 +78,4 @@ def change_weigh(*, reader_id: UUID, change: Change, effective: EffectiveConfig,
         after=after,
         case=case,
         expected_gain=worth.expected_gain if worth else 0.0,
-        expected_low=worth.low if worth else 0.0,
-        expected_high=worth.high if worth else 0.0,
     )

@@ -226,7 +226,7 @@ def test_the_story_ends_with_an_accepted_suggestion_and_a_different_digest():
     assert config_effective(reader_id=accepted.reader_id).config.version == 2
     assert "Cleo: Need at least 10 feedback items" in text
     assert max(len(line) for line in text.splitlines()) <= 100
-    # Ben's topics are told in too few titles for a calibrated topic to reach the threshold; Ada's are not.
+    # None of Ben's topics reaches the planner's bar; some of Ada's do.
     for name, fields in (("ada", {"topics", "source_weights"}), ("ben", {"source_weights"})):
         rows = Suggestion.objects.filter(reader__username=name)
         assert len(rows) >= 2 and {row.field for row in rows} >= fields, name
