@@ -61,6 +61,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "csp",
     "ninja",
     "ranking",
@@ -161,7 +162,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "digest:today"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none")
 ACCOUNT_SIGNUP_FORM_CLASS = "digest.forms.SignupTimeZoneForm"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
@@ -204,6 +205,13 @@ structlog_configure()
 
 # --- Feeds ----------------------------------------------------------------------------------------
 FETCH_ALLOW_HOSTS = env.list("FETCH_ALLOW_HOSTS", default=[])
+FETCH_PORTS = env.list("FETCH_PORTS", cast=int, default=[80, 443])
+FETCH_HOST_GAP_S = env.float("FETCH_HOST_GAP_S", default=2.0)
+FETCH_WORKERS = env.int("FETCH_WORKERS", default=16)
+FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
+
+# --- Delivery -------------------------------------------------------------------------------------
+SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000")
 
 # --- Language models ------------------------------------------------------------------------------
 OPENAI_API_KEY = env.str("OPENAI_API_KEY", default="")
@@ -228,6 +236,8 @@ LLM_CHAIN = env.list(
 )
 LLM_CHAIN_ADVISOR = env.list("LLM_CHAIN_ADVISOR", default=[])
 LLM_CHAIN_REVIEW = env.list("LLM_CHAIN_REVIEW", default=[])
+LLM_CHAIN_SUMMARY = env.list("LLM_CHAIN_SUMMARY", default=[])
+LLM_SUMMARIES_PER_NIGHT = env.int("LLM_SUMMARIES_PER_NIGHT", default=500)
 LLM_PRICES = env.dict("LLM_PRICES", default={})
 LLM_DAILY_CAP_USD = env.float("LLM_DAILY_CAP_USD", default=5.00)
 ADVISOR_DAILY_CAP_USD = env.float("ADVISOR_DAILY_CAP_USD", default=1.00)

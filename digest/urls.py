@@ -4,7 +4,7 @@ from datetime import date
 
 from django.urls import path, register_converter
 
-from digest import views
+from digest.views import account, days, items, sources
 
 
 class DateConverter:
@@ -25,11 +25,11 @@ register_converter(DateConverter, "date")
 
 app_name = "digest"
 urlpatterns = [
-    path("", views.today, name="today"),
-    path("ui/date/<date:date>", views.day, name="day"),
-    path("ui/item/<int:item_id>", views.item, name="item"),
-    path("ui/item/<int:item_id>/feedback", views.feedback, name="feedback"),
-    path("ui/account", views.account, name="account"),
-    path("ui/sources", views.sources, name="sources"),
-    path("ui/sources/<int:feed_id>/remove", views.source_remove, name="source_remove"),
+    path("", days.today, name="today"),
+    path("ui/date/<date:date>", days.day, name="day"),
+    path("ui/item/<int:item_id>", items.item, name="item"),
+    path("ui/item/<int:item_id>/feedback", items.feedback, name="feedback"),
+    path("ui/account", account.account, name="account"),
+    path("ui/sources", sources.sources, name="sources"),
+    path("ui/sources/<int:feed_id>/remove", sources.source_remove, name="source_remove"),
 ]

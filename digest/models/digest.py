@@ -14,6 +14,12 @@ class Digest(models.Model):
     date = models.DateField()
     config_version = models.PositiveIntegerField()
     built_at = models.DateTimeField()
+    left_out = models.JSONField(
+        default=dict, blank=True, help_text="How many candidates were left out or moved down, by reason."
+    )
+    exposed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When this build was first shown and logged; empty: not yet."
+    )
 
     class Meta:
         ordering = ["-date"]
@@ -26,12 +32,19 @@ class Digest(models.Model):
 class Impression(models.Model):
     """An item shown at a rank, with the score's parts as they were then."""
 
+    class Slot(models.TextChoices):
+        RANKED = "ranked", "ranked by score"
+        NOVELTY = "novelty", "drawn from sources little is known about"
+        KEPT = "kept", "kept in place because it was rated"
+
     digest = models.ForeignKey(Digest, models.CASCADE, related_name="impressions")
     item = models.ForeignKey(Item, models.CASCADE, related_name="impressions")
     rank = models.PositiveIntegerField()
     score = models.FloatField()
     parts = models.JSONField()
     propensity = models.FloatField(default=1.0, help_text="The probability with which it was shown here.")
+
+    slot = models.CharField(max_length=8, choices=Slot.choices, default=Slot.RANKED)
 
     # Not a column: the reader's thumb, attached by `digest_impressions`.
     thumb: RatedItem | None
@@ -45,3 +58,35 @@ class Impression(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rank}. {self.item_id}"
+
+
+class Exposure(models.Model):
+    """What was really put before a reader: append-only, kept when a digest is built again."""
+
+    class Door(models.TextChoices):
+        PAGE = "page"
+        MAIL = "mail"
+        FEED = "feed"
+        API = "api"
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="exposures")
+    item = models.ForeignKey(Item, models.CASCADE, related_name="exposures")
+    date = models.DateField(help_text="The digest's day in the reader's zone.")
+    door = models.CharField(max_length=5, choices=Door.choices)
+    rank = models.PositiveIntegerField()
+    slot = models.CharField(max_length=8, choices=Impression.Slot.choices)
+    propensity = models.FloatField(help_text="The probability with which it was shown at all.")
+    score = models.FloatField()
+    config_version = models.PositiveIntegerField()
+    shown_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["reader", "date", "item", "door", "rank"], name="one_exposure_per_rank_and_door"
+            )
+        ]
+        indexes = [models.Index(fields=["reader", "-shown_at"], name="exposures_of_a_reader_by_date")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} at {self.rank} by {self.door}"

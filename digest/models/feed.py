@@ -35,6 +35,15 @@ class Feed(models.Model):
     failures = models.PositiveIntegerField(default=0, help_text="Failed fetches in a row.")
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.CharField(max_length=300, blank=True)
+    missing = models.PositiveIntegerField(default=0, help_text="Answers 404 in a row.")
+    check_minutes = models.PositiveIntegerField(
+        default=60, help_text="The interval its own rhythm and its server's wishes lead to."
+    )
+    last_new_at = models.DateTimeField(null=True, blank=True, help_text="When it last brought a new item.")
+    moved_url = models.CharField(
+        max_length=2000, blank=True, help_text="Where permanent redirects lead, until they are believed."
+    )
+    moved_sightings = models.PositiveIntegerField(default=0, help_text="Redirects there in a row.")
 
     def __str__(self) -> str:
         return self.title or self.url
@@ -46,6 +55,10 @@ class Subscription(models.Model):
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="subscriptions")
     feed = models.ForeignKey(Feed, models.CASCADE, related_name="subscriptions")
     created_at = models.DateTimeField()
+    folder = models.CharField(max_length=100, blank=True, help_text="As in the reader's OPML list.")
+    ai_enabled = models.BooleanField(
+        default=True, help_text="Off: no text of this feed goes to a model on this reader's behalf."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["reader", "feed"], name="one_subscription_per_feed")]

@@ -5,6 +5,16 @@ from django.db import models
 from digest.models.feed import Feed, Source
 
 
+class Cluster(models.Model):
+    """The same story from several sources."""
+
+    created_at = models.DateTimeField()
+    last_item_at = models.DateTimeField(db_index=True, help_text="`dated_at` of its newest item.")
+
+    def __str__(self) -> str:
+        return f"story {self.pk}"
+
+
 class Item(models.Model):
     """One thing to read. `url` is its canonical URL, or a `urn:tidings:` hash where a feed gives none."""
 
@@ -20,11 +30,16 @@ class Item(models.Model):
     first_seen_at = models.DateTimeField()
     dated_at = models.DateTimeField(help_text="Published, or first seen where the published date lies.")
     fingerprint = models.CharField(max_length=64, help_text="Hash of the folded title and text.")
+    cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, blank=True, related_name="items")
+    clustered_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was last compared with its neighbours; empty: not yet."
+    )
 
     class Meta:
         indexes = [
             models.Index(fields=["source", "-dated_at"], name="items_of_a_source_by_date"),
             models.Index(fields=["fingerprint"], name="items_by_fingerprint"),
+            models.Index(fields=["dated_at"], name="items_by_date"),
         ]
 
     def __str__(self) -> str:

@@ -28,6 +28,29 @@ class Reader(AbstractUser):
         help_text="Off: this reader's thumbs count in no aggregate over readers, and none is used for them.",
     )
 
+    class MailRhythm(models.TextChoices):
+        OFF = "off", "never"
+        DAILY = "daily", "every day"
+        WEEKLY = "weekly", "once a week"
+
+    mail_rhythm = models.CharField(max_length=6, choices=MailRhythm.choices, default=MailRhythm.OFF)
+    mail_hour = models.PositiveSmallIntegerField(
+        default=7, help_text="From this hour on, in the reader's zone."
+    )
+    mail_weekday = models.PositiveSmallIntegerField(
+        default=0, help_text="For weekly mail: 0 is Monday, 6 is Sunday."
+    )
+    feed_token = models.CharField(
+        max_length=64,
+        null=True,
+        blank=True,
+        unique=True,
+        help_text="The secret in the reader's own feed address.",
+    )
+    welcomed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the first visit's questions were answered or put aside."
+    )
+
     def __str__(self) -> str:
         return self.username
 

@@ -1,0 +1,1 @@
+"""The reader's pages, one module for each part of the paper."""

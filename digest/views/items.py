@@ -1,0 +1,64 @@
+"""One item with its reasons, and hearing back about it."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from digest.errors import DigestError
+from digest.forms import ThumbForm
+from digest.models import Item, Reader
+from digest.pages import item_page, responses_of
+from digest.readers import reader_of
+from digest.selectors import feedback_by_items, item_for
+from digest.services.feedback import feedback_clear, feedback_set, feedback_tags_set
+
+
+@login_required
+@require_safe
+def item(request: HttpRequest, item_id: int) -> HttpResponse:
+    """One item, its text and the whole of its score."""
+    found = _item_or_404(reader_of(request), item_id)
+    return render(request, "digest/item.html", item_page(reader_of(request), found, timezone.now()))
+
+
+@login_required
+@require_POST
+def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Take a thumb, its undoing or a reason; a script gets the changed part of the page back."""
+    found = _item_or_404(reader_of(request), item_id)
+    form = ThumbForm(request.POST)
+    try:
+        if form.is_valid():
+            _respond(reader_of(request), found, form.cleaned_data)
+    except DigestError as error:
+        return HttpResponse(error.message, status=error.status, content_type="text/plain")
+    back = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}):
+        back = "/"
+    if request.headers.get("X-Requested-With") == "fetch":
+        return render(
+            request, "digest/_response.html", {**responses_of(reader_of(request), found), "back": back}
+        )
+    return redirect(f"{back}#item-{item_id}")
+
+
+def _respond(reader: Reader, item: Item, said: dict[str, str]) -> None:
+    """Store what one tap said; a reason counts only beside a thumb."""
+    now = timezone.now()
+    if said["useful"] == "clear":
+        feedback_clear(reader=reader, item_id=item.pk)
+    elif said["useful"]:
+        feedback_set(reader=reader, item_id=item.pk, useful=said["useful"] == "1", now=now)
+    elif thumb := feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk):
+        tags = sorted({*thumb.tags} ^ ({said["tag"]} - {""}))
+        feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)
+
+
+def _item_or_404(reader: Reader, item_id: int) -> Item:
+    found = item_for(reader_id=reader.pk, item_id=item_id)
+    if found is None:
+        raise Http404("No such item among your sources.")
+    return found
