@@ -9,7 +9,7 @@ from typing import Any
 from digest.days import day_of
 from digest.entities import RatedItem
 from digest.models import Digest, Feed, Item, Reader, ReasonTag, Subscription
-from digest.presenters import Why, age_words, feed_health, href_of, lede_of, why_of
+from digest.presenters import Why, age_words, href_of, lede_of, why_of
 from digest.selectors import (
     digest_for,
     digest_impressions,
@@ -18,8 +18,7 @@ from digest.selectors import (
 )
 from digest.selectors.subscriptions import subscriptions_of
 from digest.services.build import digest_build
-from ranking.entities import Candidate, EffectiveConfig
-from ranking.presenters import weight_words
+from ranking.entities import Candidate
 from ranking.scoring import rank
 from ranking.selectors import config_effective
 
@@ -38,18 +37,6 @@ class Shown:
     why: Why
     thumb: RatedItem | None
     tags: tuple[ReasonTag, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """One subscription as the sources page shows it; `address` is "" where nothing is fetched from one."""
-
-    subscription: Subscription
-    address: str
-    health: str
-    failing: bool
-    weight: str
-    figure: str
 
 
 def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
@@ -131,17 +118,3 @@ def _offered(thumb: RatedItem | None, tags: Sequence[ReasonTag]) -> tuple[Reason
         return ()
     kind = ReasonTag.Kind.VALUED if thumb.useful else ReasonTag.Kind.DISLIKED
     return tuple(tag for tag in tags if tag.kind == kind)
-
-
-def sources_of(reader: Reader, now: datetime) -> list[SourceLine]:
-    """The reader's subscriptions with the health of each feed and the weight of each source."""
-    effective = config_effective(reader_id=reader.pk)
-    return [_source_line(row, effective, now) for row in subscriptions_of(reader_id=reader.pk)]
-
-
-def _source_line(row: Subscription, effective: EffectiveConfig, now: datetime) -> SourceLine:
-    feed, weight = row.feed, effective.weight(row.feed.source_id)
-    health = feed_health(feed.state, feed.error_message, feed.failures, feed.last_fetched_at, now)
-    return SourceLine(
-        row, href_of(feed.url), health, feed.failures > 0, weight_words(weight), f"{weight:.2f}"
-    )

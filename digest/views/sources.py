@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from digest.errors import DigestError
 from digest.forms import FeedForm
-from digest.pages import sources_of
+from digest.pages_sources import sources_of
 from digest.readers import reader_of
 from digest.services.subscriptions import subscription_add, subscription_remove
 
