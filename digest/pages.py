@@ -16,6 +16,7 @@ from digest.selectors import (
     feedback_by_items,
     reason_tags,
 )
+from digest.selectors.signals import signals_for
 from digest.selectors.subscriptions import subscriptions_of
 from digest.services.build import digest_build
 from ranking.entities import Candidate
@@ -82,7 +83,8 @@ def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
     """One item with its score as it would be now."""
     effective = config_effective(reader_id=reader.pk)
     candidate = Candidate(item.pk, item.source_id, item.title, item.text, item.dated_at)
-    score = rank([candidate], effective, now)[0]
+    signals = signals_for(reader_id=reader.pk, item_ids=[item.pk], now=now)
+    score = rank([candidate], effective, now, signals)[0]
     thumb = feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk)
     return {"shown": _shown(item, score.parts.as_dict(), score.total, thumb, reason_tags(), now)}
 

@@ -1,0 +1,1 @@
+"""Likeness of items to what a reader found useful. Pure."""
