@@ -11,11 +11,11 @@ from pathlib import Path
 from advisor.asking import Asker
 from advisor.dispatch import Dispatch, Record, ToolRunner
 from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
-from advisor.model_text import summary_read
 from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load
 from advisor.stopping import Clock, Deadline, Stopped
 from digest.llm.entities import Message, Model, ToolCall, ToolSchema, Turn
 from digest.llm.ledger import SpendAccount
+from digest.llm.model_text import summary_read
 from suggestions.entities import FenceLost
 
 

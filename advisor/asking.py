@@ -10,7 +10,6 @@ import structlog
 from advisor import history
 from advisor.dispatch import Record
 from advisor.entities import Limits, RunTotals, StepRecord, StopReason
-from advisor.model_text import preview
 from advisor.stopping import Deadline, Stopped
 from digest.llm.entities import (
     BudgetRefusal,
@@ -24,7 +23,8 @@ from digest.llm.entities import (
     Turn,
     Usage,
 )
-from digest.llm.ledger import SpendAccount, spend_release, spend_settle, spend_settle_worst
+from digest.llm.ledger import SpendAccount, failure_booked, spend_settle
+from digest.llm.model_text import preview
 
 log = structlog.get_logger(__name__)
 
@@ -145,17 +145,6 @@ class Asker:
 def _wait_asked(error: ModelError) -> float | None:
     """The seconds a provider asked to wait (429, some 503); `None` when it asked for none."""
     return error.retry_after_s if isinstance(error, ModelUnavailable) else None
-
-
-def failure_booked(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:
-    """Book a call without a turn: in full if it may have been worked on, else as free. Returns the cost."""
-    if spend_id is None:
-        return Decimal(0)
-    if error.may_be_billed:
-        spend_settle_worst(spend_id=spend_id)
-        return worst_case
-    spend_release(spend_id=spend_id)
-    return Decimal(0)
 
 
 def _step_of(turn: Turn) -> StepRecord:

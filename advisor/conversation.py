@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from advisor.model_text import json_object
 from digest.llm.entities import Message
+from digest.llm.model_text import json_object
 
 
 @dataclass(frozen=True, slots=True)

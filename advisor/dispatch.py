@@ -9,11 +9,11 @@ import structlog
 
 from advisor.entities import StepRecord, StopReason, ToolOutcome
 from advisor.guard import DROP_NOTE, RepeatGuard, Verdict
-from advisor.model_text import json_object, preview
 from advisor.policy import Kind, kind_of_exception
 from advisor.stopping import Stopped
 from advisor.tools.budget import as_json, error_result
 from digest.llm.entities import ToolCall, ToolSchema
+from digest.llm.model_text import json_object, preview
 from suggestions.entities import FenceLost
 
 log = structlog.get_logger(__name__)

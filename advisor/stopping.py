@@ -1,10 +1,9 @@
 """How a loop ends before its model says so."""
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from advisor.entities import StopReason
+from digest.llm.entities import Deadline as TimeLimit
 
 Clock = Callable[[], float]
 
@@ -17,17 +16,10 @@ class Stopped(Exception):
         self.reason, self.message, self.retry_after_s = reason, message, retry_after_s
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """A moment on a monotonic clock. Time wins over every other cap."""
+class Deadline(TimeLimit):
+    """The moment a run must end by. Time wins over every other cap."""
 
-    at: float
-    clock: Clock = time.monotonic
-
-    @property
-    def left_s(self) -> float:
-        """Seconds left, negative when past."""
-        return self.at - self.clock()
+    __slots__ = ()
 
     def stop(self) -> Stopped | None:
         """The stop that is due once the moment has passed."""

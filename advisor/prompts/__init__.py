@@ -6,36 +6,17 @@ from pathlib import Path
 
 from advisor.entities import ToolContext
 from digest.llm.entities import Message
+from digest.prompts import PromptUnusable, prompt_read
 
 ADVISOR = Path(__file__).with_name("advisor.md")
-MARKER = "---"
 QUOTED_WORDS = 10
+__all__ = ["ADVISOR", "PromptUnusable", "messages_start", "prompt_load", "quotes_prompt"]
 EXAMPLES = re.compile("```.*?```", re.DOTALL)
 
 
-class PromptUnusable(Exception):
-    """The prompt file is missing or not what it should be; the run cannot start."""
-
-
 def prompt_load(path: Path = ADVISOR) -> str:
-    """The body of the prompt at `path`. Raises `PromptUnusable`.
-
-    The file starts with a `---` line, a second one ends the front matter, and there is no third.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise PromptUnusable(f"The prompt {path.name} cannot be read: {error}") from error
-    markers = [n for n, line in enumerate(lines) if line.rstrip() == MARKER]
-    if len(markers) != 2 or markers[0] != 0:
-        raise PromptUnusable(
-            f"The prompt {path.name} needs exactly two {MARKER} lines, the first of them on top; "
-            f"it has {len(markers)}."
-        )
-    body = "\n".join(lines[markers[1] + 1 :]).strip()
-    if not body:
-        raise PromptUnusable(f"The prompt {path.name} is empty below its front matter.")
-    return body
+    """The body of the prompt at `path`, by default the advisor's. Raises `PromptUnusable`."""
+    return prompt_read(path)
 
 
 def quotes_prompt(text: str) -> bool:

@@ -15,8 +15,8 @@ from advisor.review.case import ReviewCase
 from advisor.review.entities import ReviewSeat, target_of
 from advisor.review.rows import case_for, decision_add, votes_add
 from advisor.review.rules import MODEL, vote_by_rules
-from advisor.review.typed import Question, TypedAnswer, fenced, typed_ask_all
 from advisor.review.votes import REVIEWERS, ROUNDS_MAX, Ballot, Count, Vote, count_votes
+from digest.llm.typed import Question, TypedAnswer, fenced, typed_ask_all
 from suggestions.entities import DRAFT, Proposal
 
 log = structlog.get_logger(__name__)

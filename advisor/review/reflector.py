@@ -13,13 +13,13 @@ import structlog
 from django.db import transaction
 from django.db.models import Max
 
-from advisor.model_text import preview
 from advisor.models import Judgment
 from advisor.prompts import PromptUnusable
 from advisor.review.entities import Reflection, ReviewSeat
 from advisor.review.reflector_answer import Answer, first_question, second_question
 from advisor.review.reflector_judge import News, Own, Verdict, doubted, judge_first, judge_second
-from advisor.review.typed import UNREACHABLE, typed_ask
+from digest.llm.model_text import preview
+from digest.llm.typed import UNREACHABLE, typed_ask
 from digest.selectors.peers import target_opinions
 from suggestions.entities import LIKED_TYPES, SOURCE_WEIGHTS, Proposal
 from suggestions.selectors import profile_for

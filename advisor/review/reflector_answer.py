@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
-from advisor.model_text import preview
 from advisor.prompts import prompt_load
 from advisor.review.case import ReviewCase
 from advisor.review.reflector_judge import News, Own, Verdict
-from advisor.review.typed import fenced
+from digest.llm.model_text import preview
+from digest.llm.typed import fenced
 from suggestions.entities import Proposal
 
 PROMPTS = Path(__file__).parent.parent / "prompts"

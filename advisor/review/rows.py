@@ -11,11 +11,11 @@ from django.db import transaction
 from django.db.models import Count, DecimalField, Max, Sum, Value
 from django.db.models.functions import Coalesce
 
-from advisor.model_text import preview
 from advisor.models import Decision, Judgment, PanelVote
 from advisor.review.case import Earlier, ReviewCase
 from advisor.review.entities import ReviewSeat, Target, target_of
 from advisor.review.votes import APPROVE, Ballot
+from digest.llm.model_text import preview
 from suggestions.entities import FIELD_OF_TYPE, Proposal
 from suggestions.models import Suggestion
 

@@ -12,7 +12,7 @@ from advisor.review.entities import ReviewSeat
 from advisor.review.reflector import reflect
 from advisor.review.rows import rounds_held
 from advisor.stopping import Deadline
-from digest.llm.ledger import advisor_account
+from digest.llm.ledger import REVIEW, advisor_account
 
 
 def context_reviewed(
@@ -27,7 +27,7 @@ def context_reviewed(
     seat = ReviewSeat(
         run=run,
         models=review_models(ai_enabled=run.reader.ai_enabled, interactive=interactive),
-        ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=context.now),
+        ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=context.now, purpose=REVIEW),
         deadline=Deadline(time.monotonic() + timeout_s),
         fence=context.fence,
         moment=moment,

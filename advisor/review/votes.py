@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from advisor.model_text import preview
+from digest.llm.model_text import preview
 from suggestions import entities as review
 from suggestions.wording import reason_clean
 

@@ -12,7 +12,6 @@ from structlog.contextvars import bound_contextvars
 
 from advisor.agent import agent_run
 from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
-from advisor.model_text import preview
 from advisor.models import Decision, Run
 from advisor.planner import StatisticalPlanner
 from advisor.prompts import quotes_prompt
@@ -25,6 +24,7 @@ from advisor.tools.registry import schemas
 from digest.llm.chain import chain_configured
 from digest.llm.entities import Model
 from digest.llm.ledger import advisor_account
+from digest.llm.model_text import preview
 from digest.models import Reader
 from suggestions.entities import FenceLost
 

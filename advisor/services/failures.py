@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from advisor.entities import RunEnd
-from advisor.model_text import preview
 from advisor.models import Decision, Run, Step
 from advisor.policy import (
     KIND_OF_TOOL_CODE,
@@ -21,6 +20,7 @@ from advisor.policy import (
     wait_of,
 )
 from advisor.services.alerts import alert_raise
+from digest.llm.model_text import preview
 
 log = structlog.get_logger(__name__)
 

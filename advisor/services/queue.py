@@ -10,11 +10,11 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from advisor.model_text import preview
 from advisor.models import Decision, Heartbeat, Run
 from advisor.selectors import JOB_PREFIX, worker_alive
 from advisor.services.execute import ATTEMPTS_MAX, run_execute
 from advisor.services.wake import run_wake
+from digest.llm.model_text import preview
 
 log = structlog.get_logger(__name__)
 

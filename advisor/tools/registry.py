@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from advisor.entities import ToolContext, ToolOutcome
-from advisor.model_text import json_object
 from advisor.tools.arguments import (
     ChangeArguments,
     CompareArguments,
@@ -30,6 +29,7 @@ from advisor.tools.profile import get_user_profile
 from advisor.tools.suggestion import write_suggestion
 from advisor.tools.trial import test_suggestion
 from digest.llm.entities import ToolCall, ToolSchema
+from digest.llm.model_text import json_object
 
 ARGUMENTS_CHARS_MAX = 20_000
 PROBLEMS_MAX = 5

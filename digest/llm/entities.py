@@ -1,6 +1,7 @@
 """What goes to a model and what comes back, the same for every provider and for the planner."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
@@ -33,6 +34,19 @@ class Caps:
     day: Decimal
     run: Decimal
     reader_day: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment on a monotonic clock."""
+
+    at: float
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left, negative when past."""
+        return self.at - self.clock()
 
 
 @dataclass(frozen=True, slots=True)

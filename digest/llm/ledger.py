@@ -8,6 +8,7 @@ full: the call may have been billed.
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import ROUND_UP, Decimal
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -15,13 +16,15 @@ from django.db import connection, transaction
 from django.db.models import DecimalField, F, Q, Sum
 from django.db.models.functions import Coalesce
 
-from digest.llm.entities import BudgetRefusal, Caps, Usage
-from digest.models import Spend
+from digest.llm.entities import BudgetRefusal, Caps, ModelError, Usage
+from digest.llm.prices import cache_saved_usd
+from digest.models import Spend, SpendRefusal
 
 MICRO_USD = Decimal("0.000001")
 # Any constant will do, as long as no other advisory lock of the database uses it.
 LOCK_SPACE = 7_411
 MODEL_CHARS_MAX = 80
+ADVISOR, REVIEW, SUMMARY = "advisor", "review", "summary"
 REFUSALS = {
     "day": ("budget_day", "Today's budget for all readers is used up; it starts afresh at midnight UTC."),
     "run": ("budget_run", "This run has used up its budget."),
@@ -41,32 +44,41 @@ def spend_reserve(
     worst_case: Decimal,
     caps: Caps,
     now: datetime,
+    purpose: str = ADVISOR,
 ) -> Spend | BudgetRefusal:
-    """Set `worst_case` USD aside for one call, or say which cap it would pass.
+    """Set `worst_case` USD aside for one call, or say which cap it would pass; a refusal leaves a row.
 
     One short transaction of its own: must not be called inside another.
     """
     day, reserved = now.astimezone(UTC).date(), worst_case.quantize(MICRO_USD, ROUND_UP)
+    call: dict[str, Any] = {
+        "surface": surface,
+        "reader_id": reader_id,
+        "run_id": run_id,
+        "purpose": purpose,
+        "model": model[:MODEL_CHARS_MAX],
+        "day": day,
+        "created_at": now,
+    }
     with transaction.atomic(durable=True):
         _surface_lock(surface)
         if refusal := _refusal(surface, day, run_id, reader_id, reserved, caps):
+            SpendRefusal.objects.create(**call, code=refusal.code, asked_usd=reserved)
             return refusal
-        return Spend.objects.create(
-            surface=surface,
-            reader_id=reader_id,
-            run_id=run_id,
-            model=model[:MODEL_CHARS_MAX],
-            reserved_usd=reserved,
-            day=day,
-            created_at=now,
-        )
+        return Spend.objects.create(**call, reserved_usd=reserved)
 
 
 def spend_settle(*, spend_id: int, usage: Usage, cost: Decimal) -> bool:
-    """Book what a call really cost; `False` when it was settled before (the first booking stands)."""
+    """Book what a call really cost; `False` when it was settled before (the first booking stands).
+
+    With it goes what the provider's cache saved on the input, at the price list's rates.
+    """
+    row = Spend.objects.filter(id=spend_id, settled_usd=None)
+    model = row.values_list("model", flat=True).first() if usage.cached_tokens else None
     return bool(
-        Spend.objects.filter(id=spend_id, settled_usd=None).update(
+        row.update(
             settled_usd=cost.quantize(MICRO_USD, ROUND_UP),
+            saved_usd=cache_saved_usd(model, usage).quantize(MICRO_USD) if model else Decimal(0),
             input_tokens=usage.input_tokens,
             cached_tokens=usage.cached_tokens,
             output_tokens=usage.output_tokens,
@@ -84,6 +96,17 @@ def spend_release(*, spend_id: int) -> bool:
     return spend_settle(spend_id=spend_id, usage=Usage(), cost=Decimal(0))
 
 
+def failure_booked(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:
+    """Book a call without a turn: in full if it may have been worked on, else as free. Returns the cost."""
+    if spend_id is None:
+        return Decimal(0)
+    if error.may_be_billed:
+        spend_settle_worst(spend_id=spend_id)
+        return worst_case
+    spend_release(spend_id=spend_id)
+    return Decimal(0)
+
+
 @dataclass(frozen=True, slots=True)
 class SpendAccount:
     """The ledger as one run sees it: who spends, on which surface, under which caps."""
@@ -93,6 +116,7 @@ class SpendAccount:
     run_id: UUID | None
     caps: Caps
     now: datetime
+    purpose: str = ADVISOR
 
     def reserve(self, *, model: str, worst_case: Decimal) -> int | BudgetRefusal:
         """`spend_reserve` for this account; the row's id."""
@@ -104,18 +128,27 @@ class SpendAccount:
             worst_case=worst_case,
             caps=self.caps,
             now=self.now,
+            purpose=self.purpose,
         )
         return spend if isinstance(spend, BudgetRefusal) else spend.id
 
 
-def advisor_account(*, reader_id: UUID, run_id: UUID, now: datetime) -> SpendAccount:
+def advisor_account(*, reader_id: UUID, run_id: UUID, now: datetime, purpose: str = ADVISOR) -> SpendAccount:
     """The account of an advisor run, with the caps of the settings. `now`: the run's start fixes the day."""
     caps = Caps(
         day=Decimal(str(settings.ADVISOR_DAILY_CAP_USD)),
         run=Decimal(str(settings.ADVISOR_RUN_CAP_USD)),
         reader_day=Decimal(str(settings.ADVISOR_READER_DAILY_CAP_USD)),
     )
-    return SpendAccount(Spend.Surface.ADVISOR, reader_id, run_id, caps, now)
+    return SpendAccount(Spend.Surface.ADVISOR, reader_id, run_id, caps, now, purpose)
+
+
+def ingest_account(*, run_id: UUID, now: datetime, purpose: str = SUMMARY) -> SpendAccount:
+    """The account of feed work: nobody's in particular, under one cap for each UTC day."""
+    day = Decimal(str(settings.LLM_DAILY_CAP_USD))
+    return SpendAccount(
+        Spend.Surface.INGEST, None, run_id, Caps(day=day, run=day, reader_day=day), now, purpose
+    )
 
 
 def _surface_lock(surface: Spend.Surface) -> None:

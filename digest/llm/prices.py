@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import genai_prices
 
 from digest.llm.entities import Message, PriceUnknown, ToolSchema, Usage
-from digest.llm.providers import ModelRef, prices_configured
+from digest.llm.providers import ModelRef, model_ref_parse, prices_configured
 
 MILLION = Decimal(1_000_000)
 # English runs at 4.2 characters a token. Addresses, digits and hashes are up to twice as dense, and a
@@ -57,3 +58,17 @@ def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
             f"No price is known for {ref.provider.name}:{ref.model}, so its cost could not be capped. "
             f"Add {ref.model}=<in>/<out> (USD per million tokens) to LLM_PRICES."
         ) from None
+
+
+def cache_saved_usd(model: str, usage: Usage) -> Decimal:
+    """What reading `usage.cached_tokens` from the provider's cache saved, by the price list; 0 without one.
+
+    `model` is `provider:model`. Writing to a cache may cost more than it saves: the difference to a call
+    without any cache can be negative, and counts as such.
+    """
+    plain = replace(usage, cached_tokens=0, written_tokens=0, billed_usd=None)
+    try:
+        ref = model_ref_parse(model)
+        return cost_usd(ref, plain) - cost_usd(ref, replace(usage, billed_usd=None))
+    except (PriceUnknown, ValueError):
+        return Decimal(0)

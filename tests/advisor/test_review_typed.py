@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from advisor.review.typed import Question, TypedAnswer, fenced, typed_ask, typed_ask_all
 from advisor.stopping import Deadline
 from digest.llm.chain import chain_configured
 from digest.llm.ledger import advisor_account
+from digest.llm.typed import Question, TypedAnswer, fenced, typed_ask, typed_ask_all
 from digest.models import Spend
 from tests.scripted import Script, Step, calls, garbage, status, text
 

@@ -4,6 +4,7 @@ The answer is JSON in text, which every provider can give; no provider's own sch
 the wire runs in threads: the ledger's rows are written in the calling thread, on its own connection.
 """
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,12 +15,9 @@ from typing import Generic, TypeVar
 import structlog
 from pydantic import BaseModel, ValidationError
 
-from advisor.asking import failure_booked
-from advisor.model_text import preview, summary_read
-from advisor.stopping import Deadline
-from advisor.tools.budget import as_json
 from digest.llm.entities import (
     BudgetRefusal,
+    Deadline,
     DeadlineExceeded,
     Message,
     Model,
@@ -30,13 +28,15 @@ from digest.llm.entities import (
     Turn,
     Usage,
 )
-from digest.llm.ledger import SpendAccount, spend_settle
+from digest.llm.ledger import SpendAccount, failure_booked, spend_settle
+from digest.llm.model_text import preview, summary_read
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T", bound=BaseModel)
 # The client allows 1,500 tokens of output, about 6,000 characters; a longer answer ignores the limit.
 ANSWER_CHARS_MAX = 12_000
+TIME_IS_UP = "The time for this run is up."
 NO_MODEL, EMPTY, INVALID = "no_model", "empty_answer", "invalid_answer"
 INTERRUPTED = frozenset({DeadlineExceeded.code, "budget_day", "budget_run", "budget_reader"})
 UNREACHABLE = frozenset({NO_MODEL, ModelUnavailable.code, PriceUnknown.code})
@@ -109,8 +109,8 @@ def typed_ask_all(
     what a model or a provider does. A wait that a provider asks for is kept once, if the deadline allows.
     An unreadable answer is final: it was paid for, and another model's would be another opinion.
     """
-    asks = [_Ask(question, list(models), shape) for question in questions]
-    with ThreadPoolExecutor(max_workers=max(1, len(asks)), thread_name_prefix="review") as pool:
+    asks = [_Ask(question, list(models), shape, ledger.purpose) for question in questions]
+    with ThreadPoolExecutor(max_workers=max(1, len(asks)), thread_name_prefix="typed") as pool:
         while waiting := [ask for ask in asks if ask.answer is None]:
             flying = [ask for ask in waiting if ask.reserve(ledger, deadline)]
             futures = [pool.submit(ask.call, deadline.left_s) for ask in flying]
@@ -122,7 +122,8 @@ def typed_ask_all(
 
 def fenced(data: object) -> str:
     """`data` as JSON that is marked as data: nothing inside it can close the mark."""
-    escaped = as_json(data).replace("<", "\\u003c")
+    told = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    escaped = told.replace("<", "\\u003c")
     return f"<data>\n{escaped}\n</data>"
 
 
@@ -133,8 +134,9 @@ class _Ask(Generic[T]):
     question: Question
     models: list[Model]
     shape: type[T]
+    purpose: str
     answer: TypedAnswer[T] | None = None
-    said: tuple[str, str] = (NO_MODEL, "No model is configured for reviews.")
+    said: tuple[str, str] = (NO_MODEL, "No model is configured.")
     waited: bool = False
     ms: int = 0
     cost: Decimal = Decimal(0)
@@ -152,8 +154,8 @@ class _Ask(Generic[T]):
     def reserve(self, ledger: SpendAccount, deadline: Deadline) -> bool:
         """Set money aside for the next call; `False` when there is none to make, and the answer says why."""
         while self.models:
-            if stop := deadline.stop():
-                return self._end(DeadlineExceeded.code, stop.message)
+            if deadline.left_s <= 0:
+                return self._end(DeadlineExceeded.code, TIME_IS_UP)
             try:
                 self.worst_case = self.models[0].worst_case_usd(self.messages, [])
             except ModelError as error:
@@ -191,7 +193,7 @@ class _Ask(Generic[T]):
         if self.spend_id is not None:
             spend_settle(spend_id=self.spend_id, usage=turn.usage, cost=cost)
         self.cost += cost
-        _log(model, turn.usage, cost, self.ms, "")
+        _log(self.purpose, model, turn.usage, cost, self.ms, "")
         self._read(turn, model)
         return 0.0
 
@@ -200,7 +202,7 @@ class _Ask(Generic[T]):
         cost = failure_booked(self.spend_id, self.worst_case, error)
         self.cost += cost
         self.said = error.code, str(error)
-        _log(model, Usage(), cost, self.ms, error.code)
+        _log(self.purpose, model, Usage(), cost, self.ms, error.code)
         if isinstance(error, DeadlineExceeded | ModelRefused):
             self._end(*self.said)
             return 0.0
@@ -240,7 +242,7 @@ def _problem(error: ValidationError) -> str:
     return f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}"
 
 
-def _log(model: Model, usage: Usage, cost: Decimal, ms: int, code: str) -> None:
+def _log(purpose: str, model: Model, usage: Usage, cost: Decimal, ms: int, code: str) -> None:
     event = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": model.name,
@@ -248,4 +250,4 @@ def _log(model: Model, usage: Usage, cost: Decimal, ms: int, code: str) -> None:
         "gen_ai.usage.output_tokens": usage.output_tokens,
         "error.type": code,
     }
-    log.info("review_call", ms=ms, cost_usd=str(cost), **event)
+    log.info(f"{purpose}_call", ms=ms, cost_usd=str(cost), **event)
