@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import ItemNotFound
-from digest.models import Feed, Feedback, FeedEntry, Impression, Item, Source
+from digest.models import Feed, Feedback, FeedEntry, Impression, Item, Reading, Source
 from ranking.entities import Candidate
 
 CANDIDATES_MAX = 5000
@@ -51,12 +51,17 @@ def items_candidates(
     return [Candidate(*row) for row in fields[:limit]]
 
 
-def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
-    """The item with its source if this reader may see it: of their feeds, shown to or rated by them."""
+def items_visible(*, reader_id: UUID) -> QuerySet[Item]:
+    """The items this reader may see: of their feeds, shown to, rated or saved by them. Not evaluated."""
     shown = Exists(Impression.objects.filter(item_id=OuterRef("pk"), digest__reader_id=reader_id))
     rated = Exists(Feedback.objects.filter(item_id=OuterRef("pk"), reader_id=reader_id))
-    visible = Item.objects.filter(_own(reader_id) | Q(shown) | Q(rated))
-    return visible.filter(pk=item_id).select_related("source").first()
+    kept = Reading.objects.filter(item_id=OuterRef("pk"), reader_id=reader_id, saved_at__isnull=False)
+    return Item.objects.filter(_own(reader_id) | Q(shown) | Q(rated) | Q(Exists(kept)))
+
+
+def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
+    """The item with its source if this reader may see it (`items_visible`)."""
+    return items_visible(reader_id=reader_id).filter(pk=item_id).select_related("source").first()
 
 
 def item_get(*, reader_id: UUID, item_id: int) -> Item:
