@@ -8,7 +8,7 @@ TEST_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 TEST_REDIS_URL ?= redis://127.0.0.1:6379/9
 
 .DEFAULT_GOAL := help
-.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile screenshots clean
+.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile test-mutations screenshots clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -51,6 +51,9 @@ test-services: setup ## The same tests on PostgreSQL and Redis
 
 test-hostile: setup ## 300 injections and 10,000 random tool calls against the invariants
 	TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile
+
+test-mutations: setup ## Every open feed document and 10,000 seeded mutations, read within their limits
+	$(BIN)/python -m tests.bench.mutations
 
 screenshots: setup ## Render docs/screenshots from the demo in a real browser
 	$(BIN)/python docs/screenshots/take.py

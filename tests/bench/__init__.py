@@ -1,0 +1,1 @@
+"""What is measured, each by a command of its own."""

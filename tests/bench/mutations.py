@@ -1,0 +1,96 @@
+"""`python -m tests.bench.mutations [--json]`: every open feed document and 10,000 seeded mutations, read.
+
+For each document: no exception but `FeedProblem`, at most two seconds of processor time (this process and
+the child it may start, together) and 300 MiB beyond what the interpreter needs. The control is a document
+that takes the parser for ever once the limits are off: it must be stopped.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import sys
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+from digest.contained import COMMAND, parse_contained
+from digest.feeds import FeedProblem
+from digest.parse import parse_document
+from tests.documents import documents, mutations
+
+SEED = 20260318
+CPU_MAX_S, MEMORY_MAX_MIB = 2.0, 300
+SPINNING = (
+    COMMAND[0],
+    "-c",
+    "from digest.parse_child import *; limits_set(cpu_s=1, memory_bytes=1); exec('while 1: pass')",
+)
+
+
+def cpu_s() -> float:
+    """Processor time of this process and of the children that ended, in seconds."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+
+
+def peak_mib(who: int) -> float:
+    """The largest resident size so far, in MiB."""
+    return resource.getrusage(who).ru_maxrss / 1024
+
+
+def main() -> int:
+    """Read them all, print what came of it; 1 where a promise was broken."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--json", action="store_true")
+    arguments.add_argument("--n", type=int, default=10_000, help="mutations")
+    arguments.add_argument("--seed", type=int, default=SEED)
+    options = arguments.parse_args()
+    data = os.environ.get("TIDINGS_DATA")
+    bodies = documents(Path(data) if data else None)
+    started, empty = time.monotonic(), peak_mib(resource.RUSAGE_SELF)
+    codes, broken, slow, parsed = Counter[str](), list[str](), list[tuple[float, str]](), 0
+    for name, body in [*bodies.items(), *mutations(bodies, n=options.n, seed=options.seed)]:
+        before = cpu_s()
+        try:
+            parse_document(body, url="https://r.example/feed")
+            parsed += 1
+        except FeedProblem as problem:
+            codes[problem.code] += 1
+        except BaseException as error:
+            broken.append(f"{name}: {type(error).__name__}: {error}"[:200])
+        slow = sorted([*slow, (round(cpu_s() - before, 3), name)], reverse=True)[:5]
+    report = {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "documents": len(bodies),
+        "mutations": options.n,
+        "seed": options.seed,
+        "read": parsed,
+        "refused": dict(codes.most_common()),
+        "broken": len(broken),
+        "first_broken": broken[:5],
+        "slowest_cpu_s": slow,
+        "memory_added_mib": round(peak_mib(resource.RUSAGE_SELF) - empty),
+        "largest_child_mib": round(peak_mib(resource.RUSAGE_CHILDREN)),
+        "control": control(),
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    print(json.dumps(report) if options.json else "\n".join(f"{k:18} {v}" for k, v in report.items()))
+    within = slow[0][0] <= CPU_MAX_S and report["memory_added_mib"] <= MEMORY_MAX_MIB
+    return 0 if within and not broken and report["control"] == "parse_timeout" else 1
+
+
+def control() -> str:
+    """What becomes of a parser that never ends."""
+    try:
+        parse_contained("<rss/>", url="", command=SPINNING)
+    except FeedProblem as problem:
+        return problem.code
+    return "was not stopped"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""The open documents, mutated by seed: nothing but a `FeedProblem`, and a second time changes nothing.
+
+`make test-mutations` reads all of them and 10,000 mutations within their limits; this is a sample.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from digest.feeds import FeedProblem, ParsedFeed
+from digest.models import FeedEntry, Item
+from digest.parse import parse_document
+from digest.services.ingest import feed_ensure, parsed_ingest
+from tests.documents import documents, mutations
+
+SAMPLE = 250
+
+
+def read(body: bytes) -> ParsedFeed | None:
+    try:
+        return parse_document(body, url="https://r.example/feed")
+    except FeedProblem as problem:
+        assert problem.code
+        assert problem.message
+        return None
+
+
+def test_mutated_documents_are_read_or_refused():
+    feeds = [read(body) for _, body in mutations(documents(None), n=SAMPLE, seed=1)]
+    assert SAMPLE * 0.3 < sum(feed is not None for feed in feeds) < SAMPLE
+
+
+@pytest.mark.data
+@pytest.mark.django_db
+def test_a_second_ingest_of_any_document_changes_nothing(data_dir: Path, now):
+    bodies = documents(data_dir)
+    mutated = mutations(bodies, n=SAMPLE, seed=2)
+    feeds = {name: feed for name, body in [*bodies.items(), *mutated] if (feed := read(body))}
+    assert len(feeds) > 1_700
+    for name, parsed in feeds.items():
+        parsed_ingest(feed=feed_ensure(url=f"file:{name}", now=now), parsed=parsed, now=now)
+    before = (Item.objects.count(), FeedEntry.objects.count())
+    for name, parsed in feeds.items():
+        result = parsed_ingest(feed=feed_ensure(url=f"file:{name}", now=now), parsed=parsed, now=now)
+        assert (result.items_new, result.items_updated) == (0, 0), name
+    assert (Item.objects.count(), FeedEntry.objects.count()) == before
