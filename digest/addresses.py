@@ -1,7 +1,7 @@
 """Which network addresses a feed may be fetched from: public ones only, whatever spelling hides them."""
 
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 
@@ -51,15 +51,20 @@ def host_allowed(host: str, port: int, allow: Iterable[str]) -> bool:
     return bool({host, f"{host}:{port}"} & set(allow))
 
 
-def addresses_checked(host: str, port: int, *, allow: Sequence[str] = ()) -> list[str]:
+def addresses_checked(
+    host: str, port: int, *, allow: Sequence[str] = (), ports: Collection[int] = PORTS
+) -> list[str]:
     """Resolve `host` once and return its addresses, in the resolver's order, for dialling.
+
+    `allow` lists hosts that pass both rules, `ports` the ports any host may be asked at.
 
     Raises `FeedProblem`: `bad_port`, `not_found` (no such host), `forbidden_address` as soon as one of the
     addresses is not public, since a name that answers both ways is an attack or a mistake.
     """
     trusted = host_allowed(host, port, allow)
-    if not trusted and port not in PORTS:
-        raise FeedProblem("bad_port", f"Feeds are fetched from ports 80 and 443 only, not {port}.")
+    if not trusted and port not in ports:
+        listed = ", ".join(map(str, sorted(ports)))
+        raise FeedProblem("bad_port", f"Feeds are fetched from these ports only: {listed}; not from {port}.")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

@@ -7,16 +7,18 @@ settings of the environment are ignored.
 
 import ssl
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from importlib.metadata import version
-from urllib.parse import SplitResult, quote, urljoin, urlsplit
+from typing import Final, Protocol
+from urllib.parse import SplitResult, quote, urldefrag, urljoin, urlsplit
 
 import httpcore2
 
-from digest.addresses import addresses_checked
+from digest.addresses import PORTS, addresses_checked
+from digest.caching import fresh_seconds
+from digest.dialling import CheckedBackend, tls_context
 from digest.feeds import FeedProblem
 from digest.polling import retry_after_seconds
 from digest.prechecks import BODY_MAX_BYTES, COMPRESSED_MAX_BYTES, GZIP_MAGIC
@@ -26,20 +28,71 @@ READ_TIMEOUT_S = 10.0
 TOTAL_TIMEOUT_S = 30.0
 REDIRECTS_MAX = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+PERMANENT = frozenset({301, 308})
 ACCEPT = "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 Headers = dict[str | bytes, str | bytes]
 USER_AGENT = f"Tidings/{version('tidings')}"
+# By OpenSSL's numbers for what is wrong with a certificate (x509_vfy.h).
+CERTIFICATE_WORDS: Final = {
+    9: "is not valid yet",
+    10: "has expired",
+    18: "was signed by the server itself",
+    19: "was signed by somebody unknown",
+    20: "was signed by somebody unknown",
+    21: "was signed by somebody unknown",
+    23: "was taken back",
+    62: "belongs to another name",
+    64: "belongs to another address",
+}
+STATUS_WORDS: Final = {
+    401: "The server wants a password (status 401).",
+    403: "The server refuses to hand out this feed (status 403).",
+    404: "The server has nothing at this address (status 404).",
+    429: "The server was asked too often and wants a pause (status 429).",
+    500: "The publisher’s server has a fault (status 500).",
+    502: "The publisher’s server cannot be reached from its front (status 502).",
+    503: "The publisher’s server is overloaded or being worked on (status 503).",
+    504: "The publisher’s server took too long (status 504).",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A good answer. `body` is None where nothing changed (304); it may be gzip. `url` is the last one."""
+    """A good answer. `body` is None where nothing changed (304); it may be gzip. `url` is the last one.
+
+    `fresh_s` is how long the answer counts as fresh by its headers, in seconds. `moved_url` is where the
+    permanent redirects at the head of the chain led, "" where there were none.
+    """
 
     url: str
     body: bytes | None
     etag: str
     last_modified: str
     retry_after_s: float | None
+    fresh_s: float | None = None
+    moved_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Redirect:
+    url: str
+    permanent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Whom an address may belong to, and until when (monotonic) the answer must be there."""
+
+    allow: Sequence[str]
+    ports: Collection[int]
+    deadline: float
+    read_s: float
+
+
+class Journey(Protocol):
+    """Asked before another host than the first is dialled; see `politeness.Visit`."""
+
+    def go(self, host: str, *, until: float) -> None: ...
 
 
 def fetch(
@@ -48,38 +101,51 @@ def fetch(
     etag: str = "",
     last_modified: str = "",
     allow: Sequence[str] = (),
+    ports: Collection[int] = PORTS,
     total_s: float = TOTAL_TIMEOUT_S,
     read_s: float = READ_TIMEOUT_S,
+    journey: Journey | None = None,
 ) -> Fetched:
     """GET `url`, following at most three redirects, each checked like the first address.
 
     `allow` lists hosts ("host" or "host:port") that pass the address and port rules. Raises `FeedProblem`:
     `bad_url`, `bad_port`, `not_found`, `forbidden_address`, `connect_failed`, `tls_failed`, `timeout`,
-    `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_<status>`.
+    `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_<status>`, or what `journey` raises.
     """
-    deadline = time.monotonic() + total_s
+    limits = _Limits(allow, ports, time.monotonic() + total_s, read_s)
     headers: Headers = {"User-Agent": USER_AGENT, "Accept": ACCEPT, "Accept-Encoding": "gzip"}
     headers |= {"If-None-Match": etag} if _sendable(etag) else {}
     headers |= {"If-Modified-Since": last_modified} if _sendable(last_modified) else {}
+    moved, permanent = "", True
     for _ in range(REDIRECTS_MAX + 1):
-        answer = _get(url, headers, allow=allow, deadline=deadline, read_s=read_s)
+        answer = _get(url, headers, limits)
         if isinstance(answer, Fetched):
-            return answer
-        url = answer
+            return replace(answer, moved_url=moved)
+        url, permanent = answer.url, permanent and answer.permanent
+        moved = url if permanent else moved
+        if journey:
+            journey.go(host_of(url), until=limits.deadline)
     raise FeedProblem("too_many_redirects", f"The address redirects more than {REDIRECTS_MAX} times.")
 
 
-def _get(
-    url: str, headers: Headers, *, allow: Sequence[str], deadline: float, read_s: float
-) -> Fetched | str:
+def host_of(url: str) -> str:
+    """The host an address names, in lower case; "" where it names none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _get(url: str, headers: Headers, limits: _Limits) -> Fetched | _Redirect:
     """One request: the answer, or the address it redirects to."""
-    parts, port = _split(url)
-    host = parts.hostname or ""
-    backend = _CheckedBackend(addresses_checked(host, port, allow=allow), deadline)
+    parts, port = address_split(url)
+    host, read_s = parts.hostname or "", limits.read_s
+    addresses = addresses_checked(host, port, allow=limits.allow, ports=limits.ports)
+    backend = CheckedBackend(addresses, limits.deadline)
     timeouts = {"connect": CONNECT_TIMEOUT_S, "read": read_s, "write": read_s, "pool": CONNECT_TIMEOUT_S}
     try:
         with (
-            httpcore2.ConnectionPool(network_backend=backend, ssl_context=_tls()) as pool,
+            httpcore2.ConnectionPool(network_backend=backend, ssl_context=tls_context()) as pool,
             pool.stream(
                 "GET", _target(parts, host, port), headers=headers, extensions={"timeout": timeouts}
             ) as answer,
@@ -88,17 +154,26 @@ def _get(
     except httpcore2.TimeoutException as error:
         raise FeedProblem("timeout", "The server took too long to answer.") from error
     except httpcore2.ConnectError as error:
-        code = "tls_failed" if isinstance(error.__cause__, ssl.SSLError) else "connect_failed"
-        raise FeedProblem(
-            code, f"No connection to “{host[:100]}” could be made ({str(error)[:120]})."
-        ) from error
+        raise _unconnected(host[:100], error.__cause__) from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
-        raise FeedProblem(
-            "broken_response", f"The answer broke off or is no HTTP ({str(error)[:120]})."
-        ) from error
+        words = "The server broke off in the middle of its answer, or does not speak HTTP."
+        raise FeedProblem("broken_response", words) from error
 
 
-def _split(url: str) -> tuple[SplitResult, int]:
+def _unconnected(host: str, cause: BaseException | None) -> FeedProblem:
+    """What a failed connection means, in words for readers; the library's own are for the log."""
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = CERTIFICATE_WORDS.get(cause.verify_code, "is not one that can be trusted")
+        return FeedProblem("tls_failed", f"The certificate of “{host}” {why}.")
+    if isinstance(cause, ssl.SSLError):
+        return FeedProblem("tls_failed", f"“{host}” does not answer with a secure connection.")
+    if isinstance(cause, ConnectionRefusedError):
+        return FeedProblem("connect_failed", f"“{host}” does not accept connections right now.")
+    return FeedProblem("connect_failed", f"“{host}” cannot be reached right now.")
+
+
+def address_split(url: str) -> tuple[SplitResult, int]:
+    """A web address in its parts, and the port it means. Raises `FeedProblem("bad_url")`."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -119,26 +194,30 @@ def _target(parts: SplitResult, host: str, port: int) -> httpcore2.URL:
     return httpcore2.URL(scheme=parts.scheme, host=ascii_host, port=port, target=ascii_path)
 
 
-def _answer(url: str, response: httpcore2.Response) -> Fetched | str:
+def _answer(url: str, response: httpcore2.Response) -> Fetched | _Redirect:
     headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
-    wait = retry_after_seconds(headers.get("retry-after", ""), now=datetime.now(UTC))
+    now = datetime.now(UTC)
+    wait = retry_after_seconds(headers.get("retry-after", ""), now=now)
     if response.status in REDIRECTS and headers.get("location"):
-        return _redirect(url, headers["location"])
+        return _Redirect(_redirected(url, headers["location"]), response.status in PERMANENT)
     if response.status == 410:
         raise FeedProblem("gone", "The publisher says that this feed is gone for good.", gone=True)
     if response.status not in (200, 304):
-        raise FeedProblem(
-            f"http_{response.status}",
-            f"The server answered with status {response.status}.",
-            retry_after_s=wait,
-        )
-    body = _body(response, headers) if response.status == 200 else None
-    return Fetched(url, body, headers.get("etag", "")[:500], headers.get("last-modified", "")[:100], wait)
+        words = STATUS_WORDS.get(response.status, f"The server answered with status {response.status}.")
+        raise FeedProblem(f"http_{response.status}", words, retry_after_s=wait)
+    return Fetched(
+        url,
+        _body(response, headers) if response.status == 200 else None,
+        headers.get("etag", "")[:500],
+        headers.get("last-modified", "")[:100],
+        wait,
+        fresh_seconds(headers, now=now),
+    )
 
 
-def _redirect(url: str, location: str) -> str:
+def _redirected(url: str, location: str) -> str:
     try:
-        return urljoin(url, location)
+        return urldefrag(urljoin(url, location)).url
     except ValueError as error:
         raise FeedProblem("bad_url", "The server redirects to something that is no web address.") from error
 
@@ -158,68 +237,3 @@ def _body(response: httpcore2.Response, headers: dict[str, str]) -> bytes:
 
 def _sendable(value: str) -> bool:
     return bool(value) and value.isascii() and value.isprintable()
-
-
-@lru_cache(maxsize=1)
-def _tls() -> ssl.SSLContext:
-    return ssl.create_default_context()
-
-
-class _DeadlineStream(httpcore2.NetworkStream):
-    """A connection whose every read and write ends by the deadline: a server that drips gains nothing."""
-
-    def __init__(self, inner: httpcore2.NetworkStream, deadline: float) -> None:
-        self._inner, self._deadline = inner, deadline
-
-    def _left(self, timeout: float | None) -> float:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise httpcore2.ReadTimeout("the whole answer took too long")
-        return left if timeout is None else min(timeout, left)
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, self._left(timeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, self._left(timeout))
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        inner = self._inner.start_tls(ssl_context, server_hostname, self._left(timeout))
-        return _DeadlineStream(inner, self._deadline)
-
-    def get_extra_info(self, info: str) -> object:
-        return self._inner.get_extra_info(info)
-
-
-class _CheckedBackend(httpcore2.NetworkBackend):
-    """Dials the addresses that were checked, whatever the name would resolve to by now."""
-
-    def __init__(self, addresses: Sequence[str], deadline: float) -> None:
-        self._addresses, self._deadline, self._inner = addresses, deadline, httpcore2.SyncBackend()
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.NetworkStream:
-        failure: Exception = httpcore2.ConnectError(f"{host} has no address")
-        for address in self._addresses:
-            left = self._deadline - time.monotonic()
-            if left <= 0:
-                raise httpcore2.ConnectTimeout("connecting took too long")
-            try:
-                stream = self._inner.connect_tcp(
-                    address, port, min(timeout or left, left), local_address, socket_options
-                )
-                return _DeadlineStream(stream, self._deadline)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                failure = error
-        raise failure

@@ -1,33 +1,128 @@
-"""When a feed is looked at next: a decision from what happened, apart from doing it."""
+"""When a feed is looked at next, and what a series of answers means: decisions, apart from doing them."""
 
 import re
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil, sqrt
 from typing import Final
 
+from digest.caching import http_date
+
+# The interval of a feed that brings an item an hour, and of one nothing is known of.
 INTERVAL: Final = timedelta(hours=1)
+MINUTES_MIN, MINUTES_MAX = 5, 24 * 60
 WAIT_MAX: Final = timedelta(hours=24)
+# Waits grow by up to this share, so that feeds that failed together do not come back together. Never less:
+# what a server asked for is a minimum.
+JITTER: Final = 0.1
+# The newest so many dates tell a feed's rhythm.
+RHYTHM_DATES: Final = 20
+MISSING_MAX: Final = 10
+SIGHTINGS_NEEDED: Final = 3
 
 
-def next_check_at(*, now: datetime, failures: int, retry_after_s: float | None = None) -> datetime:
-    """An hour after a success, doubled with every failure in a row up to a day.
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where permanent redirects lead and how often in a row they did; `adopt` once that is believed."""
 
-    A server's wish to be left alone longer (`retry_after_s`) is kept, up to a day too.
+    url: str = ""
+    sightings: int = 0
+    adopt: bool = False
+
+
+def success_next_at(*, now: datetime, minutes: int, retry_after_s: float | None, draw: float) -> datetime:
+    """After `minutes`, or as late as the server asked for (clamped to a day), plus up to a tenth.
+
+    `draw` is a random number from 0 to 1.
+    """
+    return now + _jittered(max(timedelta(minutes=minutes), _clamped(retry_after_s)), draw)
+
+
+def failure_next_at(
+    *, now: datetime, failures: int, minutes: int, retry_after_s: float | None, draw: float
+) -> datetime:
+    """An hour after the first failure, doubled with each further one in a row, up to a day, plus up to a
+    tenth (`draw`, from 0 to 1).
+
+    Never sooner than the feed's own interval (`minutes`) or than the server asked for (`retry_after_s`,
+    clamped to a day).
     """
     doublings = min(max(failures - 1, 0), 10)
-    wait = min(INTERVAL * (1 << doublings), WAIT_MAX)
-    if retry_after_s is not None:
-        wait = max(wait, min(timedelta(seconds=min(retry_after_s, 10**6)), WAIT_MAX))
-    return now + wait
+    back_off = min(INTERVAL * (1 << doublings), WAIT_MAX)
+    return now + _jittered(max(back_off, timedelta(minutes=minutes), _clamped(retry_after_s)), draw)
+
+
+def rhythm_minutes(*, gap: timedelta) -> int:
+    """The interval for a feed that brings an item every `gap`, 5 minutes to 24 hours.
+
+    Looking costs the publisher a request, not looking costs the reader a delay of half an interval; the sum
+    of both is least at an interval that grows with the square root of the gap, here scaled so that an hourly
+    feed is asked every hour: an item a day means five hours, an item a month a day.
+    """
+    minutes = sqrt((INTERVAL / timedelta(minutes=1)) * max(gap / timedelta(minutes=1), 0.0))
+    return round(min(max(minutes, MINUTES_MIN), MINUTES_MAX))
+
+
+def gap_of(dates: Iterable[datetime], *, now: datetime) -> timedelta | None:
+    """The mean time between the newest 20 items by when they were published; None where that says nothing.
+
+    Dates in the future do not count. A feed that has fallen silent has at least half its silence as its gap.
+    Fewer than three dates, or all of one moment (the date of the build), say nothing.
+    """
+    newest = sorted({date for date in dates if date <= now}, reverse=True)[:RHYTHM_DATES]
+    if len(newest) < 3:
+        return None
+    mean = (newest[0] - newest[-1]) / (len(newest) - 1)
+    return max(mean, (now - newest[0]) / 2)
+
+
+def check_minutes(
+    *,
+    before: int,
+    gap: timedelta | None,
+    last_new_at: datetime | None,
+    wishes_s: Iterable[float | None],
+    now: datetime,
+) -> int:
+    """The interval from now on, 5 minutes to 24 hours.
+
+    A document that was read is judged by its rhythm (`gap`). Without one, as after a 304, the interval
+    (`before`) only grows with the feed's silence. The server's wishes, in seconds, are a minimum.
+    """
+    silence = (now - last_new_at) / 2 if last_new_at else timedelta()
+    own = max(before, rhythm_minutes(gap=silence)) if gap is None else rhythm_minutes(gap=gap)
+    wished = max((_clamped(wish) for wish in wishes_s), default=timedelta()) / timedelta(minutes=1)
+    return ceil(min(max(own, wished, MINUTES_MIN), MINUTES_MAX))
+
+
+def move_seen(*, url: str, known: str, sightings: int) -> Move:
+    """What a good answer says about a move: `url` is where permanent redirects led this time ("" nowhere),
+    `known` and `sightings` what was noted before. Three times in a row to one place is believed.
+    """
+    if not url:
+        return Move()
+    count = sightings + 1 if url == known else 1
+    return Move(url, count, count >= SIGHTINGS_NEEDED)
+
+
+def is_missing(*, missing: int) -> bool:
+    """Whether a feed that answered 404 so many times in a row is taken for gone."""
+    return missing >= MISSING_MAX
 
 
 def retry_after_seconds(header: str, *, now: datetime) -> float | None:
     """Seconds to wait by a Retry-After header, which holds seconds or a date; None where it says neither."""
     if re.fullmatch(r"\s*\d{1,9}\s*", header):
         return float(header)
-    try:
-        until = parsedate_to_datetime(header)
-    except (ValueError, TypeError):
-        return None
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max((until - now).total_seconds(), 0.0)
+    until = http_date(header)
+    return max((until - now).total_seconds(), 0.0) if until else None
+
+
+def _clamped(seconds: float | None) -> timedelta:
+    """A server's wish, from nothing to a day."""
+    return min(timedelta(seconds=min(max(seconds or 0.0, 0.0), 10**6)), WAIT_MAX)
+
+
+def _jittered(wait: timedelta, draw: float) -> timedelta:
+    return wait * (1 + JITTER * min(max(draw, 0.0), 1.0))

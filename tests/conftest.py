@@ -59,6 +59,12 @@ def embedded(request: pytest.FixtureRequest, settings: object) -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_pause(settings: object) -> None:
+    """One test server stands for all publishers; a pause between two of its feeds would be time lost."""
+    settings.FETCH_HOST_GAP_S = 0.0  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
 def fresh_crowd() -> None:
     """No test is told what another test's readers liked."""
     peers_forget()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 
 from digest.models import Feed, FeedEntry, Item
 
@@ -33,7 +33,9 @@ class KnownItem:
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
     """Active feeds whose next check has come, longest waiting first."""
     due = Q(next_check_at=None) | Q(next_check_at__lte=now)
-    return Feed.objects.filter(due, state=Feed.State.ACTIVE).order_by("next_check_at", "pk")
+    return Feed.objects.filter(due, state=Feed.State.ACTIVE).order_by(
+        F("next_check_at").asc(nulls_first=True), "pk"
+    )
 
 
 def entries_known(*, feed_id: int, guids: Sequence[str]) -> dict[str, KnownEntry]:

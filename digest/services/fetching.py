@@ -1,39 +1,52 @@
 """The rounds: many feeds over HTTP at once, or a folder of documents, into the database one by one."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import structlog
 from django.conf import settings
 
 from digest.feeds import FeedProblem
-from digest.fetch import Fetched, fetch
+from digest.fetch import Fetched, fetch, host_of
 from digest.identity import source_key
 from digest.models import Feed
 from digest.parse import parse_document
-from digest.polling import next_check_at
+from digest.politeness import HostGate, HostQueue, Visit, host_gate
 from digest.prechecks import BODY_MAX_BYTES
 from digest.selectors.feeds import feeds_due
 from digest.services.ingest import IngestResult, document_ingest, parsed_ingest, source_ensure
+from digest.services.polling import answer_keep, feed_claim, problem_fields, problem_keep
 
-WORKERS = 8
-# Bodies of at most this many answered feeds wait in memory at once.
-IN_FLIGHT = 16
+# A round ends after this time; what it did not reach stays due for the next. Rounds begin every 5 minutes.
+ROUND_S = 240.0
+# A round looks at so many feeds at most, those that wait longest.
+ROUND_FEEDS = 5_000
+# A claim outlives its round by more than the longest fetch takes.
+CLAIM_SLACK_S = 300.0
+# How long a host is left alone after 429, by default and at most, in seconds.
+HOLD_S, HOLD_MAX_S = 300.0, 24 * 3600.0
 log = structlog.get_logger(__name__)
 Progress = Callable[[str], None]
+Answer = Fetched | FeedProblem
 
 
 @dataclass(slots=True)
 class FetchReport:
-    """What a round brought, feed by feed; refused feeds are reported, not raised."""
+    """What a round brought, feed by feed; refused feeds are reported, not raised.
+
+    `left` feeds were not reached in time, or wait for a host that wants its pause.
+    """
 
     per_feed: list[tuple[str, IngestResult]] = field(default_factory=list)
     errors: list[tuple[str, FeedProblem]] = field(default_factory=list)
+    unchanged: int = 0
+    left: int = 0
 
     def as_dict(self) -> dict[str, object]:
         """The object scripts rely on, without the time it took."""
@@ -41,6 +54,8 @@ class FetchReport:
             "feeds": len(self.per_feed) + len(self.errors),
             "ok": len(self.per_feed),
             "failed": len(self.errors),
+            "unchanged": self.unchanged,
+            "left": self.left,
             "items_new": sum(result.items_new for _, result in self.per_feed),
             "items_seen": sum(result.items_seen for _, result in self.per_feed),
             "items_updated": sum(result.items_updated for _, result in self.per_feed),
@@ -57,23 +72,35 @@ def _quiet(name: str) -> None:
 
 
 def feeds_fetch(
-    *, now: datetime, feeds: Iterable[Feed] | None = None, progress: Progress = _quiet
+    *,
+    now: datetime,
+    feeds: Iterable[Feed] | None = None,
+    progress: Progress = _quiet,
+    seconds: float = ROUND_S,
+    draw: Callable[[], float] = random.random,
 ) -> FetchReport:
     """Fetch `feeds` (by default those that are due) over HTTP, several at once, and keep their items.
 
-    Only this thread talks to the database. Feeds that are paused, gone or imported are left alone.
+    Each is claimed before it is asked, so that no other worker asks too. One connection at a time goes to a
+    host, with a pause between two; a round takes at most `seconds`. Only this thread talks to the database.
+    Feeds that are paused, gone or imported are left alone. `draw` gives random numbers from 0 to 1.
     """
     report = FetchReport()
-    chosen = list(feeds_due(now=now)) if feeds is None else feeds
-    wanted = (feed for feed in chosen if feed.state == Feed.State.ACTIVE)
-    for feed, answer in _answers(wanted):
+    chosen = feeds_due(now=now)[:ROUND_FEEDS] if feeds is None else feeds
+    queue = HostQueue((host_of(feed.url), feed) for feed in chosen if feed.state == Feed.State.ACTIVE)
+    until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
+    take = partial(feed_claim, now=now, until=until)
+    for feed, answer in _answers(queue, host_gate(), take, time.monotonic() + seconds):
         progress(feed.url)
         try:
-            report.per_feed.append((feed.url, _contained(partial(_answer_keep, feed, answer, now))))
+            kept = _contained(partial(_answer_keep, feed, answer, now, draw()))
+            report.per_feed.append((feed.url, kept))
+            report.unchanged += isinstance(answer, Fetched) and answer.body is None
         except FeedProblem as problem:
-            _problem_keep(feed, problem, now)
+            problem_keep(feed=feed, problem=problem, now=now, draw=draw())
             report.errors.append((feed.url, problem))
             log.warning("feed.refused", feed=feed.url, code=problem.code)
+    report.left = len(queue)
     return report
 
 
@@ -105,7 +132,7 @@ def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _quiet) -
                 (name, _contained(partial(feed_file_ingest, path=path, name=name, now=now)))
             )
         except FeedProblem as problem:
-            Feed.objects.filter(url=f"file:{name}").update(**_problem_fields(problem, now))
+            Feed.objects.filter(url=f"file:{name}").update(**problem_fields(problem, now))
             report.errors.append((name, problem))
     return report
 
@@ -136,59 +163,58 @@ def feed_file_ingest(*, path: Path, name: str, now: datetime) -> IngestResult:
     return result
 
 
-def _answers(feeds: Iterator[Feed]) -> Iterator[tuple[Feed, Fetched | FeedProblem]]:
-    """Fetch in a few threads; give each answer as it comes, with few of them waiting at a time."""
-    with ThreadPoolExecutor(WORKERS, thread_name_prefix="fetch") as pool:
-        pending: dict[Future[Fetched | FeedProblem], Feed] = {}
-        while True:
-            for feed in islice(feeds, IN_FLIGHT - len(pending)):
-                pending[
-                    pool.submit(_ask, feed.url, feed.etag, feed.last_modified, settings.FETCH_ALLOW_HOSTS)
-                ] = feed
-            if not pending:
-                return
-            for done in wait(pending, return_when=FIRST_COMPLETED).done:
-                yield pending.pop(done), done.result()
-
-
-def _ask(url: str, etag: str, last_modified: str, allow: Sequence[str]) -> Fetched | FeedProblem:
-    try:
-        return fetch(url, etag=etag, last_modified=last_modified, allow=allow)
-    except FeedProblem as problem:
-        return problem
-
-
-def _answer_keep(feed: Feed, answer: Fetched | FeedProblem, now: datetime) -> IngestResult:
+def _answer_keep(feed: Feed, answer: Answer, now: datetime, draw: float) -> IngestResult:
     if isinstance(answer, FeedProblem):
         raise answer
-    result = IngestResult(0, 0)
-    if answer.body is not None:
-        result = document_ingest(feed=feed, body=answer.body, now=now, url=answer.url)
-    Feed.objects.filter(pk=feed.pk).update(
-        # A 304 need not repeat what it was asked with.
-        etag=answer.etag or (feed.etag if answer.body is None else ""),
-        last_modified=answer.last_modified or (feed.last_modified if answer.body is None else ""),
-        last_fetched_at=now,
-        next_check_at=next_check_at(now=now, failures=0, retry_after_s=answer.retry_after_s),
-        failures=0,
-        error_code="",
-        error_message="",
-    )
-    return result
+    return answer_keep(feed=feed, answer=answer, now=now, draw=draw)
 
 
-def _problem_keep(feed: Feed, problem: FeedProblem, now: datetime) -> None:
-    failures = feed.failures + 1
-    after = next_check_at(now=now, failures=failures, retry_after_s=problem.retry_after_s)
-    fields = _problem_fields(problem, now) | {"failures": failures, "next_check_at": after}
-    if problem.gone:
-        fields["state"] = Feed.State.GONE
-    Feed.objects.filter(pk=feed.pk).update(**fields)
+def _answers(
+    queue: HostQueue[Feed], gate: HostGate, take: Callable[..., bool], end: float
+) -> Iterator[tuple[Feed, Answer]]:
+    """Fetch in threads; give each answer as it comes.
+
+    As many are on their way or waiting to be kept as there are threads: that bounds the memory, at 5 MiB
+    packed or 10 MiB plain for each.
+    """
+    workers = max(settings.FETCH_WORKERS, 1)
+    with ThreadPoolExecutor(workers, thread_name_prefix="fetch") as pool:
+        pending: dict[Future[Answer], tuple[str, Feed]] = {}
+        while True:
+            while len(pending) < workers and time.monotonic() < end and (found := queue.next(gate)):
+                host, feed = found
+                if take(feed=feed):
+                    pending[pool.submit(_ask, feed, Visit(gate, host))] = found
+                else:
+                    gate.forgo(host)
+                    queue.again(host)
+            pause = queue.pause_s()
+            useful = len(pending) < workers and time.monotonic() + pause < end
+            if not pending:
+                if not useful:
+                    return
+                time.sleep(pause)
+            for done in wait(pending, pause if useful else None, FIRST_COMPLETED).done:
+                host, feed = pending.pop(done)
+                queue.again(host)
+                yield feed, done.result()
 
 
-def _problem_fields(problem: FeedProblem, now: datetime) -> dict[str, object]:
-    return {
-        "last_fetched_at": now,
-        "error_code": problem.code[:40],
-        "error_message": problem.message[:300],
-    }
+def _ask(feed: Feed, visit: Visit) -> Answer:
+    """One fetch in a thread of its own; a server that was asked too often holds up its host's other feeds."""
+    hold_s = 0.0
+    try:
+        return fetch(
+            feed.url,
+            etag=feed.etag,
+            last_modified=feed.last_modified,
+            allow=settings.FETCH_ALLOW_HOSTS,
+            ports=settings.FETCH_PORTS,
+            journey=visit,
+        )
+    except FeedProblem as problem:
+        if problem.code == "http_429":
+            hold_s = min(problem.retry_after_s or HOLD_S, HOLD_MAX_S)
+        return problem
+    finally:
+        visit.end(hold_s=hold_s)

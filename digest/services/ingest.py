@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -18,6 +18,7 @@ from digest.identity import (
 )
 from digest.models import Feed, FeedEntry, Item, Source
 from digest.parse import parse_document
+from digest.polling import gap_of
 from digest.selectors.feeds import KnownEntry, KnownItem, entries_known, items_known
 from ranking.matching import fold
 
@@ -26,13 +27,18 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """What one document brought. `dropped` entries were beyond the limit, `blank` ones say nothing."""
+    """What one document brought. `dropped` entries were beyond the limit, `blank` ones say nothing.
+
+    `gap` is the time between its items, as far as their dates tell; `ttl_minutes` the pause it asks for.
+    """
 
     items_new: int
     items_seen: int
     items_updated: int = 0
     dropped: int = 0
     blank: int = 0
+    gap: timedelta | None = None
+    ttl_minutes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,15 @@ def parsed_ingest(*, feed: Feed, parsed: ParsedFeed, now: datetime) -> IngestRes
                 plan.update[entry.item_id] = arrivals[guid]
         created = _items_create(feed, plan, now)
         _items_update(feed, plan)
-    return IngestResult(created, len(parsed.entries), len(plan.update), parsed.dropped, parsed.blank)
+    return IngestResult(
+        items_new=created,
+        items_seen=len(parsed.entries),
+        items_updated=len(plan.update),
+        dropped=parsed.dropped,
+        blank=parsed.blank,
+        gap=gap_of((entry.published for entry in parsed.entries if entry.published), now=now),
+        ttl_minutes=parsed.ttl_minutes,
+    )
 
 
 def _arrivals(entries: Sequence[ParsedEntry]) -> dict[str, _Arrival]:

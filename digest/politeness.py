@@ -1,0 +1,183 @@
+"""One connection at a time to a host, and a pause between two: for all threads, and for all machines that
+share a cache.
+
+Threads of one process are held back exactly, by a lock and a monotonic clock. Other processes are told
+through the cache (Redis; the embedded cache knows one process only), whose whole seconds make the pause
+between two machines up to a second longer, never shorter. A cache that fails lets each process be polite
+by itself.
+"""
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from heapq import heappop, heappush
+from threading import Lock
+from typing import Final, Generic, TypeVar
+from uuid import uuid4
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+
+from digest.feeds import FeedProblem
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+# How long a host may be held by a worker that never gave it back.
+HELD_MAX_S: Final = 90
+HOSTS_KEPT: Final = 10_000
+HOP_WAIT_S: Final = 10.0
+_US: Final = uuid4().hex
+
+
+class HostGate:
+    """Who may talk to which host, and when. Safe to share between threads.
+
+    `gap_s` is the pause after each visit, in seconds; `shared` whether other processes are asked as well.
+    """
+
+    def __init__(self, *, gap_s: float, shared: bool = True) -> None:
+        self._gap_s, self._shared = gap_s, shared and gap_s > 0
+        self._lock, self._busy, self._free_at = Lock(), set[str](), dict[str, float]()
+
+    def enter(self, host: str) -> float:
+        """Take `host` and return 0.0, or return the seconds after which it is worth asking again."""
+        with self._lock:
+            now = time.monotonic()
+            wait = self._free_at.get(host, 0.0) - now
+            if host in self._busy:
+                return max(wait, self._gap_s, 0.05)
+            if wait > 0:
+                return wait
+            self._busy.add(host)
+        if self._shared and not _cache_take(host):
+            with self._lock:
+                self._busy.discard(host)
+                self._free_at[host] = time.monotonic() + self._gap_s
+            return self._gap_s
+        return 0.0
+
+    def forgo(self, host: str) -> None:
+        """Give back a host that was taken and not visited."""
+        with self._lock:
+            self._busy.discard(host)
+
+    def leave(self, host: str, *, hold_s: float = 0.0) -> None:
+        """Give `host` back; nobody takes it again before the pause, or `hold_s` seconds, are over."""
+        rest = max(self._gap_s, hold_s)
+        with self._lock:
+            self._busy.discard(host)
+            self._free_at[host] = time.monotonic() + rest
+            if len(self._free_at) > HOSTS_KEPT:
+                now = time.monotonic()
+                self._free_at = {name: at for name, at in self._free_at.items() if at > now}
+        if self._shared:
+            _cache_hold(host, rest)
+
+
+def _cache_take(host: str) -> bool:
+    """Whether no other process is at `host` or has just been; it is ours then, for a while."""
+    try:
+        if cache.add(_key(host), _US, HELD_MAX_S):
+            return True
+        if cache.get(_key(host)) != _US:
+            return False
+        cache.set(_key(host), _US, HELD_MAX_S)
+    except Exception as error:
+        log.warning("host_gate.cache_failed", error=str(error)[:200])
+    return True
+
+
+def _cache_hold(host: str, seconds: float) -> None:
+    try:
+        cache.set(_key(host), _US, math.ceil(seconds))
+    except Exception as error:
+        log.warning("host_gate.cache_failed", error=str(error)[:200])
+
+
+def _key(host: str) -> str:
+    """Some caches refuse long keys and odd characters, and a host is whatever stood in an address."""
+    return f"fetch:host:{sha256(host.encode('utf-8', 'replace')).hexdigest()[:32]}"
+
+
+class Visit:
+    """One worker's way from host to host: each is taken before it is dialled and given back after it.
+
+    `host` has been taken already. Never holds one host while it waits for another.
+    """
+
+    def __init__(self, gate: HostGate, host: str) -> None:
+        self._gate, self._host = gate, host
+
+    def go(self, host: str, *, until: float) -> None:
+        """Leave the present host for `host`, waiting for it until the monotonic time `until`, at most 10 s.
+
+        Raises `FeedProblem("host_busy")` where it does not come free.
+        """
+        if host == self._host:
+            return
+        self.end()
+        until = min(until, time.monotonic() + HOP_WAIT_S)
+        while wait := self._gate.enter(host):
+            if time.monotonic() + wait > until:
+                raise FeedProblem("host_busy", "The feed’s new address is busy; it is asked again soon.")
+            time.sleep(min(wait, 0.25))
+        self._host = host
+
+    def end(self, *, hold_s: float = 0.0) -> None:
+        """Give the present host back; `hold_s` is how long it asked to be left alone, in seconds."""
+        if self._host:
+            self._gate.leave(self._host, hold_s=hold_s)
+        self._host = ""
+
+
+class HostQueue(Generic[T]):
+    """What waits to be visited, by host. Within a host and between hosts the first to come is the first
+    to go; a host that is busy or resting is passed over until its time.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, T]]) -> None:
+        self._waiting: dict[str, deque[T]] = {}
+        for host, entry in entries:
+            self._waiting.setdefault(host, deque()).append(entry)
+        self._turns = [(0.0, n, host) for n, host in enumerate(self._waiting)]
+        self._count = len(self._turns)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def next(self, gate: HostGate) -> tuple[str, T] | None:
+        """Take the first host that may be visited now, and its first entry; None where there is none."""
+        while self._turns and self._turns[0][0] <= time.monotonic():
+            _, _, host = heappop(self._turns)
+            if wait := gate.enter(host):
+                self._push(host, time.monotonic() + wait)
+            else:
+                return host, self._waiting[host].popleft()
+        return None
+
+    def again(self, host: str) -> None:
+        """Say that `host` was left, so that its next entry gets its turn."""
+        if self._waiting[host]:
+            self._push(host, 0.0)
+
+    def pause_s(self) -> float:
+        """Seconds until the next host may be asked for; infinite where none waits."""
+        return max(self._turns[0][0] - time.monotonic(), 0.001) if self._turns else math.inf
+
+    def _push(self, host: str, at: float) -> None:
+        self._count += 1
+        heappush(self._turns, (at, self._count, host))
+
+
+def host_gate() -> HostGate:
+    """The gate of this process, so that the pause also holds from one round to the next."""
+    return _gate(settings.FETCH_HOST_GAP_S)
+
+
+@lru_cache(maxsize=4)
+def _gate(gap_s: float) -> HostGate:
+    return HostGate(gap_s=gap_s)
