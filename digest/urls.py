@@ -4,7 +4,19 @@ from datetime import date
 
 from django.urls import path, register_converter
 
-from digest.views import account, days, items, sources
+from digest.views import (
+    account,
+    days,
+    delivery,
+    feeds,
+    items,
+    saved,
+    search,
+    sources,
+    tokens,
+    trends,
+    welcome,
+)
 
 
 class DateConverter:
@@ -27,9 +39,27 @@ app_name = "digest"
 urlpatterns = [
     path("", days.today, name="today"),
     path("ui/date/<date:date>", days.day, name="day"),
+    path("ui/date/<date:date>/read", days.read, name="read"),
+    path("ui/calendar", days.calendar, name="calendar"),
+    path("ui/nudge/dismiss", days.nudge_dismiss, name="nudge_dismiss"),
+    path("ui/search", search.search, name="search"),
+    path("ui/saved", saved.saved, name="saved"),
     path("ui/item/<int:item_id>", items.item, name="item"),
+    path("ui/item/<int:item_id>/save", items.save, name="save"),
+    path("ui/item/<int:item_id>/unread", items.unread, name="unread"),
     path("ui/item/<int:item_id>/feedback", items.feedback, name="feedback"),
     path("ui/account", account.account, name="account"),
+    path("ui/account/mail", account.mail, name="account_mail"),
+    path("ui/account/feed", account.feed, name="account_feed"),
+    path("ui/account/delete", account.delete, name="account_delete"),
+    path("ui/account/tokens", tokens.tokens, name="tokens"),
+    path("ui/account/tokens/<int:token_id>/revoke", tokens.token_revoke, name="token_revoke"),
+    path("ui/welcome", welcome.welcome, name="welcome"),
+    path("ui/mail/thumb/<str:link>", delivery.thumb_link, name="thumb_link"),
+    path("ui/mail/end/<str:link>", delivery.unsubscribe, name="unsubscribe"),
+    path("feeds/<str:token>/atom.xml", feeds.feed_atom, name="feed_atom"),
+    path("feeds/<str:token>/feed.json", feeds.feed_json, name="feed_json"),
     path("ui/sources", sources.sources, name="sources"),
     path("ui/sources/<int:feed_id>/remove", sources.source_remove, name="source_remove"),
+    path("ui/history/trends", trends.trends, name="trends"),
 ]

@@ -113,3 +113,14 @@ class WeightChange:
     def moved(self) -> bool:
         """Whether the effective weight changes at all."""
         return abs(self.after - self.before) > 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class WeightPoint:
+    """The effective weight a source had and was given at a moment; `cause` is a version's, or "learned"."""
+
+    source: str
+    at: datetime
+    before: float
+    weight: float
+    cause: str

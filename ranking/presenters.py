@@ -51,6 +51,17 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
             return f"{SETTINGS.get(field, field)}: {before:g} → {after:g}"
 
 
+def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The plain settings of a config's body as (label, words); weights have a list of their own."""
+    boosts = ", ".join(f"{word} {value:+g}" for word, value in body["keyword_boosts"].items())
+    return [
+        ("Topics", ", ".join(body["topics"]) or "none"),
+        ("Keywords", boosts or "none"),
+        (SETTINGS["recency_half_life_hours"], f"{body['recency_half_life_hours']:g}"),
+        (SETTINGS["ai_score_alpha"], f"{body['ai_score_alpha']:g}"),
+    ]
+
+
 def _boost(value: float | None) -> str:
     return "none" if value is None else f"{value:+g}"
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
 
-from ranking.entities import Config, EffectiveConfig
+from django.db.models import F, QuerySet
+
+from ranking.entities import Config, EffectiveConfig, WeightPoint
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
 
 
@@ -75,6 +77,40 @@ def config_versions(*, reader_id: UUID, limit: int = 50) -> list[VersionRow]:
     """The newest versions first."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id)[:limit]
     return [VersionRow(r.version, r.cause, r.cause_ref, r.body, r.changes, r.created_at) for r in rows]
+
+
+def config_versions_all(*, reader_id: UUID) -> QuerySet[ConfigVersion]:
+    """Every version, newest first, without the bodies: a lazy list, of which a page costs one query."""
+    return ConfigVersion.objects.filter(reader_id=reader_id).defer("body")
+
+
+def config_version(*, reader_id: UUID, version: int) -> VersionRow | None:
+    """One version of the reader's config; `None` where there is none of that number."""
+    row = ConfigVersion.objects.filter(reader_id=reader_id, version=version).first()
+    if row is None:
+        return None
+    return VersionRow(row.version, row.cause, row.cause_ref, row.body, row.changes, row.created_at)
+
+
+def weights_course(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:
+    """Every effective weight that a person's write or a learning step set since then, oldest first.
+
+    Two queries. Steps that moved nothing are left out.
+    """
+    points = [
+        WeightPoint(change["target"], row.created_at, change["before"], change["after"], row.cause)
+        for row in ConfigVersion.objects.filter(reader_id=reader_id, created_at__gte=since).defer("body")
+        for change in row.changes
+        if change["field"] == "source_weights"
+    ]
+    moved = WeightSnapshot.objects.filter(reader_id=reader_id, cycle__gte=since.date())
+    points += [
+        WeightPoint(
+            row.source_key, datetime.combine(row.cycle, time.max, UTC), row.before, row.after, "learned"
+        )
+        for row in moved.exclude(after=F("before"))
+    ]
+    return sorted(points, key=lambda point: (point.at, point.source))
 
 
 def config_bodies(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, dict[str, Any]]:

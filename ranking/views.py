@@ -15,6 +15,7 @@ from ranking.body import Body, body_default, body_of
 from ranking.errors import InvalidSetting, StaleVersion, UnknownVersion
 from ranking.forms import ConfigForm, form_values, values_merged
 from ranking.presenters import cause_words, weight_words
+from ranking.readers import reader_id_of
 from ranking.selectors import VersionRow, config_effective, config_versions, weight_snapshots
 from ranking.services import ConfigEdit, config_edit, config_revert, target_pin
 
@@ -24,25 +25,19 @@ from ranking.services import ConfigEdit, config_edit, config_revert, target_pin
 def config(request: HttpRequest) -> HttpResponse:
     """Show the settings, or save what the form says; a stale or impossible save keeps what was typed."""
     if request.method == "GET":
-        return render(request, "ranking/config.html", _page(_reader_id(request)))
+        return render(request, "ranking/config.html", _page(reader_id_of(request)))
     form = ConfigForm(request.POST)
     if not form.is_valid():
-        return render(request, "ranking/config.html", _page(_reader_id(request), form), status=422)
+        return render(request, "ranking/config.html", _page(reader_id_of(request), form), status=422)
     try:
-        _save(_reader_id(request), form.cleaned_data)
+        _save(reader_id_of(request), form.cleaned_data)
     except StaleVersion as error:
         return render(request, "ranking/config.html", _stale(request, form, error), status=409)
     except InvalidSetting as error:
         form.add_error(None, error.message)
-        return render(request, "ranking/config.html", _page(_reader_id(request), form), status=422)
+        return render(request, "ranking/config.html", _page(reader_id_of(request), form), status=422)
     messages.success(request, "Saved. Your digest follows these settings.")
     return redirect("ranking:config")
-
-
-def _reader_id(request: HttpRequest) -> UUID:
-    """Whose settings these are; every door here asks for a sign-in first."""
-    assert request.user.pk is not None, "login_required comes first"
-    return request.user.pk
 
 
 def _save(reader_id: UUID, said: Mapping[str, Any]) -> int:
@@ -58,7 +53,7 @@ def revert(request: HttpRequest, version: int) -> HttpResponse:
     expected = request.POST.get("version", "")
     try:
         config_revert(
-            reader_id=_reader_id(request),
+            reader_id=reader_id_of(request),
             version=version,
             expected_version=int(expected) if expected.isdecimal() else None,
             now=timezone.now(),
@@ -77,14 +72,14 @@ def revert(request: HttpRequest, version: int) -> HttpResponse:
 def unpin(request: HttpRequest) -> HttpResponse:
     """Let a source or topic be suggested again."""
     target = request.POST.get("target", "")
-    target_pin(reader_id=_reader_id(request), target=target, pin="", ref="", now=timezone.now())
+    target_pin(reader_id=reader_id_of(request), target=target, pin="", ref="", now=timezone.now())
     messages.success(request, f"“{target}” may be suggested again.")
     return redirect("ranking:config")
 
 
 def _stale(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
     """The page after a refused save: what changed meanwhile, what was typed kept, ready to be saved again."""
-    reader_id = _reader_id(request)
+    reader_id = reader_id_of(request)
     versions = config_versions(reader_id=reader_id)
     current = body_of((effective := config_effective(reader_id=reader_id)).config, effective.deltas)
     merged = values_merged(request.POST, _body_at(versions, error.seen), current, error.current)
