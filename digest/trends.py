@@ -86,7 +86,7 @@ def _week(tally: WeekTally | None, starts: date, weight: float) -> Week:
 
 
 def _weights(source: str, points: Sequence[WeightPoint], now: float, starts: Sequence[date]) -> list[float]:
-    """The weight at the end of each week: what the last change before it set, or the first one found there."""
+    """The weight at the end of each week: as the last change before it set it, or the first one found it."""
     own = [point for point in points if point.source == source]
     if not own:
         return [now] * len(starts)
