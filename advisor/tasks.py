@@ -3,12 +3,20 @@
 from celery import shared_task
 from django.utils import timezone
 
+from advisor.services.alerts import alert_raise
 from advisor.services.memories import memories_sync
 from advisor.services.queue import runs_reconcile
 from advisor.services.scheduled import readers_advise, retries_request
 from advisor.services.wake import run_execute_task
+from digest.selectors.watchdog import fetching_trouble
 
-__all__ = ["memories_sync_task", "readers_advise_task", "run_execute_task", "runs_reconcile_task"]
+__all__ = [
+    "feeds_watch_task",
+    "memories_sync_task",
+    "readers_advise_task",
+    "run_execute_task",
+    "runs_reconcile_task",
+]
 
 
 @shared_task(name="advisor.runs_reconcile")
@@ -29,3 +37,11 @@ def readers_advise_task() -> None:
 def memories_sync_task() -> None:
     """Bring curated insights and patterns over readers up to date."""
     memories_sync(now=timezone.now())
+
+
+@shared_task(name="advisor.feeds_watch")
+def feeds_watch_task() -> None:
+    """Tell a person where feeds are due and none is fetched."""
+    now = timezone.now()
+    if trouble := fetching_trouble(now=now):
+        alert_raise(kind="feeds_stalled", where="Fetching feeds", reason=trouble, now=now)

@@ -23,6 +23,8 @@ class Job:
 JOBS = (
     Job("reconcile", "advisor.runs_reconcile", timedelta(minutes=1)),
     Job("fetch", "digest.feeds_fetch", timedelta(minutes=5)),
+    # Right after a round, so that a worker that was off does not raise the alarm as it comes back.
+    Job("feeds_watch", "advisor.feeds_watch", timedelta(minutes=15)),
     Job("learn", "digest.weights_update", timedelta(days=7)),
     Job("digests", "digest.digests_build", timedelta(days=1)),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),

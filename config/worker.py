@@ -18,7 +18,7 @@ from advisor.services.queue import (
     jobs_last,
     run_next,
 )
-from advisor.tasks import memories_sync_task, readers_advise_task, runs_reconcile_task
+from advisor.tasks import feeds_watch_task, memories_sync_task, readers_advise_task, runs_reconcile_task
 from config.schedule import Job, due
 from digest.tasks import digests_build_task, feeds_fetch_task, weights_update_task
 from suggestions.tasks import effects_check_task, outcomes_compact_task, suggestions_sweep_task
@@ -30,6 +30,7 @@ TASKS: dict[str, Callable[[], Any]] = {
     for task in (
         runs_reconcile_task,
         feeds_fetch_task,
+        feeds_watch_task,
         weights_update_task,
         digests_build_task,
         suggestions_sweep_task,

@@ -7,9 +7,9 @@ from django.contrib.auth.admin import UserAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from digest import admin_feeds
 from digest.models import (
     Digest,
-    Feed,
     Feedback,
     FeedbackTag,
     Impression,
@@ -21,6 +21,9 @@ from digest.models import (
     Subscription,
 )
 from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin
+
+# Areas with a module of their own, imported for what they register.
+AREAS = [admin_feeds]
 
 if TYPE_CHECKING:  # generic in the stubs only
     _UserAdmin = UserAdmin[Reader]
@@ -54,17 +57,6 @@ class SourceAdmin(OperatorAdmin):
     list_display = ["key", "title"]
     ordering = ["key"]
     search_fields = ["key", "title"]
-
-
-@admin.register(Feed)
-class FeedAdmin(OperatorAdmin):
-    """Feeds and how fetching them goes."""
-
-    list_display = ["url", "source", "state", "last_fetched_at", "next_check_at", "failures", "error_code"]
-    list_filter = ["state", "error_code"]
-    list_select_related = ["source"]
-    raw_id_fields = ["source"]
-    search_fields = ["url", "title"]
 
 
 @admin.register(Subscription)

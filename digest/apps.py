@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core.checks import register
 
-from digest.checks import check_models, check_peers
+from digest.checks import check_fetching, check_models, check_peers
 
 
 class DigestConfig(AppConfig):
@@ -16,3 +16,4 @@ class DigestConfig(AppConfig):
         """Register the checks of this room's settings."""
         register(check_models)
         register(check_peers)
+        register(check_fetching)

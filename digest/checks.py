@@ -24,6 +24,8 @@ from digest.llm.providers import (
 from ranking.swing import NORMALISED, RAW
 
 OPENAI_HOST = "api.openai.com"
+# Each may hold a document of 10 MiB.
+FETCH_WORKERS_MAX = 256
 
 
 def check_models(**kwargs: Any) -> list[CheckMessage]:
@@ -60,6 +62,25 @@ def check_peers(**kwargs: Any) -> list[CheckMessage]:
     if percentile and not _is_percentile(percentile):
         text = f"SWING_THRESHOLD_PERCENTILE={percentile} is no number from 0 to 100."
         found.append(Error(text, hint="Leave it empty to use SWING_THRESHOLD.", id="tidings.E007"))
+    return found
+
+
+def check_fetching(**kwargs: Any) -> list[CheckMessage]:
+    """What the settings say about fetching feeds.
+
+    Errors: `tidings.E008` a port that cannot be one, `E009` a negative pause, no worker or more than 256.
+    """
+    found: list[CheckMessage] = []
+    wrong = [port for port in settings.FETCH_PORTS if not 1 <= port <= 65535]
+    if wrong or not settings.FETCH_PORTS:
+        text = f"FETCH_PORTS={settings.FETCH_PORTS} must list ports from 1 to 65535."
+        found.append(Error(text, hint="The default is 80,443.", id="tidings.E008"))
+    if not 0 <= settings.FETCH_HOST_GAP_S < 3600 or not 1 <= settings.FETCH_WORKERS <= FETCH_WORKERS_MAX:
+        text = (
+            f"FETCH_HOST_GAP_S={settings.FETCH_HOST_GAP_S} must be from 0 to 3600 and "
+            f"FETCH_WORKERS={settings.FETCH_WORKERS} from 1 to {FETCH_WORKERS_MAX}."
+        )
+        found.append(Error(text, id="tidings.E009"))
     return found
 
 

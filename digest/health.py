@@ -1,4 +1,4 @@
-"""How a feed is doing, from what is stored of it: one condition, and the facts behind it. Pure."""
+"""How a feed is doing, and how fetching as a whole does, from what is stored. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,6 +7,8 @@ from typing import Final
 
 # A feed that brought nothing for so long is worth a look, although nothing is wrong with it.
 QUIET_AFTER: Final = timedelta(days=60)
+# Fewer failing feeds than this may well be a coincidence.
+FAILED_ALL_MIN: Final = 5
 
 
 class Condition(StrEnum):
@@ -23,16 +25,12 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FeedFacts:
-    """What is stored of a feed, apart from its address. Times are UTC, `check_minutes` its interval."""
+    """What is stored of a feed that says how it does. Times are UTC."""
 
     state: str
     failures: int = 0
-    error: str = ""
     fetched_at: datetime | None = None
-    next_check_at: datetime | None = None
     last_new_at: datetime | None = None
-    check_minutes: int | None = None
-    moved_url: str = ""
 
 
 def feed_condition(facts: FeedFacts, *, now: datetime) -> Condition:
@@ -45,3 +43,34 @@ def feed_condition(facts: FeedFacts, *, now: datetime) -> Condition:
         return Condition.NEW
     quiet = facts.last_new_at is not None and now - facts.last_new_at > QUIET_AFTER
     return Condition.QUIET if quiet else Condition.FINE
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFacts:
+    """How fetching went lately, over all active feeds: `overdue` have been due for the whole time, `read`
+    were fetched well in it, `failed` were tried in it without success."""
+
+    overdue: int
+    read: int
+    failed: int
+
+
+def stalled_words(facts: RoundFacts, *, minutes: int) -> str:
+    """Why a person should look after `minutes` without one good fetch, or "" where all is well.
+
+    A few feeds that fail are their publishers' affair; five that fail while none succeeds speak of a way out
+    that is closed.
+    """
+    if facts.read:
+        return ""
+    if facts.overdue:
+        return (
+            f"{facts.overdue} feeds have been due for {minutes} minutes and none was fetched. "
+            "Is a worker running (manage.py work, or Celery with its beat)?"
+        )
+    if facts.failed >= FAILED_ALL_MIN:
+        return (
+            f"All {facts.failed} feeds tried in the last {minutes} minutes failed. "
+            "Can this machine reach the network and resolve names?"
+        )
+    return ""

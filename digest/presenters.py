@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from digest.health import Condition
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.presenters import weight_words
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN
@@ -35,8 +36,11 @@ class Why:
     total: str
 
 
-def why_of(parts: Mapping[str, Any], score: float, source: str) -> Why:
-    """The reasons for one score of an item of `source` (its title). `parts` are `Parts.as_dict()`."""
+def why_of(parts: Mapping[str, Any], score: float, source: str, slot: str = "ranked") -> Why:
+    """The reasons for one score of an item of `source` (its title). `parts` are `Parts.as_dict()`.
+
+    `slot` is the impression's: an item that came by way of the novelty slot says so first.
+    """
     interest = _interest_lines(parts)
     every = "1 for every item, and what follows" if interest else "1 for every item"
     lines = (
@@ -45,7 +49,7 @@ def why_of(parts: Mapping[str, Any], score: float, source: str) -> Why:
         Line("Interest", every, f"× {_figure(parts['interest'])}"),
         *interest,
     )
-    return Why(_chips(parts, source), lines, _figure(score))
+    return Why(_chips(parts, source, slot), lines, _figure(score))
 
 
 def _figure(value: float) -> str:
@@ -81,9 +85,10 @@ def _added(label: str, words: str, value: float) -> Line:
     return Line(label, words, f"{'+' if value >= 0 else '−'} {abs(value):.2f}", part=True)
 
 
-def _chips(parts: Mapping[str, Any], source: str) -> tuple[str, ...]:
+def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
     """The strongest reasons in a few words each, the reader's own wishes first."""
-    chips = [f"your topic: {topic}" for topic in parts["topics"]]
+    chips = ["from a source you rarely see"] if slot == "novelty" else []
+    chips += [f"your topic: {topic}" for topic in parts["topics"]]
     chips += [f"{'more' if boost > 0 else 'less'} of “{word}”" for word, boost in parts["boosts"].items()]
     words = weight_words(parts["source_weight"])
     if words != "as usual":
@@ -133,19 +138,46 @@ def href_of(url: str) -> str:
     return url if urlsplit(url).scheme in {"http", "https"} else ""
 
 
-def feed_health(state: str, error: str, failures: int, fetched: datetime | None, now: datetime) -> str:
-    """How a feed is doing, in a sentence."""
-    if state == "imported":
+def feed_health(
+    state: str,
+    error: str,
+    failures: int,
+    fetched: datetime | None,
+    now: datetime,
+    *,
+    last_new: datetime | None = None,
+    next_check: datetime | None = None,
+    every_minutes: int | None = None,
+) -> str:
+    """How a feed is doing, in a few sentences: how the last fetch went, when it last brought something new,
+    and when it is asked again (or, for a healthy one, how often).
+    """
+    if state == Condition.IMPORTED:
         read = f"; last read {age_words(fetched, now)}" if fetched else ""
         return f"Imported from files{read}. {error}".strip()
-    fixed = {
-        "gone": "The publisher took this feed down for good.",
-        "paused": "Paused.",
-    }
-    if state in fixed:
-        return f"{fixed[state]} {error}".strip()
+    if state == Condition.GONE:
+        return error or "The publisher took this feed down for good."
+    if state == Condition.PAUSED:
+        return f"Paused. {error}".strip()
     last = f"last fetched {age_words(fetched, now)}" if fetched else "not fetched yet"
     if failures:
         tries = "once" if failures == 1 else f"{failures} times in a row"
-        return f"Failed {tries}; {last}. {error}".strip()
-    return f"{last[0].upper()}{last[1:]}."
+        again = f"It is tried again {_ahead(next_check, now)}." if next_check else ""
+        return " ".join(filter(None, (f"Failed {tries}; {last}.", error, again)))
+    news = f"The last new item came {age_words(last_new, now)}." if last_new else ""
+    often = f"Looked at every {_span(every_minutes)}." if every_minutes and fetched else ""
+    return " ".join(filter(None, (f"{last[0].upper()}{last[1:]}.", news, often)))
+
+
+def _ahead(then: datetime, now: datetime) -> str:
+    """How far `then` lies ahead: "within minutes", "in about 3 hours"."""
+    minutes = (then - now) / timedelta(minutes=1)
+    return "within minutes" if minutes < 10 else f"in about {_span(round(minutes))}"
+
+
+def _span(minutes: int) -> str:
+    """A span of minutes in words: "5 minutes", "hour", "3 hours"."""
+    if minutes < 55:
+        return f"{minutes} minutes"
+    hours = round(minutes / 60)
+    return "hour" if hours == 1 else f"{hours} hours"

@@ -60,5 +60,9 @@ def _checked(urls: list[str]) -> list[str]:
 def _words(report: FetchReport, seconds: float) -> str:
     sums = report.as_dict()
     head = "{ok} of {feeds} feeds read, {items_new} new items of {items_seen} seen".format(**sums)
+    if report.unchanged:
+        head += f", {report.unchanged} feeds unchanged"
+    if report.left:
+        head += f", {report.left} left for the next round"
     lines = [f"  {feed}: {problem.message} [{problem.code}]" for feed, problem in report.errors]
     return "\n".join([f"{head}, {seconds} s.", *lines])

@@ -1,0 +1,91 @@
+"""Feeds for operators: which fail, which are gone, which have fallen silent, and what to do about it."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from digest.health import QUIET_AFTER, Condition, FeedFacts, feed_condition
+from digest.models import Feed
+from digest.services.feeds import feeds_check, feeds_pause
+from ranking.readonly import OperatorAdmin
+
+
+def _fine(now: datetime) -> Q:
+    well = Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False)
+    return well & (Q(last_new_at=None) | Q(last_new_at__gte=now - QUIET_AFTER))
+
+
+# The same words as `feed_condition`, as questions to the database.
+CONDITIONS: dict[Condition, Callable[[datetime], Q]] = {
+    Condition.FAILING: lambda now: Q(state=Feed.State.ACTIVE, failures__gt=0),
+    Condition.GONE: lambda now: Q(state=Feed.State.GONE),
+    Condition.QUIET: lambda now: Q(
+        state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False, last_new_at__lt=now - QUIET_AFTER
+    ),
+    Condition.NEW: lambda now: Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at=None),
+    Condition.PAUSED: lambda now: Q(state=Feed.State.PAUSED),
+    Condition.IMPORTED: lambda now: Q(state=Feed.State.IMPORTED),
+    Condition.FINE: _fine,
+}
+
+
+class ConditionFilter(admin.SimpleListFilter):
+    """Feeds by how they are doing."""
+
+    title, parameter_name = "condition", "condition"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every condition, the worst first."""
+        return [(condition.value, condition.value) for condition in CONDITIONS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Feed]) -> QuerySet[Feed]:
+        """Those in the chosen condition."""
+        chosen = self.value()
+        if chosen not in set(CONDITIONS):
+            return queryset
+        return queryset.filter(CONDITIONS[Condition(chosen)](timezone.now()))
+
+
+@admin.register(Feed)
+class FeedAdmin(OperatorAdmin):
+    """Feeds and how fetching them goes."""
+
+    list_display = [
+        "url",
+        "source",
+        "condition",
+        "failures",
+        "error_message",
+        "last_fetched_at",
+        "last_new_at",
+        "check_minutes",
+        "next_check_at",
+    ]
+    list_filter = [ConditionFilter, "error_code"]
+    list_select_related = ["source"]
+    raw_id_fields = ["source"]
+    search_fields = ["url", "title"]
+    actions = ["check_soon", "pause"]
+
+    @admin.display(description="condition")
+    def condition(self, feed: Feed) -> str:
+        """How it is doing, in a word."""
+        facts = FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at)
+        return feed_condition(facts, now=timezone.now()).value
+
+    @admin.action(description="Fetch the chosen feeds at the next round, given-up ones too")
+    def check_soon(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
+        """Ask them again."""
+        done = feeds_check(feed_ids=list(queryset.values_list("pk", flat=True)), now=timezone.now())
+        self.message_user(request, f"{done} feeds are asked at the next round.", messages.SUCCESS)
+
+    @admin.action(description="Pause the chosen feeds")
+    def pause(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
+        """Stop asking them."""
+        done = feeds_pause(feed_ids=list(queryset.values_list("pk", flat=True)))
+        self.message_user(request, f"{done} feeds are paused.", messages.SUCCESS)
