@@ -1,7 +1,8 @@
 """The JSON API: each room's router under one roof, one shape for every error.
 
-Errors are `{"error": "<stable code>", "message": "…"}` with the status that fits. Sessions authenticate,
-and django-ninja checks CSRF for them on every unsafe operation.
+Errors are `{"error": "<stable code>", "message": "…"}` with the status that fits. A personal token signs a
+request in within its scope, or else a session does, for which django-ninja checks CSRF on every unsafe
+operation.
 """
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,12 +12,15 @@ from ninja.security import django_auth
 
 from advisor.api import router as advisor_router
 from digest.api import router as digest_router
-from digest.errors import DigestError
+from digest.errors import DigestError, InvalidToken, TokenExpired
+from digest.tokens import TokenAuth
 from ranking.errors import RankingError, StaleVersion
 from suggestions.api import router as suggestions_router
 from suggestions.errors import SuggestionError
 
-api = NinjaAPI(title="Tidings", version="1", auth=django_auth, docs_url="docs", urls_namespace="api")
+api = NinjaAPI(
+    title="Tidings", version="1", auth=[TokenAuth(), django_auth], docs_url="docs", urls_namespace="api"
+)
 api.add_router("", digest_router)
 api.add_router("", suggestions_router)
 api.add_router("", advisor_router)
@@ -34,7 +38,10 @@ def error_response(
 def on_refusal(request: HttpRequest, error: DigestError | SuggestionError) -> HttpResponse:
     """A room's refusal, with the status it carries and whatever helps to mend it."""
     more = error.data if isinstance(error, SuggestionError) else {}
-    return error_response(request, error.code, error.message, error.status, **more)
+    response = error_response(request, error.code, error.message, error.status, **more)
+    if isinstance(error, InvalidToken | TokenExpired):
+        response["WWW-Authenticate"] = 'Bearer error="invalid_token"'  # RFC 6750, section 3
+    return response
 
 
 @api.exception_handler(RankingError)

@@ -84,6 +84,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "digest.middleware.reader_time_zone",
     "digest.middleware.sign_in_and_return",
+    "digest.middleware.welcome_first",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -160,11 +161,35 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "digest:today"
+ACCOUNT_ADAPTER = "digest.accounts.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none")
 ACCOUNT_SIGNUP_FORM_CLASS = "digest.forms.SignupTimeZoneForm"
+ACCOUNT_FORMS = {"add_email": "digest.account_email.AddressForm"}
+ACCOUNT_CHANGE_EMAIL = True
+# Nobody learns from sign-up whether an address has an account: it may have two, each proven apart.
+ACCOUNT_PREVENT_ENUMERATION = "strict"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+# Failed sign-ins count against the account first, so that somebody who is stuck with one password does not
+# use up what the others behind the same address may try; the address has a limit of its own, far higher.
+ACCOUNT_RATE_LIMITS = {
+    "login": "300/m/ip",
+    "login_failed": "5/5m/key,60/m/ip",
+    "signup": "20/m/ip,100/h/ip",
+    "reset_password": "5/h/key,60/h/ip",
+}
+# How many proxies of our own stand before us, each adding to X-Forwarded-For: limits go by what they saw.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
+MFA_ADAPTER = "digest.accounts.SecondFactorAdapter"
+MFA_TOTP_ISSUER = "Tidings"
+# A clock may be half a minute off.
+MFA_TOTP_TOLERANCE = 1
+# Without a mail server no address can be proven, and a second factor helps all the same.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default="tidings@localhost")
 # A mail server that hangs must not hold up whoever has something to say.
@@ -212,6 +237,8 @@ FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
 
 # --- Delivery -------------------------------------------------------------------------------------
 SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000")
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition("://")[0]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SITE_URL.startswith("https://")
 
 # --- Language models ------------------------------------------------------------------------------
 OPENAI_API_KEY = env.str("OPENAI_API_KEY", default="")

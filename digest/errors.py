@@ -52,3 +52,101 @@ class FutureDate(DigestError):
 
     code = "future_date"
     status = 422
+
+
+class LinkInvalid(DigestError):
+    """A link of a mail that is not ours, was changed, or whose reader or item is gone."""
+
+    code = "link_invalid"
+    status = 404
+
+
+class LinkExpired(DigestError):
+    """A link of a mail whose time is over."""
+
+    code = "link_expired"
+    status = 410
+
+
+class InvalidToken(DigestError):
+    """A personal token that is not known here, was revoked, or belongs to an account that is switched off."""
+
+    code = "invalid_token"
+    status = 401
+
+
+class TokenExpired(DigestError):
+    """A personal token whose time is over."""
+
+    code = "token_expired"
+    status = 401
+
+
+class ScopeMissing(DigestError):
+    """A personal token that may not do what was asked for."""
+
+    code = "scope_missing"
+    status = 403
+
+
+class TooManyTokens(DigestError):
+    """One personal token more than a reader may have."""
+
+    code = "too_many_tokens"
+    status = 409
+
+
+class TooManyRequests(DigestError):
+    """More requests in a minute than one token may send."""
+
+    code = "too_many_requests"
+    status = 429
+
+
+class LastOperator(DigestError):
+    """The only operator left, who cannot go before there is another."""
+
+    code = "last_operator"
+    status = 409
+
+
+class NotOpml(DigestError):
+    """A file that is no subscription list."""
+
+    code = "not_opml"
+    status = 422
+
+
+class OpmlTooLarge(DigestError):
+    """A subscription list beyond what is read at once."""
+
+    code = "opml_too_large"
+    status = 413
+
+
+class FeedNotFound(DigestError):
+    """A feed that does not exist, or that this reader never had: the two look the same."""
+
+    code = "feed_not_found"
+    status = 404
+
+
+class SiteUnreachable(DigestError):
+    """A site that could not be asked for its feeds."""
+
+    code = "site_unreachable"
+    status = 422
+
+
+class NoFeedFound(DigestError):
+    """A site that answers and offers no feed."""
+
+    code = "no_feed_found"
+    status = 422
+
+
+class FeedIsGone(DigestError):
+    """A feed whose publisher took it down for good."""
+
+    code = "feed_is_gone"
+    status = 409

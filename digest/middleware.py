@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from digest.models import Reader
+from digest.selectors.subscriptions import subscriptions_any
 
 SIGNED_OUT = "You were signed out, so nothing was done. Sign in and repeat it."
 
@@ -41,6 +42,23 @@ def sign_in_and_return(get_response: Handler) -> Handler:
         return HttpResponseRedirect(f"{sign_in}?{urlencode({'next': _page_before(request)})}")
 
     return handle
+
+
+def welcome_first(get_response: Handler) -> Handler:
+    """Lead a reader from an empty front page to the first visit's questions, until they are answered or put
+    aside; whoever reads something already is left alone."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        if request.method == "GET" and request.path == resolve_url("digest:today") and _is_new(request.user):
+            return HttpResponseRedirect(resolve_url("digest:welcome"))
+        return get_response(request)
+
+    return handle
+
+
+def _is_new(user: object) -> bool:
+    """Whether somebody is here for the first time; only for those the database is asked."""
+    return isinstance(user, Reader) and user.welcomed_at is None and not subscriptions_any(reader_id=user.pk)
 
 
 def _page_before(request: HttpRequest) -> str:

@@ -19,10 +19,16 @@ def reader_of(request: HttpRequest) -> Reader:
     return request.user
 
 
+def page_of(request: HttpRequest) -> int:
+    """The page a request asks for with `?page=`, from 1 to 10,000; 1 for anything else."""
+    typed = request.GET.get("page", "")
+    return min(max(int(typed), 1), 10_000) if typed.isdecimal() and len(typed) < 6 else 1
+
+
 def reader_arguments_add(parser: ArgumentParser) -> None:
     """Let a command take `--user-id UUID` or `--all-users`; neither or both is a usage error."""
     group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--user-id", type=_uuid, metavar="UUID", help="one reader")
+    group.add_argument("--user-id", type=reader_id_argument, metavar="UUID", help="one reader")
     group.add_argument("--all-users", action="store_true", help="every active reader")
 
 
@@ -44,7 +50,8 @@ def date_argument(text: str) -> date:
         raise ArgumentTypeError(f"“{text}” is not a day. Write it as YYYY-MM-DD.") from None
 
 
-def _uuid(text: str) -> UUID:
+def reader_id_argument(text: str) -> UUID:
+    """An argparse type: a reader's id."""
     try:
         return UUID(text)
     except ValueError:

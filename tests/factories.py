@@ -19,6 +19,8 @@ class ReaderFactory(DjangoModelFactory):
     id = factory.LazyAttribute(lambda r: uuid5(NAMESPACE_URL, r.username))
     username = factory.Sequence(lambda n: f"reader{n}")
     email = factory.LazyAttribute(lambda r: f"{r.username}@example.org")
+    # Nobody of the cast is here for the first time.
+    welcomed_at = CLOCK - timedelta(days=60)
 
 
 class OperatorFactory(ReaderFactory):

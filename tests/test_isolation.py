@@ -13,7 +13,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from advisor.models import Run
-from digest.models import Feedback, Reader, Subscription
+from digest.models import ApiToken, Feedback, Reader, Subscription
+from digest.services.tokens import token_issue
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
@@ -26,6 +27,8 @@ SECRET = "Only Ada reads this"
 VERBS = ("accept", "reject", "snooze", "never", "revert")
 # Days are no objects of anybody: each reader has their own digest of each.
 DAYS = ("date",)
+# Secrets that are keys themselves: whoever holds one is let in (tests/digest/test_links, test_syndication).
+KEYS = ("token", "link")
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def addresses(
 
 
 ALL = sorted({*addresses(get_resolver().url_patterns)}, key=lambda address: address.name)
-WITH_IDS = [a for a in ALL if set(a.ids) - set(DAYS)]
+WITH_IDS = [a for a in ALL if set(a.ids) - {*DAYS, *KEYS}]
 WITHOUT_IDS = [a for a in ALL if not a.ids and a.name not in {"api:openapi-json", "api:openapi-view"}]
 
 
@@ -68,6 +71,7 @@ def ids(ada: Reader) -> dict[str, list[object]]:
         "feed_id": [subscribe(ada, "ada-too.example", SECRET).feed_id],
         "suggestion_id": [suggested(ada, reason=SECRET, run_id=run.pk).pk],
         "run_id": [run.pk],
+        "token_id": [token_issue(reader=ada, name=SECRET, scope="read", expires_at=None, now=now).token.pk],
         "version": [config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)],
         "verb": list(VERBS),
     }
@@ -80,6 +84,7 @@ def state(ada: Reader) -> tuple[object, ...]:
         list(Suggestion.objects.filter(reader=ada).values()),
         list(Subscription.objects.filter(reader=ada).values()),
         list(Run.objects.filter(reader=ada).values()),
+        list(ApiToken.objects.filter(reader=ada).values()),
         config_effective(reader_id=ada.pk),
     )
 

@@ -9,3 +9,8 @@ def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:
     """The reader's subscriptions with feed and source at hand, by the source's name; one query."""
     rows = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
     return sorted(rows, key=lambda row: str(row.feed.source).casefold())
+
+
+def subscriptions_any(*, reader_id: UUID) -> bool:
+    """Whether the reader reads anything at all; one query."""
+    return Subscription.objects.filter(reader_id=reader_id).exists()

@@ -1,0 +1,36 @@
+"""`manage.py delete_reader`: delete one account with everything that is its reader's."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from digest.errors import DigestError
+from digest.farewell import deleted_words
+from digest.readers import reader_id_argument, readers_named
+from digest.services.readers import reader_delete
+
+
+class Command(BaseCommand):
+    """Delete a reader as the reader could on the account page; asks for the username unless it is given."""
+
+    help = "Delete one reader with everything of theirs in every room. Spend stays, without the reader."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Who, and the word that means it."""
+        parser.add_argument("--user-id", type=reader_id_argument, metavar="UUID", required=True)
+        parser.add_argument("--yes", metavar="USERNAME", help="the username, to be asked nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ask, delete, and list what is gone."""
+        (reader,) = readers_named(options["user_id"])
+        name = reader.username
+        typed = options["yes"] or input(f"Type the username of {reader.pk} to delete the account: ")
+        if typed != name:
+            raise CommandError("That is not this reader's username. Nothing was deleted.", returncode=2)
+        try:
+            gone = reader_delete(reader=reader)
+        except DigestError as error:
+            raise CommandError(error.message) from error
+        self.stdout.write(f"{name} is deleted.")
+        for words, count in deleted_words(gone):
+            self.stdout.write(f"  {words}: {count}")
