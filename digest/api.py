@@ -8,12 +8,14 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field
 
+from digest.api_reading import router as reading_router
 from digest.models import ReasonTag
 from digest.readers import reader_of
 from digest.selectors import feedback_by_items, item_get, reason_tags
 from digest.services.feedback import feedback_clear, feedback_set
 
 router = Router(tags=["feedback"])
+router.add_router("", reading_router)
 
 Reason = Annotated[str, Field(max_length=200)]
 

@@ -1,43 +1,44 @@
 """What each page of the digest room shows, put together: selectors asked, words found."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date as Date
 from datetime import datetime, timedelta
 from typing import Any
 
 from digest.days import day_of
-from digest.entities import RatedItem
-from digest.models import Digest, Feed, Item, Reader, ReasonTag, Subscription
-from digest.presenters import Why, age_words, href_of, lede_of, why_of
-from digest.selectors import (
-    digest_for,
-    digest_impressions,
-    feedback_by_items,
-    reason_tags,
-)
-from digest.selectors.signals import signals_for
+from digest.models import Digest, Feed, Item, Reader, Subscription
+from digest.months import month_first, month_of
+from digest.presenters import age_words, href_of
+from digest.searching import Part, marked, snippet
+from digest.selectors import digest_for, digest_impressions
+from digest.selectors.digests import digest_dates_between
+from digest.selectors.readings import items_saved
+from digest.selectors.search import Found, Order, items_search
 from digest.selectors.subscriptions import subscriptions_of
 from digest.services.build import digest_build
-from ranking.entities import Candidate
-from ranking.scoring import rank
+from digest.showing import Response, Scored, items_shown, responses_of, scored_now
 from ranking.selectors import config_effective
 
 # How long a digest keeps its order while its day lasts; new settings show at once.
 FROZEN = timedelta(hours=1)
+# How far back digests are shown: a build for the year 1 would help nobody.
+OLDEST = timedelta(days=730)
+# The session's word that its reader has seen that suggestions wait.
+NUDGE_DISMISSED = "nudge_dismissed"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One item as a page shows it."""
+class Hit:
+    """One item that a search found, its places marked."""
 
     item: Item
     href: str
     age: str
-    lede: str
-    why: Why
-    thumb: RatedItem | None
-    tags: tuple[ReasonTag, ...]
+    title: tuple[Part, ...]
+    snippet: tuple[Part, ...]
+    response: Response
 
 
 def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
@@ -52,17 +53,29 @@ def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     if date == today and _due(digest, impressions, subscriptions, now):
         digest = digest_build(reader=reader, date=date, now=now)
         impressions = digest_impressions(digest=digest)
-    tags = reason_tags()
+    scored = [Scored(i.item, i.parts, i.score, i.slot) for i in impressions]
+    thumbs = {impression.item_id: impression.thumb for impression in impressions}
+    shown = items_shown(reader=reader, scored=scored, now=now, thumbs=thumbs)
     return {
+        "digest": digest,
         "made": digest is not None,
         "waiting": [row for row in subscriptions if _unfetched(row)],
         "date": date,
         "is_today": date == today,
-        "previous": date - timedelta(days=1),
+        "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
-        "shown": [_shown(i.item, i.parts, i.score, i.thumb, tags, now) for i in impressions],
+        "shown": shown,
+        "unread": sum(entry.response.read_at is None for entry in shown),
+        "batch": last_batch([entry.response.read_at for entry in shown]),
+        "left_out": _left_out(digest),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
+
+
+def _left_out(digest: Digest | None) -> int:
+    """How many candidates the digest passed over, for whatever reason."""
+    counts = digest.left_out.values() if digest else ()
+    return sum(count for count in counts if isinstance(count, int))
 
 
 def _due(
@@ -81,42 +94,65 @@ def _unfetched(row: Subscription) -> bool:
 
 def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
     """One item with its score as it would be now."""
-    effective = config_effective(reader_id=reader.pk)
-    candidate = Candidate(item.pk, item.source_id, item.title, item.text, item.dated_at)
-    signals = signals_for(reader_id=reader.pk, item_ids=[item.pk], now=now)
-    score = rank([candidate], effective, now, signals)[0]
-    thumb = feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk)
-    return {"shown": _shown(item, score.parts.as_dict(), score.total, thumb, reason_tags(), now)}
+    scored = scored_now(reader=reader, items=[item], now=now)
+    return {"shown": items_shown(reader=reader, scored=scored, now=now)[0]}
 
 
-def responses_of(reader: Reader, item: Item) -> dict[str, Any]:
+def response_page(reader: Reader, item: Item) -> dict[str, Any]:
     """The thumbs and reasons of one item, as they stand."""
-    thumb = feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk)
-    return {"item": item, "thumb": thumb, "tags": _offered(thumb, reason_tags())}
+    return {"response": responses_of(reader=reader, items=[item])[item.pk]}
 
 
-def _shown(
-    item: Item,
-    parts: dict[str, Any],
-    score: float,
-    thumb: RatedItem | None,
-    tags: Sequence[ReasonTag],
-    now: datetime,
-) -> Shown:
-    return Shown(
-        item=item,
-        href=href_of(item.url),
-        age=age_words(item.dated_at, now),
-        lede=lede_of(item.text),
-        why=why_of(parts, score, str(item.source)),
-        thumb=thumb,
-        tags=_offered(thumb, tags),
-    )
+def saved_page(reader: Reader, page: int, now: datetime) -> dict[str, Any]:
+    """One page of what the reader saved, with scores as they would be now."""
+    saved = items_saved(reader_id=reader.pk, page=page)
+    scored = scored_now(reader=reader, items=saved.items, now=now)
+    return {"saved": saved, "shown": items_shown(reader=reader, scored=scored, now=now)}
 
 
-def _offered(thumb: RatedItem | None, tags: Sequence[ReasonTag]) -> tuple[ReasonTag, ...]:
-    """The reasons to offer after a thumb: what is valued after one up, what is disliked after one down."""
-    if thumb is None:
-        return ()
-    kind = ReasonTag.Kind.VALUED if thumb.useful else ReasonTag.Kind.DISLIKED
-    return tuple(tag for tag in tags if tag.kind == kind)
+def search_page(reader: Reader, query: str, order: Order, page: int, now: datetime) -> dict[str, Any]:
+    """What a search found, with its places marked."""
+    found = items_search(reader_id=reader.pk, query=query, order=order, page=page)
+    return {"query": query, "order": order, "found": found, "hits": _hits(reader, found, now)}
+
+
+def _hits(reader: Reader, found: Found, now: datetime) -> list[Hit]:
+    if not found.items:
+        return []
+    said = responses_of(reader=reader, items=found.items)
+    return [
+        Hit(
+            item=item,
+            href=href_of(item.url),
+            age=age_words(item.dated_at, now),
+            title=marked(item.title, found.terms),
+            snippet=snippet(item.text, found.terms),
+            response=said[item.pk],
+        )
+        for item in found.items
+    ]
+
+
+def calendar_page(reader: Reader, typed: str, now: datetime) -> dict[str, Any]:
+    """The month `typed` ("2026-03") with the days that have a digest; this month for anything else."""
+    today = day_of(now, reader.zone)
+    oldest = today - OLDEST
+    first = max(month_first(typed, today), oldest.replace(day=1))
+    last = min(first + timedelta(days=42), today)
+    since = max(first - timedelta(days=7), oldest)
+    made = digest_dates_between(reader_id=reader.pk, first=since, last=last)
+    month = month_of(first, today, made, oldest)
+    return {"month": month, "made": sum(day.month == first.month for day in made)}
+
+
+def digest_items(reader: Reader, date: Date) -> list[int]:
+    """The ids of the items that the reader's digest of that day shows; a constant number of queries."""
+    digest = digest_for(reader_id=reader.pk, date=date)
+    return [impression.item_id for impression in digest_impressions(digest=digest)] if digest else []
+
+
+def last_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
+    """The latest moment of reading and how many items share it, where that is more than one."""
+    counts = Counter(moment for moment in moments if moment is not None)
+    latest = max(counts, default=None)
+    return (latest, counts[latest]) if latest and counts[latest] > 1 else None

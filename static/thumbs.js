@@ -1,12 +1,19 @@
-// Thumbs and reasons without a reload: the server sends back the changed piece of the page.
-
+// Thumbs, reasons and saving without a reload: the server sends back the changed piece of the page.
 import { announce } from "./http.js";
 
-document.addEventListener("submit", async (event) => {
+const SIGNED_OUT = "You are signed out, so it was not stored. Sign in and try again.";
+const GONE = "That item is not there any more. Reload the page.";
+const LOST = "That did not reach us, so it was not stored.";
+const OFFLINE = "You are offline, so it was not stored.";
+
+document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-thumb]");
   if (!form) return;
   event.preventDefault();
-  const button = event.submitter;
+  send(form, event.submitter);
+});
+
+async function send(form, button) {
   const box = form.closest("[data-response]");
   if (box.dataset.busy) return;
   box.dataset.busy = "yes";
@@ -17,22 +24,29 @@ document.addEventListener("submit", async (event) => {
       headers: { "X-Requested-With": "fetch" },
       credentials: "same-origin",
     });
-    if (response.redirected || response.status === 403) return say(box, "You are signed out. Sign in and try again.");
+    if (response.redirected || response.status === 403) return say(box, SIGNED_OUT);
+    if (response.status === 404) return say(box, GONE);
     if (!response.ok) throw new Error(String(response.status));
     replace(box, await response.text(), button);
   } catch {
-    say(box, "That did not reach us. Please try again.");
+    say(box, navigator.onLine ? LOST : OFFLINE, () => send(form, button));
   }
-});
+}
 
-function say(box, text) {
+/** Say what went wrong beside the buttons; `again`, if given, is offered as a button. */
+function say(box, text, again) {
   delete box.dataset.busy;
   announce(text);
   box.querySelector("[data-failed]")?.remove();
   const note = document.createElement("p");
-  note.className = "meta";
+  note.className = "meta failed";
   note.dataset.failed = "";
-  note.textContent = text;
+  note.append(text);
+  if (again) {
+    const retry = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: "Try again" });
+    retry.addEventListener("click", again);
+    note.append(" ", retry);
+  }
   box.append(note);
 }
 
@@ -40,10 +54,12 @@ function replace(box, html, button) {
   const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("[data-response]");
   if (!fresh) throw new Error("The answer is no piece of a page.");
   const label = button.getAttribute("aria-label") ?? button.textContent;
+  const focused = box.contains(document.activeElement);
   box.replaceWith(fresh);
   const same = [...fresh.querySelectorAll("button")].find(
     (b) => b.name === button.name && (b.getAttribute("aria-label") ?? b.textContent) === label,
   );
-  same?.focus({ preventScroll: true });
+  // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
+  if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
   announce(same?.getAttribute("aria-pressed") === "true" ? `${label}: noted` : `${label}: taken back`);
 }

@@ -2,6 +2,9 @@
 
 const PARTS = {
   "[data-thumbs]": "./thumbs.js",
+  "[data-item]": "./reading.js",
+  "#keys": "./keyboard.js",
+  "[data-offline]": "./offline.js",
   "[data-cards]": "./suggestions.js",
   "[data-generate]": "./generate.js",
   "#id_time_zone": "./timezone.js",

@@ -18,6 +18,12 @@ def digest_dates(*, reader_id: UUID, limit: int = 60) -> list[date]:
     return list(rows.values_list("date", flat=True)[:limit])
 
 
+def digest_dates_between(*, reader_id: UUID, first: date, last: date) -> set[date]:
+    """The days from `first` to `last`, both included, for which the reader has a digest; one query."""
+    rows = Digest.objects.filter(reader_id=reader_id, date__range=(first, last))
+    return set(rows.values_list("date", flat=True))
+
+
 def digest_impressions(*, digest: Digest) -> list[Impression]:
     """What the digest shows, by rank, in three queries.
 

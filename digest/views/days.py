@@ -1,20 +1,21 @@
-"""The digest of a day."""
+"""The digest of a day, and the calendar of them."""
 
 from datetime import date as Date
-from datetime import timedelta
+from datetime import datetime
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_POST, require_safe
 
 from digest.days import day_of
-from digest.pages import paper_of
+from digest.models import Reader
+from digest.pages import NUDGE_DISMISSED, OLDEST, calendar_page, digest_items, paper_of
 from digest.readers import reader_of
-
-# How far back digests are shown: a build for the year 1 would help nobody.
-OLDEST = timedelta(days=730)
+from digest.services.readings import items_read, items_unread
 
 
 @login_required
@@ -30,6 +31,58 @@ def today(request: HttpRequest) -> HttpResponse:
 def day(request: HttpRequest, date: Date) -> HttpResponse:
     """The digest of one day; a day that has not come yet, or is long gone, is not found."""
     reader, now = reader_of(request), timezone.now()
-    if not timedelta() <= day_of(now, reader.zone) - date <= OLDEST:
-        raise Http404("There is no digest of that day.")
+    _known_or_404(reader, date, now)
     return render(request, "digest/day.html", paper_of(reader, date, now))
+
+
+@login_required
+@require_safe
+def calendar(request: HttpRequest) -> HttpResponse:
+    """A month of digests to choose from: `?month=2026-03`, this month without."""
+    page = calendar_page(reader_of(request), request.GET.get("month", ""), timezone.now())
+    return render(request, "digest/calendar.html", page)
+
+
+@login_required
+@require_POST
+def read(request: HttpRequest, date: Date) -> HttpResponse:
+    """Mark everything in a day's digest as read; with `at`, take back what was marked at that moment."""
+    reader, now = reader_of(request), timezone.now()
+    _known_or_404(reader, date, now)
+    items = digest_items(reader, date)
+    if "at" in request.POST:
+        count = items_unread(reader=reader, item_ids=items, at=_moment_or_404(request.POST["at"]))
+        messages.success(request, f"{_items(count)} unread again.")
+    else:
+        count = items_read(reader=reader, item_ids=items, now=now)
+        messages.success(request, f"{_items(count)} marked as read.")
+    here = date == day_of(now, reader.zone)
+    return redirect("digest:today") if here else redirect("digest:day", date)
+
+
+@login_required
+@require_POST
+def nudge_dismiss(request: HttpRequest) -> HttpResponse:
+    """Say no more in this session that suggestions wait."""
+    request.session[NUDGE_DISMISSED] = True
+    return redirect("digest:today")
+
+
+def _known_or_404(reader: Reader, date: Date, now: datetime) -> None:
+    age = day_of(now, reader.zone) - date
+    if age.days < 0 or age > OLDEST:
+        raise Http404("There is no digest of that day.")
+
+
+def _moment_or_404(typed: str) -> datetime:
+    try:
+        moment = parse_datetime(typed)
+    except ValueError:
+        moment = None
+    if moment is None or timezone.is_naive(moment):
+        raise Http404("Nothing was marked at that moment.")
+    return moment
+
+
+def _items(count: int) -> str:
+    return f"{count} item{'s' * (count != 1)}"

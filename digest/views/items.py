@@ -1,5 +1,6 @@
-"""One item with its reasons, and hearing back about it."""
+"""One item with its reasons; hearing back about it; keeping it."""
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,18 +11,22 @@ from django.views.decorators.http import require_POST, require_safe
 from digest.errors import DigestError
 from digest.forms import ThumbForm
 from digest.models import Item, Reader
-from digest.pages import item_page, responses_of
+from digest.pages import item_page, response_page
 from digest.readers import reader_of
 from digest.selectors import feedback_by_items, item_for
 from digest.services.feedback import feedback_clear, feedback_set, feedback_tags_set
+from digest.services.readings import item_read, item_save, item_unread
 
 
 @login_required
 @require_safe
 def item(request: HttpRequest, item_id: int) -> HttpResponse:
-    """One item, its text and the whole of its score."""
-    found = _item_or_404(reader_of(request), item_id)
-    return render(request, "digest/item.html", item_page(reader_of(request), found, timezone.now()))
+    """One item, its text and the whole of its score; whoever looks at it has read it."""
+    reader, now = reader_of(request), timezone.now()
+    found = _item_or_404(reader, item_id)
+    if request.method == "GET" and not _ahead_of_time(request):
+        item_read(reader=reader, item_id=item_id, now=now)
+    return render(request, "digest/item.html", item_page(reader, found, now))
 
 
 @login_required
@@ -35,14 +40,38 @@ def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
             _respond(reader_of(request), found, form.cleaned_data)
     except DigestError as error:
         return HttpResponse(error.message, status=error.status, content_type="text/plain")
+    return _answer(request, found)
+
+
+@login_required
+@require_POST
+def save(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Save an item for later (`saved=1`), or stop; answers as `feedback` does."""
+    found = _item_or_404(reader_of(request), item_id)
+    saved = request.POST.get("saved") == "1"
+    item_save(reader=reader_of(request), item_id=item_id, saved=saved, now=timezone.now())
+    return _answer(request, found)
+
+
+@login_required
+@require_POST
+def unread(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Mark an item as not read and go back to the paper."""
+    found = _item_or_404(reader_of(request), item_id)
+    item_unread(reader=reader_of(request), item_id=item_id)
+    messages.success(request, f"“{found.title}” is unread again.")
+    return redirect("digest:today")
+
+
+def _answer(request: HttpRequest, item: Item) -> HttpResponse:
+    """The changed part of the page for a script, else the way back to the item on the page it was on."""
     back = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}):
         back = "/"
     if request.headers.get("X-Requested-With") == "fetch":
-        return render(
-            request, "digest/_response.html", {**responses_of(reader_of(request), found), "back": back}
-        )
-    return redirect(f"{back}#item-{item_id}")
+        changed = response_page(reader_of(request), item)
+        return render(request, "digest/_response.html", {**changed, "back": back})
+    return redirect(f"{back}#item-{item.pk}")
 
 
 def _respond(reader: Reader, item: Item, said: dict[str, str]) -> None:
@@ -55,6 +84,12 @@ def _respond(reader: Reader, item: Item, said: dict[str, str]) -> None:
     elif thumb := feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk):
         tags = sorted({*thumb.tags} ^ ({said["tag"]} - {""}))
         feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)
+
+
+def _ahead_of_time(request: HttpRequest) -> bool:
+    """Whether a browser fetches the page before anybody asked to see it."""
+    purposes = (request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
+    return any("prefetch" in purpose or "preview" in purpose for purpose in purposes)
 
 
 def _item_or_404(reader: Reader, item_id: int) -> Item:

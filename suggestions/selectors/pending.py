@@ -13,6 +13,11 @@ def suggestions_pending(*, reader_id: UUID) -> list[Suggestion]:
     return list(rows.order_by("created_at", "pk").prefetch_related("evidence"))
 
 
+def suggestions_pending_count(*, reader_id: UUID) -> int:
+    """How many suggestions wait for the reader's decision; one query."""
+    return Suggestion.objects.filter(reader_id=reader_id, status=Suggestion.Status.PENDING).count()
+
+
 def suggestion_for(*, reader_id: UUID, suggestion_id: int) -> Suggestion | None:
     """The suggestion, evidence prefetched, if it is this reader's and theirs to see."""
     rows = Suggestion.objects.filter(reader_id=reader_id, pk=suggestion_id)

@@ -92,11 +92,11 @@ def test_the_paper_costs_the_same_for_ten_items_and_thirty(
     page: Client, ada: Reader, rated: bool, django_assert_num_queries
 ):
     make_paper(page, ada, 10, rated)
-    # session, reader, subscriptions, digest, impressions, thumbs 2, config 2, tags
-    with django_assert_num_queries(10):
+    # session, reader, subscriptions, digest, impressions, thumbs 2, config 2, tags, readings, suggestions
+    with django_assert_num_queries(12):
         page.get(TODAY)
     make_paper(page, ada, 20, rated)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(12):
         assert len(page.get(TODAY).context["shown"]) == 30
 
 

@@ -1,0 +1,1 @@
+"""Template tags of the suggestions room; templates of any room may load them."""
