@@ -6,8 +6,10 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 
-from digest.errors import InvalidFeedUrl
-from digest.models import Reader, Subscription
+from digest.errors import FeedNotFound, InvalidFeedUrl
+from digest.models import Feed, Reader, Subscription
+from digest.opml import FOLDER_MAX_CHARS
+from digest.sanitise import one_line, plain
 from digest.services.ingest import feed_ensure
 
 _validate = URLValidator(schemes=["http", "https"])
@@ -19,7 +21,7 @@ def subscription_add(*, reader: Reader, url: str, now: datetime) -> Subscription
     Nothing is fetched here: a new feed is due at once. Doing it again changes nothing. Raises
     `InvalidFeedUrl` for what is no plain web address.
     """
-    feed = feed_ensure(url=_checked(url), now=now)
+    feed = feed_ensure(url=address_checked(url), now=now)
     subscription, _ = Subscription.objects.get_or_create(
         reader=reader, feed=feed, defaults={"created_at": now}
     )
@@ -32,8 +34,11 @@ def subscription_remove(*, reader: Reader, feed_id: int) -> bool:
     return deleted > 0
 
 
-def _checked(url: str) -> str:
-    """`url` without white space around it. A feed is shared, so an address with a password is refused."""
+def address_checked(url: str) -> str:
+    """`url` without white space around it. A feed is shared, so an address with a password is refused.
+
+    Raises `InvalidFeedUrl`.
+    """
     url = url.strip()
     try:
         _validate(url)
@@ -42,3 +47,38 @@ def _checked(url: str) -> str:
     if urlsplit(url).username is not None:
         raise InvalidFeedUrl("An address with a user name in it cannot be shared. Use one without.")
     return url
+
+
+def subscription_change(
+    *, reader: Reader, feed_id: int, folder: str | None = None, ai_enabled: bool | None = None
+) -> bool:
+    """Move a subscription to another folder ("" for none), or switch models on or off for its items.
+
+    None leaves a setting as it is. Whether the reader has such a subscription.
+    """
+    fields: dict[str, object] = {}
+    if folder is not None:
+        fields["folder"] = one_line(plain(folder), limit=FOLDER_MAX_CHARS)
+    if ai_enabled is not None:
+        fields["ai_enabled"] = ai_enabled
+    found = Subscription.objects.filter(reader=reader, feed__pk=feed_id)
+    return found.update(**fields) > 0 if fields else found.exists()
+
+
+def subscription_restore(
+    *, reader: Reader, feed_id: int, folder: str, ai_enabled: bool, now: datetime
+) -> Subscription:
+    """Undo a removal: subscribe again to a feed that is still known, as it was filed.
+
+    The caller has made sure that the reader had it: feeds of others are nobody's business. Raises
+    `FeedNotFound` where it is no longer known.
+    """
+    if not (feed := Feed.objects.filter(pk=feed_id).first()):
+        raise FeedNotFound("This feed is no longer known here. Add its address instead.")
+    folder = one_line(plain(folder), limit=FOLDER_MAX_CHARS)
+    subscription, _ = Subscription.objects.get_or_create(
+        reader=reader,
+        feed=feed,
+        defaults={"created_at": now, "folder": folder, "ai_enabled": ai_enabled},
+    )
+    return subscription

@@ -1,0 +1,107 @@
+"""Which feeds a web page names, and where feeds usually lie: reading HTML, apart from fetching it. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from digest.identity import canonical_url
+from digest.sanitise import one_line, title_plain
+
+FEED_TYPES: Final = frozenset(
+    {
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/feed+json",
+        "application/rdf+xml",
+        "application/json",
+        "application/xml",
+        "text/xml",
+    }
+)
+# Where sites keep their feed when no page of theirs says so, most usual first.
+USUAL_PATHS: Final = ("/feed", "/rss.xml", "/atom.xml", "/index.xml", "/feed.json")
+# Links to feeds stand in the head of a page; the rest of a large page is not worth reading.
+HTML_MAX_CHARS: Final = 512 * 1024
+LINKS_MAX: Final = 10
+TITLE_MAX_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFeed:
+    """A feed that a page names. `title` is what the page calls it, which may be ""."""
+
+    url: str
+    title: str
+
+
+def site_address(text: str) -> str:
+    """The address of what a reader typed: `example.org` and `//example.org` stand for https.
+
+    Not checked any further: `feed:` addresses, which some programs use, become web addresses.
+    """
+    text = text.strip()
+    if text.lower().startswith("feed://"):
+        return f"https://{text[7:]}"
+    if text.lower().startswith(("feed:http://", "feed:https://")):
+        return text[5:]
+    if text.startswith("//"):
+        return f"https:{text}"
+    return text if "://" in text or not text else f"https://{text}"
+
+
+def page_feeds(markup: str, *, url: str) -> list[LinkedFeed]:
+    """The feeds that the page at `url` names by `<link rel=alternate>`, in its order, at most ten.
+
+    Comments feeds of blogs come last: hardly anybody looks for those.
+    """
+    reader = _Links()
+    reader.feed(markup[:HTML_MAX_CHARS])
+    base = _joined(url, reader.base) or url
+    found: dict[str, LinkedFeed] = {}
+    for href, title in reader.links:
+        address = canonical_url(_joined(base, href))
+        if address and address not in found:
+            found[address] = LinkedFeed(address, one_line(title_plain(title), limit=TITLE_MAX_CHARS))
+    return sorted(found.values(), key=_is_about_comments)[:LINKS_MAX]
+
+
+def usual_addresses(url: str) -> Sequence[str]:
+    """Where the site of the page at `url` may keep a feed that no page names."""
+    parts = urlsplit(url)
+    return [f"{parts.scheme}://{parts.netloc}{path}" for path in USUAL_PATHS]
+
+
+def _is_about_comments(feed: LinkedFeed) -> bool:
+    return "comments" in feed.url.lower() or "comments" in feed.title.lower()
+
+
+def _joined(base: str, href: str) -> str:
+    try:
+        return urljoin(base, href.strip())
+    except ValueError:
+        return ""  # brackets that are no IPv6 address
+
+
+class _Links(HTMLParser):
+    """Collects feed links and the base address."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.links: list[tuple[str, str]] = []
+        self.base = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what a `link` or `base` says."""
+        if tag not in ("link", "base"):
+            return
+        said = {name: value or "" for name, value in attrs}
+        if tag == "base":
+            self.base = self.base or said.get("href", "")
+            return
+        kind = said.get("type", "").partition(";")[0].strip().lower()
+        relations = said.get("rel", "").lower().split()
+        is_feed = "alternate" in relations and kind in FEED_TYPES and "hreflang" not in said
+        if said.get("href") and (is_feed or "feed" in relations):
+            self.links.append((said["href"], said.get("title", "")))

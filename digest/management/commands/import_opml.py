@@ -1,0 +1,58 @@
+"""`manage.py import_opml`: a reader's feeds from an OPML list."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from digest.errors import DigestError
+from digest.opml import BYTES_MAX
+from digest.readers import readers_named
+from digest.services.opml import OpmlReport, opml_import
+
+
+class Command(BaseCommand):
+    """Subscribe one reader to the feeds of a list. Bad lines are listed; the rest goes in."""
+
+    help = "Import an OPML list for one reader. Nothing is fetched: new feeds are due at once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The file, whose list it is, and in which form to report."""
+        parser.add_argument("file", metavar="FILE", help="an OPML list, or - for standard input")
+        parser.add_argument("--user-id", type=UUID, metavar="UUID", required=True, help="the reader")
+        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import, then report. A file that cannot be used is an error with exit code 2."""
+        started = time.monotonic()
+        (reader,) = readers_named(options["user_id"])
+        try:
+            report = opml_import(reader=reader, document=_read(options["file"]), now=timezone.now())
+        except OSError as error:
+            raise CommandError(
+                f"“{error.filename}” cannot be used ({error.strerror}).", returncode=2
+            ) from error
+        except DigestError as error:
+            raise CommandError(f"{error.message} [{error.code}]", returncode=2) from error
+        whole = report.as_dict() | {"seconds": round(time.monotonic() - started, 3)}
+        self.stdout.write(json.dumps(whole) if options["json"] else _words(report))
+
+
+def _read(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read(BYTES_MAX + 1)
+    with Path(name).open("rb") as file:
+        return file.read(BYTES_MAX + 1)
+
+
+def _words(report: OpmlReport) -> str:
+    head = (
+        "{found} feeds found: {added} added, {already} read already, {duplicates} listed twice; "
+        "{refused} refused; {folders} folders."
+    ).format(**report.as_dict())
+    return "\n".join([head, *(f"  line {r.line}: {r.reason} [{r.code}] {r.what}" for r in report.rejects)])

@@ -1,0 +1,110 @@
+"""From what a reader types to feeds they can read: a feed's own address, or a site that has some."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from digest.discovery import page_feeds, site_address, usual_addresses
+from digest.errors import FeedIsGone, NoFeedFound, SiteUnreachable
+from digest.feeds import FeedProblem, ParsedFeed
+from digest.fetch import Fetched, fetch
+from digest.identity import canonical_url
+from digest.models import Feed
+from digest.parse import parse_document
+from digest.prechecks import decoded, unpacked
+from digest.services.subscriptions import address_checked
+
+# One page and what it leads to; a form waits for the answer.
+REQUESTS_MAX = 8
+REQUEST_S = 6.0
+CHOICES_MAX = 5
+GONE = "The publisher took this feed down for good. If the site moved, try its new address."
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFeed:
+    """A feed that answered and could be read, with what it calls itself and how many entries it has."""
+
+    url: str
+    title: str
+    entries: int
+
+
+def feeds_discover(*, url: str, now: datetime) -> list[FoundFeed]:
+    """The feeds behind an address or the name of a site, at most five; at most eight requests.
+
+    An address that is a feed gives that one. Nothing is stored. Raises `InvalidFeedUrl` for what is no web
+    address, `FeedIsGone` for a feed known to be, `SiteUnreachable` where the address does not answer, and
+    `NoFeedFound` where it answers without one.
+    """
+    address = address_checked(site_address(url))
+    if Feed.objects.filter(url=canonical_url(address) or address, state=Feed.State.GONE).exists():
+        raise FeedIsGone(GONE)
+    try:
+        answer = _asked(address)
+    except FeedProblem as problem:
+        if problem.gone:
+            raise FeedIsGone(GONE) from problem
+        raise SiteUnreachable(
+            f"{problem.message} You can try again later, or add the address as it is."
+        ) from problem
+    if feed := _read(answer):
+        return [_found(address, feed)]
+    found = list(_candidates(answer))
+    if not found:
+        raise NoFeedFound(
+            "This site answers, but no feed of its could be found. Look on its pages for “RSS”, “feed” or "
+            "“subscribe”, and paste that address."
+        )
+    return found
+
+
+def _candidates(answer: Fetched) -> Iterator[FoundFeed]:
+    """The feeds a page names, or where it names none that can be read, the usual places until one is."""
+    links = page_feeds(_markup(answer), url=answer.url)
+    left, found = REQUESTS_MAX - 1, 0
+    for link in links[: min(CHOICES_MAX, left)]:
+        left -= 1
+        if feed := _read_at(link.url):
+            found += 1
+            yield _found(link.url, feed, title=link.title)
+    for url in [] if found else _usual(answer.url, {link.url for link in links})[:left]:
+        if feed := _read_at(url):
+            yield _found(url, feed)
+            return
+
+
+def _usual(url: str, tried: set[str]) -> Sequence[str]:
+    return [place for place in usual_addresses(url) if place not in tried]
+
+
+def _asked(url: str) -> Fetched:
+    return fetch(url, allow=settings.FETCH_ALLOW_HOSTS, total_s=REQUEST_S, read_s=REQUEST_S)
+
+
+def _read_at(url: str) -> ParsedFeed | None:
+    try:
+        return _read(_asked(url))
+    except FeedProblem:
+        return None  # a link that leads nowhere; others may
+
+
+def _read(answer: Fetched) -> ParsedFeed | None:
+    """The feed in an answer, or None where it is something else."""
+    try:
+        return parse_document(answer.body or b"", url=answer.url)
+    except FeedProblem:
+        return None
+
+
+def _markup(answer: Fetched) -> str:
+    try:
+        return decoded(unpacked(answer.body or b""))
+    except FeedProblem:
+        return ""
+
+
+def _found(url: str, feed: ParsedFeed, *, title: str = "") -> FoundFeed:
+    return FoundFeed(canonical_url(url) or url, feed.title or title, len(feed.entries))
