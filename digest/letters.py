@@ -1,0 +1,104 @@
+"""What a reader's mail says: the day's digest or the week's best, put into words and links."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date as Date
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.urls import reverse
+
+from digest.delivery import MAIL_ITEMS, WEEK, Told, value_of, week_best
+from digest.links import thumb_sign, unsubscribe_sign
+from digest.mailing import Letter, LetterItem, site_link
+from digest.models import Digest, Impression, Reader
+from digest.presenters import age_words, href_of, lede_of, why_of
+from digest.selectors import digest_impressions
+from digest.selectors.deliveries import items_dealt_with, items_mailed, week_impressions
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A letter, and the impressions it is made of in the order in which it shows them."""
+
+    letter: Letter
+    shown: tuple[Impression, ...]
+
+
+def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> Draft | None:
+    """The mail of one day: the digest's best 15 that no earlier mail brought and that are not rated yet.
+
+    `None` when that leaves nothing. A fixed number of queries.
+    """
+    impressions = digest_impressions(digest=digest)
+    known = items_mailed(
+        reader_id=reader.pk, item_ids=[shown.item_id for shown in impressions], before=digest.date
+    )
+    fresh = [shown for shown in impressions if shown.thumb is None and shown.item_id not in known]
+    return _draft(reader, digest.date, fresh[:MAIL_ITEMS], len(fresh), now, weekly=False)
+
+
+def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> Draft | None:
+    """The mail of the week up to `day`: the best of its seven digests, whatever their day.
+
+    What the reader has read or rated meanwhile is left out; `None` when that leaves nothing. A fixed number
+    of queries.
+    """
+    shown = week_impressions(reader_id=reader.pk, since=day - WEEK + timedelta(days=1), until=day)
+    known = items_dealt_with(reader_id=reader.pk, item_ids={row.item_id for row in shown})
+    told = [_told(row) for row in shown if row.item_id not in known]
+    newest = {row.item_id: row for row in shown}  # by date: a later digest's impression stands
+    best = [newest[item_id] for item_id in week_best(told)]
+    return _draft(reader, day, best, len({row.item_id for row in told}), now, weekly=True)
+
+
+def _told(row: Impression) -> Told:
+    item = row.item
+    return Told(item.pk, item.source_id, item.cluster_id, value_of(row.parts), item.dated_at)
+
+
+def _draft(
+    reader: Reader, day: Date, shown: Sequence[Impression], fresh: int, now: datetime, *, weekly: bool
+) -> Draft | None:
+    if not shown:
+        return None
+    letter = Letter(
+        reader_id=str(reader.pk),
+        to=reader.email,
+        name=reader.get_short_name() or reader.username,
+        date=day,
+        weekly=weekly,
+        items=tuple(_item(reader.pk, row, now) for row in shown),
+        more=0 if weekly else fresh - len(shown),
+        online=site_link(reverse("digest:today" if weekly else "digest:day", args=[] if weekly else [day])),
+        account=site_link(reverse("digest:account")),
+        stop=site_link(reverse("digest:unsubscribe", args=[unsubscribe_sign(reader_id=reader.pk)])),
+    )
+    return Draft(letter, tuple(shown))
+
+
+def _item(reader_id: UUID, shown: Impression, now: datetime) -> LetterItem:
+    item = shown.item
+    page = site_link(reverse("digest:item", args=[item.pk]))
+    links = [
+        site_link(
+            reverse(
+                "digest:thumb_link",
+                args=[thumb_sign(reader_id=reader_id, item_id=item.pk, useful=useful, now=now)],
+            )
+        )
+        for useful in (True, False)
+    ]
+    return LetterItem(
+        title=item.title,
+        href=href_of(item.url) or page,
+        source=str(item.source),
+        age=age_words(item.dated_at, now),
+        lede=lede_of(item.text),
+        language=item.language,
+        reasons=why_of(shown.parts, shown.score, str(item.source)).chips,
+        also="",
+        page=page,
+        useful=links[0],
+        useless=links[1],
+    )

@@ -1,0 +1,5 @@
+"""What tests of the digest room share."""
+
+from tests.mailbox import mailbox
+
+__all__ = ["mailbox"]
