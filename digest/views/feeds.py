@@ -1,0 +1,52 @@
+"""The reader's own feed: the digest for any feed reader, at an address that is itself the secret."""
+
+from collections.abc import Callable
+from datetime import UTC
+from hashlib import sha256
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date, quote_etag
+from django.views.decorators.http import require_safe
+
+from digest.channels import channel_of
+from digest.selectors.syndicated import reader_of_token
+from digest.syndication import Channel, atom_write, json_feed_write
+
+# Digests are built by the hour at most: a client that asks more often is answered from its own copy.
+MAX_AGE_S = 900
+
+
+@require_safe
+def feed_atom(request: HttpRequest, token: str) -> HttpResponse:
+    """The digest as Atom 1.0."""
+    return _feed(request, token, atom_write, "application/atom+xml; charset=utf-8")
+
+
+@require_safe
+def feed_json(request: HttpRequest, token: str) -> HttpResponse:
+    """The digest as JSON Feed 1.1."""
+    return _feed(request, token, json_feed_write, "application/feed+json; charset=utf-8")
+
+
+def _feed(
+    request: HttpRequest, token: str, write: Callable[[Channel], bytes], content_type: str
+) -> HttpResponse:
+    """Answer with the feed, or with 304 where the client has it already; a foreign secret finds nothing."""
+    now = timezone.now()
+    if (reader := reader_of_token(token=token)) is None:
+        raise Http404("There is no feed at this address. Its reader may have replaced it.")
+    channel, _ = channel_of(reader=reader, token=token, now=now)
+    body = write(channel)
+    etag = quote_etag(sha256(body).hexdigest()[:32])
+    modified = int(channel.updated.astimezone(UTC).timestamp())
+    answer: HttpResponse = get_conditional_response(  # type: ignore[assignment]
+        request, etag, modified, HttpResponse(body, content_type=content_type)
+    )
+    answer["ETag"] = etag
+    answer["Last-Modified"] = http_date(modified)
+    answer["Cache-Control"] = f"private, max-age={MAX_AGE_S}"
+    answer["Referrer-Policy"] = "no-referrer"
+    answer["X-Robots-Tag"] = "noindex, nofollow"
+    return answer
