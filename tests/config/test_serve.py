@@ -56,20 +56,29 @@ def children_of(pid: int) -> list[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
-def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
+@pytest.mark.parametrize("begun", [signal.SIG_DFL, signal.SIG_IGN], ids=["in front", "in the background"])
+def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place, begun):
     migrate = [sys.executable, "manage.py", "migrate", "-v0"]
     subprocess.run(migrate, cwd=ROOT, env=place, check=True)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    with subprocess.Popen(command, cwd=ROOT, env=place, stdout=subprocess.PIPE, text=True) as site:
-        assert fetched(f"http://127.0.0.1:{port}/healthz") == b"ok"
-        assert b"--" in fetched(f"http://127.0.0.1:{port}/static/tidings.css")
-        workers = children_of(site.pid)
-        heartbeat_seen(Path(place["TIDINGS_VAR_DIR"]) / "tidings.sqlite3")
-        site.send_signal(signal.SIGINT)
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=place,
+        stdout=subprocess.PIPE,
+        text=True,
+        # What a shell does to its background jobs: they inherit a Ctrl-C that is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, begun),
+    ) as site:
         try:
+            assert fetched(f"http://127.0.0.1:{port}/healthz") == b"ok"
+            assert b"--" in fetched(f"http://127.0.0.1:{port}/static/tidings.css")
+            workers = children_of(site.pid)
+            heartbeat_seen(Path(place["TIDINGS_VAR_DIR"]) / "tidings.sqlite3")
+            site.send_signal(signal.SIGINT)
             said, _ = site.communicate(timeout=PATIENCE_S)
         finally:
             site.kill()

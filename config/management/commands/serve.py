@@ -37,7 +37,8 @@ class Command(BaseCommand):
         """Serve until told to stop; exit code 1 while tables are missing or the port is taken."""
         if _migrations_missing():
             raise CommandError("The database is not up to date. Run `make migrate`, then try again.")
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        # SIGINT as well: a shell starts background jobs with it ignored, and Python then leaves it so.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _stop)
         try:
             with worker_beside(say=self.stderr.write):
@@ -95,10 +96,11 @@ def _worker_start() -> subprocess.Popen[bytes]:
 
 
 def _worker_end(worker: subprocess.Popen[bytes]) -> None:
+    """Ask for the end, and force it on one that takes too long or whose user asks a second time."""
     worker.terminate()
     try:
         worker.wait(GOODBYE_S)
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
         worker.kill()
         worker.wait()
 
