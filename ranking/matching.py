@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 TOPIC_MAX_CHARS = 64
@@ -20,8 +20,13 @@ IE_PLURALS = frozenset(
 
 def fold(text: str) -> str:
     """`text` after NFKC and casefold, white space collapsed: the form in which two spellings are one."""
-    plain = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(plain.split())
+    return " ".join(fold_lightly(text).split())
+
+
+def fold_lightly(text: str) -> str:
+    """`text` after NFKC and casefold with its white space as it is: all that `term_finder` needs, in half the
+    time of `fold`."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def topic_key(topic: str) -> str:
@@ -46,12 +51,27 @@ def _forms(term: str) -> set[str]:
     return forms
 
 
+def _spaced(form: str) -> str:
+    return r"\s+".join(map(re.escape, form.split(" ")))
+
+
 @lru_cache(maxsize=4096)
 def _compiled(term: str) -> tuple[str, re.Pattern[str]]:
     """What all spellings of `term` begin with, and the pattern that tells whole words from parts."""
     forms = sorted(_forms(fold(term)), key=len, reverse=True)
     stem = forms[-1].removesuffix("y")
-    return stem, re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, forms))})(?!\w)")
+    return stem, re.compile(rf"(?<!\w)(?:{'|'.join(map(_spaced, forms))})(?!\w)")
+
+
+def term_finder(term: str) -> Callable[[str], bool]:
+    """`term_matches` for one term and many texts, folded or `fold_lightly`."""
+    if not term.strip():
+        return lambda text: False
+    stem, pattern = _compiled(term)
+    # White space may still stand between the words of a term as the text has it.
+    first = stem.split(" ", 1)[0]
+    search = pattern.search
+    return lambda text: first in text and search(text) is not None
 
 
 def term_matches(term: str, folded: str) -> bool:

@@ -6,15 +6,22 @@ score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similari
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Parts, Score
-from ranking.matching import fold, terms_matching
+from ranking.pool import Figures, Pool, column_of
+
+__all__ = ["COMMUNITY_GAMMA", "INTEREST_MIN", "Figures", "Pool", "Ranking", "Signals", "rank", "ranked"]
 
 COMMUNITY_GAMMA = 0.5
 # Interest below this is a mistake of negative boosts, not a wish to bury an item under dead ones.
 INTEREST_MIN = 0.05
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,57 +32,97 @@ class Signals:
     community: Mapping[int, float] = field(default_factory=dict)
 
 
+class Ranking(Sequence[Score]):
+    """Scores best first, each explained only when it is asked for. `ids` and `totals` are in that order."""
+
+    def __init__(self, pool: Pool, effective: EffectiveConfig, now: datetime, signals: Signals, rows: Ids):
+        """Score the candidates of `pool` at `rows` and order them; ties: the newer, then the lower id."""
+        self._pool, self._effective = pool, effective
+        ids, stamps, source = pool.ids[rows], pool.stamps[rows], pool.source[rows]
+        self._hours = np.maximum(0.0, now.timestamp() - stamps) / 3600
+        self._recency = 0.5 ** (self._hours / effective.config.recency_half_life_hours)
+        self._similarity = column_of(signals.similarity, ids)
+        self._community = column_of(signals.community, ids)
+        self._interest = self._interests(rows)
+        weight = np.array([effective.weight(key) for key in pool.sources], dtype=np.float64)
+        self._given = weight[source] * self._recency * self._interest if len(rows) else np.zeros(0)
+        self._order = np.lexsort((ids, -stamps, -self._given))
+        self._rows = rows
+        self.ids: Ids = ids[self._order]
+        self.totals: Floats = self._given[self._order]
+
+    def _interests(self, rows: Ids) -> Floats:
+        config = self._effective.config
+        interest = 1 + config.ai_score_alpha * self._similarity + COMMUNITY_GAMMA * self._community
+        for topic in config.topics:
+            interest += self._pool.held(topic)[rows]
+        for word, boost in config.keyword_boosts.items():
+            interest += boost * self._pool.held(word)[rows]
+        return np.maximum(INTEREST_MIN, interest)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, at: int) -> Score: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Score]: ...
+
+    def __getitem__(self, at: int | slice) -> Score | list[Score]:
+        if isinstance(at, slice):
+            return [self._explained(place) for place in self._order[at].tolist()]
+        return self._explained(int(self._order[at]))
+
+    def given(self) -> list[Score]:
+        """The scores in the order in which the candidates were given."""
+        return [self._explained(place) for place in range(len(self._order))]
+
+    def _explained(self, place: int) -> Score:
+        row, config = int(self._rows[place]), self._effective.config
+        candidate, held = self._pool.candidates[row], self._pool.held
+        source = candidate.source
+        parts = Parts(
+            source_weight=self._effective.weight(source),
+            config_weight=config.source_weights.get(source, WEIGHT_DEFAULT),
+            learned_delta=self._effective.deltas.get(source, 0.0),
+            age_hours=float(self._hours[place]),
+            recency=float(self._recency[place]),
+            topics=tuple(topic for topic in config.topics if held(topic)[row]),
+            boosts={word: boost for word, boost in config.keyword_boosts.items() if held(word)[row]},
+            similarity=float(self._similarity[place]),
+            community=float(self._community[place]),
+            interest=float(self._interest[place]),
+        )
+        return Score(candidate, float(self._given[place]), parts)
+
+
+def ranked(
+    candidates: Sequence[Candidate] | Pool,
+    effective: EffectiveConfig,
+    now: datetime,
+    signals: Signals | None = None,
+    rows: Ids | None = None,
+) -> Ranking:
+    """`candidates` (or the rows of a pool that a reader may see) best first, explained on demand.
+
+    The fast way: take the first thirty of it, or only its `ids`. Where several configs or readers rank the
+    same items, make one `Pool` and hand it in each time.
+    """
+    pool = candidates if isinstance(candidates, Pool) else Pool(candidates)
+    chosen = np.arange(len(pool)) if rows is None else rows
+    return Ranking(pool, effective, now, signals or Signals(), chosen)
+
+
 def rank(
     candidates: Sequence[Candidate], effective: EffectiveConfig, now: datetime, signals: Signals | None = None
 ) -> list[Score]:
     """`candidates` best first, each with its parts. Ties: the newer, then the lower id."""
-    scores = score_all(candidates, effective, now, signals or Signals())
-    return sorted(scores, key=lambda s: (-s.total, -s.candidate.dated_at.timestamp(), s.candidate.item_id))
+    return list(ranked(candidates, effective, now, signals)[:])
 
 
 def score_all(
-    candidates: Sequence[Candidate], effective: EffectiveConfig, now: datetime, signals: Signals
+    candidates: Sequence[Candidate] | Pool, effective: EffectiveConfig, now: datetime, signals: Signals
 ) -> list[Score]:
     """The score of each candidate, in the given order; the arithmetic runs on arrays."""
-    if not candidates:
-        return []
-    matched = [_matches(candidate, effective) for candidate in candidates]
-    weights = np.array([effective.weight(c.source) for c in candidates])
-    hours = np.array([max(0.0, (now - c.dated_at).total_seconds() / 3600) for c in candidates])
-    recency = 0.5 ** (hours / effective.config.recency_half_life_hours)
-    similarity = np.array([signals.similarity.get(c.item_id, 0.0) for c in candidates])
-    community = np.array([signals.community.get(c.item_id, 0.0) for c in candidates])
-    plain = np.array([len(topics) + sum(boosts.values()) for topics, boosts in matched])
-    interest = np.maximum(
-        INTEREST_MIN,
-        1 + plain + effective.config.ai_score_alpha * similarity + COMMUNITY_GAMMA * community,
-    )
-    totals = weights * recency * interest
-    return [
-        Score(
-            candidate,
-            float(totals[i]),
-            Parts(
-                source_weight=float(weights[i]),
-                config_weight=effective.config.source_weights.get(candidate.source, WEIGHT_DEFAULT),
-                learned_delta=effective.deltas.get(candidate.source, 0.0),
-                age_hours=float(hours[i]),
-                recency=float(recency[i]),
-                topics=matched[i][0],
-                boosts=matched[i][1],
-                similarity=float(similarity[i]),
-                community=float(community[i]),
-                interest=float(interest[i]),
-            ),
-        )
-        for i, candidate in enumerate(candidates)
-    ]
-
-
-def _matches(candidate: Candidate, effective: EffectiveConfig) -> tuple[tuple[str, ...], dict[str, float]]:
-    config = effective.config
-    if not config.topics and not config.keyword_boosts:
-        return (), {}
-    folded = fold(f"{candidate.title}\n{candidate.text}")
-    keywords = terms_matching(config.keyword_boosts, folded)
-    return terms_matching(config.topics, folded), {word: config.keyword_boosts[word] for word in keywords}
+    return ranked(candidates, effective, now, signals).given()

@@ -1,1 +1,206 @@
-"""Likeness of items to what a reader found useful. Pure."""
+"""Likeness of items to what a reader found useful: TF-IDF vectors and a Rocchio profile, kept up. Pure.
+
+An item becomes a vector once, when it comes in: words without function words, and the first five letters of
+longer words beside them, hashed into 2^18 places, weighed by (1 + ln tf) x idf, of length 1. The idf comes
+from the documents counted so far; no vocabulary is kept and nothing is ever fitted again.
+
+A reader's taste is two sums of such vectors, one of what they liked and one of what they did not, each thumb
+weighed by its age. A thumb more or less is one addition or subtraction. The profile is Rocchio's (1971):
+mean of the likes - 0.5 x mean of the dislikes; an item's similarity is its cosine with it, not below 0, times
+n / (n + 8) for n thumbs.
+
+Measured (`manage.py evaluate_ranking --data topics`; one label liked by ten thumbs, English and German news):
+the five-letter beginnings stand in for stemming in both languages and for the first part of German compounds
+(+.02 of AUC on German, 0 to +.01 on English). Pairs of words, all five-letter pieces and endings did not
+pay.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ranking.function_words import FUNCTION_WORDS
+from ranking.matching import fold
+from ranking.posterior import KAPPA
+
+# 2^18 places: 50,000 terms share one with another in one case of eleven, at 1 MB for the counts of all.
+PLACES = 2**18
+# The opening of an item says what it is about; on full texts a longer reading changed no figure.
+TEXT_CHARS = 3000
+# The strongest terms of an item; 768 bytes at most.
+TERMS_MAX = 128
+# What a profile keeps of its terms, the strongest first: 96 kB at most.
+PROFILE_TERMS_MAX = 8192
+PREFIX_CHARS = 5
+# Rocchio's weight of what was not useful against what was.
+DISLIKED_SHARE = 0.5
+
+Indices = NDArray[np.uint32]
+Floats = NDArray[np.float32]
+Counts = NDArray[np.uint32]
+_WORD = re.compile(r"[^\W\d_]\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Places of terms, ascending, and a weight for each: the length is 1, or 0 for a text without terms."""
+
+    places: Indices
+    weights: Floats
+
+    def packed(self) -> bytes:
+        """Six bytes a term: the places, then the weights in half precision."""
+        return self.places.astype("<u4").tobytes() + self.weights.astype("<f2").tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Taste:
+    """Decayed sums of the vectors a reader liked and did not like, and of the thumbs behind them."""
+
+    places: Indices
+    liked: Floats
+    disliked: Floats
+    likes: float = 0.0
+    dislikes: float = 0.0
+
+
+EMPTY = Taste(np.zeros(0, np.uint32), np.zeros(0, np.float32), np.zeros(0, np.float32))
+
+
+def vector_unpack(packed: bytes) -> Vector:
+    """The vector that `Vector.packed` wrote."""
+    n = len(packed) // 6
+    places = np.frombuffer(packed, "<u4", count=n)
+    return Vector(places, np.frombuffer(packed, "<f2", offset=4 * n).astype(np.float32))
+
+
+def terms_of(title: str, text: str) -> dict[int, int]:
+    """Place -> how often: the terms of an item's title and of the opening of its text."""
+    words = _WORD.findall(fold(f"{title}\n{text[:TEXT_CHARS]}"))
+    counted: Counter[int] = Counter()
+    for word in words:
+        counted.update(_places(word))
+    return dict(counted)
+
+
+@lru_cache(maxsize=65_536)
+def _places(word: str) -> tuple[int, ...]:
+    """Where a word counts: by itself in the singular, and by its beginning where it is longer than that."""
+    if word in FUNCTION_WORDS:
+        return ()
+    plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    terms = [word[:-1] if plural else word]
+    if len(terms[0]) > PREFIX_CHARS:
+        terms.append(f"{word[:PREFIX_CHARS]}…")
+    return tuple(crc32(term.encode()) % PLACES for term in terms)
+
+
+def counts_add(counts: Counts, documents: Iterable[dict[int, int]]) -> Counts:
+    """`counts` (documents per place) with `documents` counted as well."""
+    held = np.fromiter((place for terms in documents for place in terms), dtype=np.int64)
+    total: Counts = counts + np.bincount(held, minlength=PLACES).astype(np.uint32)
+    return total
+
+
+def vector_of(terms: dict[int, int], counts: Counts, documents: int) -> Vector:
+    """The vector of one item's terms by the documents counted so far: (1 + ln tf) (1 + ln (N+1)/(df+1))."""
+    places = np.array(sorted(terms), dtype=np.uint32)
+    tf = np.array([terms[place] for place in places.tolist()], dtype=np.float64)
+    weights = (1 + np.log(tf)) * (1 + np.log((documents + 1) / (counts[places] + 1.0)))
+    if len(places) > TERMS_MAX:
+        kept = np.sort(np.argsort(-weights, kind="stable")[:TERMS_MAX])
+        places, weights = places[kept], weights[kept]
+    length = float(np.sqrt((weights**2).sum()))
+    return Vector(places, (weights / length if length else weights).astype(np.float32))
+
+
+def taste_changed(taste: Taste, changes: Sequence[tuple[Vector, bool, float]]) -> Taste:
+    """`taste` with thumbs (vector, useful, weight) joined; a negative weight takes a thumb back."""
+    if not changes:
+        return taste
+    places = np.concatenate([taste.places, *(vector.places for vector, _, _ in changes)])
+    known, at = np.unique(places, return_inverse=True)
+
+    def summed(wanted: bool, before: Floats) -> NDArray[np.float64]:
+        parts = [v.weights * (w if useful is wanted else 0.0) for v, useful, w in changes]
+        return np.bincount(at, np.concatenate([before, *parts]), len(known)).astype(np.float64)
+
+    return _pruned(
+        known,
+        summed(True, taste.liked),
+        summed(False, taste.disliked),
+        max(0.0, taste.likes + sum(w for _, useful, w in changes if useful)),
+        max(0.0, taste.dislikes + sum(w for _, useful, w in changes if not useful)),
+    )
+
+
+def _pruned(
+    places: Indices,
+    liked: NDArray[np.float64],
+    disliked: NDArray[np.float64],
+    likes: float,
+    dislikes: float,
+) -> Taste:
+    """The terms that are left once what was taken back is gone, at most the strongest of them."""
+    size = np.abs(liked) + np.abs(disliked)
+    kept = np.flatnonzero(size > 1e-4)
+    if len(kept) > PROFILE_TERMS_MAX:
+        kept = np.sort(kept[np.argsort(-size[kept], kind="stable")[:PROFILE_TERMS_MAX]])
+    return Taste(
+        places[kept].astype(np.uint32),
+        np.maximum(liked[kept], 0).astype(np.float32),
+        np.maximum(disliked[kept], 0).astype(np.float32),
+        likes,
+        dislikes,
+    )
+
+
+def taste_aged(taste: Taste, factor: float) -> Taste:
+    """`taste` with everything in it weighing `factor` as much as before."""
+    plain = np.float32(factor)
+    return Taste(
+        taste.places,
+        taste.liked * plain,
+        taste.disliked * plain,
+        taste.likes * factor,
+        taste.dislikes * factor,
+    )
+
+
+def profile_of(taste: Taste) -> Floats:
+    """The weight of each place (2^18 of them) in a profile of length n / (n + 8); all 0 without a like."""
+    dense = np.zeros(PLACES, dtype=np.float32)
+    if taste.likes <= 0:
+        return dense
+    profile = taste.liked / np.float32(taste.likes)
+    if taste.dislikes > 0:
+        profile = profile - np.float32(DISLIKED_SHARE / taste.dislikes) * taste.disliked
+    length = float(np.sqrt((profile**2).sum()))
+    thumbs = taste.likes + taste.dislikes
+    if length:
+        dense[taste.places] = profile * np.float32(thumbs / (thumbs + KAPPA) / length)
+    return dense
+
+
+def vectors_stack(packed: Sequence[bytes]) -> csr_array:
+    """Packed vectors as the rows of one sparse matrix."""
+    sizes = np.array([len(one) // 6 for one in packed], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.frombuffer(b"".join(one[: len(one) // 6 * 4] for one in packed), "<u4")
+    weights = np.frombuffer(b"".join(one[len(one) // 6 * 4 :] for one in packed), "<f2")
+    return csr_array(
+        (weights.astype(np.float32), places.astype(np.int32), starts), shape=(len(packed), PLACES)
+    )
+
+
+def similarities(profile: Floats, vectors: csr_array) -> Floats:
+    """Each row's cosine with the profile, between 0 and 1."""
+    found: Floats = np.clip(vectors @ profile, 0.0, 1.0)
+    return found

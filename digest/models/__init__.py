@@ -9,6 +9,7 @@ from digest.models.reader import Reader
 from digest.models.reading import Reading
 from digest.models.spend import Spend, SpendRefusal
 from digest.models.summary import SuggestedReasons, Summary
+from digest.models.vector import ItemVector, TasteProfile, TermCounts
 
 __all__ = [
     "ApiToken",
@@ -22,6 +23,7 @@ __all__ = [
     "FeedbackTag",
     "Impression",
     "Item",
+    "ItemVector",
     "Reader",
     "Reading",
     "ReasonTag",
@@ -31,5 +33,7 @@ __all__ = [
     "Subscription",
     "SuggestedReasons",
     "Summary",
+    "TasteProfile",
+    "TermCounts",
     "UsedLink",
 ]

@@ -8,14 +8,14 @@ neither used nor served. `PEERS_ENABLED` turns all of it off.
 Profiles for Swing hold the items liked in the last 90 days and the sources liked more than usual: news items
 expire, and what is left of the overlap then is the sources.
 
-The crowd is read in three queries and kept in each process. That is safe because what is kept is only ever
-asked through bounded sums, and because each use first reads who shares at that moment: a reader who stops
-sharing is masked out at once; a new UTC day, a reader more or less, or older thumbs that came in since (an
-import) make it anew. A thumb taken back counts until the day ends.
+The crowd is read in three queries, its thumbs on single items in a fourth, and kept in each process. That is
+safe because what is kept is only ever asked through bounded sums, and because each use first reads who shares
+at that moment: a reader who stops sharing is masked out at once; a new UTC day, a reader more or less, or
+older thumbs that came in since (an import) make it anew. A thumb taken back counts until the day ends.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -40,6 +40,7 @@ from ranking.crowd import (
     peer_rows,
     vote,
 )
+from ranking.crowd_items import RATERS_MIN, ItemCrowd, item_crowd_of, item_rates
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.matching import fold, term_matches, topic_key
 from ranking.posterior import base_rate
@@ -49,6 +50,8 @@ MEMBER_THUMBS_MIN = 20
 MEMBER_DAYS_MIN = 5
 MEMBER_AGE_DAYS = 14
 LIKES_DAYS = 90
+# Items rated longer ago are in no digest any more.
+ITEM_DAYS = 30
 # Thumbs on items about a topic that are looked at, newest first.
 TOPIC_THUMBS_MAX = 5000
 
@@ -81,11 +84,14 @@ class _Asked:
 
 
 _kept: dict[str, _Kept] = {}
+# The crowd's thumbs on single items beside the crowd they belong to; read when first asked for.
+_kept_items: dict[str, tuple[Crowd, ItemCrowd]] = {}
 
 
 def peers_forget() -> None:
     """Drop what this process keeps of the crowd."""
     _kept.clear()
+    _kept_items.clear()
 
 
 def community_deviation(*, reader_id: UUID, now: datetime) -> dict[str, float]:
@@ -123,14 +129,42 @@ def target_opinions(*, reader_id: UUID, source: str = "", topic: str = "", now: 
     return TargetOpinions(peers=opinion_of(nearest[:most]), community=opinion_of(list(said.values())))
 
 
+def community_rates(*, reader_id: UUID, item_ids: Collection[int], now: datetime) -> dict[int, float]:
+    """Per item, how much more (+) or less (-) than usual the other sharing readers found it useful.
+
+    Only items that at least five of them rated before today, in steps of 0.05; where it is 0 the item is left
+    out. Empty below 20 raters, and for a reader who does not share. Three queries when the crowd is kept.
+    """
+    return community_rates_many(reader_ids=[reader_id], item_ids=item_ids, now=now).get(reader_id, {})
+
+
+def community_rates_many(
+    *, reader_ids: Collection[UUID], item_ids: Collection[int], now: datetime
+) -> dict[UUID, dict[int, float]]:
+    """The same for many readers, in three queries for all of them."""
+    kept, apart = _kept_now(now)
+    if kept is None:
+        return {}
+    known = kept.crowd.readers
+    gone = [known[reader] for reader in apart if reader in known]
+    if len(known) - len(gone) < RATERS_MIN:
+        return {}
+    items = _items_now(kept)
+    places = np.flatnonzero(np.isin(items.items, list(item_ids)))
+    found = {}
+    for reader in set(reader_ids) - apart:
+        without = [*gone, known[reader]] if reader in known else gone
+        rates = item_rates(items, without)[places]
+        said = np.flatnonzero(rates)
+        found[reader] = dict(zip(items.items[places[said]].tolist(), rates[said].tolist(), strict=True))
+    return found
+
+
 def _ask(reader_id: UUID, now: datetime) -> _Asked | None:
-    if not settings.PEERS_ENABLED:
+    kept, apart = _kept_now(now)
+    if kept is None or reader_id in apart:
         return None
-    apart = set(Reader.objects.exclude(_shares()).values_list("pk", flat=True))
-    readers = Reader.objects.count()
-    if reader_id in apart or readers - len(apart) <= READERS_MIN:
-        return None
-    crowd = _crowd_now(readers, now)
+    crowd = kept.crowd
     others = np.ones(len(crowd.readers), dtype=bool)
     for gone in apart & crowd.readers.keys():
         others[crowd.readers[gone]] = False
@@ -140,15 +174,38 @@ def _ask(reader_id: UUID, now: datetime) -> _Asked | None:
     return _Asked(crowd, others, row)
 
 
-def _crowd_now(readers: int, now: datetime) -> Crowd:
-    """The kept crowd where it is still true, else a fresh one."""
+def _kept_now(now: datetime) -> tuple[_Kept | None, set[UUID]]:
+    """What is kept where it is still true, else made afresh; and who does not share at this moment.
+
+    Nothing where all of it is turned off or too few readers share.
+    """
+    if not settings.PEERS_ENABLED:
+        return None, set()
+    apart = set(Reader.objects.exclude(_shares()).values_list("pk", flat=True))
+    readers = Reader.objects.count()
+    if readers - len(apart) <= READERS_MIN:
+        return None, apart
     kept, day = _kept.get("crowd"), utc_day(now)
     same = kept and (kept.day, kept.readers) == (day, readers)
-    if kept and same and not Feedback.objects.filter(pk__gt=kept.last_pk, day__lt=day).exists():
-        return kept.crowd
-    last_pk = Feedback.objects.aggregate(last=Max("pk"))["last"] or 0
-    _kept["crowd"] = _Kept(_crowd_read(day), day, readers, last_pk)
-    return _kept["crowd"].crowd
+    if not kept or not same or Feedback.objects.filter(pk__gt=kept.last_pk, day__lt=day).exists():
+        last_pk = Feedback.objects.aggregate(last=Max("pk"))["last"] or 0
+        crowd = _crowd_read(day)
+        kept = _kept["crowd"] = _Kept(crowd, day, readers, last_pk)
+    return kept, apart
+
+
+def _items_now(kept: _Kept) -> ItemCrowd:
+    """The kept crowd's thumbs of the last 30 days; one query when they are first asked for."""
+    crowd, items = _kept_items.get("items", (None, None))
+    if items is None or crowd is not kept.crowd:
+        known = kept.crowd.readers
+        given = _thumbs_before(kept.day).filter(day__gte=kept.day - ITEM_DAYS)
+        rows = given.values_list("reader_id", "item_id", "useful").iterator()
+        items = item_crowd_of(
+            kept.crowd.base, ((known[reader], item, said) for reader, item, said in rows if reader in known)
+        )
+        _kept_items["items"] = kept.crowd, items
+    return items
 
 
 def _shares(prefix: str = "") -> Q:

@@ -9,6 +9,7 @@ from digest.days import utc_day
 from digest.errors import FeedbackMissing, UnknownReasonTag
 from digest.models import Feedback, FeedbackTag, Reader
 from digest.selectors import item_get
+from digest.services.vectors import profile_refresh, profile_take_back
 from digest.taxonomy import reason_tags_map
 
 
@@ -33,6 +34,7 @@ def feedback_set(
             slugs = slugs or ()
         if slugs is not None:
             _tags_store(feedback, slugs)
+    profile_refresh(reader_id=reader.pk, now=now)
     return feedback
 
 
@@ -55,6 +57,8 @@ def feedback_clear(*, reader: Reader, item_id: int) -> bool:
     """Take the reader's thumb and its reasons back; whether there was one. Raises `ItemNotFound`."""
     item_get(reader_id=reader.pk, item_id=item_id)
     deleted, _ = Feedback.objects.filter(reader=reader, item_id=item_id).delete()
+    if deleted:
+        profile_take_back(reader_id=reader.pk)
     return deleted > 0
 
 

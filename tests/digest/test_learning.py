@@ -7,6 +7,7 @@ import pytest
 from digest.models import Reader
 from digest.services.learning import weights_update
 from digest.services.rounds import digests_build, weights_update_all
+from digest.services.vectors import profile_refresh
 from ranking.selectors import config_effective, weight_snapshots
 from ranking.services import source_weight_agree, target_pin
 from tests.factories import FeedbackFactory, ItemFactory, ReaderFactory, SourceFactory
@@ -70,9 +71,11 @@ def test_a_cycle_takes_as_many_queries_however_many_thumbs(ada, now, thumbs, dja
     for n in range(thumbs // 5):
         rate(ada, f"s{n}.example", 5, 0, now)
     source_weight_agree(reader_id=ada.id, source="s0.example", weight=1.3, ref="", now=now)
-    # config, deltas, held, tallies, who shares, readers; savepoint, config, snapshots of today, deltas, two
+    profile_refresh(reader_id=ada.id, now=now)
+    # config, deltas, held, tallies, who shares, readers; the taste: thumbs, profile, what has a vector,
+    # savepoint, profile, thumbs, vectors, save, release; savepoint, config, snapshots of today, deltas, two
     # inserts, release
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(22):
         weights_update(reader_id=ada.id, now=now)
 
 

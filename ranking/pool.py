@@ -1,0 +1,84 @@
+"""Candidates as columns: what many rankings of the same items share, worked out once. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranking.entities import Candidate
+from ranking.matching import fold_lightly, term_finder
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+
+class Figures(Mapping[int, float]):
+    """A number for each of some items, read one by one or for a whole column of ids at once; else 0."""
+
+    __slots__ = ("_ids", "_values")
+
+    def __init__(self, ids: Ids, values: NDArray[np.floating]) -> None:
+        """`ids` in any order, each once, with their values."""
+        order = np.argsort(ids)
+        self._ids, self._values = ids[order], values[order]
+
+    def __getitem__(self, item_id: int) -> float:
+        at = int(np.searchsorted(self._ids, item_id))
+        if at == len(self._ids) or self._ids[at] != item_id:
+            raise KeyError(item_id)
+        return float(self._values[at])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids.tolist())
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def of(self, ids: Ids) -> Floats:
+        """The value for each of `ids`, 0 where there is none."""
+        if not len(self._ids):
+            return np.zeros(len(ids))
+        at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[at] == ids, self._values[at], 0.0).astype(np.float64)
+
+
+def column_of(figures: Mapping[int, float], ids: Ids) -> Floats:
+    """`figures` for a column of ids, 0 where there is none."""
+    if isinstance(figures, Figures):
+        return figures.of(ids)
+    if not figures:
+        return np.zeros(len(ids))
+    return np.fromiter((figures.get(pk, 0.0) for pk in ids.tolist()), np.float64, len(ids))
+
+
+class Pool:
+    """Candidates by column. Texts are folded once, and each term is looked for once.
+
+    One pool may serve any number of readers: `ranking.scoring.ranked` takes the rows each may see.
+    `stamps` are seconds since 1970.
+    """
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        """The columns of `candidates`, in their order."""
+        self.candidates = candidates
+        self.ids: Ids = np.array([c.item_id for c in candidates], dtype=np.int64)
+        self.stamps: Floats = np.array([c.dated_at.timestamp() for c in candidates], dtype=np.float64)
+        codes: dict[str, int] = {}
+        self.source: Ids = np.array(
+            [codes.setdefault(c.source, len(codes)) for c in candidates], dtype=np.int64
+        )
+        self.sources = tuple(codes)
+        self._texts: list[str] = []
+        self._held: dict[str, NDArray[np.bool_]] = {}
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def held(self, term: str) -> NDArray[np.bool_]:
+        """Which candidates have `term` in their title or text, as whole words."""
+        if (known := self._held.get(term)) is None:
+            if not self._texts:
+                self._texts = [fold_lightly(f"{c.title}\n{c.text}") for c in self.candidates]
+            finds = term_finder(term)
+            known = self._held[term] = np.fromiter(map(finds, self._texts), np.bool_, len(self._texts))
+        return known
