@@ -18,6 +18,7 @@ from advisor.evaluation.world import Floats, World, world_make
 from advisor.models import Run
 from advisor.services.runs import run_request
 from config.evaluation.feeds import day_ingest, feeds_open, item_number, readers_subscribe
+from digest.compose import Rules
 from digest.models import Feedback, Item, Reader
 from digest.services.build import digest_build
 from digest.services.feedback import feedback_set
@@ -131,7 +132,7 @@ def _begin(world: World, number: int, shuffled: bool) -> _Life:
 def _read(life: _Life, world: World, numbers: dict[int, int], now: datetime, flipped: bool) -> None:
     """Build the day's digest, look at its top 10, and give the thumbs this reader gives."""
     person = life.person
-    digest = digest_build(reader=life.reader, date=now.date(), now=now, limit=TOP_K)
+    digest = digest_build(reader=life.reader, date=now.date(), now=now, rules=Rules.plain(TOP_K))
     shown = list(digest.impressions.order_by("rank").values_list("item_id", "rank"))
     rated = set(
         Feedback.objects.filter(reader=life.reader, item_id__in=[pk for pk, _ in shown]).values_list(

@@ -44,11 +44,19 @@ def items_candidates(
     *, reader_id: UUID, now: datetime, days: int = ITEM_WINDOW_DAYS, limit: int = CANDIDATES_MAX
 ) -> list[Candidate]:
     """The items of the reader's feeds dated in the `days` days up to `now`, newest first; one query."""
+    return items_window(reader_id=reader_id, now=now, days=days, limit=limit)[0]
+
+
+def items_window(
+    *, reader_id: UUID, now: datetime, days: int = ITEM_WINDOW_DAYS, limit: int = CANDIDATES_MAX
+) -> tuple[list[Candidate], dict[int, int]]:
+    """`items_candidates`, and the cluster of each of them that is in one, by id; one query."""
     rows = Item.objects.filter(
         _own(reader_id), dated_at__gt=now - timedelta(days=days), dated_at__lte=now
     ).order_by("-dated_at", "id")
-    fields = rows.values_list("id", "source_id", "title", "text", "dated_at")
-    return [Candidate(*row) for row in fields[:limit]]
+    found = list(rows.values_list("id", "source_id", "title", "text", "dated_at", "cluster_id")[:limit])
+    candidates = [Candidate(*row[:5]) for row in found]
+    return candidates, {row[0]: row[5] for row in found if row[5] is not None}
 
 
 def items_visible(*, reader_id: UUID) -> QuerySet[Item]:
