@@ -6,14 +6,17 @@ Only what is shown is chosen here. The order among what is shown by score stays 
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+import numpy as np
+
 from digest.entities import DIGEST_SIZE
 from digest.placement import place
-from ranking.entities import EffectiveConfig, Score
+from ranking.entities import EffectiveConfig
+from ranking.pool import Ids, Pool
 
 # A source gets a third of the places, or an equal part where there are fewer than three sources.
 SOURCE_PARTS = 3
@@ -118,18 +121,35 @@ def source_cap(size: int, sources: int) -> int:
     return math.ceil(size / max(1, min(SOURCE_PARTS, sources)))
 
 
-def choices_of(scores: Sequence[Score], stories: Mapping[int, int]) -> list[Choice]:
-    """What `compose` chooses from, in the order of `scores`; `stories` is item -> cluster."""
-    return [
-        Choice(
-            item_id=score.candidate.item_id,
-            source=score.candidate.source,
-            story=stories.get(score.candidate.item_id),
-            low=score.parts.source_weight < LOW_WEIGHT,
-            muted=sum(score.parts.boosts.values()) < 0,
-        )
-        for score in scores
-    ]
+def choices_of(
+    ids: Iterable[int],
+    about: Mapping[int, tuple[str, int | None]],
+    effective: EffectiveConfig,
+    muted: Collection[int] = (),
+) -> list[Choice]:
+    """What `compose` chooses from, in the order of `ids`.
+
+    `about` tells source and story (`None`: nobody else tells it) of each item, `muted` are those that
+    keywords count against.
+    """
+    low = {source for source, weight in effective.weights().items() if weight < LOW_WEIGHT}
+    choices = []
+    for item_id in ids:
+        source, story = about[item_id]
+        choices.append(Choice(item_id, source, story, source in low, item_id in muted))
+    return choices
+
+
+def muted_in(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None) -> set[int]:
+    """The items of `pool` (at `rows`) whose keyword boosts add up to less than nothing."""
+    boosts = effective.config.keyword_boosts
+    if not any(boost < 0 for boost in boosts.values()):
+        return set()
+    at = np.arange(len(pool)) if rows is None else rows
+    total = np.zeros(len(at))
+    for word, boost in boosts.items():
+        total += boost * pool.held(word)[at]
+    return set(pool.ids[at[total < 0]].tolist())
 
 
 def chances_of(seed: str, known: Collection[str], effective: EffectiveConfig) -> Chances:

@@ -1,36 +1,60 @@
 """What a reader's digest of a day is made of, their settings apart."""
 
 import datetime as dt
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db.models import Count
 
-from digest.compose import KNOWN_SHOWINGS, KNOWN_THUMBS, SHOWINGS_DAYS
+from digest.compose import (
+    KNOWN_SHOWINGS,
+    KNOWN_THUMBS,
+    SHOWINGS_DAYS,
+    Chances,
+    Choice,
+    chances_of,
+    choices_of,
+    muted_in,
+)
 from digest.days import day_end, day_of
 from digest.errors import FutureDate
 from digest.models import Exposure, Feedback, Reader
 from digest.selectors.items import items_window
 from digest.selectors.signals import signals_for
-from ranking.entities import Candidate
-from ranking.scoring import Signals
+from ranking.entities import EffectiveConfig
+from ranking.pool import Ids, Pool
+from ranking.scoring import Ranking, Signals, ranked
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
     """The candidates of one reader's day as of a moment, with what composing them needs.
 
-    `stories` is item -> cluster, `known` holds the sources the reader's thumbs or eyes have settled, `seed`
-    fixes the novelty draw.
+    They are the `rows` of `pool` (all of them if `None`); `about` tells the source and the story of each,
+    `known` holds the sources that the reader's thumbs or eyes have settled, `seed` fixes the novelty draw.
     """
 
     as_of: dt.datetime
     seed: str
-    candidates: Sequence[Candidate]
-    stories: Mapping[int, int] = field(default_factory=dict)
+    pool: Pool
+    about: Mapping[int, tuple[str, int | None]]
+    rows: Ids | None = None
     known: frozenset[str] = frozenset()
     signals: Signals = field(default_factory=Signals)
+
+    def ranking(self, effective: EffectiveConfig) -> Ranking:
+        """The candidates by score under these settings, explained on demand."""
+        return ranked(self.pool, effective, self.as_of, self.signals, self.rows)
+
+    def choices(self, ranking: Ranking, effective: EffectiveConfig) -> list[Choice]:
+        """What `digest.compose` chooses from, in the order of `ranking`."""
+        muted = muted_in(self.pool, effective, self.rows)
+        return choices_of(ranking.ids.tolist(), self.about, effective, muted)
+
+    def chances(self, effective: EffectiveConfig) -> Chances:
+        """What the novelty draw of this reader and day needs."""
+        return chances_of(self.seed, self.known, effective)
 
 
 def digest_material(*, reader: Reader, date: dt.date, now: dt.datetime) -> Material:
@@ -44,8 +68,8 @@ def digest_material(*, reader: Reader, date: dt.date, now: dt.datetime) -> Mater
     return Material(
         as_of=as_of,
         seed=seed_of(reader.pk, date),
-        candidates=candidates,
-        stories=stories,
+        pool=Pool(candidates),
+        about={c.item_id: (c.source, stories.get(c.item_id)) for c in candidates},
         known=sources_known(reader_ids=[reader.pk], now=as_of).get(reader.pk, frozenset()),
         signals=signals_for(reader_id=reader.pk, item_ids=ids, now=as_of),
     )

@@ -2,11 +2,11 @@
 
 import datetime as dt
 
-from digest.compose import Rules, chances_of, choices_of
+from digest.compose import Rules
 from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Reader
 from digest.selectors.items import items_candidates
-from digest.selectors.material import as_of_day, digest_material
+from digest.selectors.material import Material, as_of_day, digest_material
 from digest.selectors.signals import signals_for
 from digest.services.storing import Order, digests_store
 from ranking import scoring
@@ -29,16 +29,22 @@ def digest_build(
     """
     effective = config_effective(reader_id=reader.pk)
     material = digest_material(reader=reader, date=date, now=now)
-    scores = scoring.rank(material.candidates, effective, material.as_of, material.signals)
-    order = Order(
+    order = order_of(reader=reader, date=date, material=material, effective=effective)
+    return digests_store(orders=[order], rules=rules or Rules(limit), now=now)[0]
+
+
+def order_of(*, reader: Reader, date: dt.date, material: Material, effective: EffectiveConfig) -> Order:
+    """The reader's day ranked, ready to be composed and stored."""
+    ranking = material.ranking(effective)
+    at = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
+    return Order(
         reader=reader,
         date=date,
         version=effective.config.version,
-        choices=choices_of(scores, material.stories),
-        chances=chances_of(material.seed, material.known, effective),
-        score_of={score.candidate.item_id: score for score in scores}.__getitem__,
+        choices=material.choices(ranking, effective),
+        chances=material.chances(effective),
+        score_of=lambda item_id: ranking[at[item_id]],
     )
-    return digests_store(orders=[order], rules=rules or Rules(limit), now=now)[0]
 
 
 def digest_rank(

@@ -180,6 +180,7 @@ def test_a_build_takes_as_many_queries_however_many_items_there_are(
     ItemFactory.create_batch(count, source=source)
     digest = digest_build(reader=ada, date=TODAY, now=now)
     feedback_set(reader=ada, item_id=shown(digest)[0], useful=True, now=now)
-    # config, deltas, candidates; savepoint; digest, impressions, thumbs; delete, insert, digest; release
-    with django_assert_num_queries(11):
+    # config, deltas; candidates, thumbs and showings by source, signals; savepoint, digests made and locked,
+    # impressions; delete, insert, digest; release
+    with django_assert_num_queries(18):
         digest_build(reader=ada, date=TODAY, now=now + HOUR)

@@ -1,0 +1,109 @@
+"""What a reader's digest does not show, and why."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from digest.compose import Reason, left_out
+from digest.models import Digest, Item, Reader
+from digest.selectors.digests import digest_for
+from digest.selectors.material import digest_material
+from ranking.entities import Score
+from ranking.selectors import config_effective
+
+PAGE_SIZE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutItem:
+    """One item that is not in a digest. `told_by` tells its story there; `place` is its own by score."""
+
+    item: Item
+    reason: Reason
+    place: int
+    score: Score
+    told_by: Item | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A page of what a digest leaves out, best first. `counts` is over all pages and reasons.
+
+    `settings_changed`: the settings are others by now, and the reasons are told by those.
+    """
+
+    digest: Digest
+    counts: Mapping[Reason, int]
+    reason: Reason | None
+    total: int
+    page: int
+    pages: int
+    items: Sequence[LeftOutItem]
+    settings_changed: bool
+
+
+def digest_left_out(
+    *, reader: Reader, date: dt.date, now: dt.datetime, reason: Reason | None = None, page: int = 1
+) -> LeftOut | None:
+    """What the reader's digest of `date` left out, fifty to a page; `None` where none was built.
+
+    What was shown is read from the digest; the candidates are those of the moment it was built, scored by the
+    settings of `now`. A page beyond the last shows the last. As many queries whatever there is to list.
+    """
+    digest = digest_for(reader_id=reader.pk, date=date)
+    if digest is None:
+        return None
+    effective = config_effective(reader_id=reader.pk)
+    material = digest_material(reader=reader, date=date, now=min(now, digest.built_at))
+    ranking = material.ranking(effective)
+    shown = list(digest.impressions.select_related("item__source").order_by("rank"))
+    tellers = {row.item.cluster_id: row.item for row in shown if row.item.cluster_id is not None}
+    found = left_out(
+        material.choices(ranking, effective),
+        {row.item_id: row.slot for row in shown},
+        {story: item.pk for story, item in tellers.items()},
+    )
+    wanted = [item_id for item_id, why in found.items() if reason in (None, why)]
+    pages = max(1, -(-len(wanted) // PAGE_SIZE))
+    page = max(1, min(page, pages))
+    listed = wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    places = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
+    ranks = {item_id: (places[item_id] + 1, ranking[places[item_id]]) for item_id in listed}
+    return LeftOut(
+        digest=digest,
+        counts=Counter(found.values()),
+        reason=reason,
+        total=len(found),
+        page=page,
+        pages=pages,
+        items=_items(listed, found, ranks, tellers),
+        settings_changed=effective.config.version != digest.config_version,
+    )
+
+
+def _items(
+    listed: Sequence[int],
+    found: Mapping[int, Reason],
+    ranks: Mapping[int, tuple[int, Score]],
+    tellers: Mapping[int, Item],
+) -> list[LeftOutItem]:
+    """The items of one page in order, in one query."""
+    items = Item.objects.filter(pk__in=listed).select_related("source").in_bulk()
+    return [
+        LeftOutItem(
+            item=items[item_id],
+            reason=found[item_id],
+            place=ranks[item_id][0],
+            score=ranks[item_id][1],
+            told_by=_teller(items[item_id], found[item_id], tellers),
+        )
+        for item_id in listed
+        if item_id in items
+    ]
+
+
+def _teller(item: Item, reason: Reason, tellers: Mapping[int, Item]) -> Item | None:
+    if reason is not Reason.SAME_STORY or item.cluster_id is None:
+        return None
+    return tellers.get(item.cluster_id)

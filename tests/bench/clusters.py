@@ -1,0 +1,137 @@
+"""How well items of the same story are found: `python -m tests.bench.clusters [--json] [--all]`.
+
+Data: the labelled stories of `news-aggregator` (Gasparetti 2014), titles only, below `TIDINGS_DATA`. The
+stories are halved by the second byte of sha256(story): thresholds were chosen on the even half, the odd half
+is what is reported. Beside it: one cluster per distinct title (the floor), and the labels shuffled among the
+items (a control that must fail). The labels group days of coverage ("SXSW 2014"), far wider than what a
+digest may fold into one line, so recall is low on purpose and precision is what counts.
+"""
+
+import argparse
+import csv
+import gzip
+import hashlib
+import json
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from digest.clustering import CENTROID_MIN, SHARED_WORDS_MIN, Told, stories
+from ranking.matching import fold
+
+SEED = 42
+Row = dict[str, float | str | int]
+
+
+def main() -> None:
+    """Print the table, or one JSON object."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--all", action="store_true", help="also other thresholds, on the development half")
+    options = parser.parse_args()
+    began = time.perf_counter()
+    told, labels = labelled()
+    rows = [*development(told, labels)] if options.all else []
+    for half, name in ((0, "development"), (1, "held out")):
+        rows += figures(name, *of_half(told, labels, half))
+    result = {"command": "tests.bench.clusters", "data": "news-aggregator", "seed": SEED, "rows": rows}
+    result["seconds"] = round(time.perf_counter() - began, 1)
+    print(json.dumps(result) if options.json else table(rows))
+
+
+def labelled() -> tuple[list[Told], list[str]]:
+    """The items and the story each belongs to, in order of time."""
+    path = Path(os.environ["TIDINGS_DATA"]) / "news-aggregator" / "news.csv.gz"
+    with gzip.open(path, "rt", newline="", encoding="utf-8") as lines:
+        found = sorted(csv.DictReader(lines, escapechar="\\"), key=lambda row: int(row["timestamp_ms"]))
+    told = [
+        Told(
+            item_id=n,
+            source=row["hostname"],
+            title=row["title"],
+            dated_at=datetime.fromtimestamp(int(row["timestamp_ms"]) / 1000, UTC),
+        )
+        for n, row in enumerate(found)
+    ]
+    return told, [row["story"] for row in found]
+
+
+def of_half(told: Sequence[Told], labels: Sequence[str], half: int) -> tuple[list[Told], list[str]]:
+    """The items of the development (0) or the held-out (1) stories."""
+    kept = [
+        (t, s)
+        for t, s in zip(told, labels, strict=True)
+        if hashlib.sha256(s.encode()).digest()[1] % 2 == half
+    ]
+    return [t for t, _ in kept], [s for _, s in kept]
+
+
+def figures(name: str, told: Sequence[Told], labels: Sequence[str]) -> list[Row]:
+    """The row of ours, of the floor and of the control on one half."""
+    ours = clusters(told)
+    shuffled = list(labels)
+    random.Random(SEED).shuffle(shuffled)
+    return [
+        row(f"{name}: ours", ours, labels),
+        row(f"{name}: same title only", [fold(t.title) for t in told], labels),
+        row(f"{name}: ours, labels shuffled", ours, shuffled),
+    ]
+
+
+def development(told: Sequence[Told], labels: Sequence[str]) -> list[Row]:
+    """Other thresholds on the development half: what the choice was made from."""
+    items, truth = of_half(told, labels, 0)
+    return [
+        row(f"development: centroid {close}, {shared} words", clusters(items, close, shared), truth)
+        for shared in (2, 3)
+        for close in (0.2, 0.25, 0.3, 0.35, 0.4)
+    ]
+
+
+def clusters(
+    told: Sequence[Told], close: float = CENTROID_MIN, shared: int = SHARED_WORDS_MIN
+) -> list[Hashable]:
+    """The cluster of each item; one of its own where it has none."""
+    found: dict[int, Hashable] = {}
+    for story in stories([], told, close=close, shared=shared):
+        found |= {item.item_id: story[0].item_id for item in story}
+    return [found.get(item.item_id, item.item_id) for item in told]
+
+
+def row(name: str, found: Sequence[Hashable], truth: Sequence[Hashable]) -> Row:
+    """Pairwise and B-cubed precision and recall (Bagga & Baldwin 1998)."""
+    both, ours, labels = Counter(zip(found, truth, strict=True)), Counter(found), Counter(truth)
+    right = sum(pairs(n) for n in both.values())
+    together = sum(pairs(n) for n in ours.values())
+    return {
+        "name": name,
+        "items": len(truth),
+        "stories": len(labels),
+        "clusters": sum(n > 1 for n in ours.values()),
+        "pair_precision": round(right / together, 4) if together else 1.0,
+        "pair_recall": round(right / sum(pairs(n) for n in labels.values()), 4),
+        "b3_precision": round(sum(n * n / ours[a] for (a, _), n in both.items()) / len(truth), 4),
+        "b3_recall": round(sum(n * n / labels[b] for (_, b), n in both.items()) / len(truth), 4),
+    }
+
+
+def pairs(n: int) -> int:
+    """How many pairs `n` things make."""
+    return n * (n - 1) // 2
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as text."""
+    heads = list(rows[0])
+    lines = [f"{'':<44}" + "".join(f"{head:>16}" for head in heads[1:])]
+    return "\n".join(
+        [*lines, *(f"{r['name']:<44}" + "".join(f"{r[head]:>16}" for head in heads[1:]) for r in rows)]
+    )
+
+
+if __name__ == "__main__":
+    main()
