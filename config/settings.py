@@ -13,6 +13,7 @@ from typing import Any
 
 import environ
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from config.logs import logging_config, structlog_configure
 from config.schedule import CELERY_BEAT_SCHEDULE as BEAT_SCHEDULE
@@ -165,6 +166,8 @@ ACCOUNT_ADAPTER = "digest.accounts.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none")
+if ACCOUNT_EMAIL_VERIFICATION not in ("none", "optional", "mandatory"):
+    raise ImproperlyConfigured("ACCOUNT_EMAIL_VERIFICATION must be none, optional or mandatory.")
 ACCOUNT_SIGNUP_FORM_CLASS = "digest.forms.SignupTimeZoneForm"
 ACCOUNT_FORMS = {"add_email": "digest.account_email.AddressForm"}
 ACCOUNT_CHANGE_EMAIL = True
@@ -237,6 +240,7 @@ FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
 
 # --- Delivery -------------------------------------------------------------------------------------
 SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000")
+NIGHTLY_HOUR = env.int("NIGHTLY_HOUR", default=3)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition("://")[0]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SITE_URL.startswith("https://")
 

@@ -17,7 +17,7 @@ class AddressForm(AddEmailForm):  # type: ignore[misc]
         if app_settings.EMAIL_VERIFICATION != app_settings.EmailVerificationMethod.NONE:
             return super().save(request)
         with transaction.atomic():
-            before = EmailAddress.objects.get_primary(self.user)
+            before = EmailAddress(user=self.user, email=self.user.email) if self.user.email else None
             EmailAddress.objects.filter(user=self.user).delete()
             address = EmailAddress.objects.create(user=self.user, email=self.cleaned_data["email"])
             address.set_as_primary()

@@ -1,4 +1,4 @@
-"""How accounts behave here: the adapters of django-allauth, and whether mail leaves this machine."""
+"""How accounts behave here: the adapters of django-allauth."""
 
 import re
 from smtplib import SMTPException
@@ -7,23 +7,14 @@ from typing import Any
 import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
-from django.conf import settings
 from django.contrib import messages
 
 log = structlog.get_logger(__name__)
-
-# Backends of Django that keep mail on this machine: for trying things out, not for reaching anybody.
-STAYING = ("console", "dummy", "filebased")
 
 NOT_SENT = (
     "The mail could not be sent: the mail server did not take it. Nothing else was lost. Please try again in "
     "a few minutes, and tell whoever runs this site if it happens again."
 )
-
-
-def mail_goes_out() -> bool:
-    """Whether EMAIL_URL names a server that delivers mail, rather than a log or a folder."""
-    return not any(f".backends.{name}." in settings.EMAIL_BACKEND for name in STAYING)
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from django.apps import AppConfig
 from django.core.checks import register
 
+from digest.account_checks import check_accounts
 from digest.checks import check_fetching, check_models, check_peers
 
 
@@ -14,6 +15,7 @@ class DigestConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the checks of this room's settings."""
+        register(check_accounts)
         register(check_models)
         register(check_peers)
         register(check_fetching)

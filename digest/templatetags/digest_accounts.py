@@ -2,7 +2,7 @@
 
 from django import template
 
-from digest.accounts import mail_goes_out
+from digest.mail_way import mail_goes_out
 
 register = template.Library()
 

@@ -13,10 +13,10 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from digest.accounts import mail_goes_out
 from digest.errors import DigestError
 from digest.farewell import deleted_words
 from digest.forms import AccountForm, DeleteForm, MailForm
+from digest.mail_way import mail_goes_out
 from digest.models import Reader
 from digest.readers import reader_of
 from digest.selectors.tokens import tokens_of
