@@ -26,6 +26,7 @@ from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import transaction
 
+from digest.mail_way import mail_goes_out
 from digest.days import day_of
 from digest.delivery import WEEKLY, mail_day
 from digest.letters import Draft, draft_daily, draft_weekly
@@ -80,9 +81,12 @@ def digests_deliver(
     """Send every mail that is due at `now` and was not sent, over one connection.
 
     A mail server that cannot be reached costs nobody an attempt: the report says so and the next run tries
-    again. An address that fails costs the others nothing; what is wrong with it is kept in its row.
+    again. An address that fails costs the others nothing; what is wrong with it is kept in its row. Where
+    EMAIL_URL names no server at all, nothing is due.
     """
     report, until = DeliveryReport(), time.monotonic() + seconds_max
+    if not mail_goes_out():
+        return report
     waiting = list(_due(now, report))
     report.due = len(waiting)
     if not waiting:
