@@ -41,7 +41,7 @@ def configs_compare(
     """Two versions of the reader's config, or the current one with the changes of `drafts` made together.
 
     Without numbers the current config is compared with the one before it. Refuses with `version_not_found`
-    whatever is no version of this reader, and with a rule's code what is no change. At most twelve queries.
+    whatever is no version of this reader, and with a rule's code what is no change. At most twenty queries.
     """
     facts = facts_for(reader_id=reader_id, now=now)
     pair = _proposed(drafts, facts) if drafts else _versions(reader_id, before, after, facts)

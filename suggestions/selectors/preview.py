@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef
+
+from digest.compose import Rules, Stood, compose
 from digest.days import day_of
-from digest.entities import DIGEST_SIZE
-from digest.models import Impression, Reader
-from digest.placement import place
-from digest.selectors import items_candidates
-from ranking.entities import Candidate, EffectiveConfig
+from digest.models import Feedback, Impression, Reader
+from digest.selectors.material import Material, digest_material
+from ranking.entities import EffectiveConfig
 from ranking.matching import fold, term_matches
-from ranking.scoring import rank
 from ranking.selectors import config_effective
 from suggestions.entities import SOURCE_WEIGHTS, Preview, PreviewItem
 from suggestions.forecasts import change_applied
@@ -21,19 +21,19 @@ from suggestions.models import Suggestion
 
 @dataclass(frozen=True, slots=True)
 class _Today:
-    """What the reader's digest of today is made of.
+    """What the reader's digest of today is made of, the same for every config that is tried on it.
 
-    `kept` holds the rated items by the rank at which they stay, `names` (title, source) by item.
+    `rated` and `drawn` hold the items that stay, by rank; `names` (title, source) by item.
     """
 
-    now: datetime
-    candidates: Sequence[Candidate]
-    kept: Mapping[int, int]
+    material: Material
+    rated: Mapping[int, Stood]
+    drawn: Mapping[int, Stood]
     names: Mapping[int, tuple[str, str]]
 
 
 def suggestion_preview(*, suggestion: Suggestion, now: datetime) -> Preview:
-    """What accepting `suggestion` now would change; five queries."""
+    """What accepting `suggestion` now would change; twelve queries at most."""
     previews = suggestion_previews(reader_id=suggestion.reader_id, suggestions=[suggestion], now=now)
     return previews[suggestion.pk]
 
@@ -41,7 +41,8 @@ def suggestion_preview(*, suggestion: Suggestion, now: datetime) -> Preview:
 def suggestion_previews(
     *, reader_id: UUID, suggestions: Sequence[Suggestion], now: datetime
 ) -> dict[int, Preview]:
-    """What accepting each of the reader's `suggestions` alone would change, by id; five queries or none."""
+    """What accepting each of the reader's `suggestions` alone would change, by id; as many queries as
+    for one, or none."""
     if not suggestions:
         return {}
     before, today = config_effective(reader_id=reader_id), _today(reader_id, now)
@@ -50,7 +51,7 @@ def suggestion_previews(
 
 
 def preview_of(*, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime) -> Preview:
-    """The items of today's digest that differ in place between two configs; three queries."""
+    """The items of today's digest that differ in place between two configs; ten queries at most."""
     today = _today(reader_id, now)
     return _preview(today, _order(today, before), _order(today, after))
 
@@ -65,12 +66,12 @@ def preview_matching(
     label: str,
     now: datetime,
 ) -> tuple[Preview, int]:
-    """`preview_of`, and how many of the candidates are about the target; three queries."""
+    """`preview_of`, and how many of the candidates are about the target; ten queries at most."""
     today = _today(reader_id, now)
     if field == SOURCE_WEIGHTS:
-        about = sum(c.source == key for c in today.candidates)
+        about = sum(c.source == key for c in today.material.pool.candidates)
     else:
-        about = sum(term_matches(label, fold(c.title)) for c in today.candidates)
+        about = sum(term_matches(label, fold(c.title)) for c in today.material.pool.candidates)
     return _preview(today, _order(today, before), _order(today, after)), about
 
 
@@ -79,21 +80,35 @@ def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:
 
 
 def _today(reader_id: UUID, now: datetime) -> _Today:
-    candidates = items_candidates(reader_id=reader_id, now=now)
-    date = day_of(now, Reader.objects.get(pk=reader_id).zone)
-    rated = Impression.objects.filter(
-        digest__reader_id=reader_id, digest__date=date, item__feedback__reader_id=reader_id
-    ).values_list("rank", "item_id", "item__title", "item__source_id")
-    kept = list(rated)
-    names = {c.item_id: (c.title, c.source) for c in candidates}
-    names |= {item: (title, source) for _, item, title, source in kept}
-    return _Today(now, candidates, {stood: item for stood, item, *_ in kept}, names)
+    reader = Reader.objects.get(pk=reader_id)
+    date = day_of(now, reader.zone)
+    material = digest_material(reader=reader, date=date, now=now)
+    thumb = Feedback.objects.filter(reader_id=reader_id, item_id=OuterRef("item_id"))
+    shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=date)
+    rated: dict[int, Stood] = {}
+    drawn: dict[int, Stood] = {}
+    names = {c.item_id: (c.title, c.source) for c in material.pool.candidates}
+    for row in shown.annotate(is_rated=Exists(thumb)).select_related("item").order_by("rank"):
+        stood = Stood(row.item_id, row.item.source_id, row.item.cluster_id, row.propensity)
+        if row.is_rated:
+            rated[row.rank] = stood
+        elif row.slot == Impression.Slot.NOVELTY:
+            drawn[row.rank] = stood
+        names[row.item_id] = (row.item.title, row.item.source_id)
+    return _Today(material, rated, drawn, names)
 
 
 def _order(today: _Today, config: EffectiveConfig) -> list[int]:
-    """The items of the digest under `config`, by rank."""
-    ranked = [score.candidate.item_id for score in rank(today.candidates, config, today.now)]
-    return place(ranked, today.kept, DIGEST_SIZE)
+    """The items of the digest under `config`, by rank; what is known of the items is the same for each."""
+    made = today.material
+    composed = compose(
+        made.choices(made.ranking(config), config),
+        Rules(),
+        made.chances(config),
+        rated=today.rated,
+        drawn=today.drawn,
+    )
+    return [place.item_id for place in composed.places]
 
 
 def _preview(today: _Today, old: Sequence[int], new: Sequence[int]) -> Preview:

@@ -17,6 +17,7 @@ from tests.suggestions.worlds import LOVED, PLAIN
 pytestmark = pytest.mark.django_db
 
 
+SOURCES = (PLAIN, "other.example", "third.example", "fourth.example", LOVED)
 TRAITS = {"suggestion_type": "boost_source", "target_key": LOVED}
 
 
@@ -26,11 +27,11 @@ def suggestion_of(reader, kind="boost_source", key=LOVED, value="1.3") -> Sugges
 
 @pytest.fixture
 def full(ada, now):
-    """Sixty items of two sources, one an hour, the loved source always the older of two."""
-    for key in (LOVED, PLAIN):
+    """Sixty items of five sources, one an hour, the loved source always the oldest of five."""
+    for key in SOURCES:
         SubscriptionFactory(reader=ada, feed=FeedFactory(source=SourceFactory(key=key)))
     for n in range(60):
-        key = LOVED if n % 2 else PLAIN
+        key = SOURCES[n % len(SOURCES)]
         at = now - timedelta(hours=n)
         ItemFactory(source=SourceFactory(key=key), title=f"{key} {n}", published_at=at)
     return ada
@@ -39,7 +40,7 @@ def full(ada, now):
 def test_a_boost_lets_its_items_in_and_others_out(full, now):
     preview = suggestion_preview(suggestion=suggestion_of(full), now=now)
     assert {item.source for item in preview.enters} == {LOVED}
-    assert {item.source for item in preview.leaves} == {PLAIN}
+    assert {item.source for item in preview.leaves} and LOVED not in {i.source for i in preview.leaves}
     assert len(preview.enters) == len(preview.leaves)
     assert all(item.after < item.before for item in preview.moves if item.source == LOVED)
     assert [item.after for item in preview.enters] == sorted(item.after for item in preview.enters)
@@ -86,11 +87,11 @@ def ranks(reader, now) -> dict[int, int]:
     return dict(digest.impressions.values_list("item_id", "rank"))
 
 
-def test_a_preview_costs_five_queries_and_so_do_many(full, now, django_assert_num_queries):
-    with django_assert_num_queries(5):
+def test_a_preview_costs_ten_queries_and_so_do_many(full, now, django_assert_num_queries):
+    with django_assert_num_queries(10):
         suggestion_preview(suggestion=suggestion_of(full), now=now)
     many = [Suggestion(pk=n, **TRAITS, reader=full, suggested_value=f"1.{n}") for n in (1, 2, 3)]
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(10):
         previews = suggestion_previews(reader_id=full.pk, suggestions=many, now=now)
     assert set(previews) == {1, 2, 3}
     assert previews[3] == suggestion_preview(suggestion=suggestion_of(full), now=now) != previews[1]

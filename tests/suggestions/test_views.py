@@ -264,11 +264,11 @@ def test_a_suggestion_of_somebody_else_is_not_found(page: Client, ben: Reader, v
 def test_cards_cost_the_same_however_much_evidence(page: Client, ada: Reader, django_assert_max_num_queries):
     subscribe(ada)
     suggested(ada, evidence=3)
-    with django_assert_max_num_queries(23) as few:
+    with django_assert_max_num_queries(30) as few:
         page.get(PAGE)
     Suggestion.objects.all().delete()
     suggested(ada, evidence=10, created_at=timezone.now() - timedelta(hours=1))
-    with django_assert_max_num_queries(23) as many:
+    with django_assert_max_num_queries(30) as many:
         page.get(PAGE)
     assert len(few) == len(many)
 
