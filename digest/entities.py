@@ -1,10 +1,12 @@
 """The nouns of the digest room that travel to other rooms, frozen."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 ITEM_WINDOW_DAYS = 7
 DIGEST_SIZE = 30
+# How long a digest keeps its order while its day lasts; new settings show at once.
+DIGEST_FROZEN = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
