@@ -86,21 +86,30 @@ class World:
     choosing: Batch
 
 
-def world_make(seed: int, days: int, *, spam: bool = False) -> World:
-    """The world of `seed`; the same call gives the same world. With `spam`, source 0 writes for machines."""
+def world_make(seed: int, days: int, *, spam: bool = False, plain_titles: bool = False) -> World:
+    """The world of `seed`; the same call gives the same world.
+
+    With `spam`, source 0 writes for machines, and readers like it less; with `plain_titles` it is liked as
+    little, but its titles say nothing: what then happens to it does not come from its titles.
+    """
     rng = np.random.default_rng([seed, SHARES])
     share_sources = rng.dirichlet(np.full(len(SOURCES), 2.0))
     share_topics = rng.dirichlet(np.full(len(TOPICS), 2.0))
     spammer = 0 if spam else -1
     batches = [
-        _batch(np.random.default_rng([seed, kind]), pools, share_sources, share_topics, spammer)
+        _batch(np.random.default_rng([seed, kind]), pools, share_sources, share_topics, spammer, plain_titles)
         for kind, pools in ((STREAM, days), (SCORING, HELD_POOLS), (CHOOSING, HELD_POOLS))
     ]
     return World(seed, days, batches[0], batches[1], batches[2])
 
 
 def _batch(
-    rng: np.random.Generator, pools: int, share_sources: Floats, share_topics: Floats, spammer: int
+    rng: np.random.Generator,
+    pools: int,
+    share_sources: Floats,
+    share_topics: Floats,
+    spammer: int,
+    plain_titles: bool,
 ) -> Batch:
     n = pools * POOL
     source = rng.choice(len(SOURCES), n, p=share_sources)
@@ -112,7 +121,8 @@ def _batch(
     quality = rng.normal(0, QUALITY_SD, n)
     titles = [_title(rng, np.flatnonzero(row)) for row in topics]
     for i in np.flatnonzero(source == spammer):
-        titles[i] = _spam_title(rng, SOURCES[spammer])
+        written = _spam_title(rng, SOURCES[spammer])
+        titles[i] = _title(np.random.default_rng(i), ()) if plain_titles else written
         topics[i], quality[i] = False, quality[i] + SPAM_QUALITY
     return Batch(source, topics, age, quality, np.repeat(np.arange(pools), POOL), tuple(titles))
 

@@ -52,6 +52,7 @@ class Setting:
     advisor: bool = True
     drift: bool = False
     spam: bool = False
+    plain_titles: bool = False
     shuffled: bool = False
 
 
@@ -89,7 +90,9 @@ def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: No
     """Live through the setting's weeks in the current database, which must be empty and disposable."""
     if Reader.objects.exists() or Item.objects.exists():
         raise EvaluationRefused("There are readers or items in this database. An evaluation needs its own.")
-    world = world_make(setting.seed, setting.weeks * WEEK, spam=setting.spam)
+    world = world_make(
+        setting.seed, setting.weeks * WEEK, spam=setting.spam, plain_titles=setting.plain_titles
+    )
     feeds = feeds_open(now=BEGIN)
     lives = [_begin(world, number, setting.shuffled) for number in setting.readers]
     numbers: dict[int, int] = {}

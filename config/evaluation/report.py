@@ -22,7 +22,8 @@ Json = dict[str, Any]
 WEEK = 7
 PLANNER, PLANNER_ALONE = "planner and learning loop", "planner alone"
 LOOP_DRIVEN = "learning loop alone, driven"
-DRIFT, SPAM, SHUFFLED = "planner, drift at week 6", "planner, spamming source", "planner, shuffled thumbs"
+DRIFT, SHUFFLED = "planner, drift at week 6", "planner, shuffled thumbs"
+SPAM, NO_SPAM = "planner, spamming source", "planner, the same source with plain titles"
 BACKTEST = "backtest on shuffled thumbs"
 MODEL_READERS, MODEL_WEEKS = 6, 6
 
@@ -104,6 +105,7 @@ def _plans(scale: Scale) -> list[Plan]:
         Plan(PLANNER_ALONE, scale.alone, (("loop", False),)),
         Plan(DRIFT, scale.variant, (("drift", True),)),
         Plan(SPAM, scale.variant, (("spam", True),)),
+        Plan(NO_SPAM, scale.variant, (("spam", True), ("plain_titles", True))),
         Plan(SHUFFLED, scale.variant, (("shuffled", True),)),
         Plan(LOOP_DRIVEN, scale.agreement, (("advisor", False),)),
     ]
@@ -159,8 +161,8 @@ def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Cou
     if same_world:
         more["over_no_change"] = difference(courses, arrays["no change"])
         more["over_loop_alone"] = difference(courses, arrays[LOOP])
-    if name == SPAM:
-        more["followed"] = followed(courses)
+    if name in (SPAM, NO_SPAM):
+        more |= {"followed": followed(courses), "spammer_boosted": spammer_boosted(courses)}
     if name == SHUFFLED:
         more["shuffled"] = True
     if any(c.cost_usd for c in courses):
@@ -172,10 +174,11 @@ def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Cou
 
 def _oracle_of_variant(name: str, readers: int, scale: Scale) -> list[Course]:
     """The oracle's courses where tastes flip or a source spams; none on shuffled thumbs."""
-    if name not in (DRIFT, SPAM):
+    if name not in (DRIFT, SPAM, NO_SPAM):
         return []
     seed = scale.seeds[0]
-    world = world_make(seed, scale.weeks * WEEK, spam=name == SPAM)
+    spam, plain = name in (SPAM, NO_SPAM), name == NO_SPAM
+    world = world_make(seed, scale.weeks * WEEK, spam=spam, plain_titles=plain)
     courses = [
         course_run(world, number, ORACLE, weeks=scale.weeks, drift=name == DRIFT) for number in range(readers)
     ]
@@ -183,12 +186,17 @@ def _oracle_of_variant(name: str, readers: int, scale: Scale) -> list[Course]:
 
 
 def followed(courses: Sequence[Course]) -> int:
-    """Suggestions that do what the spammer's titles say: more of the spammer, or its topic."""
-    return sum(
-        (a.kind == BOOST_SOURCE and a.target == SOURCES[0]) or a.target in _SPAM_WORDS
-        for c in courses
-        for a in c.asked
-    )
+    """Suggestions about the topic that only the spammer's titles push: there should be none."""
+    return sum(a.target in _SPAM_WORDS for c in courses for a in c.asked)
+
+
+def spammer_boosted(courses: Sequence[Course]) -> int:
+    """Suggestions of more from the spammer.
+
+    Some come from readers' own thumbs: a few readers like that source, whatever it writes. How many do is
+    told by the row in which the same source writes plain titles.
+    """
+    return sum(a.kind == BOOST_SOURCE and a.target == SOURCES[0] for c in courses for a in c.asked)
 
 
 _SPAM_WORDS = {SPAM_TOPIC, *SPAM_TOPIC.split()}

@@ -155,6 +155,11 @@ def test_a_spammer_writes_for_machines_and_readers_like_it_less():
     of_spammer = spammed.stream.source == 0
     assert spammed.stream.holds(SPAM_TOPIC)[of_spammer].any()
     assert not spammed.stream.holds(SPAM_TOPIC)[~of_spammer].any()
+    plain = world_make(5, 7, spam=True, plain_titles=True)
+    assert (plain.stream.quality == spammed.stream.quality).all()
+    assert not plain.stream.holds(SPAM_TOPIC).any()
+    elsewhere = [n for n in range(len(plain.stream)) if not of_spammer[n]]
+    assert [plain.stream.titles[n] for n in elsewhere] == [spammed.stream.titles[n] for n in elsewhere]
     likes = person_make(spammed, 0).likes(spammed.stream)
     assert likes[of_spammer].mean() < likes[~of_spammer].mean()
 

@@ -18,7 +18,7 @@ from config.evaluation import open_rows, report
 from config.evaluation.data import movielens, nemig
 from config.evaluation.driver import EvaluationRefused, Setting, simulate
 from config.evaluation.open_data import Trial, trial_run
-from config.evaluation.report import PLANNER, followed
+from config.evaluation.report import PLANNER, followed, spammer_boosted
 from config.evaluation.shard import DATABASE_VARIABLE
 from config.evaluation.tables import text_of
 from tests.advisor.evaluated import asked, course
@@ -46,7 +46,8 @@ def test_readers_answer_what_the_advisor_asks_and_spam_is_not_followed():
 def test_following_a_spammer_is_seen():
     pushed = asked(0.1)
     topic = asked(0.1)
-    assert followed([course(0, 0.0, pushed)]) == 1  # harbour.example is the one that spams
+    assert spammer_boosted([course(0, 0.0, pushed)]) == 1  # harbour.example is the one that spams
+    assert followed([course(0, 0.0, pushed)]) == 0
     assert followed([course(0, 0.0, type(topic)(1, "add_topic", "casino bonus", 0.1, True))]) == 1
     assert followed([course(0, 0.0, type(topic)(1, "add_topic", "chess", 0.1, True))]) == 0
 
