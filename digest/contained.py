@@ -58,7 +58,7 @@ def _environment() -> dict[str, str]:
 
 
 def _answer(code: int, said: bytes) -> ParsedFeed:
-    if code in (-signal.SIGXCPU, -signal.SIGALRM):
+    if code in (-signal.SIGPROF, -signal.SIGXCPU):
         raise _timeout()
     if code == MEMORY_EXIT:
         raise FeedProblem("parse_memory", "Reading this document takes more memory than any feed should.")

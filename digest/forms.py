@@ -138,17 +138,6 @@ class WelcomeForm(forms.Form):
         return {*self["interest"].data, *self["feed"].data} if self.is_bound else set()
 
 
-class FeedForm(forms.Form):
-    """The address of a feed to read."""
-
-    url = forms.URLField(
-        label="Address of a feed",
-        max_length=2000,
-        assume_scheme="https",
-        widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "url"}),
-    )
-
-
 class ThumbForm(forms.Form):
     """What a tap says: a thumb ("1", "0"), its undoing ("clear"), or one reason switched on or off."""
 

@@ -6,6 +6,7 @@ from django.urls import path, register_converter
 
 from digest.views import (
     account,
+    costs,
     days,
     delivery,
     feeds,
@@ -59,7 +60,12 @@ urlpatterns = [
     path("ui/mail/end/<str:link>", delivery.unsubscribe, name="unsubscribe"),
     path("feeds/<str:token>/atom.xml", feeds.feed_atom, name="feed_atom"),
     path("feeds/<str:token>/feed.json", feeds.feed_json, name="feed_json"),
+    path("debug/costs", costs.costs, name="costs"),
     path("ui/sources", sources.sources, name="sources"),
+    path("ui/sources/import", sources.opml_upload, name="opml_import"),
+    path("ui/sources/export.opml", sources.opml_download, name="opml_export"),
+    path("ui/sources/undo", sources.source_undo, name="source_undo"),
+    path("ui/sources/<int:feed_id>", sources.source, name="source"),
     path("ui/sources/<int:feed_id>/remove", sources.source_remove, name="source_remove"),
     path("ui/history/trends", trends.trends, name="trends"),
 ]

@@ -14,3 +14,9 @@ def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:
 def subscriptions_any(*, reader_id: UUID) -> bool:
     """Whether the reader reads anything at all; one query."""
     return Subscription.objects.filter(reader_id=reader_id).exists()
+
+
+def subscription_of(*, reader_id: UUID, feed_id: int) -> Subscription | None:
+    """The reader's own subscription to a feed, with feed and source at hand; None where there is none."""
+    found = Subscription.objects.filter(reader_id=reader_id, feed__pk=feed_id)
+    return found.select_related("feed__source").first()

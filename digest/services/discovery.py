@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.conf import settings
 
@@ -11,16 +10,14 @@ from digest.errors import FeedIsGone, NoFeedFound, SiteUnreachable
 from digest.feeds import FeedProblem, ParsedFeed
 from digest.fetch import Fetched, fetch
 from digest.identity import canonical_url
-from digest.models import Feed
 from digest.parse import parse_document
 from digest.prechecks import decoded, unpacked
-from digest.services.subscriptions import address_checked
+from digest.services.subscriptions import GONE, address_checked
 
 # One page and what it leads to; a form waits for the answer.
 REQUESTS_MAX = 8
 REQUEST_S = 6.0
 CHOICES_MAX = 5
-GONE = "The publisher took this feed down for good. If the site moved, try its new address."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +29,14 @@ class FoundFeed:
     entries: int
 
 
-def feeds_discover(*, url: str, now: datetime) -> list[FoundFeed]:
+def feeds_discover(*, url: str) -> list[FoundFeed]:
     """The feeds behind an address or the name of a site, at most five; at most eight requests.
 
     An address that is a feed gives that one. Nothing is stored. Raises `InvalidFeedUrl` for what is no web
-    address, `FeedIsGone` for a feed known to be, `SiteUnreachable` where the address does not answer, and
+    address, `FeedIsGone` where it answers 410, `SiteUnreachable` where the address does not answer, and
     `NoFeedFound` where it answers without one.
     """
     address = address_checked(site_address(url))
-    if Feed.objects.filter(url=canonical_url(address) or address, state=Feed.State.GONE).exists():
-        raise FeedIsGone(GONE)
     try:
         answer = _asked(address)
     except FeedProblem as problem:

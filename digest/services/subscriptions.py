@@ -6,22 +6,35 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 
-from digest.errors import FeedNotFound, InvalidFeedUrl
+from digest.errors import FeedIsGone, FeedNotFound, InvalidFeedUrl
 from digest.models import Feed, Reader, Subscription
 from digest.opml import FOLDER_MAX_CHARS
 from digest.sanitise import one_line, plain
 from digest.services.ingest import feed_ensure
 
+GONE = "This feed’s publisher took it down for good. If the site moved, try its new address."
 _validate = URLValidator(schemes=["http", "https"])
 
 
-def subscription_add(*, reader: Reader, url: str, now: datetime) -> Subscription:
+def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
     """Subscribe the reader to the feed at `url`; the feed is created if nobody reads it yet.
 
-    Nothing is fetched here: a new feed is due at once. Doing it again changes nothing. Raises
-    `InvalidFeedUrl` for what is no plain web address.
+    Nothing is fetched here: a new feed is due at once. Doing it again changes nothing. A feed that was
+    given up is taken up again where the caller has just seen it `alive`. Raises `InvalidFeedUrl` for what
+    is no plain web address, `FeedIsGone` for a feed given up.
     """
     feed = feed_ensure(url=address_checked(url), now=now)
+    if feed.state == Feed.State.GONE:
+        if not alive:
+            raise FeedIsGone(GONE)
+        revived = {
+            "state": Feed.State.ACTIVE,
+            "failures": 0,
+            "missing": 0,
+            "error_code": "",
+            "error_message": "",
+        }
+        Feed.objects.filter(pk=feed.pk, state=Feed.State.GONE).update(next_check_at=now, **revived)
     subscription, _ = Subscription.objects.get_or_create(
         reader=reader, feed=feed, defaults={"created_at": now}
     )

@@ -1,0 +1,136 @@
+"""From what a reader types to a feed: pages read, usual places tried, few requests, plain words."""
+
+from collections.abc import Callable
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from digest.discovery import LINKS_MAX, page_feeds, site_address
+from digest.errors import DigestError, FeedIsGone, InvalidFeedUrl, NoFeedFound, SiteUnreachable
+from digest.services.discovery import REQUESTS_MAX, FoundFeed, feeds_discover
+from tests.documents import MADE
+
+RSS = MADE[0]
+Site = Callable[..., str]
+
+
+@pytest.fixture
+def site(httpserver: HTTPServer, settings) -> Site:
+    """A local site of pages by path; its address."""
+    settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
+
+    def serve(**pages: bytes | str) -> str:
+        for path, body in pages.items():
+            address = "/" if path == "home" else f"/{path.replace('__', '.')}"
+            httpserver.expect_request(address).respond_with_data(body)
+        return httpserver.url_for("/")
+
+    return serve
+
+
+def link(href: str, kind: str = "application/rss+xml", title: str = "") -> str:
+    return f'<link rel="alternate" type="{kind}" title="{title}" href="{href}">'
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("example.org", "https://example.org"),
+        (" example.org/blog ", "https://example.org/blog"),
+        ("//example.org", "https://example.org"),
+        ("http://example.org", "http://example.org"),
+        ("feed://example.org/rss", "https://example.org/rss"),
+        ("feed:http://example.org/rss", "http://example.org/rss"),
+        ("", ""),
+    ],
+)
+def test_what_is_typed_becomes_an_address(typed: str, address: str):
+    assert site_address(typed) == address
+
+
+def test_a_page_names_its_feeds_by_alternate_links_alone():
+    page = (
+        "<!doctype html><html><head><base href='https://cdn.example/a/'>"
+        + link("b.xml", title="News &amp; <b>more</b>")
+        + link("b.xml", title="Again")
+        + link("/comments/feed", title="Comments")
+        + link("https://else.example/atom", "application/atom+xml; charset=utf-8")
+        + '<link rel="stylesheet" type="application/rss+xml" href="no.xml">'
+        + '<link rel="alternate" hreflang="de" type="application/rss+xml" href="de.xml">'
+        + link("javascript:alert(1)")
+        + link("http://[broken")
+        + "<a href='feed.xml'>Feed</a></head>"
+    )
+    assert [(f.url, f.title) for f in page_feeds(page, url="https://site.example/")] == [
+        ("https://cdn.example/a/b.xml", "News & more"),
+        ("https://else.example/atom", ""),
+        ("https://cdn.example/comments/feed", "Comments"),
+    ]
+
+
+def test_a_page_of_links_is_read_to_a_limit():
+    page = "".join(link(f"/{n}") for n in range(500))
+    assert len(page_feeds(page, url="https://site.example/")) == LINKS_MAX
+
+
+@pytest.mark.parametrize(
+    "junk", ["<" * 300_000, "<link " * 100_000, "<!--" * 100_000, "<link href='" * 50_000]
+)
+def test_no_page_breaks_the_reading(junk: str):
+    assert page_feeds(junk, url="https://site.example/") == []
+
+
+def test_an_address_that_is_a_feed_is_found_by_one_request(site: Site, httpserver: HTTPServer):
+    url = site(rss__xml=RSS) + "rss.xml"
+    assert feeds_discover(url=url) == [FoundFeed(url, "Rivers", 2)]
+    assert len(httpserver.log) == 1
+
+
+def test_a_site_with_several_feeds_offers_those_that_can_be_read(site: Site):
+    head = link("/one") + link("/dead") + link("/two", title="Two")
+    url = site(home=f"<html><head>{head}</head></html>", one=RSS, two=MADE[1])
+    assert [feed.url for feed in feeds_discover(url=url)] == [f"{url}one", f"{url}two"]
+
+
+@pytest.mark.parametrize("place", ["feed", "rss__xml", "atom__xml", "index__xml", "feed__json"])
+def test_a_site_that_names_none_is_looked_through_at_the_usual_places(site: Site, place: str):
+    url = site(home="<html><body>Hello</body></html>", **{place: RSS})
+    assert [feed.url for feed in feeds_discover(url=url)] == [url + place.replace("__", ".")]
+
+
+def test_a_site_without_a_feed_is_asked_a_few_times_and_told_so_plainly(site: Site, httpserver: HTTPServer):
+    head = "".join(link(f"/dead{n}") for n in range(50))
+    with pytest.raises(NoFeedFound) as told:
+        feeds_discover(url=site(home=f"<html><head>{head}</head></html>"))
+    assert "paste that address" in told.value.message
+    assert len(httpserver.log) <= REQUESTS_MAX
+
+
+@pytest.mark.parametrize("url", ["", "two words", "ftp://example.org", "https://ada:pw@example.org"])
+def test_what_is_no_address_is_refused_before_anything_is_asked(url: str):
+    with pytest.raises(InvalidFeedUrl):
+        feeds_discover(url=url)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "http://169.254.169.254/", "http://[::1]/"])
+def test_the_machines_own_network_is_not_asked(url: str):
+    with pytest.raises(SiteUnreachable):
+        feeds_discover(url=url)
+
+
+def test_links_into_the_machines_own_network_are_not_followed(site: Site):
+    with pytest.raises(NoFeedFound):
+        feeds_discover(url=site(home=f"<html><head>{link('http://169.254.169.254/feed')}</head></html>"))
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(410, FeedIsGone), (500, SiteUnreachable), (404, SiteUnreachable)]
+)
+def test_an_answer_that_is_none_is_told_in_words(
+    site: Site, httpserver: HTTPServer, status: int, error: type[DigestError]
+):
+    site()
+    httpserver.expect_request("/gone").respond_with_data("", status=status)
+    with pytest.raises(error) as told:
+        feeds_discover(url=httpserver.url_for("/gone"))
+    assert told.value.message.endswith(".")
