@@ -12,6 +12,7 @@ from ninja.security import django_auth
 
 from advisor.api import router as advisor_router
 from digest.api import router as digest_router
+from digest.api_costs import router as costs_router
 from digest.errors import DigestError, InvalidToken, TokenExpired
 from digest.tokens import TokenAuth
 from ranking.errors import RankingError, StaleVersion
@@ -22,6 +23,7 @@ api = NinjaAPI(
     title="Tidings", version="1", auth=[TokenAuth(), django_auth], docs_url="docs", urls_namespace="api"
 )
 api.add_router("", digest_router)
+api.add_router("", costs_router)
 api.add_router("", suggestions_router)
 api.add_router("", advisor_router)
 

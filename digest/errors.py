@@ -150,3 +150,10 @@ class FeedIsGone(DigestError):
 
     code = "feed_is_gone"
     status = 409
+
+
+class OperatorsOnly(DigestError):
+    """A door for operators, asked by somebody else."""
+
+    code = "operators_only"
+    status = 403

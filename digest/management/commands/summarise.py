@@ -1,0 +1,60 @@
+"""`manage.py summarise`: extracts of every new text, a model's summaries of the most valuable."""
+
+import json
+import time
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from digest.prompts import PromptUnusable
+from digest.services.summaries import SummaryReport, summaries_make
+
+
+class Command(BaseCommand):
+    """Summarise the items of the last week within the day's cap; what is done is not done again."""
+
+    help = (
+        "Summarise recent items: extracts for all, a model (where one is configured) for the most valuable."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """How many, in which form."""
+        parser.add_argument(
+            "--limit",
+            type=int,
+            metavar="N",
+            help="texts for a model at most (LLM_SUMMARIES_PER_NIGHT); 0: none",
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run one round, then print what it came to."""
+        if options["limit"] is not None and options["limit"] < 0:
+            raise CommandError("--limit must be 0 or more.", returncode=2)
+        started = time.monotonic()
+        try:
+            report = summaries_make(now=timezone.now(), limit=options["limit"])
+        except (PromptUnusable, ValueError) as error:
+            raise CommandError(str(error)) from error
+        seconds = round(time.monotonic() - started, 3)
+        self.stdout.write(json.dumps(_json(report, seconds)) if options["json"] else _words(report))
+
+
+def _json(report: SummaryReport, seconds: float) -> dict[str, Any]:
+    return {**asdict(report), "cost_usd": float(report.cost_usd), "seconds": seconds}
+
+
+def _words(report: SummaryReport) -> str:
+    lines = [f"{report.extracts} new texts got their extract."]
+    if report.wanted:
+        refused = sum(report.refused.values())
+        lines.append(
+            f"{report.asked} of {report.wanted} wanted texts went to a model in {report.calls} calls: "
+            f"{report.made} summaries kept, {report.repaired} repaired, {refused} refused; "
+            f"${report.cost_usd:.4f}."
+        )
+    if report.stopped:
+        lines.append(f"The round ended early ({report.stopped}): {report.message}")
+    return "\n".join(lines)
