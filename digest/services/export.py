@@ -21,6 +21,7 @@ from digest.models import (
     Spend,
     SpendRefusal,
     Subscription,
+    TasteProfile,
     UsedLink,
 )
 from digest.services.records import records_export
@@ -28,6 +29,8 @@ from ranking.export_rows import export_rows
 
 # Never in an export: who holds one of these could act as the reader.
 _SECRET = ("password", "feed_token")
+# Sums over hashed words, and the thumbs in them, which are in the export by themselves.
+_HASHED = ("terms", "thumbs")
 _ITEM = {"url": "item__url", "title": "item__title", "source": "item__source_id"}
 
 
@@ -49,6 +52,7 @@ def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
     )
     yield "feedback", _feedback(reader)
     yield "readings", export_rows(Reading.objects.filter(reader=reader), **_ITEM)
+    yield "taste_profile", export_rows(TasteProfile.objects.filter(reader=reader), without=_HASHED)
     yield "digests", export_rows(Digest.objects.filter(reader=reader))
     yield (
         "impressions",

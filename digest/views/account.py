@@ -76,7 +76,7 @@ def delete(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _delete_page(request, DeleteForm(reader=reader))
     # A password is checked here, so tries are counted as they are where it is asked for again.
-    if not ratelimit.consume(request, app="allauth.account", action="reauthenticate", user=reader):
+    if not ratelimit.consume(request, action="reauthenticate", user=reader):
         return _delete_page(request, DeleteForm(reader=reader), TOO_OFTEN, status=429)
     form = DeleteForm(request.POST, reader=reader)
     if not form.is_valid():
