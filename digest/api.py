@@ -12,6 +12,7 @@ from digest.api_reading import router as reading_router
 from digest.models import ReasonTag
 from digest.readers import reader_of
 from digest.selectors import feedback_by_items, item_get, reason_tags
+from digest.selectors.summaries import reasons_suggested_for
 from digest.services.feedback import feedback_clear, feedback_set
 
 router = Router(tags=["feedback"])
@@ -51,11 +52,19 @@ class ReasonOut(Schema):
     set: bool
 
 
+class SuggestedOut(Schema):
+    """A reason worked out for the very item: the tag it counts as, in words of its own."""
+
+    tag: str
+    text: str
+
+
 class ReasonsOut(Schema):
     """The reasons an item's thumb can have; `useful` is the thumb, `null` before there is one."""
 
     item_id: int
     useful: bool | None
+    suggested: list[SuggestedOut]
     valued: list[ReasonOut]
     disliked: list[ReasonOut]
 
@@ -85,13 +94,15 @@ def feedback_delete(request: HttpRequest, item_id: int) -> ClearedOut:
 def reasons_get(request: HttpRequest, item_id: int) -> ReasonsOut:
     """The reasons on offer for an item, and those that are set."""
     reader = reader_of(request)
-    item_get(reader_id=reader.pk, item_id=item_id)
+    item = item_get(reader_id=reader.pk, item_id=item_id)
+    suggested = reasons_suggested_for(reader_id=reader.pk, items=[item]).get(item_id, ())
     thumb = feedback_by_items(reader_id=reader.pk, item_ids=[item_id]).get(item_id)
     chosen = thumb.tags if thumb else ()
     offered = reason_tags()
     return ReasonsOut(
         item_id=item_id,
         useful=thumb.useful if thumb else None,
+        suggested=[SuggestedOut(tag=reason.tag, text=reason.text) for reason in suggested],
         valued=_reasons(offered, ReasonTag.Kind.VALUED, chosen),
         disliked=_reasons(offered, ReasonTag.Kind.DISLIKED, chosen),
     )

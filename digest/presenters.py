@@ -133,6 +133,13 @@ def lede_of(text: str) -> str:
     return f"{flat[:LEDE_CHARS].rsplit(' ', 1)[0].rstrip(',;:–-. ')} …"
 
 
+def summary_words(model: str, repaired: bool, by_model: bool) -> str:
+    """Whose words a summary is, for its reader. `model` is `provider:model`."""
+    if by_model:
+        return f"Written by {model.rpartition(':')[2]}, from the sentences quoted. Check it against the text."
+    return "The publisher’s first sentence." if repaired else "Sentences taken from the text."
+
+
 def href_of(url: str) -> str:
     """`url` if a browser may follow it, else nothing: items without an address have a `urn:` identity."""
     return url if urlsplit(url).scheme in {"http", "https"} else ""

@@ -19,6 +19,12 @@ def reader_of(request: HttpRequest) -> Reader:
     return request.user
 
 
+def fetched_ahead(request: HttpRequest) -> bool:
+    """Whether a browser fetches the page before anybody asked to see it."""
+    purposes = (request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
+    return any("prefetch" in purpose or "preview" in purpose for purpose in purposes)
+
+
 def page_of(request: HttpRequest) -> int:
     """The page a request asks for with `?page=`, from 1 to 10,000; 1 for anything else."""
     typed = request.GET.get("page", "")

@@ -7,10 +7,13 @@ from typing import Any
 
 from digest.entities import RatedItem
 from digest.models import Impression, Item, Reader, ReasonTag
-from digest.presenters import Why, age_words, href_of, lede_of, why_of
+from digest.presenters import Why, age_words, href_of, lede_of, summary_words, why_of
+from digest.reasons_offered import Suggested
 from digest.selectors import feedback_by_items, reason_tags
+from digest.selectors.clusters import Mate, cluster_mates
 from digest.selectors.readings import ReadState, readings_for
 from digest.selectors.signals import signals_for
+from digest.selectors.summaries import ShownSummary, reasons_suggested_for, summaries_for
 from ranking.entities import Candidate
 from ranking.scoring import rank
 from ranking.selectors import config_effective
@@ -29,12 +32,28 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """A reason on offer after a thumb: the tag it stands for, in the words it is offered in."""
+
+    slug: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """The same story elsewhere: how many other sources tell it, and each telling with its link."""
+
+    sources: int
+    tellings: tuple[tuple[Mate, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
     """What the reader said and did about one item, and the reasons to offer for it."""
 
     item: Item
     thumb: RatedItem | None
-    tags: tuple[ReasonTag, ...]
+    tags: tuple[Offer, ...]
     read_at: datetime | None
     saved_at: datetime | None
 
@@ -49,6 +68,9 @@ class Shown:
     lede: str
     why: Why
     response: Response
+    also: Also | None
+    summary: ShownSummary | None
+    summary_words: str
 
 
 def scored_now(*, reader: Reader, items: Sequence[Item], now: datetime) -> list[Scored]:
@@ -68,8 +90,14 @@ def items_shown(
     thumbs: Mapping[int, RatedItem | None] | None = None,
 ) -> list[Shown]:
     """The items for a page, in their given order; `thumbs` where they are known already."""
-    said = responses_of(reader=reader, items=[entry.item for entry in scored], thumbs=thumbs)
-    return [_shown(entry, said[entry.item.pk], now) for entry in scored]
+    items = [entry.item for entry in scored]
+    said = responses_of(reader=reader, items=items, thumbs=thumbs)
+    mates = cluster_mates(reader_id=reader.pk, item_ids=[item.pk for item in items])
+    summaries = summaries_for(reader_id=reader.pk, items=items)
+    return [
+        _shown(entry, said[entry.item.pk], mates.get(entry.item.pk, ()), summaries.get(entry.item.pk), now)
+        for entry in scored
+    ]
 
 
 def responses_of(
@@ -79,36 +107,52 @@ def responses_of(
     ids = [item.pk for item in items]
     given = feedback_by_items(reader_id=reader.pk, item_ids=ids) if thumbs is None else thumbs
     states, tags = readings_for(reader_id=reader.pk, item_ids=ids), reason_tags()
-    return {
-        item.pk: _response(item, given.get(item.pk), states.get(item.pk, UNTOUCHED), tags) for item in items
-    }
+    rated = [item for item in items if given.get(item.pk) is not None]
+    suggested = reasons_suggested_for(reader_id=reader.pk, items=rated) if rated else {}
+    said = {}
+    for item in items:
+        thumb, state = given.get(item.pk), states.get(item.pk, UNTOUCHED)
+        offers = reasons_offered(thumb, tags, suggested.get(item.pk, ()))
+        said[item.pk] = Response(item, thumb, offers, read_at=state.read_at, saved_at=state.saved_at)
+    return said
 
 
-def _response(item: Item, thumb: RatedItem | None, state: ReadState, tags: Sequence[ReasonTag]) -> Response:
-    return Response(
-        item=item,
-        thumb=thumb,
-        tags=_offered(thumb, tags),
-        read_at=state.read_at,
-        saved_at=state.saved_at,
-    )
+def reasons_offered(
+    thumb: RatedItem | None, tags: Sequence[ReasonTag], suggested: Sequence[Suggested]
+) -> tuple[Offer, ...]:
+    """The reasons to offer after a thumb: what is valued after one up, what is disliked after one down.
+
+    Those suggested for the very item come first, in their own words; then the rest of the taxonomy.
+    """
+    if thumb is None:
+        return ()
+    kind = ReasonTag.Kind.VALUED if thumb.useful else ReasonTag.Kind.DISLIKED
+    fitting = {tag.slug: tag.label for tag in tags if tag.kind == kind}
+    words = {reason.tag: reason.text for reason in reversed(suggested) if reason.tag in fitting}
+    first = dict.fromkeys(reason.tag for reason in suggested if reason.tag in fitting)
+    return tuple(Offer(slug, words.get(slug, fitting[slug])) for slug in first | fitting)
 
 
-def _shown(entry: Scored, response: Response, now: datetime) -> Shown:
+def _shown(
+    entry: Scored, response: Response, mates: Sequence[Mate], summary: ShownSummary | None, now: datetime
+) -> Shown:
     item = entry.item
+    told = summary if summary and summary.text else None
     return Shown(
         item=item,
         href=href_of(item.url),
         age=age_words(item.dated_at, now),
-        lede=lede_of(item.text),
+        lede=lede_of(told.text if told else item.text),
         why=why_of(entry.parts, entry.score, str(item.source), entry.slot),
         response=response,
+        also=_also(mates),
+        summary=told,
+        summary_words=summary_words(told.model, told.repaired, told.by_model) if told else "",
     )
 
 
-def _offered(thumb: RatedItem | None, tags: Sequence[ReasonTag]) -> tuple[ReasonTag, ...]:
-    """The reasons to offer after a thumb: what is valued after one up, what is disliked after one down."""
-    if thumb is None:
-        return ()
-    kind = ReasonTag.Kind.VALUED if thumb.useful else ReasonTag.Kind.DISLIKED
-    return tuple(tag for tag in tags if tag.kind == kind)
+def _also(mates: Sequence[Mate]) -> Also | None:
+    if not mates:
+        return None
+    tellings = tuple((mate, href_of(mate.url)) for mate in mates)
+    return Also(len({mate.source_key or mate.source for mate in mates}), tellings)

@@ -12,9 +12,10 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.days import day_of
-from digest.models import Reader
+from digest.models import Exposure, Reader
 from digest.pages import NUDGE_DISMISSED, OLDEST, calendar_page, digest_items, paper_of
-from digest.readers import reader_of
+from digest.readers import fetched_ahead, reader_of
+from digest.services.exposures import exposures_log
 from digest.services.readings import items_read, items_unread
 
 
@@ -23,7 +24,7 @@ from digest.services.readings import items_read, items_unread
 def today(request: HttpRequest) -> HttpResponse:
     """Today's digest, in the reader's time zone."""
     reader, now = reader_of(request), timezone.now()
-    return render(request, "digest/day.html", paper_of(reader, day_of(now, reader.zone), now))
+    return _paper(request, reader, day_of(now, reader.zone), now)
 
 
 @login_required
@@ -32,7 +33,7 @@ def day(request: HttpRequest, date: Date) -> HttpResponse:
     """The digest of one day; a day that has not come yet, or is long gone, is not found."""
     reader, now = reader_of(request), timezone.now()
     _known_or_404(reader, date, now)
-    return render(request, "digest/day.html", paper_of(reader, date, now))
+    return _paper(request, reader, date, now)
 
 
 @login_required
@@ -66,6 +67,14 @@ def nudge_dismiss(request: HttpRequest) -> HttpResponse:
     """Say no more in this session that suggestions wait."""
     request.session[NUDGE_DISMISSED] = True
     return redirect("digest:today")
+
+
+def _paper(request: HttpRequest, reader: Reader, date: Date, now: datetime) -> HttpResponse:
+    """The page of a day, and the log of what it put before its reader."""
+    page = paper_of(reader, date, now)
+    if page["digest"] and request.method == "GET" and not fetched_ahead(request):
+        exposures_log(digest=page["digest"], door=Exposure.Door.PAGE, now=now)
+    return render(request, "digest/day.html", page)
 
 
 def _known_or_404(reader: Reader, date: Date, now: datetime) -> None:

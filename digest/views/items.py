@@ -12,7 +12,7 @@ from digest.errors import DigestError
 from digest.forms import ThumbForm
 from digest.models import Item, Reader
 from digest.pages import item_page, response_page
-from digest.readers import reader_of
+from digest.readers import fetched_ahead, reader_of
 from digest.selectors import feedback_by_items, item_for
 from digest.services.feedback import feedback_clear, feedback_set, feedback_tags_set
 from digest.services.readings import item_read, item_save, item_unread
@@ -24,7 +24,7 @@ def item(request: HttpRequest, item_id: int) -> HttpResponse:
     """One item, its text and the whole of its score; whoever looks at it has read it."""
     reader, now = reader_of(request), timezone.now()
     found = _item_or_404(reader, item_id)
-    if request.method == "GET" and not _ahead_of_time(request):
+    if request.method == "GET" and not fetched_ahead(request):
         item_read(reader=reader, item_id=item_id, now=now)
     return render(request, "digest/item.html", item_page(reader, found, now))
 
@@ -84,12 +84,6 @@ def _respond(reader: Reader, item: Item, said: dict[str, str]) -> None:
     elif thumb := feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk):
         tags = sorted({*thumb.tags} ^ ({said["tag"]} - {""}))
         feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)
-
-
-def _ahead_of_time(request: HttpRequest) -> bool:
-    """Whether a browser fetches the page before anybody asked to see it."""
-    purposes = (request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
-    return any("prefetch" in purpose or "preview" in purpose for purpose in purposes)
 
 
 def _item_or_404(reader: Reader, item_id: int) -> Item:
