@@ -4,11 +4,12 @@ from datetime import datetime
 
 from django.urls import reverse
 
+from digest.letters import also_words, by_words, shown_again
 from digest.mailing import site_link
 from digest.models import Digest, Impression, Reader
-from digest.presenters import href_of, lede_of, why_of
 from digest.selectors import digest_impressions
 from digest.selectors.syndicated import digests_told
+from digest.showing import Shown
 from digest.syndication import Channel, Told
 
 
@@ -19,10 +20,11 @@ def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, l
     the byte. Queries grow with the digests told (three), not with their items.
     """
     digests = list(digests_told(reader=reader))
-    told: dict[int, Told] = {}
+    newest: dict[int, tuple[Impression, Digest]] = {}
     for digest in digests:
-        for shown in digest_impressions(digest=digest):
-            told.setdefault(shown.item_id, _told(shown, digest))
+        for impression in digest_impressions(digest=digest):
+            newest.setdefault(impression.item_id, (impression, digest))
+    shown = shown_again(reader=reader, impressions=[row for row, _ in newest.values()], now=now)
     channel = Channel(
         reader_id=reader.pk,
         title=f"Tidings for {reader.get_short_name() or reader.username}",
@@ -30,26 +32,27 @@ def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, l
         atom=site_link(reverse("digest:feed_atom", args=[token])),
         json=site_link(reverse("digest:feed_json", args=[token])),
         updated=max((digest.built_at for digest in digests), default=now),
-        items=tuple(told.values()),
+        items=tuple(_told(entry, *newest[entry.item.pk]) for entry in shown),
     )
     return channel, digests
 
 
-def _told(shown: Impression, digest: Digest) -> Told:
+def _told(shown: Shown, impression: Impression, digest: Digest) -> Told:
     item = shown.item
     page = site_link(reverse("digest:item", args=[item.pk]))
     return Told(
         url=item.url,
-        href=href_of(item.url) or page,
+        href=shown.href or page,
         title=item.title,
         source=str(item.source),
         author=item.author,
         language=item.language,
-        lede=lede_of(item.text),
-        also="",
-        reasons=why_of(shown.parts, shown.score, str(item.source)).chips,
+        lede=shown.lede,
+        by=by_words(shown),
+        also=also_words(shown),
+        reasons=shown.why.chips,
         page=page,
         published=item.dated_at,
-        rank=shown.rank,
+        rank=impression.rank,
         day=digest.date.isoformat(),
     )

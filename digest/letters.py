@@ -12,9 +12,12 @@ from digest.delivery import MAIL_ITEMS, WEEK, Told, value_of, week_best
 from digest.links import thumb_sign, unsubscribe_sign
 from digest.mailing import Letter, LetterItem, site_link
 from digest.models import Digest, Impression, Reader
-from digest.presenters import age_words, href_of, lede_of, why_of
 from digest.selectors import digest_impressions
 from digest.selectors.deliveries import items_dealt_with, items_mailed, week_impressions
+from digest.showing import Scored, Shown, items_shown
+
+# Other sources of a story that are named; the rest is counted.
+NAMED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,9 @@ def _draft(
         name=reader.get_short_name() or reader.username,
         date=day,
         weekly=weekly,
-        items=tuple(_item(reader.pk, row, now) for row in shown),
+        items=tuple(
+            _item(reader.pk, entry, now) for entry in shown_again(reader=reader, impressions=shown, now=now)
+        ),
         more=0 if weekly else fresh - len(shown),
         online=site_link(reverse("digest:today" if weekly else "digest:day", args=[] if weekly else [day])),
         account=site_link(reverse("digest:account")),
@@ -77,7 +82,7 @@ def _draft(
     return Draft(letter, tuple(shown))
 
 
-def _item(reader_id: UUID, shown: Impression, now: datetime) -> LetterItem:
+def _item(reader_id: UUID, shown: Shown, now: datetime) -> LetterItem:
     item = shown.item
     page = site_link(reverse("digest:item", args=[item.pk]))
     links = [
@@ -91,14 +96,38 @@ def _item(reader_id: UUID, shown: Impression, now: datetime) -> LetterItem:
     ]
     return LetterItem(
         title=item.title,
-        href=href_of(item.url) or page,
+        href=shown.href or page,
         source=str(item.source),
-        age=age_words(item.dated_at, now),
-        lede=lede_of(item.text),
+        age=shown.age,
+        lede=shown.lede,
+        by=by_words(shown),
         language=item.language,
-        reasons=why_of(shown.parts, shown.score, str(item.source)).chips,
-        also="",
+        reasons=shown.why.chips,
+        also=also_words(shown),
         page=page,
         useful=links[0],
         useless=links[1],
     )
+
+
+def shown_again(*, reader: Reader, impressions: Sequence[Impression], now: datetime) -> list[Shown]:
+    """The impressions in the words of the reader's own pages, in their order; a fixed number of queries."""
+    scored = [Scored(row.item, row.parts, row.score, row.slot) for row in impressions]
+    return items_shown(reader=reader, scored=scored, now=now, thumbs={})
+
+
+def also_words(shown: Shown) -> str:
+    """Who else tells the story, two of them by name: "also reported by Courier, Post and 2 others"."""
+    if shown.also is None:
+        return ""
+    names = list(dict.fromkeys(mate.source for mate, _ in shown.also.tellings))
+    rest = len(names) - NAMED
+    if rest > 0:
+        names = [*names[:NAMED], f"{rest} {'other' if rest == 1 else 'others'}"]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"also reported by {listed}"
+
+
+def by_words(shown: Shown) -> str:
+    """Whose words the opening is, where they are a model's; nothing for the publisher's own."""
+    return shown.summary_words if shown.summary and shown.summary.by_model else ""

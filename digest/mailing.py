@@ -28,6 +28,7 @@ class LetterItem:
     source: str
     age: str
     lede: str
+    by: str
     language: str
     reasons: tuple[str, ...]
     also: str

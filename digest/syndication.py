@@ -30,6 +30,7 @@ class Told:
     author: str
     language: str
     lede: str
+    by: str
     also: str
     reasons: tuple[str, ...]
     page: str
@@ -124,6 +125,8 @@ def _json_item(item: Told) -> dict[str, object]:
 def _html(item: Told) -> str:
     """What a feed reader shows of an item: its words, who else tells it, and why it is here."""
     paragraphs = [escape(item.lede)] if item.lede else []
+    if item.by:
+        paragraphs.append(f"<small>{escape(item.by)}</small>")
     paragraphs.append(f"{escape(item.source)}{f' · {escape(item.also)}' if item.also else ''}")
     reasons = escape(" · ".join(item.reasons))
     paragraphs.append(f'Why it is here: {reasons}. <a href="{escape(item.page)}">The whole reckoning</a>')

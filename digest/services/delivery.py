@@ -26,10 +26,10 @@ from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import transaction
 
-from digest.mail_way import mail_goes_out
 from digest.days import day_of
 from digest.delivery import WEEKLY, mail_day
 from digest.letters import Draft, draft_daily, draft_weekly
+from digest.mail_way import mail_goes_out
 from digest.mailing import letter_message
 from digest.models import Delivery, Exposure, Reader
 from digest.sanitise import one_line, plain

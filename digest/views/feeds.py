@@ -11,7 +11,9 @@ from django.utils.http import http_date, quote_etag
 from django.views.decorators.http import require_safe
 
 from digest.channels import channel_of
+from digest.models import Exposure
 from digest.selectors.syndicated import reader_of_token
+from digest.services.exposures import exposures_log
 from digest.syndication import Channel, atom_write, json_feed_write
 
 # Digests are built by the hour at most: a client that asks more often is answered from its own copy.
@@ -37,13 +39,16 @@ def _feed(
     now = timezone.now()
     if (reader := reader_of_token(token=token)) is None:
         raise Http404("There is no feed at this address. Its reader may have replaced it.")
-    channel, _ = channel_of(reader=reader, token=token, now=now)
+    channel, digests = channel_of(reader=reader, token=token, now=now)
     body = write(channel)
     etag = quote_etag(sha256(body).hexdigest()[:32])
     modified = int(channel.updated.astimezone(UTC).timestamp())
     answer: HttpResponse = get_conditional_response(  # type: ignore[assignment]
         request, etag, modified, HttpResponse(body, content_type=content_type)
     )
+    if answer.status_code == 200 and request.method == "GET":
+        for digest in digests:
+            exposures_log(digest=digest, door=Exposure.Door.FEED, now=now)
     answer["ETag"] = etag
     answer["Last-Modified"] = http_date(modified)
     answer["Cache-Control"] = f"private, max-age={MAX_AGE_S}"

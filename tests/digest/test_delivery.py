@@ -152,6 +152,11 @@ def test_a_reader_without_an_address_is_skipped_and_has_no_row(ada, now, mailbox
     assert (report.skipped, report.due) == (1, 0) and not Delivery.objects.exists()
 
 
+def test_where_mail_only_goes_to_the_log_nothing_is_due(ada, now, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert digests_deliver(now=now).due == 0 and not Delivery.objects.exists()
+
+
 def test_readers_who_want_none_or_are_gone_get_none(ada, ben, now, mailbox: Mailbox):
     wanting(ada, "off")
     wanting(ben, is_active=False)

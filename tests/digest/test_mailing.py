@@ -11,7 +11,7 @@ from lxml import html as lxml_html
 
 from digest.delivery import MAIL_ITEMS
 from digest.links import THUMB_LASTS, thumb_read, unsubscribe_read
-from digest.models import Delivery
+from digest.models import Cluster, Delivery, Summary
 from digest.services.delivery import digests_deliver
 from tests.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.mailbox import Mailbox
@@ -131,3 +131,24 @@ def test_a_second_copy_has_the_first_ones_id(ada, mailbox: Mailbox, now):
     Delivery.objects.all().delete()
     second, _, _ = arrived(mailbox, now + timedelta(minutes=30))
     assert first["Message-ID"] == second["Message-ID"]
+
+
+def test_it_says_who_else_tells_the_story(ada, mailbox: Mailbox, now):
+    story = Cluster.objects.create(created_at=now, last_item_at=now)
+    items(1, cluster=story, title="The bridge opens")
+    for name in ("Courier", "Evening Post", "Herald", "Mercury"):
+        source = SourceFactory(key=f"{name[:4].lower()}.example", title=name)
+        SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
+        ItemFactory(source=source, cluster=story, published_at=now - timedelta(days=3))
+    _, text, _ = arrived(mailbox, now)
+    assert re.search(r"also reported by \w+( Post)?, \w+( Post)? and 2 others", text)
+
+
+def test_a_models_words_are_named_as_such(ada, mailbox: Mailbox, now):
+    (item,) = items(1, text="The tide was low at noon. Boats lay on the sand.")
+    Summary.objects.create(
+        fingerprint=item.fingerprint, model="openai:gpt-x", text="Low tide at noon.", created_at=now
+    )
+    _, text, html = arrived(mailbox, now)
+    for part in (text, html):
+        assert "Low tide at noon." in part and "Written by gpt-x" in part

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from digest.models import Exposure
 from digest.parse import parse_document
 from digest.services.build import digest_build
 from digest.services.links import feed_token_issue, feed_token_revoke
@@ -168,5 +169,12 @@ def test_queries_do_not_grow_with_the_items(token, client: Client, ada, now, dja
     for n in range(20):
         ItemFactory(source=SourceFactory(key=f"s{n}.example"))
     digest_build(reader=ada, date=now.date(), now=now)
-    with django_assert_max_num_queries(8):
+    client.get(at("feed_atom", token))  # what was shown is logged once
+    with django_assert_max_num_queries(14):
         client.get(at("feed_atom", token))
+
+
+def test_what_a_feed_reader_got_is_logged_once(token, client: Client, ada):
+    first = client.get(at("feed_atom", token))
+    client.get(at("feed_json", token), headers={"If-None-Match": first["ETag"]})
+    assert Exposure.objects.filter(reader=ada, door="feed").count() == 2
