@@ -6,14 +6,13 @@ from django.utils import timezone
 from advisor.services.alerts import alert_raise
 from advisor.services.memories import memories_sync
 from advisor.services.queue import runs_reconcile
-from advisor.services.scheduled import readers_advise, retries_request
+from advisor.services.scheduled import retries_request
 from advisor.services.wake import run_execute_task
 from digest.selectors.watchdog import fetching_trouble
 
 __all__ = [
     "feeds_watch_task",
     "memories_sync_task",
-    "readers_advise_task",
     "run_execute_task",
     "runs_reconcile_task",
 ]
@@ -25,12 +24,6 @@ def runs_reconcile_task() -> None:
     now = timezone.now()
     runs_reconcile(now=now)
     retries_request(now=now)
-
-
-@shared_task(name="advisor.readers_advise")
-def readers_advise_task() -> None:
-    """Queue a run for every reader whose week is over."""
-    readers_advise(now=timezone.now())
 
 
 @shared_task(name="advisor.memories_sync")

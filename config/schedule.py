@@ -6,7 +6,7 @@ does no harm.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 
@@ -17,6 +17,8 @@ class Job:
     name: str
     task: str
     every: timedelta
+    # Asks between its parts whether to stop: its task takes `stopping`.
+    long: bool = False
 
 
 # In the order in which jobs that are due together run: the world first, then what is made of it.
@@ -25,15 +27,13 @@ JOBS = (
     Job("fetch", "digest.feeds_fetch", timedelta(minutes=5)),
     # Right after a round, so that a worker that was off does not raise the alarm as it comes back.
     Job("feeds_watch", "advisor.feeds_watch", timedelta(minutes=15)),
-    Job("learn", "digest.weights_update", timedelta(days=7)),
-    Job("digests", "digest.digests_build", timedelta(days=1)),
+    # Looked for often and done once a day: what a crash or a stop left is taken up within ten minutes.
+    Job("nightly", "config.nightly", timedelta(minutes=10), long=True),
+    # Days begin and mail is due at any quarter of an hour, somewhere.
+    Job("mornings", "config.mornings", timedelta(minutes=10)),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),
-    # Before the advisor runs: what a change did is what the next suggestion learns from.
-    Job("effects", "suggestions.effects_check", timedelta(days=1)),
     Job("compact", "suggestions.outcomes_compact", timedelta(days=7)),
     Job("memories", "advisor.memories_sync", timedelta(days=1)),
-    # Looked for each day; a reader is due a week after the last run.
-    Job("advise", "advisor.readers_advise", timedelta(days=1)),
 )
 
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
@@ -44,3 +44,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
 def due(now: datetime, last: Mapping[str, datetime]) -> list[Job]:
     """The jobs to run at `now`, given when each last began; one that never ran is due."""
     return [job for job in JOBS if job.name not in last or now - last[job.name] >= job.every]
+
+
+def night_begun(now: datetime, hour: int) -> bool:
+    """Whether the night of the UTC day of `now` has begun: from `hour` (0 to 23) on."""
+    return now.astimezone(UTC).hour >= hour

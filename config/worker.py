@@ -18,10 +18,11 @@ from advisor.services.queue import (
     jobs_last,
     run_next,
 )
-from advisor.tasks import feeds_watch_task, memories_sync_task, readers_advise_task, runs_reconcile_task
+from advisor.tasks import feeds_watch_task, memories_sync_task, runs_reconcile_task
 from config.schedule import Job, due
-from digest.tasks import digests_build_task, feeds_fetch_task, weights_update_task
-from suggestions.tasks import effects_check_task, outcomes_compact_task, suggestions_sweep_task
+from config.tasks import mornings_task, nightly_task
+from digest.tasks import feeds_fetch_task
+from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
 log = structlog.get_logger(__name__)
 
@@ -31,13 +32,11 @@ TASKS: dict[str, Callable[[], Any]] = {
         runs_reconcile_task,
         feeds_fetch_task,
         feeds_watch_task,
-        weights_update_task,
-        digests_build_task,
+        nightly_task,
+        mornings_task,
         suggestions_sweep_task,
-        effects_check_task,
         outcomes_compact_task,
         memories_sync_task,
-        readers_advise_task,
     )
 }
 
@@ -59,16 +58,16 @@ class Worker:
             if stopping():
                 return False
             if job_take(name=job.name, last=last.get(job.name), now=now):
-                self._run(job, now)
+                self._run(job, now, stopping)
         return not stopping() and self._next(now)
 
     def leave(self) -> None:
         """Say goodbye: from now on requests run inline at once."""
         heartbeat_end(worker=self.name)
 
-    def _run(self, job: Job, now: datetime) -> None:
+    def _run(self, job: Job, now: datetime, stopping: Callable[[], bool]) -> None:
         try:
-            TASKS[job.task]()
+            TASKS[job.task](**({"stopping": stopping} if job.long else {}))
         except Exception as error:
             _note(job.name, error, now)
 

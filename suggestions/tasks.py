@@ -4,7 +4,6 @@ from celery import shared_task
 from django.utils import timezone
 
 from suggestions.services.compaction import outcomes_compact
-from suggestions.services.effects import effects_check
 from suggestions.services.lifecycle import suggestions_sweep
 
 
@@ -12,12 +11,6 @@ from suggestions.services.lifecycle import suggestions_sweep
 def suggestions_sweep_task() -> None:
     """Expire, wake and supersede the suggestions whose time has come."""
     suggestions_sweep(now=timezone.now())
-
-
-@shared_task(name="suggestions.effects_check")
-def effects_check_task() -> None:
-    """Judge the changes that were accepted two weeks ago."""
-    effects_check(now=timezone.now())
 
 
 @shared_task(name="suggestions.outcomes_compact")

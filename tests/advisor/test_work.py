@@ -88,6 +88,7 @@ def test_one_jobs_failure_is_noted_and_stops_nothing(ada, ben, now, settings):
     Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
     # A list where a number belongs breaks whatever reads it: here the search for readers to advise.
     settings.ADVISOR_MIN_ITEMS = []
+    settings.NIGHTLY_HOUR = 0  # doors read the clock, and it may be night now
     tick(now)
     failed = Decision.objects.get(action="job_failed")
     assert failed.data == {"job": "advise"} and "TypeError" in failed.reason

@@ -5,23 +5,17 @@ from datetime import timedelta
 from django.utils import timezone
 
 from config.schedule import JOBS
-from digest.models import Digest, Feed
-from digest.tasks import digests_build_task, feeds_fetch_task, weights_update_task
-from ranking.models import WeightSnapshot
-from tests.factories import FeedbackFactory, FeedFactory
+from digest.models import Feed
+from digest.tasks import feeds_fetch_task
+from tests.factories import FeedFactory
 
 
 def test_the_schedule_calls_them_by_the_names_they_have():
     scheduled = {job.task for job in JOBS if job.task.startswith("digest.")}
-    assert scheduled == {task.name for task in (feeds_fetch_task, weights_update_task, digests_build_task)}
+    assert scheduled == {feeds_fetch_task.name}
 
 
-def test_each_does_its_round(ada, ben):
-    FeedbackFactory(reader=ada)
+def test_each_does_its_round(db):
     resting = FeedFactory(next_check_at=timezone.now() + timedelta(days=1))
     feeds_fetch_task()
-    weights_update_task()
-    digests_build_task()
     assert Feed.objects.get(pk=resting.pk).last_fetched_at is None
-    assert WeightSnapshot.objects.filter(reader=ada).count() == 1
-    assert {digest.reader for digest in Digest.objects.all()} == {ada, ben}

@@ -1,0 +1,32 @@
+"""The scheduled work that crosses rooms: thin doors that read the clock."""
+
+from collections.abc import Callable
+
+from celery import shared_task
+from django.conf import settings
+from django.utils import timezone
+
+from advisor.services.alerts import alert_raise
+from config.nightly import nightly_run
+from config.schedule import night_begun
+from digest.services.delivery import digests_deliver
+from digest.services.mornings import digests_begin
+
+
+@shared_task(name="config.nightly")
+def nightly_task(stopping: Callable[[], bool] = lambda: False) -> None:
+    """From NIGHTLY_HOUR (UTC) on, do what is left of the night; a night that is over costs two queries."""
+    now = timezone.now()
+    if night_begun(now, settings.NIGHTLY_HOUR):
+        nightly_run(now=now, stopping=stopping)
+
+
+@shared_task(name="config.mornings")
+def mornings_task() -> None:
+    """Build the digests of days that have begun, send the mail of hours that have come."""
+    now = timezone.now()
+    digests_begin(now=now)
+    report = digests_deliver(now=now)
+    if report.down:
+        reason = f"{report.left} mails wait for the next round. {report.down}"
+        alert_raise(kind="mail_down", where="The mail server", reason=reason, now=now)

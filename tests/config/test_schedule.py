@@ -1,0 +1,30 @@
+"""What is due when: the same list for beat and worker, and a night that begins at its hour."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+from config.schedule import CELERY_BEAT_SCHEDULE, JOBS, night_begun
+
+
+def at(hour: int) -> datetime:
+    return datetime(2026, 3, 18, hour, 30, tzinfo=UTC)
+
+
+def test_a_night_begins_at_its_hour_of_the_utc_day_whatever_the_clock_is_set_to():
+    assert [night_begun(at(hour), 3) for hour in (0, 2, 3, 23)] == [False, False, True, True]
+    assert night_begun(at(3).astimezone(timezone(timedelta(hours=-8))), 3)
+
+
+def test_what_the_night_does_is_not_scheduled_beside_it():
+    tasks = {entry["task"] for entry in CELERY_BEAT_SCHEDULE.values()}
+    assert {"config.nightly", "config.mornings", "digest.feeds_fetch"} <= tasks
+    assert not tasks & {
+        "digest.weights_update",
+        "digest.digests_build",
+        "suggestions.effects_check",
+        "advisor.readers_advise",
+    }
+
+
+def test_mail_of_any_zone_is_looked_for_within_a_quarter_of_an_hour():
+    every = {job.name: job.every for job in JOBS}
+    assert every["mornings"] <= timedelta(minutes=15) and every["nightly"] <= timedelta(minutes=15)
