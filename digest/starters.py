@@ -15,10 +15,15 @@ FILE = Path(__file__).parent / "starters.toml"
 
 @dataclass(frozen=True, slots=True)
 class StarterFeed:
-    """A feed on offer; `title` is its publisher's name."""
+    """A feed on offer; `title` is its publisher's name, or "publisher: part" for one of several."""
 
     title: str
     url: str
+
+    @property
+    def publisher(self) -> str:
+        """The publisher alone: what the feed's source is called."""
+        return self.title.partition(": ")[0]
 
 
 @dataclass(frozen=True, slots=True)

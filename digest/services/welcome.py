@@ -19,12 +19,12 @@ def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetim
     wanted = {canonical_url(feed.url) or feed.url: feed for feed in feeds}
     with transaction.atomic():
         Source.objects.bulk_create(
-            [Source(key=_key(url), title=feed.title[:200]) for url, feed in wanted.items()],
+            [Source(key=_key(url), title=feed.publisher) for url, feed in wanted.items()],
             ignore_conflicts=True,
         )
         Feed.objects.bulk_create(
             [
-                Feed(url=url, source_id=_key(url), title=feed.title[:200], next_check_at=now)
+                Feed(url=url, source_id=_key(url), title=feed.title, next_check_at=now)
                 for url, feed in wanted.items()
             ],
             ignore_conflicts=True,

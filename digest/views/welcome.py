@@ -17,7 +17,7 @@ from digest.starters import starters
 @require_http_methods(["GET", "HEAD", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
     """Offer sources by interest; a POST subscribes to those chosen, or puts the question aside."""
-    form = WelcomeForm(request.POST or None)
+    form = WelcomeForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         wanted = [] if "skip" in request.POST else form.chosen()
         if wanted or "skip" in request.POST:
