@@ -18,6 +18,9 @@ from suggestions.entities import SOURCE_WEIGHTS, Preview, PreviewItem
 from suggestions.forecasts import change_applied
 from suggestions.models import Suggestion
 
+# A digest by rank, each item with its place before and after.
+Side = tuple[PreviewItem, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class _Today:
@@ -48,6 +51,18 @@ def suggestion_previews(
     before, today = config_effective(reader_id=reader_id), _today(reader_id, now)
     old = _order(today, before)
     return {row.pk: _preview(today, old, _order(today, _accepted(before, row))) for row in suggestions}
+
+
+def suggestion_side_by_side(*, suggestion: Suggestion, now: datetime) -> tuple[Side, Side]:
+    """Today's whole digest as it is, and as accepting `suggestion` would make it; twelve queries at most."""
+    before, today = config_effective(reader_id=suggestion.reader_id), _today(suggestion.reader_id, now)
+    old, new = _order(today, before), _order(today, _accepted(before, suggestion))
+    was, becomes = ({item: n for n, item in enumerate(order, start=1)} for order in (old, new))
+    left, right = (
+        tuple(PreviewItem(item, *today.names[item], was.get(item), becomes.get(item)) for item in order)
+        for order in (old, new)
+    )
+    return left, right
 
 
 def preview_of(*, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime) -> Preview:
