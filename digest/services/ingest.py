@@ -58,6 +58,8 @@ class _Plan:
     create: dict[str, _Arrival] = field(default_factory=dict)
     carry: dict[str, str] = field(default_factory=dict)
     update: dict[int, _Arrival] = field(default_factory=dict)
+    # Addresses that were asked for within this transaction and are nobody's yet.
+    unknown: set[str] = field(default_factory=set)
 
 
 def feed_ensure(*, url: str, now: datetime, title: str = "", state: str = Feed.State.ACTIVE) -> Feed:
@@ -129,7 +131,7 @@ def _plan(feed: Feed, fresh: Sequence[_Arrival], items: dict[str, KnownItem]) ->
     Two entries of one feed that share a link but not a title (all pointing to a home page, say) are two
     items: the later one goes by its own name instead of the link.
     """
-    plan = _Plan()
+    plan = _Plan(unknown={arrival.url for arrival in fresh} - items.keys())
     for arrival in fresh:
         url = arrival.url
         item = items.get(url)
@@ -158,7 +160,8 @@ def _is_news(feed: Feed, arrival: _Arrival, known: KnownEntry) -> bool:
 
 def _items_create(feed: Feed, plan: _Plan, now: datetime) -> int:
     """Create the planned items and the entries that carry them; how many items are new."""
-    before = Item.objects.filter(url__in=list(plan.create)).count() if plan.create else 0
+    unasked = [url for url in plan.create if url not in plan.unknown]
+    before = Item.objects.filter(url__in=unasked).count() if unasked else 0
     rows = [_item(feed, url, arrival, now) for url, arrival in plan.create.items()]
     Item.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
     if plan.carry:

@@ -1,0 +1,151 @@
+"""When a feed is asked next, as sums that can be checked by hand."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.caching import document_ttl_minutes, fresh_seconds
+from digest.polling import (
+    Move,
+    check_minutes,
+    failure_next_at,
+    gap_of,
+    move_seen,
+    retry_after_seconds,
+    rhythm_minutes,
+    success_next_at,
+)
+
+NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+RULES = {"minutes": 60, "retry_after_s": None, "draw": 0.0}
+
+
+@pytest.mark.parametrize(("failures", "hours"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 24), (400, 24)])
+def test_each_failure_in_a_row_doubles_the_wait_up_to_a_day(failures: int, hours: int):
+    assert failure_next_at(now=NOW, failures=failures, **RULES) == NOW + hours * HOUR
+
+
+@given(st.floats(0, 1), st.integers(1, 50))
+def test_chance_only_ever_lengthens_a_wait_and_by_a_tenth_at_most(draw: float, failures: int):
+    exact = failure_next_at(now=NOW, failures=failures, **RULES) - NOW
+    drawn = failure_next_at(now=NOW, failures=failures, **RULES | {"draw": draw}) - NOW
+    assert exact <= drawn <= exact * 1.1 + timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(("asked_s", "hours"), [(60, 1), (3 * 3600, 3), (10**9, 24), (-5, 1)])
+def test_a_server_that_asks_for_a_pause_gets_it_up_to_a_day(asked_s: float, hours: int):
+    assert failure_next_at(now=NOW, failures=1, **RULES | {"retry_after_s": asked_s}) == NOW + hours * HOUR
+    at = success_next_at(now=NOW, minutes=60, retry_after_s=asked_s, draw=0.0)
+    assert at == NOW + hours * HOUR
+
+
+def test_a_slow_feed_that_fails_is_not_asked_more_often_for_it():
+    assert failure_next_at(now=NOW, failures=1, **RULES | {"minutes": 600}) == NOW + 10 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("gap", "minutes"),
+    [
+        (timedelta(0), 5),
+        (timedelta(minutes=10), 24),
+        (HOUR, 60),
+        (DAY, 294),
+        (7 * DAY, 778),
+        (30 * DAY, 1440),
+        (900 * DAY, 1440),
+    ],
+)
+def test_the_interval_grows_with_the_root_of_the_gap_between_items(gap: timedelta, minutes: int):
+    assert rhythm_minutes(gap=gap) == minutes
+
+
+def test_dates_tell_the_gap_unless_they_lie():
+    daily = [NOW - n * DAY for n in range(1, 40)]
+    assert gap_of(daily, now=NOW) == DAY
+    assert gap_of([NOW + DAY, *daily], now=NOW) == DAY
+    assert gap_of([NOW - 100 * DAY - n * DAY for n in range(5)], now=NOW) == 50 * DAY
+    assert gap_of([NOW] * 20, now=NOW) is None
+    assert gap_of(daily[:2], now=NOW) is None
+
+
+def test_a_silent_feed_is_asked_less_and_less_and_one_that_wakes_at_once_more():
+    minutes, asked = 60, []
+    for days in (0.1, 1, 5, 30):
+        minutes = check_minutes(
+            before=minutes, gap=None, last_new_at=NOW - days * DAY, wishes_s=[None, None], now=NOW
+        )
+        asked.append(minutes)
+    assert asked == sorted(asked) and (asked[0], asked[-1]) == (66, 1138)
+    assert check_minutes(before=minutes, gap=HOUR, last_new_at=NOW, wishes_s=[None], now=NOW) == 60
+
+
+def test_wishes_of_the_server_lengthen_the_interval_up_to_a_day():
+    for wish, minutes in ((30 * 60, 60), (2 * 3600, 120), (10**8, 1440)):
+        found = check_minutes(before=60, gap=HOUR, last_new_at=None, wishes_s=[None, wish], now=NOW)
+        assert found == minutes
+
+
+def test_a_move_is_believed_at_the_third_sighting_in_a_row():
+    first = move_seen(url="https://b.example/", known="", sightings=0)
+    second = move_seen(url="https://b.example/", known=first.url, sightings=first.sightings)
+    third = move_seen(url="https://b.example/", known=second.url, sightings=second.sightings)
+    assert [m.adopt for m in (first, second, third)] == [False, False, True]
+    assert move_seen(url="https://c.example/", known=second.url, sightings=2) == Move("https://c.example/", 1)
+    assert move_seen(url="", known=second.url, sightings=2) == Move()
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("90", 90),
+        (" 0 ", 0),
+        ("Wed, 18 Mar 2026 13:00:00 GMT", 3600),
+        ("Wed, 18 Mar 2026 11:00:00 GMT", 0),
+        ("soon", None),
+        ("", None),
+        ("-5", None),
+        ("1e9", None),
+    ],
+)
+def test_retry_after_holds_seconds_or_a_date(header: str, seconds: float | None):
+    assert retry_after_seconds(header, now=NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"cache-control": "public, max-age=600"}, 600),
+        ({"cache-control": 'Max-Age="600"', "age": "200"}, 400),
+        ({"cache-control": "max-age=60", "age": "200"}, 0),
+        ({"cache-control": "s-maxage=9"}, None),
+        ({"cache-control": "no-cache, max-age=600"}, None),
+        ({"expires": "Wed, 18 Mar 2026 14:00:00 GMT"}, 7200),
+        ({"expires": "Wed, 18 Mar 2026 14:00:00 GMT", "date": "Wed, 18 Mar 2026 13:00:00 GMT"}, 3600),
+        ({"expires": "0"}, None),
+        ({"expires": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
+        ({}, None),
+    ],
+)
+def test_headers_say_how_long_an_answer_is_fresh(headers: dict[str, str], seconds: float | None):
+    assert fresh_seconds(headers, now=NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("head", "minutes"),
+    [
+        ("<ttl>90</ttl>", 90),
+        ("<ttl>0</ttl>", None),
+        ("<ttl>often</ttl>", None),
+        ("<sy:updatePeriod>hourly</sy:updatePeriod>", 60),
+        ("<sy:updatePeriod>\n daily \n</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>", 360),
+        ("<sy:updatePeriod>hourly</sy:updatePeriod><sy:updateFrequency>0</sy:updateFrequency>", 60),
+        ("<sy:updatePeriod>never</sy:updatePeriod>", None),
+        ("<item><ttl>90</ttl></item>", None),
+        ("", None),
+    ],
+)
+def test_a_document_says_how_often_it_changes(head: str, minutes: int | None):
+    assert document_ttl_minutes(f"<rss><channel>{head}<item/></channel></rss>") == minutes
