@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -45,8 +45,7 @@ class Reason(StrEnum):
     BELOW = "below"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One candidate as it is chosen from: its source and story (`None`: nobody else tells it).
 
     `low`: its source's effective weight is below 0.5. `muted`: a keyword counts against it.
@@ -133,11 +132,7 @@ def choices_of(
     keywords count against.
     """
     low = {source for source, weight in effective.weights().items() if weight < LOW_WEIGHT}
-    choices = []
-    for item_id in ids:
-        source, story = about[item_id]
-        choices.append(Choice(item_id, source, story, source in low, item_id in muted))
-    return choices
+    return [Choice(item_id, *about[item_id], about[item_id][0] in low, item_id in muted) for item_id in ids]
 
 
 def muted_in(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None) -> set[int]:
@@ -233,15 +228,12 @@ def _picked(
     # Fewer slots where fewer sources may be drawn: what they leave goes to the score.
     for count in range(most, 0, -1):
         picked = {choice.item_id for choice in order[: places - count]}
-        shown = {c.source for c in choices if c.item_id in picked} | {s.source for s in rated.values()}
-        open_ = [c for c in choices if c.item_id not in picked and _drawable(c, shown, chances)]
+        closed = {c.source for c in order[: places - count]} | {s.source for s in rated.values()}
+        closed.update(chances.closed)
+        open_ = [c for c in choices if c.source not in closed and not c.low and not c.muted]
         if len({choice.source for choice in open_}) >= count:
             return picked, _draw(open_, ranks, count, chances.seed, drawn)
     return {choice.item_id for choice in order[:places]}, {}
-
-
-def _drawable(choice: Choice, shown: Collection[str], chances: Chances) -> bool:
-    return not (choice.low or choice.muted or choice.source in shown or choice.source in chances.closed)
 
 
 def _draw(

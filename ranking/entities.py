@@ -1,7 +1,7 @@
 """The nouns of ranking, frozen: what is ranked, by which settings, and the sum that came out."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -76,7 +76,8 @@ class Parts:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values, as stored with an impression."""
-        return {**asdict(self), "topics": list(self.topics), "boosts": dict(self.boosts)}
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return {**plain, "topics": list(self.topics), "boosts": dict(self.boosts)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 TOPIC_MAX_CHARS = 64
+_WORD = re.compile(r"\w+")
 # Words that end like a plural and are none: "news" must not match "new".
 NOT_PLURALS = frozenset(
     {"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"}
@@ -61,6 +62,12 @@ def _compiled(term: str) -> tuple[str, re.Pattern[str]]:
     forms = sorted(_forms(fold(term)), key=len, reverse=True)
     stem = forms[-1].removesuffix("y")
     return stem, re.compile(rf"(?<!\w)(?:{'|'.join(map(_spaced, forms))})(?!\w)")
+
+
+def first_words(term: str) -> frozenset[str]:
+    """The words (folded) of which one stands in every text that `term` is in; none for a term of signs."""
+    found = (_WORD.search(form) for form in _forms(fold(term)))
+    return frozenset(word.group() for word in found if word)
 
 
 def term_finder(term: str) -> Callable[[str], bool]:

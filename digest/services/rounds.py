@@ -32,15 +32,27 @@ def digests_build(*, now: dt.datetime) -> int:
     hour) is left alone: so a round that broke off goes on where it was, and nobody's order changes while
     they read. What goes wrong for one reader is logged and costs the others nothing.
     """
-    built, window = 0, None
+    readers, configs, days = _everybody(now)
+    if not days:
+        return 0
+    window = window_load(now=now)
+    settings = [configs[reader_id].config for reader_id in days]
+    window.pool.look_for({term for made in settings for term in (*made.topics, *made.keyword_boosts)})
+    due = [reader for reader in readers if reader.pk in days]
+    return sum(_build(some, days, configs, window, now) for some in _parts(due))
+
+
+def _everybody(
+    now: dt.datetime,
+) -> tuple[list[Reader], dict[UUID, EffectiveConfig], dict[UUID, dt.date]]:
+    """All active readers, their settings, and the today of those without a current digest of it."""
     readers = list(Reader.objects.filter(is_active=True).order_by("pk"))
+    configs: dict[UUID, EffectiveConfig] = {}
+    days: dict[UUID, dt.date] = {}
     for some in _parts(readers):
-        configs = config_effective_many(reader_ids=[reader.pk for reader in some])
-        days = _due(_days(some, now), configs, now)
-        if days:
-            window = window or window_load(now=now)
-            built += _build([reader for reader in some if reader.pk in days], days, configs, window, now)
-    return built
+        configs |= config_effective_many(reader_ids=[reader.pk for reader in some])
+        days |= _due(_days(some, now), configs, now)
+    return readers, configs, days
 
 
 def weights_update_all(*, now: dt.datetime) -> int:

@@ -96,7 +96,14 @@ def fill(readers: int, items: int) -> None:
     from ranking.services import ConfigEdit, config_edit  # noqa: PLC0415
 
     rng = random.Random(SEED)
-    words = [f"{a}{b}" for a in ("river", "market", "garden", "orbit", "copper") for b in range(400)]
+    words = sorted(
+        {
+            "".join(rng.choices("bcdfghklmnprstvwz", k=1) + rng.choices("aeiou", k=1)) * 1
+            + "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(2))
+            for _ in range(2000)
+        }
+    )
+    rng.shuffle(words)
     topics = words[:TOPICS]
     Source.objects.bulk_create(Source(key=f"s{n}.example", title=f"S{n}") for n in range(FEEDS))
     Feed.objects.bulk_create(
