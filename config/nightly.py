@@ -63,7 +63,7 @@ def nightly_run(
     broken = [name for name, step in row.steps.items() if step["status"] != "done"]
     status = Status.FAILED if broken else Status.COMPLETED
     _save(row, status=status, finished_at=clock(), lease_until=None)
-    log.info("nightly_ended", day=str(row.day), status=row.status, failed=broken)
+    log.info("nightly_ended", day=str(row.day), status=str(row.status), failed=broken)
     return row
 
 

@@ -41,6 +41,7 @@ def told(**fields: object) -> Told:
         "author": "",
         "language": "",
         "lede": "",
+        "by": "",
         "also": "",
         "reasons": ("fresh",),
         "rank": 1,
