@@ -20,14 +20,22 @@ from suggestions.selectors.preview import Side, suggestion_side_by_side
 from suggestions.services.lifecycle import suggestions_sweep
 
 
+# One place up or down is what making room for another item does.
+FAR = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One item of a side: its rank there, and how it gets on; `moved` is "" where it stays."""
+    """One item of a side: its rank there, and how it gets on; `moved` is "" where it stays.
+
+    `far` items stand out: the rest only make room for them.
+    """
 
     rank: int
     item: PreviewItem
     source: str
     moved: str
+    far: bool
 
 
 @login_required
@@ -60,7 +68,8 @@ def _line(rank: int, item: PreviewItem, titles: dict[str, str], *, leaving: bool
     """On the left only what drops out is marked, on the right whatever stands elsewhere than before."""
     marked = item.after is None if leaving else item.before != item.after
     words = presenters.move_words(item.before, item.after) if marked else ""
-    return Line(rank, item, titles.get(item.source, item.source), words)
+    way = abs(item.before - item.after) if item.before and item.after else FAR
+    return Line(rank, item, titles.get(item.source, item.source), words, bool(words) and way >= FAR)
 
 
 def _words(left: Side, right: Side) -> str:
@@ -70,4 +79,5 @@ def _words(left: Side, right: Side) -> str:
     leave = sum(item.after is None for item in left)
     if not enter and not leave and not move:
         return "Nothing moves today; it shows once fitting news arrives."
-    return f"{enter} would come in, {leave} drop out, and {move} change places."
+    counted = ((enter, "would come in"), (leave, "would drop out"), (move, "would change places"))
+    return f"{', '.join(f'{count} {words}' for count, words in counted if count)}."
