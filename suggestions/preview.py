@@ -19,7 +19,6 @@ from suggestions.selectors.pending import suggestion_for
 from suggestions.selectors.preview import Side, suggestion_side_by_side
 from suggestions.services.lifecycle import suggestions_sweep
 
-
 # One place up or down is what making room for another item does.
 FAR = 2
 
