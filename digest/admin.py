@@ -1,62 +1,24 @@
 """The world for operators: feeds and readers to look after, what was shown and said to be read only."""
 
-from typing import TYPE_CHECKING, Any
-
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from digest import admin_feeds
+from digest import admin_feeds, admin_readers, admin_sources
 from digest.models import (
     Digest,
     Feedback,
     FeedbackTag,
     Impression,
     Item,
-    Reader,
     ReasonTag,
-    Source,
     Spend,
     Subscription,
 )
 from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin
 
 # Areas with a module of their own, imported for what they register.
-AREAS = [admin_feeds]
-
-if TYPE_CHECKING:  # generic in the stubs only
-    _UserAdmin = UserAdmin[Reader]
-else:
-    _UserAdmin = UserAdmin
-
-
-@admin.register(Reader)
-class ReaderAdmin(OperatorAdmin, _UserAdmin):
-    """Accounts, with what a digest needs to know of them."""
-
-    list_display = ["username", "email", "time_zone", "ai_enabled", "is_active", "is_staff", "last_login"]
-    list_filter = ["is_active", "is_staff", "ai_enabled"]
-    ordering = ["username"]
-    readonly_fields = ["id", "last_login", "date_joined"]
-    fieldsets = (
-        *(UserAdmin.fieldsets or ()),
-        ("Digest", {"fields": ["id", "time_zone", "ai_enabled", "peers_enabled"]}),
-    )
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
-        """A reader's records go with the reader, although nobody may delete one by itself."""
-        listed, counts, _, protected = super().get_deleted_objects(objs, request)
-        return listed, counts, set(), protected
-
-
-@admin.register(Source)
-class SourceAdmin(OperatorAdmin):
-    """Publishers."""
-
-    list_display = ["key", "title"]
-    ordering = ["key"]
-    search_fields = ["key", "title"]
+AREAS = [admin_feeds, admin_readers, admin_sources]
 
 
 @admin.register(Subscription)

@@ -157,3 +157,24 @@ class OperatorsOnly(DigestError):
 
     code = "operators_only"
     status = 403
+
+
+class UnknownSource(DigestError):
+    """A source that does not exist, or is about to be moved into itself."""
+
+    code = "unknown_source"
+    status = 404
+
+
+class InvalidSourceKey(DigestError):
+    """A key no source can have."""
+
+    code = "invalid_source_key"
+    status = 422
+
+
+class DigestMissing(DigestError):
+    """A past day for which no digest was made."""
+
+    code = "digest_missing"
+    status = 404

@@ -134,3 +134,16 @@ def _weight_changes(before: Body, after: Body) -> list[Change]:
 def _own(body: Body, source: str) -> tuple[float | None, float]:
     """The weight a person gave `source`, and what was learned. `None` is not 1.0: nobody decided on it."""
     return body["source_weights"].get(source), body["learned"].get(source, 0.0)
+
+
+def body_source_renamed(body: Body, old: str, new: str) -> None:
+    """Let what `body` says of the source `old` hold for `new`, in place; what it says of `new` stays.
+
+    A weight and a learned delta go together: where a person gave `new` a weight, both of `old` go.
+    """
+    if old in body["source_weights"]:
+        weight = body["source_weights"].pop(old)
+        body["source_weights"].setdefault(new, weight)
+    for pins in ("locked", "avoided"):
+        if old in body[pins]:
+            body[pins] = list(dict.fromkeys(new if pin == old else pin for pin in body[pins]))

@@ -69,6 +69,8 @@ def _boost(value: float | None) -> str:
 def cause_words(cause: str, ref: str) -> str:
     """Why a version came about, naming the version gone back to."""
     words = CAUSES.get(cause, cause)
+    if cause == "edit" and ref.startswith("source:"):
+        return "The operator joined or renamed a source"
     if cause != "revert":
         return words
     if ref.startswith("revert:"):

@@ -8,7 +8,15 @@ from uuid import UUID
 
 from django.db import transaction
 
-from ranking.body import Body, Change, body_changes, body_default, body_of, body_validate
+from ranking.body import (
+    Body,
+    Change,
+    body_changes,
+    body_default,
+    body_of,
+    body_source_renamed,
+    body_validate,
+)
 from ranking.entities import WEIGHT_DEFAULT, EffectiveConfig, WeightChange, clamp_weight
 from ranking.errors import StaleVersion, UnknownVersion
 from ranking.learning import HOLD_DAYS
@@ -18,6 +26,7 @@ from ranking.presenters import change_words
 from ranking.selectors import config_of_row
 
 Cause = ConfigVersion.Cause
+RENAMED = "source:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +123,32 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
         body.update({name: wanted[name] for name in body})
 
     return _write(reader_id, change, Cause.REVERT, str(version), now, expected_version)
+
+
+def source_key_renamed(*, old: str, new: str, now: datetime) -> int:
+    """Let readers' settings, learned weights and cycles of `old` follow to `new`; returns configs written.
+
+    An operator's doing: effective weights stay, but where a reader already has something of `new`, which
+    then holds for both. Each config that changes gets a version. Versions of the past keep the old key.
+    """
+    with transaction.atomic():
+        learned = LearnedWeight.objects.filter(source_key=new).values_list("reader_id", flat=True)
+        told = WeightSnapshot.objects.filter(source_key=new).values_list("reader_id", flat=True)
+        LearnedWeight.objects.filter(source_key=old).exclude(reader_id__in=learned).update(source_key=new)
+        WeightSnapshot.objects.filter(source_key=old).exclude(reader_id__in=told).update(source_key=new)
+        named = RankConfig.objects.filter(source_weights__has_key=old).values_list("reader_id", flat=True)
+        pins = RankConfig.objects.exclude(locked=[], avoided=[]).values_list("reader_id", "locked", "avoided")
+        readers = {*named, *(reader for reader, locked, avoided in pins if old in (*locked, *avoided))}
+        for reader_id in sorted(readers):
+            _write(
+                reader_id,
+                lambda body: body_source_renamed(body, old, new),
+                Cause.EDIT,
+                f"{RENAMED}{old}"[:64],
+                now,
+            )
+        LearnedWeight.objects.filter(source_key=old).delete()
+    return len(readers)
 
 
 def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: datetime) -> int:
