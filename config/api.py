@@ -13,6 +13,7 @@ from ninja.security import django_auth
 from advisor.api import router as advisor_router
 from digest.api import router as digest_router
 from digest.api_costs import router as costs_router
+from digest.api_digests import router as digests_router
 from digest.errors import DigestError, InvalidToken, TokenExpired
 from digest.tokens import TokenAuth
 from ranking.errors import RankingError, StaleVersion
@@ -24,6 +25,7 @@ api = NinjaAPI(
 )
 api.add_router("", digest_router)
 api.add_router("", costs_router)
+api.add_router("", digests_router)
 api.add_router("", suggestions_router)
 api.add_router("", advisor_router)
 
