@@ -6,6 +6,7 @@ from django.db import transaction
 
 from digest.errors import LastOperator
 from digest.models import Reader
+from digest.selectors.readers import operators_without
 
 
 def reader_update(*, reader: Reader, time_zone: str, ai_enabled: bool, peers_enabled: bool) -> None:
@@ -39,8 +40,9 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
     and stay. Raises `LastOperator` for the only active operator who may do everything.
     """
     with transaction.atomic():
-        operators = Reader.objects.select_for_update().filter(is_superuser=True, is_active=True)
-        if reader.is_superuser and reader.is_active and not operators.exclude(pk=reader.pk).exists():
+        # Locked together, so that the last two cannot go at the same time.
+        list(Reader.objects.select_for_update().filter(is_superuser=True, is_active=True))
+        if reader.is_superuser and reader.is_active and not operators_without(readers=[reader]):
             raise LastOperator(
                 "You are the only operator here. Make somebody else a superuser in the admin, then come back."
             )

@@ -165,6 +165,26 @@ def test_the_last_operator_stays(operator: Reader, client: Client):
     assert not Reader.objects.filter(username="olga").exists()
 
 
+def test_nor_does_the_admin_let_the_last_operator_go(operator: Reader, ada: Reader, client: Client):
+    client.force_login(operator)
+    path = f"/admin/digest/reader/{operator.pk}/delete/"
+    client.post(path, {"post": "yes"})
+    chosen = {"action": "delete_selected", "_selected_action": [operator.pk, ada.pk], "post": "yes"}
+    client.post("/admin/digest/reader/", chosen)
+    assert Reader.objects.count() == 2
+    client.post(f"/admin/digest/reader/{ada.pk}/delete/", {"post": "yes"})
+    assert list(Reader.objects.all()) == [operator]
+
+
+def test_an_operator_revokes_a_token_and_never_sees_its_hash(operator: Reader, ada: Reader, client: Client):
+    token = token_issue(reader=ada, name="notes", scope="read", expires_at=None, now=NOW).token
+    client.force_login(operator)
+    page = client.get(f"/admin/digest/apitoken/{token.pk}/change/").content.decode()
+    assert "notes" in page and token.digest not in page
+    client.post(f"/admin/digest/apitoken/{token.pk}/delete/", {"post": "yes"})
+    assert not ApiToken.objects.exists()
+
+
 def test_an_operator_deletes_a_reader_by_command(ada: Reader):
     with pytest.raises(CommandError):
         call_command("delete_reader", f"--user-id={ada.pk}", "--yes=ben")

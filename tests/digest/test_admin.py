@@ -9,6 +9,7 @@ from digest.models import Digest, Feedback, Reader, ReasonTag, Spend
 from digest.services.build import digest_build
 from digest.services.feedback import feedback_set
 from digest.services.learning import weights_update
+from digest.services.tokens import token_issue
 from ranking.services import source_weight_agree
 from tests.factories import FeedFactory, ItemFactory, OperatorFactory, SourceFactory, SubscriptionFactory
 
@@ -33,6 +34,7 @@ def fill(reader: Reader, now, items: int = 3) -> None:
     source_weight_agree(reader_id=reader.id, source=source.key, weight=1.3, ref="", now=now)
     weights_update(reader_id=reader.id, now=now)
     digest_build(reader=reader, date=now.astimezone(reader.zone).date(), now=now)
+    token_issue(reader=reader, name="notes", scope="read", expires_at=None, now=now)
     Spend.objects.create(
         surface="advisor", reader=reader, model="m", reserved_usd=1, day=now.date(), created_at=now
     )
