@@ -8,7 +8,7 @@ TEST_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 TEST_REDIS_URL ?= redis://127.0.0.1:6379/9
 
 .DEFAULT_GOAL := help
-.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile test-mutations screenshots clean
+.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile test-mutations bench screenshots clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -54,6 +54,12 @@ test-hostile: setup ## 300 injections and 10,000 random tool calls against the i
 
 test-mutations: setup ## Every open feed document and 10,000 seeded mutations, read within their limits
 	$(BIN)/python -m tests.bench.mutations
+
+bench: setup ## Ingest, re-poll and a fleet of feeds, beside a peer; needs TIDINGS_DATA
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python -m tests.bench.ingest
+	$(BIN)/python -m tests.bench.repoll
+	$(BIN)/python -m tests.bench.fleet
 
 screenshots: setup ## Render docs/screenshots from the demo in a real browser
 	$(BIN)/python docs/screenshots/take.py

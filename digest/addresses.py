@@ -1,7 +1,7 @@
 """Which network addresses a feed may be fetched from: public ones only, whatever spelling hides them."""
 
 import socket
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 
@@ -46,9 +46,9 @@ def address_is_public(address: Address) -> bool:
     return not any(address in network for network in DENIED if network.version == address.version)
 
 
-def host_allowed(host: str, port: int, allow: Iterable[str]) -> bool:
+def host_allowed(host: str, port: int, allow: Collection[str]) -> bool:
     """Whether the operator lets `host` (or `host:port`) past the address and port rules."""
-    return bool({host, f"{host}:{port}"} & set(allow))
+    return host in allow or f"{host}:{port}" in allow
 
 
 def addresses_checked(

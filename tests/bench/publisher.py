@@ -46,19 +46,22 @@ class Publishers:
 
     def reset(self) -> None:
         """Forget what was counted."""
-        self.requests: dict[str, list[float]] = defaultdict(list)
+        self.requests: dict[str, int] = defaultdict(int)
+        self.visits: dict[str, list[float]] = defaultdict(list)
+        self.on_the_way: dict[str, bool] = defaultdict(bool)
         self.statuses: dict[str, int] = defaultdict(int)
         self.open: dict[str, int] = defaultdict(int)
         self.open_max: dict[str, int] = defaultdict(int)
 
     def stats(self) -> dict[str, object]:
-        """Requests by host and status, the shortest pause at a host, and the most connections at once."""
-        pauses = [b - a for times in self.requests.values() for a, b in itertools.pairwise(times)]
+        """Requests by host and status, the shortest time between two visits to a host (the steps of one
+        redirect chain are one visit), and the most connections at once."""
+        pauses = [b - a for times in self.visits.values() for a, b in itertools.pairwise(times)]
         return {
-            "requests": sum(map(len, self.requests.values())),
+            "requests": sum(self.requests.values()),
             "hosts": len(self.requests),
-            "requests_per_host_max": max(map(len, self.requests.values()), default=0),
-            "pause_min_s": round(min(pauses), 3) if pauses else None,
+            "requests_per_host_max": max(self.requests.values(), default=0),
+            "visit_gap_min_s": round(min(pauses), 3) if pauses else None,
             "connections_per_host_max": max(self.open_max.values(), default=0),
             "statuses": dict(sorted(self.statuses.items())),
         }
@@ -86,12 +89,16 @@ class Publishers:
                 self.reset()
             writer.write(message("200 OK", body))
             return await writer.drain()
-        self.requests[host].append(time.monotonic())
+        self.requests[host] += 1
+        if not self.on_the_way[host]:
+            self.visits[host].append(time.monotonic())
         kind, _, name = path.strip("/").partition("/")
         if kind == "drip":
             return await drip(writer)
         answer = respond(kind, name, head)
-        self.statuses[answer[9:12].decode()] += 1
+        status = answer[9:12].decode()
+        self.statuses[status] += 1
+        self.on_the_way[host] = status in ("301", "302")
         writer.write(answer)
         return await writer.drain()
 

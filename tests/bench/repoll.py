@@ -48,7 +48,11 @@ def peer(urls: list[str], port: int, rounds: int, workers: int) -> Row:
             reader.add_feed(url)
         reader.update_feeds(workers=workers)
         name = f"lemon24/reader 3.26, {workers} workers"
-        return timed(name, port, rounds, lambda n: reader.update_feeds(workers=workers, scheduled=False), len(urls))
+
+        def again(n: int) -> None:
+            reader.update_feeds(workers=workers, scheduled=False)
+
+        return timed(name, port, rounds, again, len(urls))
 
 
 def ours(urls: list[str], hosts: list[str], port: int, rounds: int) -> Row:
