@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from digest import admin_feeds, admin_readers, admin_sources
+from digest import admin_delivery, admin_feeds, admin_readers, admin_sources
 from digest.models import (
     Digest,
     Feedback,
@@ -18,7 +18,7 @@ from digest.models import (
 from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin
 
 # Areas with a module of their own, imported for what they register.
-AREAS = [admin_feeds, admin_readers, admin_sources]
+AREAS = [admin_delivery, admin_feeds, admin_readers, admin_sources]
 
 
 @admin.register(Subscription)

@@ -25,9 +25,12 @@ def deliveries_lately(*, now: datetime) -> dict[tuple[UUID, Date], Delivery]:
     return {(row.reader_id, row.date): row for row in rows}
 
 
-def delivery_last(*, reader_id: UUID) -> Delivery | None:
-    """The reader's newest mail, sent or not."""
-    return Delivery.objects.filter(reader_id=reader_id).order_by("-date").first()
+def delivery_trouble(*, reader_id: UUID) -> str:
+    """What went wrong with the reader's newest mail, in a sentence for the reader; "" where nothing did."""
+    row = Delivery.objects.filter(reader_id=reader_id).order_by("-date").first()
+    if row is None or row.status != Delivery.Status.FAILED:
+        return ""
+    return f"The mail of {row.date:%A}, {row.date.day} {row.date:%B}, could not be delivered: {row.error}"
 
 
 def items_mailed(*, reader_id: UUID, item_ids: Collection[int], before: Date) -> set[int]:

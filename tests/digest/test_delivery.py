@@ -1,15 +1,19 @@
 """Mail goes out when it is due, once, to everybody it can reach, whatever becomes of the others."""
 
+import json
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.delivery import WEEK_PER_SOURCE, Told, mail_day, week_best
 from digest.models import Delivery, Exposure, Reader, Reading
+from digest.selectors.deliveries import delivery_trouble
 from digest.services import delivery
 from digest.services.build import digest_build
 from digest.services.delivery import ATTEMPTS_MAX, UNKNOWN_FATE, digests_deliver
@@ -280,3 +284,45 @@ def test_queries_do_not_grow_with_the_readers_who_are_not_due(ada, now, django_a
     wanting(ada, mail_hour=23)
     with django_assert_num_queries(2):
         digests_deliver(now=now)
+
+
+# --- What is told --------------------------------------------------------------------------------------
+
+
+def test_a_reader_is_told_what_was_wrong_until_a_mail_arrives(ada, mailbox: Mailbox, now):
+    assert delivery_trouble(reader_id=ada.pk) == ""
+    mailbox.refused["ada@example.org"] = "550 no such box"
+    digests_deliver(now=now)
+    assert "Wednesday, 18 March" in delivery_trouble(reader_id=ada.pk)
+    assert "550 no such box" in delivery_trouble(reader_id=ada.pk)
+    mailbox.refused.clear()
+    digests_deliver(now=now + timedelta(days=1))
+    assert delivery_trouble(reader_id=ada.pk) == ""
+
+
+def test_operators_see_what_was_not_delivered(ada, operator, client, mailbox: Mailbox, now):
+    mailbox.refused["ada@example.org"] = "550 no such box"
+    digests_deliver(now=now)
+    client.force_login(operator)
+    assert "550 no such box" in client.get("/admin/digest/delivery/").content.decode()
+
+
+def test_the_command_sends_what_is_due_and_prints_one_object(ada, mailbox: Mailbox, capsys):
+    ItemFactory(source_id="gazette.example", published_at=timezone.now() - HOUR)
+    wanting(ada, mail_hour=0)
+    call_command("deliver", "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert report["sent"] == 1 and report["errors"] == [] and len(mailbox.messages) == 1
+    call_command("deliver")
+    assert "0 sent" in capsys.readouterr().out
+
+
+def test_the_command_fails_without_a_mail_server(ada, settings, mailbox: Mailbox):
+    ItemFactory(source_id="gazette.example", published_at=timezone.now() - HOUR)
+    wanting(ada, mail_hour=0)
+    settings.EMAIL_PORT = 1
+    with pytest.raises(CommandError, match="No mail server"):
+        call_command("deliver")
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    with pytest.raises(CommandError, match="EMAIL_URL"):
+        call_command("deliver")
