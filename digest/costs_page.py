@@ -29,7 +29,7 @@ def costs_page(now: datetime) -> CostsPage:
         most = max(spent, key=lambda day: day.total)
         words = (
             f"{len(spent)} of the last {len(costs.days)} days cost something, "
-            f"most of all {most.day:%d %B} with ${usd_words(most.total)}. The table below has every day."
+            f"most of all {most.day:%d %B} with ${usd_words(most.total)}. The table below has each of them."
         )
     else:
         words = f"Nothing was spent in the last {len(costs.days)} days."
@@ -37,10 +37,10 @@ def costs_page(now: datetime) -> CostsPage:
 
 
 def usd_words(amount: Decimal) -> str:
-    """An amount with as many decimals as it takes to be seen: 1.20, 0.0031."""
+    """An amount in cents, or with two digits that count where it is less: 1.20, 0.0031."""
     if not amount or abs(amount) >= Decimal("0.01"):
         return f"{amount:.2f}"
-    return f"{amount:.6f}".rstrip("0")
+    return f"{Decimal(f'{amount:.2g}'):f}"
 
 
 def costs_json(page: CostsPage) -> dict[str, Any]:

@@ -153,10 +153,10 @@ def _names_missing(summary: str, text: str) -> tuple[str, ...]:
     if _capitals_share(text) > CAPITALS_MAX:
         return ()
     there = {word for word in _WORD.findall(fold(text))}
-    return tuple(name for name in dict.fromkeys(_names_of(summary)) if not _named(name, there))
+    return tuple(name for name in dict.fromkeys(names_of(summary)) if not _named(name, there))
 
 
-def _names_of(text: str) -> Iterator[str]:
+def names_of(text: str) -> Iterator[str]:
     """Capitalised words of three letters and more that do not begin a sentence or a quotation."""
     for found in _WORD.finditer(text):
         word = found.group()
