@@ -1,0 +1,233 @@
+"""What strangers write never runs: hostile feeds, ingested as any other, on every page that shows items.
+
+Chromium is the judge: no dialog, no mark left on the page, no request off the site, no complaint about the
+content policy (which would stop a script, but only after one had got as far as the page).
+"""
+
+import html
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Browser, Page
+
+from digest.feeds import FeedProblem
+from digest.letters import draft_daily
+from digest.mailing import letter_message
+from digest.models import Digest, Item, Reader
+from digest.parse import parse_document
+from digest.services.ingest import feed_ensure, parsed_ingest
+from digest.services.readings import item_save
+from digest.services.subscriptions import subscription_add
+from tests.documents import suite
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+RUN = "window.__ran=1"
+# Every one sets a mark, opens a dialog or calls abroad where it is taken for markup or for an address.
+PAYLOADS = [
+    f"<script>{RUN}</script>",
+    f"<ScRiPt>{RUN}</sCrIpT>",
+    f"<scr<script>ipt>{RUN}</scr</script>ipt>",
+    "<script src=https://evil.example/x.js></script>",
+    f"<img src=x onerror={RUN}>",
+    f'<img src="x" onerror="{RUN}"',
+    f"<img/src/onerror={RUN}>",
+    "<img src=https://evil.example/pixel.gif>",
+    f"<svg onload={RUN}>",
+    f"<svg><script>{RUN}</script></svg>",
+    f"<svg><animate onbegin={RUN} attributeName=x dur=1s>",
+    f"<math><mtext><table><mglyph><style><img src=x onerror={RUN}>",
+    f"<body onload={RUN}>",
+    f"<details open ontoggle={RUN}>",
+    f"<input autofocus onfocus={RUN}>",
+    f"<video><source onerror={RUN}></video>",
+    f'<iframe srcdoc="<script>parent.{RUN}</script>"></iframe>',
+    f"<iframe src=javascript:parent.{RUN}></iframe>",
+    f'<a href="javascript:{RUN}">tap</a>',
+    f"<a href=javascript&colon;{RUN}>tap</a>",
+    f"<form action=javascript:{RUN}><button>go</button></form>",
+    f"<object data=javascript:{RUN}></object>",
+    "<embed src=https://evil.example/x.swf>",
+    "<link rel=stylesheet href=https://evil.example/x.css>",
+    "<style>@import 'https://evil.example/x.css';</style>",
+    '<div style="background:url(https://evil.example/x.png)">',
+    '<meta http-equiv=refresh content="0;url=https://evil.example/">',
+    '<base href="https://evil.example/">',
+    f"<noscript><p title='</noscript><img src=x onerror={RUN}>'>",
+    f"<!--><img src=x onerror={RUN}>-->",
+    f"<![CDATA[><script>{RUN}</script>]]>",
+    f"<template><script>{RUN}</script></template>",
+    f"</textarea></title></script><script>{RUN}</script>",
+    f"\"'><script>{RUN}</script>",
+    f"' onmouseover='{RUN}' x='",
+    f'" autofocus onfocus="{RUN}" x="',
+    f"{{{{constructor.constructor('{RUN}')()}}}}",
+    f"&lt;script&gt;{RUN}&lt;/script&gt;",
+    f"&#60;script&#62;{RUN}&#60;/script&#62;",
+    f"\u003cimg src=x onerror={RUN}\u003e",
+    f"＜script＞{RUN}＜/script＞",
+    f"<\x00script>{RUN}</script>",
+    f"<a\x0chref=javascript:{RUN}>tap",
+    f"+ADw-script+AD4-{RUN}+ADw-/script+AD4-",
+    f"<xss id=x tabindex=1 onfocus={RUN}>",
+    f"<portal src=javascript:{RUN}>",
+]
+LINKS = [
+    f"javascript:{RUN}",
+    f"JaVaScRiPt:{RUN}",
+    f" javascript:{RUN}",
+    f"java\tscript:{RUN}",
+    f"data:text/html,<script>{RUN}</script>",
+    f"vbscript:{RUN}",
+    f'https://ok.example/"onmouseover="{RUN}',
+    f"https://ok.example/'><script>{RUN}</script>",
+]
+
+
+def hostile_feeds() -> Iterator[bytes]:
+    """RSS with every payload in every field, as text, as escaped text and as CDATA, under hostile links."""
+    for number, wrap in enumerate(
+        (html.escape, lambda p: html.escape(html.escape(p)), "<![CDATA[{}]]>".format)
+    ):
+        items = []
+        for n, payload in enumerate(PAYLOADS):
+            said, link = wrap(payload.replace("]]>", "")), html.escape(LINKS[n % len(LINKS)])
+            items.append(
+                f"<item><title>No. {number}.{n} {said}</title><link>{link}</link><guid>{said}</guid>"
+                f"<author>{said}</author><description>{said} end</description></item>"
+            )
+        head = f"<title>{wrap(PAYLOADS[0])}</title><link>javascript:{RUN}</link><language>{said}</language>"
+        yield f'<rss version="2.0"><channel>{head}{"".join(items)}</channel></rss>'.encode()
+
+
+@pytest.fixture
+def watched(page: Page, live_server) -> Iterator[Page]:
+    """Ada's tab; fails at its end where anything ran, asked, or called abroad."""
+    seen: list[str] = []
+    page.context.add_init_script(
+        "for (const n of ['alert', 'confirm', 'prompt']) window[n] = () => {window.__ran = n}"
+    )
+    page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("popup", lambda popup: seen.append(f"popup {popup.url}"))
+    page.on("request", lambda r: r.url.startswith(live_server.url) or seen.append(f"request {r.url[:200]}"))
+    yield page
+    assert seen == []
+
+
+def quiet(page: Page, address: str) -> None:
+    """Open a page, unfold all of it, hover and focus what can be: nothing may run."""
+    page.goto(address)
+    assert page.evaluate("document.querySelectorAll('main *').length") > 0
+    page.evaluate(
+        """for (const part of document.querySelectorAll('main *')) {
+             if (part.tagName === 'DETAILS') part.open = true;
+             part.dispatchEvent(new Event('mouseover', {bubbles: true}));
+             if (!part.matches('input, textarea, select')) part.focus?.();
+           }"""
+    )
+    assert page.evaluate("window.__ran") is None, address
+    found = page.evaluate(
+        """[...document.querySelectorAll('*')].flatMap(e => [...e.attributes].filter(a =>
+             /^on/i.test(a.name) || (/^(href|src|action|formaction|data)$/i.test(a.name)
+             && /^\\s*(java|vb)script:|^\\s*data:/i.test(a.value))).map(a => a.name + '=' + a.value))"""
+    )
+    assert found == [], address
+
+
+def keep(reader: Reader, documents: dict[str, bytes]) -> int:
+    """Ingest documents as feeds that the reader reads; how many could be read."""
+    now, kept = timezone.now(), 0
+    for name, body in documents.items():
+        try:
+            parsed = parse_document(body, url=f"https://{name}.example/feed")
+        except FeedProblem:
+            continue
+        url = f"https://{name}.example/feed"
+        parsed_ingest(feed=feed_ensure(url=url, now=now), parsed=parsed, now=now)
+        subscription_add(reader=reader, url=url, now=now)
+        kept += 1
+    return kept
+
+
+def test_the_watch_sees_what_runs(browser: Browser):
+    context = browser.new_context()
+    tab = context.new_page()
+    tab.set_content(PAYLOADS[4])
+    tab.wait_for_function("window.__ran === 1")
+    context.close()
+
+
+def test_nothing_of_a_hostile_feed_runs_on_any_page(watched: Page, ada: Reader):
+    assert keep(ada, {f"hostile{n}": body for n, body in enumerate(hostile_feeds())}) == 3
+    items = list(Item.objects.order_by("pk"))
+    assert len(items) >= 2 * len(PAYLOADS)
+    quiet(watched, "/")
+    for n, item in enumerate(items):
+        item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+        if n % 3 == 0:  # each payload once, in one of its three wrappings
+            quiet(watched, f"/ui/item/{item.pk}")
+    today = timezone.localdate(timezone=ada.zone)
+    addresses = [
+        "/",
+        f"/ui/date/{today}",
+        f"/ui/date/{today}/left-out",
+        "/ui/search?q=script",
+        "/ui/search?q=No",
+    ]
+    addresses += [
+        f"/ui/search?q={payload}" for payload in ("<script>window.__ran=1</script>", '"><img src=x>')
+    ]
+    sources = [f"/ui/sources/{row.feed_id}" for row in ada.subscriptions.all()]
+    for address in [*addresses, "/ui/saved", "/ui/saved?page=2", "/ui/sources", *sources, "/ui/config"]:
+        quiet(watched, address)
+
+
+def test_nothing_of_a_hostile_feed_runs_in_the_mail(browser: Browser, ada: Reader):
+    keep(ada, {f"hostile{n}": body for n, body in enumerate(hostile_feeds())})
+    from_the_paper(ada)
+    digest = Digest.objects.get(reader=ada)
+    draft = draft_daily(reader=ada, digest=digest, now=timezone.now())
+    assert draft is not None
+    message = letter_message(draft.letter, now=timezone.now())
+    context = browser.new_context()
+    tab, seen = context.new_page(), []
+    tab.on("request", lambda request: seen.append(request.url))
+    for body, _ in message.alternatives:
+        tab.set_content(str(body), wait_until="networkidle")
+        assert tab.evaluate("window.__ran") is None
+        assert tab.locator("script, iframe, object, embed, form, img, [onerror], [onload]").count() == 0
+    context.close()
+    assert seen == []
+
+
+def from_the_paper(reader: Reader) -> None:
+    """Let the reader's digest of today be made by its page."""
+    client = Client()
+    client.force_login(reader)
+    client.get("/")
+
+
+@pytest.mark.data
+def test_nothing_of_the_sanitising_suite_runs(watched: Page, ada: Reader, data_dir: Path):
+    bodies = suite(data_dir / "feeds/suites/feedparser-tests.tar.gz")
+    hostile = {name: body for name, body in bodies.items() if "/sanitize/" in name}
+    read = keep(ada, {f"s{n}": body for n, body in enumerate(hostile.values())})
+    assert len(hostile) == 499
+    assert read > 480
+    for item in Item.objects.all():
+        item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    shown = 0
+    for number in range(1, 40):
+        quiet(watched, f"/ui/saved?page={number}")
+        found = watched.locator("main article, main li").count()
+        shown += found
+        if not watched.locator(f'a[href*="page={number + 1}"]').count():
+            break
+    assert shown >= Item.objects.count()
+    for address in ("/", "/ui/search?q=script", "/ui/search?q=safe", "/ui/sources"):
+        quiet(watched, address)
