@@ -36,7 +36,13 @@ DAYS: frozenset[str] = frozenset(
     | {"montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "januar", "februar"}
     | {"märz", "mai", "juni", "juli", "oktober", "dezember", "today", "heute", "update", "live", "video"}
 )
-SILENT = frozenset(FUNCTION_WORDS) | DAYS
+# What headlines are furnished with, whatever they are about ("Ten things you need to know this morning").
+FURNITURE = frozenset(
+    {"best", "briefing", "day", "everything", "guide", "here", "know", "links", "morning", "need", "photos"}
+    | {"pictures", "questions", "reasons", "recap", "review", "roundup", "things", "tips", "top", "watch"}
+    | {"ways", "week", "year", "tag", "woche", "wissen", "dinge", "morgen", "jahr"}
+)
+SILENT = frozenset(FUNCTION_WORDS) | DAYS | FURNITURE
 ROWS = 500
 _WORD = re.compile(r"\w+")
 
@@ -63,8 +69,8 @@ class _Story:
 
 
 def words_of(title: str) -> list[str]:
-    """The telling words of a title, folded: no function words, no names of days, no single letters."""
-    return [w for w in _WORD.findall(fold(title)) if len(w) > 1 and w not in SILENT]
+    """The telling words of a title, folded: those that hardly any headline is without are missing."""
+    return [w for w in _WORD.findall(fold(title)) if (len(w) > 1 or w.isdigit()) and w not in SILENT]
 
 
 def stories(

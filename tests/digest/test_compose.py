@@ -1,0 +1,223 @@
+"""A digest tells a story once, gives a source its share, and leaves room for what is little known."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.compose import KEPT, NOVELTY, RANKED, Chances, Choice, Composed, Reason, Rules, Stood, compose
+
+SEED = Chances("ada|2026-03-18")
+CHOICES = st.lists(
+    st.builds(
+        Choice,
+        item_id=st.integers(0, 60),
+        source=st.sampled_from("abcdefgh"),
+        story=st.one_of(st.none(), st.integers(1, 5)),
+        low=st.booleans(),
+        muted=st.booleans(),
+    ),
+    unique_by=lambda choice: choice.item_id,
+    max_size=50,
+)
+RULES = st.builds(
+    Rules, size=st.integers(1, 30), stories=st.booleans(), cap=st.booleans(), novelty=st.booleans()
+)
+
+
+def items(*sources: str, start: int = 0) -> list[Choice]:
+    """One choice for each of `sources`, best first, numbered from `start`."""
+    return [Choice(n, source) for n, source in enumerate(sources, start=start)]
+
+
+def ids(composed: Composed) -> list[int]:
+    return [place.item_id for place in composed.places]
+
+
+def slots(composed: Composed) -> list[str]:
+    return [place.slot for place in composed.places]
+
+
+@given(CHOICES, RULES)
+def test_every_candidate_is_shown_once_or_left_out_with_a_reason(ranked, rules):
+    composed = compose(ranked, rules, SEED)
+    shown = ids(composed)
+    assert len(shown) == len(set(shown))
+    assert {*shown} | {*composed.left_out} == {choice.item_id for choice in ranked}
+    assert not {*shown} & {*composed.left_out}
+    assert sum(composed.counts().values()) == len(ranked) - len(shown)
+
+
+@given(CHOICES, RULES)
+def test_a_digest_is_never_short_while_there_is_a_story_to_tell(ranked, rules):
+    stories = Counter(c.story for c in ranked if c.story is not None) if rules.stories else Counter()
+    to_tell = len(ranked) - sum(n - 1 for n in stories.values())
+    assert len(compose(ranked, rules, SEED).places) == min(rules.size, to_tell)
+
+
+@given(CHOICES, RULES)
+def test_what_is_shown_by_score_stands_in_the_order_of_the_score(ranked, rules):
+    by_score = [place.item_id for place in compose(ranked, rules, SEED).places if place.slot == RANKED]
+    assert by_score == [choice.item_id for choice in ranked if choice.item_id in by_score]
+
+
+@given(CHOICES, st.integers(1, 30))
+def test_plain_rules_show_the_best_and_nothing_else(ranked, size):
+    assert ids(compose(ranked, Rules.plain(size), SEED)) == [c.item_id for c in ranked[:size]]
+
+
+@given(CHOICES, RULES)
+def test_composing_again_with_what_was_drawn_in_place_changes_nothing(ranked, rules):
+    first = compose(ranked, rules, SEED)
+    source = {choice.item_id: choice.source for choice in ranked}
+    drawn = {
+        rank: Stood(place.item_id, source[place.item_id], None, place.propensity)
+        for rank, place in enumerate(first.places, start=1)
+        if place.slot == NOVELTY
+    }
+    assert compose(ranked, rules, SEED, drawn=drawn) == first
+
+
+# --- one telling of a story ---------------------------------------------------------------------------
+
+
+def test_the_best_telling_of_a_story_stands_for_the_others():
+    ranked = [Choice(1, "a", 7), Choice(2, "b"), Choice(3, "c", 7), Choice(4, "d")]
+    composed = compose(ranked, Rules(3), SEED)
+    assert ids(composed) == [1, 2, 4]
+    assert composed.left_out == {3: Reason.SAME_STORY}
+
+
+def test_what_was_rated_tells_its_story_even_if_another_scores_better_now():
+    ranked = [Choice(1, "a", 7), Choice(2, "b"), Choice(3, "c", 7)]
+    composed = compose(ranked, Rules(3), SEED, rated={2: Stood(3, "c", 7)})
+    assert ids(composed) == [2, 3]
+    assert slots(composed) == [RANKED, KEPT]
+    assert composed.left_out == {1: Reason.SAME_STORY}
+
+
+def test_a_story_nobody_tells_in_the_digest_is_no_reason_to_leave_an_item_out():
+    ranked = [*items("a", "b", "c"), Choice(3, "d", 7), Choice(4, "e", 7)]
+    assert compose(ranked, Rules(3), SEED).left_out == {3: Reason.BELOW, 4: Reason.BELOW}
+
+
+# --- a share for each source --------------------------------------------------------------------------
+
+
+def test_no_source_takes_more_than_a_third_while_others_have_something():
+    ranked = items(*"aaaaaaaa", *"bbb", *"cccc")
+    composed = compose(ranked, Rules(9, novelty=False), SEED)
+    assert Counter(ranked[item].source for item in ids(composed)) == {"a": 3, "b": 3, "c": 3}
+    assert composed.counts() == {"below": 1, "source_cap": 5}
+    assert composed.left_out[14] == Reason.BELOW  # the fourth of "c", behind the last that is shown
+
+
+def test_a_share_gives_way_where_there_is_nothing_else():
+    ranked = items(*"aaaaaaaa", "b", "c")
+    composed = compose(ranked, Rules(6, novelty=False), SEED)
+    assert ids(composed) == [0, 1, 2, 3, 8, 9]  # two as its share, two to fill up, in the order of the score
+
+
+@pytest.mark.parametrize(("sources", "most"), [("a", 6), ("ab", 3), ("abc", 2), ("abcd", 2)])
+def test_with_fewer_than_three_sources_the_share_is_an_equal_one(sources, most):
+    ranked = [Choice(n, source) for source in sources for n in range(10 * ord(source), 10 * ord(source) + 9)]
+    shown = compose(ranked, Rules(6, novelty=False), SEED).places
+    first = Counter(place.item_id // 10 for place in shown)[ord("a")]
+    assert first == most
+
+
+def test_rated_items_count_towards_the_share_of_their_source():
+    ranked = items("a", "a", "b", "b", "c", "c")
+    composed = compose(ranked, Rules(3, novelty=False), SEED, rated={1: Stood(99, "a")})
+    assert ids(composed) == [99, 2, 4]
+
+
+# --- room for what is little known --------------------------------------------------------------------
+
+LOUD = items(*"abcabcabcabcabcabc")
+QUIET = items("q", "r", "s", "t", "q", start=100)
+
+
+def test_each_tenth_place_is_drawn_from_sources_without_one_and_says_how_likely_it_was():
+    composed = compose([*LOUD, *QUIET], Rules(10), SEED)
+    assert slots(composed) == [RANKED] * 9 + [NOVELTY]
+    drawn = composed.places[-1]
+    assert drawn.item_id in {100, 101, 102, 103}  # the best of each, not 104
+    assert drawn.propensity == 1 / 4
+
+
+def test_the_same_reader_and_day_draw_the_same_and_other_days_draw_each_source_as_often():
+    days = [compose([*LOUD, *QUIET], Rules(10), Chances(f"ada|{n}")).places[-1] for n in range(800)]
+    counts = Counter(place.item_id for place in days)
+    assert {*counts} == {100, 101, 102, 103}
+    assert all(0.2 < count / 800 < 0.3 for count in counts.values())  # 6 standard errors beside 1/4
+    assert compose([*LOUD, *QUIET], Rules(10), Chances("ada|5")).places[-1] == days[5]
+
+
+def test_the_logged_probability_is_the_one_it_is_drawn_with_when_there_are_several_slots():
+    ranked = [Choice(n, "abcdefghij"[n % 10]) for n in range(60)]
+    ranked += items("q", "r", "s", "t", "u", start=100)
+    seen: Counter[int] = Counter()
+    for n in range(800):
+        composed = compose(ranked, Rules(20), Chances(f"ben|{n}"))
+        drawn = [place for place in composed.places if place.slot == NOVELTY]
+        assert [place.propensity for place in drawn] == [2 / 5] * 2
+        seen.update(place.item_id for place in drawn)
+    assert all(0.3 < count / 800 < 0.5 for count in seen.values()) and len(seen) == 5
+
+
+@pytest.mark.parametrize(
+    "shut", [{"low": True}, {"muted": True}], ids=["less of the source", "less of a word"]
+)
+def test_what_the_reader_wants_less_of_is_never_drawn(shut):
+    ranked = [*LOUD, *(choice._replace(**shut) for choice in QUIET)]
+    assert slots(compose(ranked, Rules(10), SEED)) == [RANKED] * 10
+
+
+def test_known_and_avoided_sources_are_never_drawn():
+    open_ = replace(SEED, closed=frozenset("qrs"))
+    assert ids(compose([*LOUD, *QUIET], Rules(10), open_))[-1] == 103
+    assert (
+        slots(compose([*LOUD, *QUIET], Rules(10), replace(SEED, closed=frozenset("qrst")))) == [RANKED] * 10
+    )
+
+
+def test_who_reads_one_source_gets_its_best_and_no_draw():
+    assert ids(compose(items(*"a" * 40), Rules(30), SEED)) == [*range(30)]
+
+
+def test_where_everything_has_a_place_nothing_is_drawn():
+    assert slots(compose([*LOUD[:6], *QUIET[:4]], Rules(10), SEED)) == [RANKED] * 10
+
+
+def test_a_draw_stays_where_it_was_while_newer_items_come_in():
+    before = compose([*LOUD, *QUIET], Rules(10), SEED).places[-1]
+    stood = Stood(before.item_id, "qrst"[before.item_id - 100], None, before.propensity)
+    newer = items("q", "r", "s", "t", start=200)
+    after = compose([*newer[2:], *LOUD[:9], *newer, *QUIET][2:], Rules(10), SEED, drawn={10: stood})
+    assert after.places[-1] == before
+
+
+def test_a_draw_ends_when_its_reader_wants_less_of_it():
+    ranked = [*LOUD, *QUIET]
+    shut = replace(SEED, closed=frozenset("q"))
+    after = compose(ranked, Rules(10), shut, drawn={10: Stood(100, "q", None, 0.25)})
+    assert after.places[-1].item_id in {101, 102, 103}
+
+
+def test_a_rated_draw_uses_its_slot_up():
+    rated = {10: Stood(100, "q", None, 0.25)}
+    composed = compose([*LOUD, *QUIET], Rules(10), SEED, rated=rated)
+    assert slots(composed) == [RANKED] * 9 + [KEPT]
+    assert composed.places[-1].propensity == 0.25
+
+
+# --- reasons ------------------------------------------------------------------------------------------
+
+
+def test_the_reason_for_what_is_below_is_the_readers_own_wish_where_there_is_one():
+    ranked = [*items(*"abc"), Choice(3, "d", low=True), Choice(4, "e", muted=True), Choice(5, "f")]
+    composed = compose(ranked, Rules(3), SEED)
+    assert [*composed.left_out.values()] == [Reason.LOW_WEIGHT, Reason.KEYWORD, Reason.BELOW]
