@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import Model
@@ -54,3 +55,22 @@ class ApiTokenAdmin(ReadOnlyAdmin, OperatorAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Whoever may delete tokens may revoke them here."""
         return request.user.has_perm("digest.delete_apitoken")
+
+
+# The library's own page shows the key itself, with which anybody could make codes.
+admin.site.unregister(Authenticator)
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Second factors and recovery codes, to be deleted for a reader who lost the phone. Never their keys."""
+
+    list_display = ["user", "type", "created_at", "last_used_at"]
+    list_filter = ["type"]
+    list_select_related = ["user"]
+    exclude = ["data"]
+    search_fields = ["user__username", "user__email"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Whoever may delete them may help a reader in."""
+        return request.user.has_perm("mfa.delete_authenticator")

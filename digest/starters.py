@@ -1,7 +1,7 @@
 """Starter sources by interest, for a reader's first visit. They are data: `starters.toml`.
 
-Addresses come from what publishers announce themselves and from the lists of plenaryapp/awesome-rss-feeds,
-which are in the public domain (CC0 1.0). None is fetched before somebody chose it.
+Addresses are those publishers announce; a third stand in the lists of plenaryapp/awesome-rss-feeds, which are
+in the public domain (CC0 1.0). None is fetched before somebody chose it.
 """
 
 import tomllib

@@ -127,6 +127,18 @@ def test_an_operator_with_a_second_factor_needs_it_for_the_admin(operator: Reade
     assert door.get(done.url).status_code == 200 and done.url == "/admin/"
 
 
+def test_an_operator_helps_a_reader_in_without_seeing_the_key(ada: Reader, operator: Reader, client: Client):
+    client.force_login(with_password(ada))
+    secret, codes = switched_on(client)
+    helping = Client()
+    helping.force_login(operator)
+    for row in Authenticator.objects.filter(user=ada):
+        page = helping.get(f"/admin/mfa/authenticator/{row.pk}/change/").content.decode()
+        assert secret not in page and codes[0] not in page and "seed" not in page
+        helping.post(f"/admin/mfa/authenticator/{row.pk}/delete/", {"post": "yes"})
+    assert Client().post("/accounts/login/", {"login": "ada", "password": PASSWORD}).url == "/"
+
+
 def test_a_reader_finds_the_admin_shut(ada: Reader, client: Client):
     client.force_login(ada)
     assert client.get("/admin/login/").status_code == 403

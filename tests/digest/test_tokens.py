@@ -240,3 +240,9 @@ def test_a_form_without_a_name_makes_no_token(ada: Reader, monkeypatch: pytest.M
     assert client.post("/ui/account/tokens", {"name": " ", "scope": "read", "days": "30"}).status_code == 422
     assert client.post("/ui/account/tokens", {"name": "x", "scope": "root", "days": "30"}).status_code == 422
     assert not ApiToken.objects.exists()
+
+
+def test_what_operators_see_needs_a_full_token_of_an_operator(operator: Reader, ada: Reader):
+    assert with_token(issue(operator, "read")).get("/api/costs").json()["error"] == "scope_missing"
+    assert with_token(issue(operator, "full")).get("/api/costs").status_code == 200
+    assert with_token(issue(ada, "full")).get("/api/costs").status_code == 403
