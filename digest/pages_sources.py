@@ -32,6 +32,13 @@ class SourceLine:
         return self.subscription.feed.title or str(self.subscription.feed.source)
 
     @property
+    def remarks(self) -> str:
+        """What is unusual about it, in a few words each."""
+        weight = "" if self.weight == "as usual" else self.weight
+        models = "" if self.subscription.ai_enabled else "no models"
+        return " · ".join(part for part in (weight, self.rated, models) if part)
+
+    @property
     def folder(self) -> str:
         """Where the reader has filed it, "" for nowhere."""
         return self.subscription.folder

@@ -76,7 +76,13 @@ def _usual(url: str, tried: set[str]) -> Sequence[str]:
 
 
 def _asked(url: str) -> Fetched:
-    return fetch(url, allow=settings.FETCH_ALLOW_HOSTS, total_s=REQUEST_S, read_s=REQUEST_S)
+    return fetch(
+        url,
+        allow=settings.FETCH_ALLOW_HOSTS,
+        ports=settings.FETCH_PORTS,
+        total_s=REQUEST_S,
+        read_s=REQUEST_S,
+    )
 
 
 def _read_at(url: str) -> ParsedFeed | None:
