@@ -6,6 +6,8 @@ const GONE = "That item is not there any more. Reload the page.";
 const LOST = "That did not reach us, so it was not stored.";
 const OFFLINE = "You are offline, so it was not stored.";
 
+const waiting = new WeakMap();
+
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-thumb]");
   if (!form) return;
@@ -15,7 +17,8 @@ document.addEventListener("submit", (event) => {
 
 async function send(form, button) {
   const box = form.closest("[data-response]");
-  if (box.dataset.busy) return;
+  // A second tap while the first is under way waits for its turn: quick keys lose nothing.
+  if (box.dataset.busy) return waiting.set(box, marks(button));
   box.dataset.busy = "yes";
   try {
     const response = await fetch(form.action, {
@@ -31,6 +34,16 @@ async function send(form, button) {
   } catch {
     say(box, navigator.onLine ? LOST : OFFLINE, () => send(form, button));
   }
+}
+
+/** What tells a button apart from its neighbours, also in a fresh copy of them. */
+function marks(button) {
+  return { name: button.name, key: button.dataset.key, label: button.getAttribute("aria-label") ?? button.textContent };
+}
+
+function find(box, { name, key, label }) {
+  const alike = [...box.querySelectorAll("button")].filter((b) => b.name === name && b.dataset.key === key);
+  return alike.find((b) => marks(b).label === label) ?? (key ? alike[0] : undefined);
 }
 
 /** Say what went wrong beside the buttons; `again`, if given, is offered as a button. */
@@ -53,13 +66,13 @@ function say(box, text, again) {
 function replace(box, html, button) {
   const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("[data-response]");
   if (!fresh) throw new Error("The answer is no piece of a page.");
-  const label = button.getAttribute("aria-label") ?? button.textContent;
+  const { label } = marks(button);
   const focused = box.contains(document.activeElement);
   box.replaceWith(fresh);
-  const same = [...fresh.querySelectorAll("button")].find(
-    (b) => b.name === button.name && (b.getAttribute("aria-label") ?? b.textContent) === label,
-  );
+  const same = find(fresh, marks(button));
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
   announce(same?.getAttribute("aria-pressed") === "true" ? `${label}: noted` : `${label}: taken back`);
+  const next = waiting.get(box);
+  if (next) find(fresh, next)?.click();
 }

@@ -1,0 +1,182 @@
+"""The reader's whole day in a real browser, from signing up to going back on a change; then by keys alone."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Locator, Page, expect
+from pytest_httpserver import HTTPServer
+
+from digest.models import Feedback, Item, Reader, Reading
+from digest.services.feedback import feedback_set
+from digest.services.fetching import feeds_fetch
+from ranking.selectors import config_effective
+from tests.test_pages_browser import browser, tab
+from tests.test_ring import DAYS, GAZETTE, RUMOURS, rss
+
+__all__ = ["browser", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PASSWORD = "a-lamp-and-a-kettle"
+TABS_MAX = 150
+
+
+@pytest.fixture
+def feeds(httpserver: HTTPServer, settings) -> dict[str, str]:
+    """Two publishers on this machine, an item a day each; the rumours always a little fresher."""
+    settings.FETCH_ALLOW_HOSTS, settings.FETCH_HOST_GAP_S = [GAZETTE, RUMOURS], 0
+    addresses = {}
+    for host, headline, hours in ((GAZETTE, "Council report", 2), (RUMOURS, "Shocking rumour", 1)):
+        body = rss(host, headline, timezone.now() - timedelta(hours=hours))
+        httpserver.expect_request(f"/{hours}").respond_with_data(body)
+        addresses[host] = f"http://{host}:{httpserver.port}/{hours}"
+    return addresses
+
+
+def opml(addresses: dict[str, str]) -> bytes:
+    lines = "".join(f'<outline type="rss" text="{host}" xmlUrl="{url}"/>' for host, url in addresses.items())
+    return f'<opml version="2.0"><body><outline text="News">{lines}</outline></body></opml>'.encode()
+
+
+def weeks_of_thumbs(reader: Reader) -> None:
+    """What she said in the three weeks before: the council's reports are worth it, the rumours are not."""
+    old = timezone.now() - timedelta(days=8)
+    for item in Item.objects.filter(dated_at__lt=old):
+        useful = item.source_id == GAZETTE
+        at = item.dated_at + timedelta(minutes=30)
+        feedback_set(
+            reader=reader, item_id=item.pk, useful=useful, tags=["depth" if useful else "hype"], now=at
+        )
+
+
+def titles(page: Page) -> list[str]:
+    page.goto("/")
+    return page.locator("article.item h2").all_inner_texts()
+
+
+def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
+    tab.goto("/accounts/signup/")
+    tab.get_by_label("Username").fill("cleo")
+    tab.locator("[name=password1]").fill(PASSWORD)
+    tab.locator("[name=password2]").fill(PASSWORD)
+    tab.get_by_role("button", name="Create my account").click()
+
+    # She comes from another reader and brings her list along.
+    tab.get_by_role("link", name="Bring your list of feeds").click()
+    list_of_hers = {"name": "mine.opml", "mimeType": "text/x-opml", "buffer": opml(feeds)}
+    tab.locator("#id_file").set_input_files(list_of_hers)
+    tab.get_by_role("button", name="Import").click()
+    expect(tab.locator("main")).to_contain_text("2 feeds")
+    assert feeds_fetch(now=timezone.now()).as_dict()["items_new"] == 2 * DAYS
+    cleo = Reader.objects.get(username="cleo")
+    weeks_of_thumbs(cleo)
+
+    # She reads, rates with a reason, saves and searches.
+    before = titles(tab)
+    assert before[0] == "Shocking rumour 0"
+    first = tab.locator(".item").last
+    first.get_by_role("button", name="Useful", exact=True).click()
+    first.get_by_role("button", name="Real depth").click()
+    expect(first.get_by_role("button", name="Real depth")).to_have_attribute("aria-pressed", "true")
+    first.locator("[data-key=s]").click()
+    tab.goto("/ui/search?q=council")
+    expect(tab.locator("main")).to_contain_text("Council report")
+    expect(tab.locator("main")).not_to_contain_text("Shocking rumour")
+
+    # She asks for suggestions, looks at what one would do, and accepts it there.
+    tab.goto("/ui/suggestions")
+    tab.get_by_role("button", name="Generate suggestions").click()
+    card = tab.locator("[data-card]").first
+    expect(card).to_be_visible(timeout=30_000)
+    card.get_by_text("Details").click()
+    card.get_by_role("link", name="before and after").click()
+    expect(tab.get_by_role("heading", name="As it would be")).to_be_visible()
+    promised = tab.locator("section", has_text="As it would be").locator("li a").all_inner_texts()
+    tab.get_by_role("button", name="Accept").click()
+    expect(tab.locator(".messages")).to_contain_text("Applied")
+
+    # The digest is the one she was shown, until she goes back on it.
+    assert [f"{n}" for n in titles(tab)] == promised != before
+    tab.goto("/ui/history")
+    tab.get_by_role("button", name="Revert").first.click()
+    expect(tab.locator(".messages")).to_be_visible()
+    assert titles(tab) == before
+    assert set(config_effective(reader_id=cleo.pk).weights().values()) == {1.0}
+
+
+def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
+    keys = tab.keyboard
+    tab.goto("/accounts/signup/")
+    reach(tab, tab.get_by_label("Username"))
+    keys.type("dora")
+    for field in ("password1", "password2"):
+        reach(tab, tab.locator(f"[name={field}]"))
+        keys.type(PASSWORD)
+    press(tab, tab.get_by_role("button", name="Create my account"))
+    press(tab, tab.get_by_role("button", name="Not now"))
+
+    # A feed at a time, typed.
+    for address in feeds.values():
+        tab.goto("/ui/sources")
+        reach(tab, tab.locator("#id_url"))
+        keys.type(address)
+        keys.press("Enter")
+        expect(tab.locator(".messages")).to_contain_text("You now read")
+    feeds_fetch(now=timezone.now())
+    dora = Reader.objects.get(username="dora")
+    weeks_of_thumbs(dora)
+
+    # Down to the second item, up or down, saved, found again.
+    before = titles(tab)
+    for key in "jjus":
+        keys.press(key)
+    expect(tab.locator(".item").nth(1).get_by_role("button", name="Useful", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    until(lambda: Reading.objects.filter(reader=dora, saved_at__isnull=False).exists(), tab)
+    assert Feedback.objects.filter(reader=dora, item__title=before[1], useful=True).exists()
+    keys.press("/")
+    expect(tab.get_by_role("searchbox")).to_be_focused()
+    keys.type("council")
+    keys.press("Enter")
+    expect(tab.locator("main")).to_contain_text("Council report")
+
+    # A suggestion, its preview, and the answer.
+    tab.goto("/ui/suggestions")
+    press(tab, tab.get_by_role("button", name="Generate suggestions"))
+    card = tab.locator("[data-card]").first
+    expect(card).to_be_visible(timeout=30_000)
+    press(tab, card.locator("summary").first)
+    press(tab, card.get_by_role("link", name="before and after"))
+    press(tab, tab.get_by_role("button", name="Accept"))
+    expect(tab.locator(".messages")).to_contain_text("Applied")
+    assert titles(tab) != before
+    tab.goto("/ui/history")
+    press(tab, tab.get_by_role("button", name="Revert").first)
+    expect(tab.locator(".messages")).to_be_visible()
+    assert titles(tab) == before
+
+
+def reach(page: Page, target: Locator) -> None:
+    """Press Tab until `target` has the focus; fails where no number of Tabs leads there."""
+    expect(target).to_be_visible()
+    for _ in range(TABS_MAX):
+        if target.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab never reaches {target}.")
+
+
+def press(page: Page, target: Locator) -> None:
+    reach(page, target)
+    page.keyboard.press("Enter")
+
+
+def until(holds: Callable[[], bool], page: Page) -> None:
+    """Wait up to five seconds for what a script has sent to arrive."""
+    for _ in range(50):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("It never arrived.")
