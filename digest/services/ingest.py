@@ -20,9 +20,21 @@ from digest.models import Feed, FeedEntry, Item, Source
 from digest.parse import parse_document
 from digest.polling import gap_of
 from digest.selectors.feeds import KnownEntry, KnownItem, entries_known, items_known
+from digest.services.rows import rows_add
 from ranking.matching import fold
 
-BATCH = 500
+ITEM_COLUMNS = (
+    "url",
+    "source",
+    "title",
+    "text",
+    "author",
+    "language",
+    "published_at",
+    "first_seen_at",
+    "dated_at",
+    "fingerprint",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,28 +174,29 @@ def _items_create(feed: Feed, plan: _Plan, now: datetime) -> int:
     """Create the planned items and the entries that carry them; how many items are new."""
     unasked = [url for url in plan.create if url not in plan.unknown]
     before = Item.objects.filter(url__in=unasked).count() if unasked else 0
-    rows = [_item(feed, url, arrival, now) for url, arrival in plan.create.items()]
-    Item.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+    rows = [_item_row(feed, url, arrival, now) for url, arrival in plan.create.items()]
+    rows_add(model=Item, columns=ITEM_COLUMNS, rows=rows)
     if plan.carry:
         ids = dict(Item.objects.filter(url__in=set(plan.carry.values())).values_list("url", "pk"))
-        carried = [FeedEntry(feed=feed, guid=guid, item_id=ids[url]) for guid, url in plan.carry.items()]
-        FeedEntry.objects.bulk_create(carried, batch_size=BATCH, ignore_conflicts=True)
+        carried = [(feed.pk, guid, ids[url]) for guid, url in plan.carry.items()]
+        rows_add(model=FeedEntry, columns=("feed", "guid", "item"), rows=carried)
     return len(rows) - before
 
 
-def _item(feed: Feed, url: str, arrival: _Arrival, now: datetime) -> Item:
+def _item_row(feed: Feed, url: str, arrival: _Arrival, now: datetime) -> tuple[object, ...]:
+    """The values of `ITEM_COLUMNS`."""
     entry = arrival.entry
-    return Item(
-        url=url,
-        source_id=feed.source_id,
-        title=entry.title,
-        text=entry.text,
-        author=entry.author,
-        language=entry.language,
-        published_at=published_clamped(entry.published, now),
-        first_seen_at=now,
-        dated_at=dated(entry.published, now),
-        fingerprint=arrival.print,
+    return (
+        url,
+        feed.source_id,
+        entry.title,
+        entry.text,
+        entry.author,
+        entry.language,
+        published_clamped(entry.published, now),
+        now,
+        dated(entry.published, now),
+        arrival.print,
     )
 
 

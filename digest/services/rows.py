@@ -1,0 +1,40 @@
+"""Many rows into a table at once."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import DateTimeField, Field, Model
+
+# SQLite takes 32,766 values in a statement (since 3.32), PostgreSQL 65,535.
+VALUES_MAX = 10_000
+
+
+def rows_add(*, model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Insert `rows`, the values of the model's fields `columns`; one that is there already stays as it is.
+
+    What `bulk_create(ignore_conflicts=True)` does, without an object and an expression for every value: half
+    the function calls of an ingest (measured on 229 real documents). Fields that are not named must be
+    nullable, since defaults of the model do not apply.
+    """
+    by_name = {field.name: field for field in model._meta.concrete_fields}
+    fields: list[Field[Any, Any]] = [by_name[name] for name in columns]
+    times = [n for n, field in enumerate(fields) if isinstance(field, DateTimeField)]
+    quote, adapt = connection.ops.quote_name, connection.ops.adapt_datetimefield_value
+    names = ", ".join(quote(str(field.column)) for field in fields)
+    head = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES "
+    one = f"({', '.join(['%s'] * len(columns))})"
+    size = VALUES_MAX // len(columns)
+    with connection.cursor() as cursor:
+        for start in range(0, len(rows), size):
+            chunk = rows[start : start + size]
+            values = [value for row in chunk for value in _adapted(row, times, adapt)]
+            cursor.execute(f"{head}{', '.join([one] * len(chunk))} ON CONFLICT DO NOTHING", values)
+
+
+def _adapted(row: Sequence[object], times: Sequence[int], adapt: Callable[[Any], object]) -> Sequence[object]:
+    """`row` with its times as the database wants them."""
+    values = list(row)
+    for n in times:
+        values[n] = adapt(values[n])
+    return values
