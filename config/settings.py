@@ -4,10 +4,7 @@ Nothing here needs to be set: the defaults run the whole product on one machine 
 no broker and no model key.
 """
 
-import contextlib
 import os
-import secrets
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.logs import logging_config, structlog_configure
 from config.schedule import CELERY_BEAT_SCHEDULE as BEAT_SCHEDULE
+from config.secret_key import kept_secret_key
 
 # One thread for linear algebra, before anything imports it: our matrices are small, and workers are the
 # parallelism. With a thread per core a posterior took 50 times as long on a busy machine.
@@ -32,20 +30,6 @@ if ENV_FILE.is_file():
 # Where the embedded mode keeps its database, its secret key and the demo's feed files.
 VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(BASE_DIR / "var")))
 VAR_DIR.mkdir(parents=True, exist_ok=True)
-
-
-def kept_secret_key(path: Path) -> str:
-    """The secret key stored at `path`, generated there (mode 600) by whichever process comes first."""
-    if not path.exists():
-        # Written aside and linked into place whole, so that nobody ever reads half a key.
-        handle, draft = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(50))
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-        os.unlink(draft)
-    return path.read_text(encoding="ascii").strip()
-
 
 # --- Core -----------------------------------------------------------------------------------------
 SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret_key(VAR_DIR / "secret_key")

@@ -1,0 +1,20 @@
+"""The key that signs sessions and links: made once and kept, where nobody sets one."""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+
+def kept_secret_key(path: Path) -> str:
+    """The secret key stored at `path`, generated there (mode 600) by whichever process comes first."""
+    if not path.exists():
+        # Written aside and linked into place whole, so that nobody ever reads half a key.
+        handle, draft = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(50))
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        os.unlink(draft)
+    return path.read_text(encoding="ascii").strip()
