@@ -28,7 +28,7 @@ def rows_add(*, model: type[Model], columns: Sequence[str], rows: Sequence[Seque
     with connection.cursor() as cursor:
         for start in range(0, len(rows), size):
             chunk = rows[start : start + size]
-            values = [value for row in chunk for value in _adapted(row, times, adapt)]
+            values: list[Any] = [value for row in chunk for value in _adapted(row, times, adapt)]
             cursor.execute(f"{head}{', '.join([one] * len(chunk))} ON CONFLICT DO NOTHING", values)
 
 
