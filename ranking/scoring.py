@@ -16,7 +16,10 @@ from ranking.pool import Figures, Pool, column_of
 
 __all__ = ["COMMUNITY_GAMMA", "INTEREST_MIN", "Figures", "Pool", "Ranking", "Signals", "rank", "ranked"]
 
-COMMUNITY_GAMMA = 0.5
+# Twenty likes of others then weigh about as much as one topic. Tuned on the development half of the readers
+# of MovieLens-100k: AUC .706 at 0.5, .712 at 2, .720 at 3, .727 at 4, popularity .710. More would let the
+# crowd outvote the reader's own topics.
+COMMUNITY_GAMMA = 3.0
 # Interest below this is a mistake of negative boosts, not a wish to bury an item under dead ones.
 INTEREST_MIN = 0.05
 

@@ -25,9 +25,9 @@ def movielens(folder: Path, *, by_genre: bool = False) -> list[History]:
     The source of a film is its period and its genres are words in its title; with `by_genre` the first genre
     is the source and the period a word.
     """
-    films = {row["item_id"]: _film(row, by_genre) for row in _rows(folder / MOVIELENS / "items.csv.gz")}
+    films = {row["item_id"]: _film(row, by_genre) for row in csv_rows(folder / MOVIELENS / "items.csv.gz")}
     ratings: defaultdict[str, list[tuple[int, str, bool]]] = defaultdict(list)
-    for row in _rows(folder / MOVIELENS / "ratings.csv.gz"):
+    for row in csv_rows(folder / MOVIELENS / "ratings.csv.gz"):
         given = int(row["timestamp"]), row["item_id"], float(row["rating"]) >= LIKED_FROM
         ratings[row["user_id"]].append(given)
     return [
@@ -55,9 +55,9 @@ def _rated(film: Rated, liked: bool) -> Rated:
 
 def nemig(folder: Path, language: str) -> list[History]:
     """Readers of NeMig: articles chosen from a list were liked, the others of the list were not."""
-    articles = {row["news_id"]: row for row in _rows(folder / f"{NEMIG}-{language}" / "articles.csv.gz")}
+    articles = {row["news_id"]: row for row in csv_rows(folder / f"{NEMIG}-{language}" / "articles.csv.gz")}
     seen: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-    for row in _rows(folder / f"{NEMIG}-{language}" / "behaviors.csv.gz"):
+    for row in csv_rows(folder / f"{NEMIG}-{language}" / "behaviors.csv.gz"):
         for one in row["impressions"].split():
             news, _, chosen = one.rpartition("-")
             seen[row["user_id"]][news] = chosen == "1"
@@ -74,6 +74,7 @@ def _article(row: dict[str, str], liked: bool) -> Rated:
     return Rated(f"https://news.example/{row['news_id']}", row["title"], source, (), liked)
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
+def csv_rows(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of a gzipped CSV file, by column name."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)

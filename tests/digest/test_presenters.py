@@ -66,7 +66,7 @@ def test_an_interest_at_the_floor_says_so():
     st.floats(0.1, 2.0),
     st.lists(st.sampled_from(["rust", "news"]), unique=True),
     st.floats(0, 1),
-    st.floats(-0.5, 0.5),
+    st.floats(-0.15, 0.7),
     st.floats(0, 60),
 )
 def test_the_parts_shown_add_up_to_the_interest_shown(weight, topics, similarity, community, hours):

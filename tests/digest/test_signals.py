@@ -94,8 +94,8 @@ def test_what_twenty_others_found_useful_is_said_in_coarse_steps(ada, known, now
         if n < 4:
             FeedbackFactory(reader=reader, item_id=league, useful=True, at=now - DAY)
     said = signals_for(reader_id=ada.pk, item_ids=known, now=now).community
-    # Twenty likes, half a like each beyond their base rate: 10 / 40. Four readers are too few to speak.
-    assert said == {solar: pytest.approx(0.25, abs=0.051), cup: pytest.approx(-0.25, abs=0.051)}
+    # Twenty likes, three quarters of a like each beyond half their base rate: 15 / 40. Four are too few.
+    assert said == {solar: pytest.approx(0.375, abs=0.03), cup: pytest.approx(-0.125, abs=0.03)}
     assert all(round(value * 20, 6) == round(value * 20) for value in said.values())
 
 

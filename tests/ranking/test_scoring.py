@@ -30,7 +30,7 @@ def naive_score(candidate: Candidate, config: Config, deltas: dict[str, float], 
     interest = 1 + sum(topic in words for topic in config.topics)
     interest += sum(boost for word, boost in config.keyword_boosts.items() if word in words)
     interest += config.ai_score_alpha * signals.similarity.get(candidate.item_id, 0.0)
-    interest += 0.5 * signals.community.get(candidate.item_id, 0.0)
+    interest += 3.0 * signals.community.get(candidate.item_id, 0.0)
     return weight * 0.5 ** (age / config.recency_half_life_hours) * max(0.05, interest)
 
 
