@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from advisor.models import Run
-from digest.models import ApiToken, Feedback, Reader, Subscription
+from digest.models import ApiToken, Feedback, Reader, Reading, Subscription
 from digest.services.tokens import token_issue
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
@@ -83,6 +83,7 @@ def state(ada: Reader) -> tuple[object, ...]:
         list(Feedback.objects.filter(reader=ada).values()),
         list(Suggestion.objects.filter(reader=ada).values()),
         list(Subscription.objects.filter(reader=ada).values()),
+        list(Reading.objects.filter(reader=ada).values()),
         list(Run.objects.filter(reader=ada).values()),
         list(ApiToken.objects.filter(reader=ada).values()),
         config_effective(reader_id=ada.pk),

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from digest.models import Feedback, Item, Reader
+from digest.models import Feedback, Item, Reader, Reading
 from tests.factories import FeedFactory, ItemFactory, SubscriptionFactory
 
 JSON = "application/json"
@@ -91,3 +91,42 @@ def test_nobody_gets_in_without_a_session_or_without_the_csrf_token(ada, item):
     strict.force_login(ada)
     assert strict.post(feedback_url(item.id), {"useful": 1}, content_type=JSON).status_code == 403
     assert not Feedback.objects.exists()
+
+
+def test_reading_and_saving_tell_since_when_and_are_taken_back(adas, item):
+    for name, key in (("read", "read_at"), ("saved", "saved_at")):
+        url = f"/api/items/{item.id}/{name}"
+        first = adas.post(url).json()
+        assert first["item_id"] == item.id and first[key]
+        assert adas.post(url).json() == first
+        assert adas.delete(url).json() == {"item_id": item.id, key: None}
+        assert adas.delete(url).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["read", "saved"])
+def test_another_readers_item_can_be_neither_read_nor_saved(adas, ben, name):
+    url = f"/api/items/{read_by(ben).id}/{name}"
+    for answer in (adas.post(url), adas.delete(url)):
+        assert (answer.status_code, answer.json()["error"]) == (404, "item_not_found")
+    assert not Reading.objects.exists()
+
+
+def test_a_search_answers_with_marked_parts(adas, item):
+    Item.objects.filter(pk=item.pk).update(title="The lamp")
+    said = adas.get("/api/search", {"q": "LAMP"}).json()
+    assert (said["total"], said["more"], said["loose"]) == (1, False, False)
+    assert said["hits"][0]["item_id"] == item.id
+    assert said["hits"][0]["title"] == [
+        {"text": "The ", "marked": False},
+        {"text": "lamp", "marked": True},
+    ]
+
+
+@pytest.mark.parametrize("asked", [{"q": "x" * 201}, {"q": "a", "order": "worst"}, {"q": "a", "page": 0}])
+def test_a_search_that_does_not_fit_is_refused(adas, asked):
+    answer = adas.get("/api/search", asked)
+    assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+
+
+def test_a_search_for_nothing_finds_nothing(adas, item):
+    assert adas.get("/api/search").json()["hits"] == []

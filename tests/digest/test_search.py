@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -199,3 +200,69 @@ def test_a_snippet_shows_the_place_and_is_cut_at_words():
 @given(st.text(max_size=600), st.text(max_size=20))
 def test_marks_never_change_the_text(text: str, typed: str):
     assert "".join(part.text for part in marked(text, terms_of(typed))) == text
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def test_the_page_marks_what_was_found_and_nothing_else_is_markup(page: Client, ada: Reader):
+    fresh_item(ada, title="<b>Lamp</b> & more", text="<script>lamp</script>")
+    body = page.get("/ui/search", {"q": "lamp"}).content.decode()
+    assert "&lt;b&gt;<mark>Lamp</mark>&lt;/b&gt; &amp; more" in body
+    assert "&lt;script&gt;<mark>lamp</mark>&lt;/script&gt;" in body
+    assert "<script>lamp" not in body
+
+
+def test_what_was_typed_stands_in_the_field_as_text(page: Client):
+    body = page.get("/ui/search", {"q": '"><script>alert(1)</script>'}).content.decode()
+    assert "<script>alert" not in body
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "Everything your sources brought"),
+        ("  ", "Everything your sources brought"),
+        ("😀 !", "There is no word in that"),
+        ("zeppelin", "Nothing found"),
+        ("lam", "1 begins like it"),
+        ("lamp", "1 item"),
+    ],
+)
+def test_each_way_to_find_nothing_is_told_apart(page: Client, ada: Reader, typed: str, said: str):
+    fresh_item(ada, title="Lamp")
+    assert said in page.get("/ui/search", {"q": typed}).content.decode()
+
+
+@pytest.mark.parametrize("typed", HARMLESS, ids=range(len(HARMLESS)))
+def test_no_query_breaks_the_page(page: Client, typed: str):
+    asked = {"q": typed.encode("utf-8", "replace").decode(), "page": "-1", "order": typed[:3]}
+    assert page.get("/ui/search", {k: v.replace("\ud800", "") for k, v in asked.items()}).status_code == 200
+
+
+@pytest.mark.parametrize("number", ["0", "x", "", "99999999999", "²", "-3"])
+def test_a_page_number_that_is_none_is_the_first(page: Client, ada: Reader, number: str):
+    fresh_item(ada, title="Lamp")
+    assert "1 item" in page.get("/ui/search", {"q": "lamp", "page": number}).content.decode()
+
+
+def test_a_page_beyond_the_last_leads_back(page: Client, ada: Reader):
+    fresh_item(ada, title="Lamp")
+    body = page.get("/ui/search", {"q": "lamp", "page": 9}).content.decode()
+    assert "There is no such page" in body
+
+
+def test_the_page_costs_the_same_however_many_hits(page: Client, ada: Reader, django_assert_num_queries):
+    for n in range(3):
+        fresh_item(ada, title=f"Lamp {n}")
+    # session, reader, matches, items, thumbs 2, readings, tags
+    with django_assert_num_queries(8):
+        page.get("/ui/search", {"q": "lamp"})
+    for n in range(12):
+        fresh_item(ada, title=f"Lamp {n}")
+    with django_assert_num_queries(8):
+        page.get("/ui/search", {"q": "lamp"})
