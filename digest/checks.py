@@ -93,7 +93,12 @@ def _is_percentile(text: str) -> bool:
 
 def _entries() -> list[str]:
     """The entries of all chains, each once."""
-    chains = (settings.LLM_CHAIN, settings.LLM_CHAIN_ADVISOR, settings.LLM_CHAIN_REVIEW)
+    chains = (
+        settings.LLM_CHAIN,
+        settings.LLM_CHAIN_ADVISOR,
+        settings.LLM_CHAIN_REVIEW,
+        settings.LLM_CHAIN_SUMMARY,
+    )
     return list(dict.fromkeys(entry for chain in chains for entry in chain))
 
 

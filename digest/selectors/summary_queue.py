@@ -20,9 +20,12 @@ def subscriptions_open_to_models() -> QuerySet[Subscription]:
     return Subscription.objects.filter(ai_enabled=True, reader__ai_enabled=True, reader__is_active=True)
 
 
-def texts_open_to_models(*, item_ids: Collection[int]) -> set[int]:
-    """Those of the items that at least one reader with AI on reads through a feed with AI on; one query."""
-    return set(Item.objects.filter(_open(), pk__in=item_ids).values_list("pk", flat=True))
+def texts_still_wanted(*, item_ids: Collection[int]) -> set[int]:
+    """Those of the items that a reader with AI on reads through a feed with AI on, and that no model was
+    asked about meanwhile; one query.
+    """
+    rows = Item.objects.filter(_open(), ~Exists(_asked()), pk__in=item_ids)
+    return set(rows.values_list("pk", flat=True))
 
 
 def texts_waiting(*, now: datetime) -> int:
@@ -51,11 +54,16 @@ def texts_wanted(*, now: datetime, limit: int) -> list[Text]:
 
 def _waiting(now: datetime) -> QuerySet[Item]:
     """Items of a digest's window whose text is worth a call and was never the subject of one."""
-    same = Summary.objects.filter(fingerprint=OuterRef("fingerprint"))
-    asked = same.exclude(model=OFFLINE)
-    empty = same.filter(model=OFFLINE).exclude(refusal="")
+    empty = Summary.objects.filter(fingerprint=OuterRef("fingerprint"), model=OFFLINE).exclude(refusal="")
     rows = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
-    return rows.annotate(chars=Length("text")).filter(~Exists(asked), ~Exists(empty), chars__gte=WORTH_CHARS)
+    return rows.annotate(chars=Length("text")).filter(
+        ~Exists(_asked()), ~Exists(empty), chars__gte=WORTH_CHARS
+    )
+
+
+def _asked() -> QuerySet[Summary]:
+    """What models made of an item's text."""
+    return Summary.objects.filter(fingerprint=OuterRef("fingerprint")).exclude(model=OFFLINE)
 
 
 def _open() -> Q:

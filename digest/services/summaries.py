@@ -24,7 +24,7 @@ from digest.models import SuggestedReasons, Summary
 from digest.prompts import SUMMARY as PROMPT
 from digest.prompts import prompt_read
 from digest.reasons_offered import reasons_filtered, reasons_offline
-from digest.selectors.summary_queue import texts_open_to_models, texts_wanted
+from digest.selectors.summary_queue import texts_still_wanted, texts_wanted
 from digest.services.extracts import extracts_make, reasons_stored
 from digest.summarising import Answer, SummarySaid, made_of, material_of, said_of
 from digest.summary_entities import BATCH, Made, Text
@@ -112,8 +112,8 @@ class _Round:
     def run(self, texts: Sequence[Text]) -> None:
         """Ask about the texts in their order."""
         for wave in _chunks(texts, BATCH * WAVE):
-            # A switch may have been turned off since the round began.
-            allowed = texts_open_to_models(item_ids=[text.item_id for text in wave])
+            # Since the round began a switch may have been turned off, or another round have come first.
+            allowed = texts_still_wanted(item_ids=[text.item_id for text in wave])
             batches = list(_chunks([text for text in wave if text.item_id in allowed], BATCH))
             if batches and not self._wave(batches):
                 return

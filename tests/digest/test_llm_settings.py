@@ -70,7 +70,7 @@ def test_a_chain_entry_may_leave_the_local_models_name_to_its_setting(settings):
     assert model_ref_parse("local:other").model == "other"
 
 
-@pytest.mark.parametrize("chain", ["LLM_CHAIN", "LLM_CHAIN_ADVISOR", "LLM_CHAIN_REVIEW"])
+@pytest.mark.parametrize("chain", ["LLM_CHAIN", "LLM_CHAIN_ADVISOR", "LLM_CHAIN_REVIEW", "LLM_CHAIN_SUMMARY"])
 def test_a_model_without_a_price_is_warned_about_in_every_chain(settings, chain):
     setattr(settings, chain, ["openai:acme-9000"])
     assert check_ids() == [], "nobody could call it"
@@ -88,6 +88,7 @@ def test_a_model_without_a_price_is_warned_about_in_every_chain(settings, chain)
         ("LOCAL_LLM_TOOL_MODE", "yaml", "tidings.E004"),
         ("LLM_REASONING_EFFORT", "huge", "tidings.E005"),
         ("LLM_CHAIN_REVIEW", ["opnai:gpt-4o"], "tidings.E001"),
+        ("LLM_CHAIN_SUMMARY", ["opnai:gpt-4o"], "tidings.E001"),
     ],
 )
 def test_a_setting_that_names_nothing_known_fails_the_check(settings, name, value, check_id):

@@ -1,6 +1,7 @@
 """Summaries: exact, grounded, paid for once, and no text leaves without a reader who lets it."""
 
 import json
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -8,7 +9,10 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from digest.llm.typed import typed_ask_all
-from digest.models import Reader, Spend, SpendRefusal, Subscription, SuggestedReasons, Summary
+from digest.models import Item, Reader, Spend, SpendRefusal, Subscription, SuggestedReasons, Summary
+from digest.prompts import SUMMARY, prompt_read
+from digest.reasons_offered import KIND_OF, WORDS_MAX
+from digest.selectors.cost_estimates import PROMPT_CHARS
 from digest.selectors.summaries import reasons_suggested_for, summaries_for
 from digest.selectors.summary_queue import texts_wanted
 from digest.services import summaries
@@ -343,3 +347,29 @@ def test_reasons_come_with_the_summary_s_call_in_the_taxonomy_s_words(ada, make)
     assert SuggestedReasons.objects.filter(model=LUNA).count() == 1
     offered = reasons_suggested_for(reader_id=ada.pk, items=[item])[item.pk]
     assert {reason.tag for reason in offered} == {"depth", "known", "practical"}
+
+
+def test_a_text_that_another_round_has_had_meanwhile_is_not_asked_about_again(ada, make, now, monkeypatch):
+    for n in range(20):
+        carry(ada, f"gulls{n}", hours=n)
+
+    def ask_and_let_another_finish(**asked):
+        answers = typed_ask_all(**asked)
+        for item in Item.objects.all():
+            Summary.objects.get_or_create(fingerprint=item.fingerprint, model="openai:other", created_at=now)
+        return answers
+
+    monkeypatch.setattr(summaries, "typed_ask_all", ask_and_let_another_finish)
+    assert make().asked == 16
+
+
+def test_the_prompt_states_what_is_checked():
+    prompt = prompt_read(SUMMARY)
+    assert set(re.findall(r"`([a-z-]+)`", prompt)) >= set(KIND_OF)
+    assert f"at most {number_word(WORDS_MAX)} words" in prompt
+    assert "character by character" in prompt and "<data>" in prompt
+    assert len(prompt) <= PROMPT_CHARS, "the estimate before a run counts on it"
+
+
+def number_word(n: int) -> str:
+    return ["zero", "one", "two", "three", "four", "five"][n]
