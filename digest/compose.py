@@ -198,14 +198,18 @@ def _told_once(choices: Sequence[Choice], tellers: dict[int, int]) -> list[Choic
 
 
 def _by_share(choices: Sequence[Choice], rated: Mapping[int, Stood], rules: Rules) -> list[Choice]:
-    """`choices` in the order in which they get a place: what is beyond its source's share comes last."""
+    """`choices` in the order in which they get a place: what is beyond its source's share comes last.
+
+    So does what the reader wants less of: it takes no place from what merely comes often.
+    """
     sources = {c.source for c in choices} | {s.source for s in rated.values()}
     cap = source_cap(rules.size, len(sources))
     taken = Counter(stood.source for stood in rated.values())
     within: list[Choice] = []
     beyond: list[Choice] = []
     for choice in choices:
-        (within if taken[choice.source] < cap else beyond).append(choice)
+        wanted = taken[choice.source] < cap and not choice.low and not choice.muted
+        (within if wanted else beyond).append(choice)
         taken[choice.source] += 1
     return within + beyond
 
@@ -266,17 +270,23 @@ def left_out(
 ) -> dict[int, Reason]:
     """Each of `ranked` that is not `shown` (item -> slot), with the reason, best first.
 
-    `tellers` names the item shown for a story. What stands above the last item that has its place by score,
-    and is not shown, gave way to other sources.
+    `tellers` names the item shown for a story. What the score alone would have given a place, one telling of
+    a story each, gave way to other sources.
     """
-    last = max((n for n, c in enumerate(ranked) if shown.get(c.item_id) == RANKED), default=-1)
-    return {c.item_id: _reason(c, n < last, tellers) for n, c in enumerate(ranked) if c.item_id not in shown}
+    places = sum(slot == RANKED for slot in shown.values())
+    reasons: dict[int, Reason] = {}
+    told = 0
+    for choice in ranked:
+        again = choice.story in tellers and tellers[choice.story] != choice.item_id
+        if choice.item_id not in shown:
+            reasons[choice.item_id] = Reason.SAME_STORY if again else _reason(choice, told < places)
+        if not again and shown.get(choice.item_id) != KEPT:
+            told += 1
+    return reasons
 
 
-def _reason(choice: Choice, gave_way: bool, tellers: Mapping[int, int]) -> Reason:
-    if choice.story in tellers:
-        return Reason.SAME_STORY
-    if gave_way:
+def _reason(choice: Choice, gave_way: bool) -> Reason:
+    if gave_way and not choice.low and not choice.muted:
         return Reason.SOURCE_CAP
     if choice.low:
         return Reason.LOW_WEIGHT

@@ -134,6 +134,13 @@ def test_rated_items_count_towards_the_share_of_their_source():
     assert ids(composed) == [99, 2, 4]
 
 
+def test_what_the_reader_wants_less_of_takes_no_place_from_what_comes_often():
+    ranked = [*items(*"aaaaaa", "b", "c"), Choice(8, "d", low=True), Choice(9, "e", muted=True)]
+    composed = compose(ranked, Rules(6, novelty=False), SEED)
+    assert ids(composed) == [0, 1, 2, 3, 6, 7]
+    assert composed.left_out[8] == Reason.LOW_WEIGHT and composed.left_out[9] == Reason.KEYWORD
+
+
 # --- room for what is little known --------------------------------------------------------------------
 
 LOUD = items(*"abcabcabcabcabcabc")

@@ -1,0 +1,148 @@
+"""Nothing disappears silently: what a digest leaves out is counted, listed and explained."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from digest.compose import Reason
+from digest.models import Cluster, Digest, Exposure, Item
+from digest.selectors.left_out import digest_left_out
+from digest.services.build import digest_build
+from ranking.services import ConfigEdit, config_edit
+from tests.factories import ItemFactory, SourceFactory
+from tests.pages import ago, fresh_item, subscribe
+
+LOUD, QUIET, LESS = "loud.example", "quiet.example", "less.example"
+
+
+@pytest.fixture
+def client(ada) -> Client:
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+@pytest.fixture
+def today(ada, client):
+    """The day that it is for Ada, whose pages read the clock."""
+    return ago(0).astimezone(ada.zone).date()
+
+
+@pytest.fixture
+def paper(ada, today) -> Digest:
+    """Many of two sources, one telling of a story too many, one item muted, one of a source of low weight."""
+    for n in range(40):
+        fresh_item(ada, hours=1 + n / 60, key=LOUD, title=f"Loud {n}")
+    for n in range(30):
+        fresh_item(ada, hours=2 + n / 60, key=QUIET, title=f"Quiet {n}")
+    story = Cluster.objects.create(created_at=ago(1), last_item_at=ago(1))
+    for key, hours in ((LOUD, 0.5), (QUIET, 0.6)):
+        fresh_item(ada, hours=hours, key=key, title=f"The story in {key}", cluster=story)
+    fresh_item(ada, hours=90, key=LOUD, title="A gossip")
+    fresh_item(ada, hours=90, key=LESS, title="Of a source she wants less of")
+    edit = ConfigEdit(keyword_boosts={"gossip": -0.5}, source_weights={LESS: 0.3})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=ago(0))
+    return digest_build(reader=ada, date=today, now=ago(0))
+
+
+def test_every_candidate_is_in_the_digest_or_counted_with_a_reason(ada, paper, today):
+    assert paper.impressions.count() == 30
+    # Loud and quiet have ten each as their shares, and the ten places left go to the best, which are loud.
+    assert paper.left_out == {"source_cap": 10, "same_story": 1, "keyword": 1, "low_weight": 1, "below": 31}
+    assert sum(paper.left_out.values()) + 30 == Item.objects.count()
+
+
+def test_the_list_says_the_same_as_the_count(ada, paper, today):
+    found = digest_left_out(reader=ada, date=today, now=ago(0))
+    assert {reason.value: count for reason, count in found.counts.items()} == paper.left_out
+    assert (found.total, found.page, found.pages) == (sum(paper.left_out.values()), 1, 1)
+    assert [row.place for row in found.items] == sorted(row.place for row in found.items)
+
+
+def test_a_kind_and_a_page_can_be_picked(ada, paper, today, monkeypatch):
+    monkeypatch.setattr("digest.selectors.left_out.PAGE_SIZE", 4)
+    every = digest_left_out(reader=ada, date=today, now=ago(0), reason=Reason.SOURCE_CAP)
+    last = digest_left_out(reader=ada, date=today, now=ago(0), reason=Reason.SOURCE_CAP, page=999)
+    assert every.counts[Reason.SOURCE_CAP] > 4
+    assert {row.reason for row in (*every.items, *last.items)} == {Reason.SOURCE_CAP}
+    assert (len(every.items), last.page) == (4, last.pages)
+    assert not {r.item.pk for r in every.items} & {r.item.pk for r in last.items}
+
+
+def test_the_page_names_each_reason_and_who_tells_the_story(client, paper, today):
+    body = client.get(f"/ui/date/{today}/left-out").content.decode()
+    teller = Item.objects.get(title=f"The story in {LOUD}")
+    assert f"The same story as told by {teller.source}." in body
+    assert f'href="/ui/item/{teller.pk}"' in body
+    assert "You see less of Less." in body and "A word counts against it." in body
+    assert "Loud had its share of the places." in body
+    assert f"{sum(paper.left_out.values())} items of your sources are not in this digest" in body
+    assert 'name="useful"' in body  # a thumb is possible here too
+
+
+def test_the_page_of_one_kind_shows_that_kind_alone(client, paper, today):
+    body = client.get(f"/ui/date/{today}/left-out?reason=keyword").content.decode()
+    assert body.count("<article") == 1 and "A gossip" in body
+    assert client.get(f"/ui/date/{today}/left-out?reason=nonsense&page=x").status_code == 200
+
+
+def test_todays_page_leads_to_the_list(client, paper, today):
+    body = client.get("/").content.decode()
+    assert f'href="/ui/date/{today}/left-out"' in body
+
+
+def test_nothing_left_out_and_no_digest_are_said_in_words(client, ada, today):
+    fresh_item(ada)
+    assert "No digest was made that day" in client.get(f"/ui/date/{today}/left-out").content.decode()
+    digest_build(reader=ada, date=today, now=ago(0))
+    assert "Nothing was left out" in client.get(f"/ui/date/{today}/left-out").content.decode()
+    assert client.get(f"/ui/date/{today + timedelta(days=2)}/left-out").status_code == 404
+
+
+def test_reasons_told_by_later_settings_say_so(client, ada, paper, today):
+    assert "Your settings have changed" not in client.get(f"/ui/date/{today}/left-out").content.decode()
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["loud"]), expected_version=1, now=ago(0))
+    assert "Your settings have changed" in client.get(f"/ui/date/{today}/left-out").content.decode()
+
+
+def test_bens_page_holds_nothing_of_adas(ben, paper, today):
+    client = Client()
+    client.force_login(ben)
+    subscribe(ben, "bens.example")
+    digest_build(reader=ben, date=today, now=ago(0))
+    assert "Loud" not in client.get(f"/ui/date/{today}/left-out").content.decode()
+
+
+@pytest.mark.parametrize("count", [40, 400])
+def test_the_list_takes_as_many_queries_however_long_it_is(
+    ada, paper, today, count, django_assert_max_num_queries
+):
+    ItemFactory.create_batch(count, source=SourceFactory(key=LOUD), published_at=ago(3))
+    digest_build(reader=ada, date=today, now=ago(0))
+    with django_assert_max_num_queries(12):
+        digest_left_out(reader=ada, date=today, now=ago(0))
+
+
+# --- by the API ---------------------------------------------------------------------------------------
+
+
+def test_the_api_shows_a_digest_with_its_reasons_slots_and_counts(client, ada, paper, today):
+    body = client.get(f"/api/digests/{today}").json()
+    assert (body["date"], body["config_version"], body["left_out"]) == (str(today), 1, paper.left_out)
+    assert len(body["entries"]) == 30
+    first = body["entries"][0]
+    assert first["title"] == f"The story in {LOUD}"
+    assert [mate["title"] for mate in first["also"]] == [f"The story in {QUIET}"]
+    assert (first["slot"], first["propensity"], first["useful"]) == ("ranked", 1.0, None)
+    assert first["parts"]["recency"] == pytest.approx(first["score"]) and "fresh" in first["reasons"]
+    assert Exposure.objects.filter(reader=ada, door="api").count() == 30
+
+
+def test_the_api_builds_today_and_says_what_is_wrong_with_other_days(client, ada, today):
+    fresh_item(ada)
+    assert len(client.get(f"/api/digests/{today}").json()["entries"]) == 1
+    past = client.get(f"/api/digests/{today - timedelta(days=3)}")
+    assert (past.status_code, past.json()["error"]) == (404, "digest_missing")
+    future = client.get(f"/api/digests/{today + timedelta(days=2)}")
+    assert (future.status_code, future.json()["error"]) == (422, "future_date")
