@@ -7,7 +7,6 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.core import mail
-from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db.models import CASCADE, SET_NULL
 from django.test import Client
@@ -35,14 +34,11 @@ from tests.conftest import NOW
 from tests.factories import FeedbackFactory
 from tests.pages import fresh_item, suggested
 
+# Limits, and codes that were used, are counted in the cache.
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 PASSWORD = "a-lamp-and-a-kettle"
 SURE = {"username": "ada", "password": PASSWORD}
-
-
-@pytest.fixture(autouse=True)
-def no_limits_from_before() -> None:
-    """Limits are counted in the cache."""
-    cache.clear()
 
 
 @pytest.fixture

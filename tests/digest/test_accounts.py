@@ -6,7 +6,6 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.conf import settings as django_settings
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 
 from digest.account_checks import check_accounts
@@ -15,15 +14,12 @@ from digest.models import Reader
 from tests.mailbox import Mailbox
 from tests.pages import messages_in
 
+# Limits, and codes that were used, are counted in the cache.
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 PASSWORD = "a-lamp-and-a-kettle"
 NEW = "seven-blue-umbrellas"
 CONSOLE = "django.core.mail.backends.console.EmailBackend"
-
-
-@pytest.fixture(autouse=True)
-def no_limits_from_before() -> None:
-    """Limits are counted in the cache; each test begins without."""
-    cache.clear()
 
 
 def with_password(reader: Reader) -> Reader:

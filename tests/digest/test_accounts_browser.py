@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
-from django.core.cache import cache
 from playwright.sync_api import Page, expect
 
 from digest.models import ApiToken, Reader, Subscription
@@ -16,7 +15,11 @@ from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("own_cache"),
+]
 PASSWORD = "a-lamp-and-a-kettle"
 # Where pictures of what was tested go, to be looked at; empty: nowhere.
 SHOTS = os.environ.get("TIDINGS_SHOTS", "")
@@ -29,12 +32,6 @@ PAGES = {
     "password": "/accounts/password/change/",
     "factor": "/accounts/2fa/",
 }
-
-
-@pytest.fixture(autouse=True)
-def no_limits_from_before() -> None:
-    """Limits and used codes are kept in the cache."""
-    cache.clear()
 
 
 @pytest.fixture

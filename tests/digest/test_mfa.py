@@ -6,18 +6,14 @@ import time
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
-from django.core.cache import cache
 from django.test import Client
 
 from digest.models import Reader
 
+# Limits, and codes that were used, are counted in the cache.
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 PASSWORD = "a-lamp-and-a-kettle"
-
-
-@pytest.fixture(autouse=True)
-def no_limits_from_before() -> None:
-    """A code may be used once, which is kept in the cache."""
-    cache.clear()
 
 
 def with_password(reader: Reader) -> Reader:

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -16,14 +15,11 @@ from suggestions.models import Suggestion
 from tests.conftest import NOW
 from tests.pages import fresh_item, suggested
 
+# Limits, and codes that were used, are counted in the cache.
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 THUMB = {"data": {"useful": True}, "content_type": "application/json"}
 PASSWORD = "a-lamp-and-a-kettle"
-
-
-@pytest.fixture(autouse=True)
-def no_counts() -> None:
-    """Each test begins its minute anew."""
-    cache.clear()
 
 
 def issue(reader: Reader, scope: str, **more: object) -> str:
