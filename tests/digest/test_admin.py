@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 
-from digest.models import Digest, Feedback, Reader, ReasonTag, Spend
+from digest.models import Delivery, Digest, Feedback, Reader, ReasonTag, Spend
 from digest.services.build import digest_build
 from digest.services.feedback import feedback_set
 from digest.services.learning import weights_update
@@ -15,6 +15,7 @@ from tests.factories import FeedFactory, ItemFactory, OperatorFactory, SourceFac
 
 MODELS = [model for model in admin.site._registry if model._meta.app_label in ("digest", "ranking")]
 RECORDS = [
+    "digest.delivery",
     "digest.digest",
     "digest.feedback",
     "digest.spend",
@@ -35,6 +36,7 @@ def fill(reader: Reader, now, items: int = 3) -> None:
     weights_update(reader_id=reader.id, now=now)
     digest_build(reader=reader, date=now.astimezone(reader.zone).date(), now=now)
     token_issue(reader=reader, name="notes", scope="read", expires_at=None, now=now)
+    Delivery.objects.create(reader=reader, date=now.date(), status="sent", claimed_at=now)
     Spend.objects.create(
         surface="advisor", reader=reader, model="m", reserved_usd=1, day=now.date(), created_at=now
     )
