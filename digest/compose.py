@@ -277,7 +277,7 @@ def left_out(
     reasons: dict[int, Reason] = {}
     told = 0
     for choice in ranked:
-        again = choice.story in tellers and tellers[choice.story] != choice.item_id
+        again = choice.story is not None and tellers.get(choice.story, choice.item_id) != choice.item_id
         if choice.item_id not in shown:
             reasons[choice.item_id] = Reason.SAME_STORY if again else _reason(choice, told < places)
         if not again and shown.get(choice.item_id) != KEPT:

@@ -1,6 +1,7 @@
 """Building a digest: the best of the last seven days for one reader and one day of theirs."""
 
 import datetime as dt
+from collections.abc import Sequence
 
 from digest.compose import Rules
 from digest.entities import DIGEST_SIZE
@@ -49,11 +50,11 @@ def order_of(*, reader: Reader, date: dt.date, material: Material, effective: Ef
 
 def digest_rank(
     *, reader: Reader, date: dt.date, now: dt.datetime, effective: EffectiveConfig
-) -> list[Score]:
+) -> Sequence[Score]:
     """All candidates of the reader's `date` by score alone, best first. Raises `FutureDate`."""
     as_of = as_of_day(reader, date, now)
     candidates = items_candidates(reader_id=reader.pk, now=as_of)
     ids = [candidate.item_id for candidate in candidates]
-    return scoring.rank(
+    return scoring.ranked(
         candidates, effective, as_of, signals_for(reader_id=reader.pk, item_ids=ids, now=as_of)
     )

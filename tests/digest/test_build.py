@@ -5,12 +5,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from digest.compose import Rules
 from digest.errors import FutureDate
-from digest.models import Digest, Impression, Reader, Source
+from digest.models import Cluster, Digest, Exposure, Impression, Item, Reader, Source
 from digest.selectors import digest_dates, digest_for, digest_impressions
 from digest.services.build import digest_build
 from digest.services.feedback import feedback_set
-from ranking.services import ConfigEdit, config_edit, source_weight_agree
+from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin
 from tests.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 TODAY = date(2026, 3, 18)
@@ -184,3 +185,86 @@ def test_a_build_takes_as_many_queries_however_many_items_there_are(
     # impressions; delete, insert, digest; release
     with django_assert_num_queries(18):
         digest_build(reader=ada, date=TODAY, now=now + HOUR)
+
+
+# --- more than the score ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def loud_and_quiet(ada, now) -> dict[str, list[int]]:
+    """Forty items of each of three loud sources, and one old item of each of two quiet ones."""
+    made: dict[str, list[int]] = {}
+    for key in ("loud0.example", "loud1.example", "loud2.example"):
+        source = subscribe(ada, key)
+        made[key] = [ItemFactory(source=source, published_at=now - n * HOUR / 10).id for n in range(40)]
+    for key in ("quiet0.example", "quiet1.example"):
+        made[key] = [ItemFactory(source=subscribe(ada, key), published_at=now - 6 * DAY).id]
+    return made
+
+
+def test_a_source_little_is_known_of_is_drawn_with_its_chance_logged(ada, now, loud_and_quiet):
+    digest = digest_build(reader=ada, date=TODAY, now=now)
+    drawn = list(digest.impressions.filter(slot="novelty").order_by("rank"))
+    assert [row.rank for row in drawn] == [10, 20]  # two slots, since there are two such sources
+    quiet = {*loud_and_quiet["quiet0.example"], *loud_and_quiet["quiet1.example"]}
+    assert {row.item_id for row in drawn} == quiet
+    assert {row.propensity for row in drawn} == {1.0}
+
+
+def test_a_draw_stays_put_when_the_digest_is_built_again(ada, now, loud_and_quiet):
+    for n in range(2, 9):
+        ItemFactory(source=subscribe(ada, f"quiet{n}.example"), published_at=now - 6 * DAY)
+    first = rows(digest_build(reader=ada, date=TODAY, now=now))
+    assert first[9][3] == pytest.approx(3 / 9)
+    subscribe(ada, "quiet9.example")
+    for n in range(5):
+        ItemFactory(source_id=f"quiet{n}.example", published_at=now - 5 * DAY)
+    ItemFactory(source_id="quiet9.example", published_at=now - 5 * DAY)
+    again = rows(digest_build(reader=ada, date=TODAY, now=now + HOUR))
+    assert [(again[n][0], again[n][3]) for n in (9, 19, 29)] == [
+        (first[n][0], first[n][3]) for n in (9, 19, 29)
+    ]
+
+
+def test_a_source_with_five_thumbs_or_ten_showings_is_known(ada, ben, now, loud_and_quiet):
+    subscribe(ben, "quiet1.example")
+    for _ in range(5):
+        for reader, key in ((ada, "quiet0.example"), (ben, "quiet1.example")):
+            old = ItemFactory(source_id=key, published_at=now - 20 * DAY)
+            feedback_set(reader=reader, item_id=old.id, useful=True, now=now)
+    digest = digest_build(reader=ada, date=TODAY, now=now)
+    assert list(digest.impressions.filter(slot="novelty").values_list("item__source", flat=True)) == [
+        "quiet1.example"
+    ]
+    for n in range(10):
+        seen = ItemFactory(source_id="quiet1.example", published_at=now - 20 * DAY)
+        Exposure.objects.create(
+            reader=ada, item=seen, date=TODAY - DAY, door="page", rank=n + 1, slot="ranked", propensity=1,
+            score=1, config_version=0, shown_at=now - DAY,
+        )  # fmt: skip
+    assert not digest_build(reader=ada, date=TODAY, now=now).impressions.filter(slot="novelty").exists()
+
+
+def test_an_avoided_source_is_not_drawn_but_ranks_as_before(ada, now, loud_and_quiet):
+    target_pin(reader_id=ada.pk, target="quiet0.example", pin="avoided", ref="", now=now)
+    target_pin(reader_id=ada.pk, target="loud0.example", pin="avoided", ref="", now=now)
+    digest = digest_build(reader=ada, date=TODAY, now=now)
+    drawn = digest.impressions.filter(slot="novelty").values_list("item__source", flat=True)
+    assert list(drawn) == ["quiet1.example"]
+    assert shown(digest)[0] == loud_and_quiet["loud0.example"][0]
+
+
+def test_a_story_is_shown_once_and_its_mates_are_counted(ada, now, paper):
+    story = Cluster.objects.create(created_at=now, last_item_at=now)
+    mate = ItemFactory(source=subscribe(ada, "other.example"), published_at=now - HOUR / 2, cluster=story)
+    Item.objects.filter(pk=paper[0]).update(cluster=story)
+    digest = digest_build(reader=ada, date=TODAY, now=now)
+    assert paper[0] in shown(digest) and mate.id not in shown(digest)
+    assert digest.left_out["same_story"] == 1
+
+
+def test_a_plain_build_is_the_order_of_the_score(ada, now, loud_and_quiet):
+    digest = digest_build(reader=ada, date=TODAY, now=now, rules=Rules.plain(50))
+    best = [loud_and_quiet[f"loud{n % 3}.example"][n // 3] for n in range(50)]
+    assert shown(digest) == best
+    assert set(digest.impressions.values_list("slot", flat=True)) == {"ranked"}

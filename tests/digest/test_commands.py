@@ -48,12 +48,14 @@ def exit_code(*arguments: str) -> int:
 def test_build_digest_stores_the_digest_and_prints_it_as_json(ada, paper, capsys):
     source_weight_agree(reader_id=ada.id, source="mine.example", weight=1.3, ref="", now=timezone.now())
     (digest,) = run(capsys, "build_digest", "--user-id", str(ada.id))["digests"]
-    assert digest.keys() == {"reader_id", "date", "config_version", "entries"}
+    assert digest.keys() == {"reader_id", "date", "config_version", "entries", "left_out"}
     today = timezone.now().astimezone(ada.zone).date().isoformat()
     assert (digest["reader_id"], digest["date"], digest["config_version"]) == (str(ada.id), today, 1)
     assert [entry["item_id"] for entry in digest["entries"]] == paper
     first = digest["entries"][0]
-    assert first.keys() == {"rank", "item_id", "url", "title", "source", "score", "parts"}
+    assert first.keys() == {
+        *("rank", "item_id", "url", "title", "source", "score", "parts", "slot", "propensity")
+    }
     assert (first["rank"], first["source"], first["parts"]["source_weight"]) == (1, "mine.example", 1.3)
     assert Impression.objects.count() == 5
 

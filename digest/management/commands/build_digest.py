@@ -10,7 +10,7 @@ from django.utils import timezone
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.errors import DigestError
-from digest.models import Reader
+from digest.models import Impression, Reader
 from digest.readers import date_argument, reader_arguments_add, readers_named
 from digest.selectors import digest_impressions, item_urls
 from digest.services.build import digest_build, digest_rank
@@ -60,14 +60,16 @@ def _stored(reader: Reader, day: date, now: datetime, limit: int) -> Json:
             "source": shown.item.source_id,
             "score": shown.score,
             "parts": shown.parts,
+            "slot": shown.slot,
+            "propensity": shown.propensity,
         }
         for shown in digest_impressions(digest=digest)
     ]
-    return _digest(reader, day, digest.config_version, entries)
+    return {**_digest(reader, day, digest.config_version, entries), "left_out": digest.left_out}
 
 
 def _plain(reader: Reader, day: date, now: datetime, limit: int) -> Json:
-    """The order by score alone."""
+    """The order by score alone: no share for a source, no stories, no novelty, nothing stored."""
     effective = config_effective(reader_id=reader.pk)
     scores = digest_rank(reader=reader, date=day, now=now, effective=effective)[:limit]
     urls = item_urls(item_ids=[score.candidate.item_id for score in scores])
@@ -80,6 +82,8 @@ def _plain(reader: Reader, day: date, now: datetime, limit: int) -> Json:
             "source": score.candidate.source,
             "score": score.total,
             "parts": score.parts.as_dict(),
+            "slot": Impression.Slot.RANKED.value,
+            "propensity": 1.0,
         }
         for rank, score in enumerate(scores, start=1)
     ]
