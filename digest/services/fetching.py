@@ -3,11 +3,12 @@
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 import structlog
 from django.conf import settings
@@ -178,26 +179,40 @@ def _answers(
     packed or 10 MiB plain for each.
     """
     workers = max(settings.FETCH_WORKERS, 1)
+    answers: SimpleQueue[tuple[str, Feed, Answer]] = SimpleQueue()
+    under_way = 0
     with ThreadPoolExecutor(workers, thread_name_prefix="fetch") as pool:
-        pending: dict[Future[Answer], tuple[str, Feed]] = {}
         while True:
-            while len(pending) < workers and time.monotonic() < end and (found := queue.next(gate)):
+            while under_way < workers and time.monotonic() < end and (found := queue.next(gate)):
                 host, feed = found
                 if take(feed=feed):
-                    pending[pool.submit(_ask, feed, Visit(gate, host))] = found
+                    pool.submit(_ask_into, answers, host, feed, Visit(gate, host))
+                    under_way += 1
                 else:
                     gate.forgo(host)
                     queue.again(host)
             pause = queue.pause_s()
-            useful = len(pending) < workers and time.monotonic() + pause < end
-            if not pending:
-                if not useful:
-                    return
-                time.sleep(pause)
-            for done in wait(pending, pause if useful else None, FIRST_COMPLETED).done:
-                host, feed = pending.pop(done)
-                queue.again(host)
-                yield feed, done.result()
+            useful = under_way < workers and time.monotonic() + pause < end
+            if not under_way and not useful:
+                return
+            try:
+                host, feed, answer = answers.get(timeout=pause if useful else None)
+            except Empty:
+                continue  # the next host has had its pause
+            under_way -= 1
+            queue.again(host)
+            yield feed, answer
+
+
+def _ask_into(answers: "SimpleQueue[tuple[str, Feed, Answer]]", host: str, feed: Feed, visit: Visit) -> None:
+    """Put the answer where it is waited for; a fault of our own is this one feed's problem."""
+    try:
+        answer = _ask(feed, visit)
+    except Exception as error:
+        log.exception("feed.broke", feed=feed.url)
+        message = f"Tidings could not ask for this feed ({type(error).__name__}); the log says more."
+        answer = FeedProblem("internal", message)
+    answers.put((host, feed, answer))
 
 
 def _ask(feed: Feed, visit: Visit) -> Answer:

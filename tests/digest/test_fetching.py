@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from pytest_httpserver import HTTPServer
 
+from digest import politeness
 from digest.models import Feed, FeedEntry, Item, Subscription
 from digest.politeness import _gate
 from digest.services.feeds import feeds_check, feeds_pause
@@ -129,14 +131,15 @@ def test_a_host_that_was_asked_too_often_is_left_alone_with_all_its_feeds(site, 
     assert (report["feeds"], report["left"], len(site.log)) == (1, 2, 1)
 
 
-def test_feeds_of_one_host_are_asked_one_by_one_with_a_pause(site, now, settings):
-    settings.FETCH_HOST_GAP_S = 0.3
+def test_feeds_of_one_host_wait_for_its_pause(site, now, settings, monkeypatch):
+    settings.FETCH_HOST_GAP_S = 30.0
+    monkeypatch.setattr(politeness, "_key", lambda host: f"fetch:{uuid4()}")  # no other run's hosts
     for path in ("/a", "/b", "/c"):
         site.expect_request(path).respond_with_data(rss("Rain"))
         ensure(site, path, now)
-    report = round_(now, seconds=0.5).as_dict()
-    assert (report["ok"], report["left"]) == (2, 1)
-    assert Feed.objects.filter(next_check_at=now).count() == 1  # left as it was, for the next round
+    report = round_(now, seconds=5).as_dict()
+    assert (report["ok"], report["left"], len(site.log)) == (1, 2, 1)
+    assert Feed.objects.filter(next_check_at=now).count() == 2  # left as they were, for the next round
 
 
 def chain(site: HTTPServer, status: int, target: str) -> None:

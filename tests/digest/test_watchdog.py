@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.core import mail
+from django.core.cache import cache
 from django.utils import timezone
 
 from advisor.tasks import feeds_watch_task
@@ -61,6 +62,7 @@ def test_the_watch_can_be_switched_off(now, settings):
 @pytest.mark.django_db
 def test_the_alarm_reaches_the_operators_by_mail_once(settings):
     settings.ALERT_EMAILS = ["olga@example.org"]
+    cache.delete("alert:feeds_stalled")
     FeedFactory(state=ACTIVE, next_check_at=timezone.now() - timedelta(days=1))
     feeds_watch_task()
     feeds_watch_task()
