@@ -24,6 +24,18 @@ def fold(text: str) -> str:
     return " ".join(fold_lightly(text).split())
 
 
+# German endings that tell a noun and its plurals for certain; no English word ends so. Others (Wahl, Wahlen)
+# would take English words apart ("car", "care") and are left to the reader, who may name both.
+GERMAN_PLURALS = {
+    "ung": ("en",),
+    "heit": ("en",),
+    "keit": ("en",),
+    "schaft": ("en",),
+    "tät": ("en",),
+    "ling": ("en", "e"),
+}
+
+
 def fold_lightly(text: str) -> str:
     """`text` after NFKC and casefold with its white space as it is: all that `term_finder` needs, in half the
     time of `fold`."""
@@ -37,6 +49,10 @@ def topic_key(topic: str) -> str:
 
 
 def _singular(word: str) -> str:
+    for ending, plurals in GERMAN_PLURALS.items():
+        for plural in plurals:
+            if word.endswith(ending + plural):
+                return word.removesuffix(plural)
     if word in NOT_PLURALS or len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if len(word) > 4 and word.endswith("ies") and word not in IE_PLURALS:
@@ -49,6 +65,9 @@ def _forms(term: str) -> set[str]:
     forms = {term, f"{term}s", f"{term}es", topic_key(term)}
     if term.endswith("y"):
         forms.add(f"{term[:-1]}ies")
+    for single in (term, topic_key(term)):
+        plurals = (plural for ending, plural in GERMAN_PLURALS.items() if single.endswith(ending))
+        forms |= {single + end for ends in plurals for end in ends}
     return forms
 
 

@@ -6,7 +6,7 @@ score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similari
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import overload
+from typing import TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ INTEREST_MIN = 0.05
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +39,38 @@ class Signals:
 class Ranking(Sequence[Score]):
     """Scores best first, each explained only when it is asked for. `ids` and `totals` are in that order."""
 
-    def __init__(self, pool: Pool, effective: EffectiveConfig, now: datetime, signals: Signals, rows: Ids):
-        """Score the candidates of `pool` at `rows` and order them; ties: the newer, then the lower id."""
-        self._pool, self._effective = pool, effective
-        ids, stamps, source = pool.ids[rows], pool.stamps[rows], pool.source[rows]
+    def __init__(
+        self, pool: Pool, effective: EffectiveConfig, now: datetime, signals: Signals, rows: Ids | None
+    ):
+        """Score the candidates of `pool` at `rows` (`None`: all) and order them.
+
+        Ties: the newer, then the lower id.
+        """
+        self._pool, self._effective, self._rows = pool, effective, rows
+        ids, stamps, source = self._at(pool.ids), self._at(pool.stamps), self._at(pool.source)
         self._hours = np.maximum(0.0, now.timestamp() - stamps) / 3600
         self._recency = 0.5 ** (self._hours / effective.config.recency_half_life_hours)
         self._similarity = column_of(signals.similarity, ids)
         self._community = column_of(signals.community, ids)
-        self._interest = self._interests(rows)
+        self._interest = self._interests()
         weight = np.array([effective.weight(key) for key in pool.sources], dtype=np.float64)
-        self._given = weight[source] * self._recency * self._interest if len(rows) else np.zeros(0)
-        self._order = np.lexsort((ids, -stamps, -self._given))
-        self._rows = rows
-        self.ids: Ids = ids[self._order]
+        self._given = weight[source] * self._recency * self._interest if len(ids) else np.zeros(0)
+        self._order = np.argsort(-self._given, kind="stable")
         self.totals: Floats = self._given[self._order]
+        if (self.totals[1:] == self.totals[:-1]).any():
+            self._order = np.lexsort((ids, -stamps, -self._given))
+        self.ids: Ids = ids[self._order]
 
-    def _interests(self, rows: Ids) -> Floats:
+    def _at(self, column: NDArray[T]) -> NDArray[T]:
+        return column if self._rows is None else column[self._rows]
+
+    def _interests(self) -> Floats:
         config = self._effective.config
         interest = 1 + config.ai_score_alpha * self._similarity + COMMUNITY_GAMMA * self._community
         for topic in config.topics:
-            interest += self._pool.held(topic)[rows]
+            interest += self._at(self._pool.held(topic))
         for word, boost in config.keyword_boosts.items():
-            interest += boost * self._pool.held(word)[rows]
+            interest += boost * self._at(self._pool.held(word))
         return np.maximum(INTEREST_MIN, interest)
 
     def __len__(self) -> int:
@@ -82,7 +92,8 @@ class Ranking(Sequence[Score]):
         return [self._explained(place) for place in range(len(self._order))]
 
     def _explained(self, place: int) -> Score:
-        row, config = int(self._rows[place]), self._effective.config
+        row = place if self._rows is None else int(self._rows[place])
+        config = self._effective.config
         candidate, held = self._pool.candidates[row], self._pool.held
         source = candidate.source
         parts = Parts(
@@ -113,8 +124,7 @@ def ranked(
     same items, make one `Pool` and hand it in each time.
     """
     pool = candidates if isinstance(candidates, Pool) else Pool(candidates)
-    chosen = np.arange(len(pool)) if rows is None else rows
-    return Ranking(pool, effective, now, signals or Signals(), chosen)
+    return Ranking(pool, effective, now, signals or Signals(), rows)
 
 
 def rank(

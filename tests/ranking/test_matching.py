@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranking.matching import _forms, fold, term_matches, terms_matching, topic_key
+from ranking.matching import (
+    _forms,
+    fold,
+    fold_lightly,
+    term_finder,
+    term_matches,
+    terms_matching,
+    topic_key,
+)
 
 WORD = st.text(alphabet="abcdefghijklmnopqrstuvwxyzäöüßéñçøжщя0123456789", min_size=1, max_size=12)
 
@@ -103,3 +111,33 @@ def test_every_spelling_of_a_term_is_found(term):
 
 def test_matching_terms_come_in_their_given_order_and_spelling():
     assert terms_matching(["Rust", "go", "Linux"], fold("linux and RUST")) == ("Rust", "Linux")
+
+
+@pytest.mark.parametrize("term", ["AI", "climate  change", "energies", "größe", "new york", "C++", " "])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He said AI is near",
+        "Climate\n\tchange now",
+        "climatechange",
+        "Renewable energy",
+        "Die GRÖSSE zählt",
+        "New\u00a0York news",
+        "C++ and C",
+        "",
+    ],
+)
+def test_looking_for_one_term_in_many_texts_finds_what_looking_in_each_does(term, text):
+    assert term_finder(term)(fold_lightly(text)) == term_matches(term, fold(text))
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [("Flüchtling", "Flüchtlinge"), ("Zeitung", "Zeitungen"), ("Universität", "Universitäten")]
+    + [("Minderheit", "Minderheiten"), ("Gewerkschaft", "Gewerkschaften"), ("Flüchtling", "Flüchtlingen")],
+)
+def test_german_plurals_that_their_endings_tell_are_one_topic(one, many):
+    assert topic_key(one) == topic_key(many)
+    assert term_matches(one, fold(f"Die {many} von heute"))
+    assert term_matches(many, fold(f"Eine {one} von heute"))
+    assert not term_matches(one, fold(f"{many}politik"))

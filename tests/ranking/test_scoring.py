@@ -2,12 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Candidate, Config, EffectiveConfig
-from ranking.scoring import Signals, rank
+from ranking.pool import Figures, Pool
+from ranking.scoring import Signals, rank, ranked
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 HOURS = st.floats(min_value=0, max_value=24 * 7)
@@ -121,3 +123,30 @@ def test_the_order_does_not_depend_on_the_order_of_arrival(ids):
 
 def test_nothing_to_rank_is_an_empty_order():
     assert rank([], EffectiveConfig(Config()), NOW) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), HOURS, TITLES), min_size=1, max_size=12), st.data())
+def test_a_pool_ranks_a_readers_rows_as_ranking_those_items_alone_would(made, data):
+    candidates = [
+        Candidate(n, f"s{source}", " ".join(words), "", NOW - timedelta(hours=hours))
+        for n, (source, hours, words) in enumerate(made)
+    ]
+    rows = data.draw(st.lists(st.sampled_from(range(len(candidates))), unique=True))
+    config = Config(topics=("rust", "ai"), keyword_boosts={"hype": -0.5}, source_weights={"s1": 1.7})
+    signals = Signals(Figures(np.array([2, 0]), np.array([0.5, 1.0])), {1: 0.3})
+    effective, pool = EffectiveConfig(config), Pool(candidates)
+    ranking = ranked(pool, effective, NOW, signals, np.array(rows, dtype=np.int64))
+    alone = rank([candidates[row] for row in rows], effective, NOW, signals)
+    assert list(ranking) == alone
+    assert ranking.ids.tolist() == [score.candidate.item_id for score in alone]
+    assert ranking.totals.tolist() == [score.total for score in alone]
+    assert ranking[:3] == alone[:3]
+
+
+def test_figures_read_alike_one_by_one_and_by_column():
+    figures = Figures(np.array([7, 3, 5]), np.array([0.7, 0.3, 0.5]))
+    assert dict(figures) == {3: 0.3, 5: 0.5, 7: 0.7}
+    assert figures.of(np.array([5, 4, 7, 99])).tolist() == [0.5, 0.0, 0.7, 0.0]
+    assert figures.get(4) is None
+    nothing = Figures(np.array([], dtype=np.int64), np.array([]))
+    assert nothing.of(np.array([1])).tolist() == [0.0] and dict(nothing) == {}
