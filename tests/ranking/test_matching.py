@@ -133,8 +133,14 @@ def test_looking_for_one_term_in_many_texts_finds_what_looking_in_each_does(term
 
 @pytest.mark.parametrize(
     ("one", "many"),
-    [("Flüchtling", "Flüchtlinge"), ("Zeitung", "Zeitungen"), ("Universität", "Universitäten")]
-    + [("Minderheit", "Minderheiten"), ("Gewerkschaft", "Gewerkschaften"), ("Flüchtling", "Flüchtlingen")],
+    [
+        ("Flüchtling", "Flüchtlinge"),
+        ("Flüchtling", "Flüchtlingen"),
+        ("Zeitung", "Zeitungen"),
+        ("Universität", "Universitäten"),
+        ("Minderheit", "Minderheiten"),
+        ("Gewerkschaft", "Gewerkschaften"),
+    ],
 )
 def test_german_plurals_that_their_endings_tell_are_one_topic(one, many):
     assert topic_key(one) == topic_key(many)
