@@ -29,6 +29,9 @@ _ABBREVIATION = re.compile(
     r"|etc|eg|ie|approx|usw|bzw|ca|nr|sog|mio|mrd|jan|feb|apr|aug|sept?|oct|nov|dec)\.$",
     re.IGNORECASE,
 )
+_NEXT = re.compile(r" *(.?)")
+# A full stop is judged by what stands just before it, so that reading stays linear in the length.
+ABBREVIATION_CHARS = 12
 _DENSE = re.compile("[぀-ヿ㐀-䶿一-鿿]")
 # What feeds add to every text, in the words of the tools that add it.
 _BOILERPLATE = re.compile(
@@ -58,14 +61,20 @@ def sentences_of(text: str) -> list[str]:
     """The sentences of `text`, each with single spaces; a line is never part of two."""
     found, start = [], 0
     for end in _END.finditer(f"{text}\n"):
-        piece = text[start : end.end()]
-        dot = end.group().startswith(".") and len(end.group()) == 1
-        if dot and (_ABBREVIATION.search(piece) or text[end.end() :].lstrip(" ")[:1].islower()):
+        if end.group() == "." and _goes_on(text, start, end.end()):
             continue
-        if piece.strip():
-            found.append(spaced(piece))
+        if piece := spaced(text[start : end.end()]):
+            found.append(piece)
         start = end.end()
     return found
+
+
+def _goes_on(text: str, start: int, end: int) -> bool:
+    """Whether the full stop before `end` ends no sentence: after an abbreviation, before a small letter."""
+    follows = _NEXT.match(text, end)
+    if follows and follows.group(1).islower():
+        return True
+    return bool(_ABBREVIATION.search(text, max(start, end - ABBREVIATION_CHARS), end))
 
 
 def first_sentence(text: str) -> str:

@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:  ’']\d+)*")
 _CJK = re.compile("[぀-ヿ㐀-䶿一-鿿가-힯฀-๿]+")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;…。！？\n]|[\"“”„«»'‘’(\[–—-])\s*$")
 _SPLIT_NUMBER = re.compile(r"(?<=\d)[,  ’'](?=\d{3}\b)")
-_LINK = re.compile(r"https?:|www\.", re.IGNORECASE)
+_LINK = re.compile(r"(?:https?:|www\.)\S+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def grounding_of(summary: str, citations: Sequence[str], *, title: str, text: st
         lost_citations=lost,
         numbers=tuple(n for n in numbers_of(summary) if not _number_said(n, whole)),
         names=_names_missing(summary, whole),
-        link=bool(_LINK.search(summary)) and not _LINK.search(whole),
+        link=any(link.rstrip(".,;)") not in whole for link in _LINK.findall(summary)),
     )
 
 

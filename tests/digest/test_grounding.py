@@ -1,6 +1,8 @@
 """Whether a summary is grounded: what invents, misquotes or speaks of something else is caught."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from digest.grounding import OVERLAP_MIN, grounding_of, numbers_of, overlap_of
 
@@ -102,3 +104,28 @@ def test_numbers_are_read_alike_however_they_are_written():
         "5.7",
         "10:30",
     ]
+
+
+def test_a_link_of_the_text_s_own_may_be_repeated_and_no_other():
+    text = f"{TEXT} See https://harbour.example/ferries for more."
+    for link, fault in (("https://harbour.example/ferries", ""), ("https://evil.example/ferries", "link")):
+        summary = f"The council voted to keep ferries running all night, see {link}."
+        assert grounding_of(summary, [CITED], title=TITLE, text=text).fault == fault
+
+
+@given(
+    st.text(max_size=400),
+    st.lists(st.text(max_size=80), max_size=3),
+    st.text(max_size=60),
+    st.text(max_size=2400),
+)
+def test_whatever_is_checked_gets_an_answer(summary, citations, title, text):
+    found = grounding_of(summary, citations, title=title, text=text)
+    assert 0.0 <= found.overlap <= 1.0
+    assert found.grounded == (found.fault == "")
+
+
+@given(st.from_regex(r"([A-Z][a-z]{4,9} ?([0-9]{1,4}(\.[0-9])?)? ){5,20}", fullmatch=True))
+def test_a_text_is_always_grounded_in_itself(text):
+    found = grounding_of(text, [text], title="", text=text)
+    assert (found.overlap, found.numbers, found.names) == (1.0, (), ())
