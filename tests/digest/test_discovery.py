@@ -1,12 +1,15 @@
 """From what a reader types to a feed: pages read, usual places tried, few requests, plain words."""
 
+import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from pytest_httpserver import HTTPServer
 
 from digest.discovery import LINKS_MAX, page_feeds, site_address
 from digest.errors import DigestError, FeedIsGone, InvalidFeedUrl, NoFeedFound, SiteUnreachable
+from digest.services import discovery
 from digest.services.discovery import REQUESTS_MAX, FoundFeed, feeds_discover
 from tests.documents import MADE
 
@@ -104,6 +107,18 @@ def test_a_site_without_a_feed_is_asked_a_few_times_and_told_so_plainly(site: Si
         feeds_discover(url=site(home=f"<html><head>{head}</head></html>"))
     assert "paste that address" in told.value.message
     assert len(httpserver.log) <= REQUESTS_MAX
+
+
+def test_a_slow_site_is_given_up_when_the_time_is_over(
+    site: Site, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+):
+    url = site(home=f"<html><head>{link('/one')}{link('/two')}</head></html>", one=RSS, two=RSS)
+    started = time.monotonic()
+    ticks = iter([started, started + 1, started + 19])  # the start, the page, the first link; then too late
+    clock = SimpleNamespace(monotonic=lambda: next(ticks, started + 21))
+    monkeypatch.setattr(discovery, "time", clock)
+    assert [feed.url for feed in feeds_discover(url=url)] == [f"{url}one"]
+    assert len(httpserver.log) == 2
 
 
 @pytest.mark.parametrize("url", ["", "two words", "ftp://example.org", "https://ada:pw@example.org"])
