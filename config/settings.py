@@ -153,7 +153,10 @@ ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none
 if ACCOUNT_EMAIL_VERIFICATION not in ("none", "optional", "mandatory"):
     raise ImproperlyConfigured("ACCOUNT_EMAIL_VERIFICATION must be none, optional or mandatory.")
 ACCOUNT_SIGNUP_FORM_CLASS = "digest.forms.SignupTimeZoneForm"
-ACCOUNT_FORMS = {"add_email": "digest.account_email.AddressForm"}
+ACCOUNT_FORMS = {
+    "login": "digest.account_forms.SignInForm",
+    "add_email": "digest.account_forms.AddressForm",
+}
 ACCOUNT_CHANGE_EMAIL = True
 # Nobody learns from sign-up whether an address has an account: it may have two, each proven apart.
 ACCOUNT_PREVENT_ENUMERATION = "strict"

@@ -1,11 +1,25 @@
-"""Changing an e-mail address."""
+"""Forms of django-allauth in this house's words and ways."""
+
+from typing import Any
 
 from allauth.account import app_settings
-from allauth.account.forms import AddEmailForm
+from allauth.account.forms import AddEmailForm, LoginForm
 from allauth.account.internal.flows.manage_email import emit_email_changed
 from allauth.account.models import EmailAddress
 from django.db import transaction
 from django.http import HttpRequest
+
+
+class SignInForm(LoginForm):  # type: ignore[misc]
+    """Signing in by username or address."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        login, remember = self.fields["login"], self.fields["remember"]
+        login.label, remember.label = "Username or e-mail address", "Keep me signed in on this device"
+        login.widget.attrs.pop("placeholder", None)
+        # Browsers keep both under one name; a password manager fills in whichever it knows.
+        login.widget.attrs["autocomplete"] = "username"
 
 
 class AddressForm(AddEmailForm):  # type: ignore[misc]
