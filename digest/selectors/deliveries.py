@@ -5,18 +5,32 @@ from datetime import date as Date
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.db.models import Q
 
 from digest.models import Delivery, Exposure, Feedback, Impression, Reader, Reading
 
 # A delivery older than this can be neither retried nor due again.
 DELIVERIES_KEPT = timedelta(days=10)
+MAILED = (Reader.MailRhythm.DAILY, Reader.MailRhythm.WEEKLY)
 
 
 def mail_readers() -> list[Reader]:
     """The active readers who want mail, addresses or not, in order of id; one query."""
-    wanted = Reader.objects.filter(is_active=True).exclude(mail_rhythm=Reader.MailRhythm.OFF)
-    return list(wanted.order_by("pk"))
+    return list(Reader.objects.filter(is_active=True, mail_rhythm__in=MAILED).order_by("pk"))
+
+
+def addresses_confirmed(*, readers: Sequence[Reader]) -> set[UUID]:
+    """The readers who have confirmed the address their mail goes to; one query.
+
+    Where the site asks for no confirmation (ACCOUNT_EMAIL_VERIFICATION is none), all who gave one.
+    """
+    if settings.ACCOUNT_EMAIL_VERIFICATION == "none":
+        return {reader.pk for reader in readers if reader.email}
+    rows = EmailAddress.objects.filter(verified=True, user__mail_rhythm__in=MAILED)
+    known = {(user_id, email.casefold()) for user_id, email in rows.values_list("user_id", "email")}
+    return {reader.pk for reader in readers if (reader.pk, reader.email.casefold()) in known}
 
 
 def deliveries_lately(*, now: datetime) -> dict[tuple[UUID, Date], Delivery]:

@@ -34,7 +34,7 @@ from digest.mailing import letter_message
 from digest.models import Delivery, Exposure, Reader
 from digest.sanitise import one_line, plain
 from digest.selectors import digest_for
-from digest.selectors.deliveries import deliveries_lately, mail_readers
+from digest.selectors.deliveries import addresses_confirmed, deliveries_lately, mail_readers
 from digest.services.build import digest_build
 
 log = structlog.get_logger(__name__)
@@ -55,7 +55,7 @@ UNKNOWN_FATE = "The process ended while the mail server had this mail; it is not
 
 @dataclass(slots=True)
 class DeliveryReport:
-    """What a run came to. `skipped` have no address; `left` are due and wait for the next run.
+    """What a run came to. `skipped` have no (confirmed) address; `left` are due and wait for the next run.
 
     `down` says why no mail server could be reached, and is empty where one could.
     """
@@ -142,9 +142,10 @@ class _Post:
 
 
 def _due(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, Date, Delivery | None]]:
-    """Who is to get a mail, of which day, and the row of an earlier attempt; two queries."""
-    rows = deliveries_lately(now=now)
-    for reader in mail_readers():
+    """Who is to get a mail, of which day, and the row of an earlier attempt; three queries at most."""
+    rows, readers = deliveries_lately(now=now), mail_readers()
+    reachable = addresses_confirmed(readers=readers)
+    for reader in readers:
         day = mail_day(
             rhythm=reader.mail_rhythm,
             hour=reader.mail_hour,
@@ -154,7 +155,7 @@ def _due(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, Date, 
         )
         if day is None:
             continue
-        if not reader.email:
+        if reader.pk not in reachable:
             report.skipped += 1
             continue
         row = rows.get((reader.pk, day))

@@ -6,6 +6,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 from hypothesis import given
@@ -154,6 +155,15 @@ def test_a_reader_without_an_address_is_skipped_and_has_no_row(ada, now, mailbox
     wanting(ada, email="")
     report = digests_deliver(now=now)
     assert (report.skipped, report.due) == (1, 0) and not Delivery.objects.exists()
+
+
+@pytest.mark.parametrize("asked", ["optional", "mandatory"])
+def test_where_addresses_are_confirmed_nobody_gets_mail_before(ada, now, mailbox: Mailbox, settings, asked):
+    settings.ACCOUNT_EMAIL_VERIFICATION = asked
+    row = EmailAddress.objects.create(user=ada, email="Ada@example.org", verified=False, primary=True)
+    assert digests_deliver(now=now).skipped == 1 and mailbox.messages == []
+    row.set_verified()
+    assert digests_deliver(now=now).sent == 1
 
 
 def test_where_mail_only_goes_to_the_log_nothing_is_due(ada, now, settings):

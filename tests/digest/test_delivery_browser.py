@@ -3,8 +3,10 @@
 import os
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -111,3 +113,20 @@ def test_the_mail_itself_fits_a_phone_and_its_link_works(
     tab.get_by_role("link", name=re.compile("^Useful$")).click()
     expect(tab.get_by_text("Noted:")).to_be_visible()
     assert Feedback.objects.get(reader=ada, item=item).useful is True
+
+
+@pytest.mark.parametrize("tab", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
+def test_every_page_of_a_link_is_open_to_everybody(tab: Page, ada: Reader, item: Item):
+    Reader.objects.update(mail_rhythm="daily")
+    late = thumb_sign(reader_id=ada.pk, item_id=item.pk, useful=True, now=timezone.now() - timedelta(days=15))
+    used, refused = link_to(ada, item), f"/ui/mail/thumb/{late}"
+    for place in (used, f"/ui/mail/end/{unsubscribe_sign(reader_id=ada.pk)}"):
+        tab.goto(place, wait_until="networkidle")
+        assert Axe().run(tab).response["violations"] == []
+    assert tab.request.get(refused).status == 410
+
+
+@pytest.mark.parametrize("tab", [{"who": "scanner", "color_scheme": "dark"}], indirect=True)
+def test_the_question_before_a_thumb_is_open_to_everybody(tab: Page, ada: Reader, item: Item):
+    tab.goto(link_to(ada, item), wait_until="networkidle")
+    assert Axe().run(tab).response["violations"] == []
