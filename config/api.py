@@ -14,7 +14,7 @@ from advisor.api import router as advisor_router
 from digest.api import router as digest_router
 from digest.api_costs import router as costs_router
 from digest.api_digests import router as digests_router
-from digest.errors import DigestError, InvalidToken, TokenExpired
+from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
 from digest.tokens import TokenAuth
 from ranking.errors import RankingError, StaleVersion
 from suggestions.api import router as suggestions_router
@@ -44,7 +44,10 @@ def on_refusal(request: HttpRequest, error: DigestError | SuggestionError) -> Ht
     more = error.data if isinstance(error, SuggestionError) else {}
     response = error_response(request, error.code, error.message, error.status, **more)
     if isinstance(error, InvalidToken | TokenExpired):
-        response["WWW-Authenticate"] = 'Bearer error="invalid_token"'  # RFC 6750, section 3
+        # What RFC 6750, section 3, asks for.
+        response["WWW-Authenticate"] = 'Bearer error="invalid_token"'
+    if isinstance(error, TooManyRequests):
+        response["Retry-After"] = "60"
     return response
 
 

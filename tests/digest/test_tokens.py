@@ -201,7 +201,8 @@ def test_one_token_cannot_ask_without_end(ada: Reader, monkeypatch: pytest.Monke
     monkeypatch.setattr(door.timezone, "now", lambda: NOW)
     script, other = with_token(issue(ada, "read", now=NOW)), with_token(issue(ada, "read", now=NOW))
     assert [script.get("/api/suggestions").status_code for _ in range(4)] == [200, 200, 200, 429]
-    assert script.get("/api/suggestions").json()["error"] == "too_many_requests"
+    refused = script.get("/api/suggestions")
+    assert (refused.json()["error"], refused["Retry-After"]) == ("too_many_requests", "60")
     assert other.get("/api/suggestions").status_code == 200
 
 
