@@ -36,6 +36,8 @@ DAYS: frozenset[str] = frozenset(
     | {"montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "januar", "februar"}
     | {"märz", "mai", "juni", "juli", "oktober", "dezember", "today", "heute", "update", "live", "video"}
 )
+# The beginnings of words are compared, in place of stems in any language ("increases" and "increased").
+STEM_CHARS = 6
 # What headlines are furnished with, whatever they are about ("Ten things you need to know this morning").
 FURNITURE = frozenset(
     {"best", "briefing", "day", "everything", "guide", "here", "know", "links", "morning", "need", "photos"}
@@ -69,8 +71,10 @@ class _Story:
 
 
 def words_of(title: str) -> list[str]:
-    """The telling words of a title, folded: those that hardly any headline is without are missing."""
-    return [w for w in _WORD.findall(fold(title)) if (len(w) > 1 or w.isdigit()) and w not in SILENT]
+    """The telling words of a title, folded and cut to their stems: what any headline may have is missing."""
+    return [
+        w[:STEM_CHARS] for w in _WORD.findall(fold(title)) if (len(w) > 1 or w.isdigit()) and w not in SILENT
+    ]
 
 
 def stories(
