@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from digest import admin_delivery, admin_feeds, admin_readers, admin_sources
+from digest import admin_costs, admin_delivery, admin_feeds, admin_readers, admin_sources
 from digest.models import (
     Digest,
     Feedback,
@@ -18,7 +18,7 @@ from digest.models import (
 from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin
 
 # Areas with a module of their own, imported for what they register.
-AREAS = [admin_delivery, admin_feeds, admin_readers, admin_sources]
+AREAS = [admin_costs, admin_delivery, admin_feeds, admin_readers, admin_sources]
 
 
 @admin.register(Subscription)
@@ -92,7 +92,16 @@ class ReasonTagAdmin(OperatorAdmin):
 class SpendAdmin(ReadOnlyAdmin, OperatorAdmin):
     """The ledger of model spend."""
 
-    list_display = ["created_at", "surface", "model", "reserved_usd", "settled_usd", "reader", "run_id"]
-    list_filter = ["surface"]
+    list_display = [
+        "created_at",
+        "surface",
+        "purpose",
+        "model",
+        "reserved_usd",
+        "settled_usd",
+        "reader",
+        "run_id",
+    ]
+    list_filter = ["surface", "purpose"]
     list_select_related = ["reader"]
     date_hierarchy = "day"

@@ -5,7 +5,17 @@ from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 
-from digest.models import Delivery, Digest, Feedback, Reader, ReasonTag, Spend
+from digest.models import (
+    Delivery,
+    Digest,
+    Feedback,
+    Reader,
+    ReasonTag,
+    Spend,
+    SpendRefusal,
+    SuggestedReasons,
+    Summary,
+)
 from digest.services.build import digest_build
 from digest.services.feedback import feedback_set
 from digest.services.learning import weights_update
@@ -19,6 +29,9 @@ RECORDS = [
     "digest.digest",
     "digest.feedback",
     "digest.spend",
+    "digest.spendrefusal",
+    "digest.suggestedreasons",
+    "digest.summary",
     "ranking.rankconfig",
     "ranking.configversion",
     "ranking.learnedweight",
@@ -40,6 +53,11 @@ def fill(reader: Reader, now, items: int = 3) -> None:
     Spend.objects.create(
         surface="advisor", reader=reader, model="m", reserved_usd=1, day=now.date(), created_at=now
     )
+    SpendRefusal.objects.create(
+        surface="advisor", reader=reader, model="m", asked_usd=1, day=now.date(), created_at=now
+    )
+    for made in (Summary, SuggestedReasons):
+        made.objects.create(fingerprint=reader.pk.hex, model="m", created_at=now)
 
 
 @pytest.fixture

@@ -227,3 +227,12 @@ def test_a_chart_of_nothing_has_no_bars():
 )
 def test_small_amounts_are_told_to_the_digit_that_counts(amount, words):
     assert usd_words(Decimal(amount)) == words
+
+
+@pytest.mark.parametrize("name", ["summary", "suggestedreasons", "spendrefusal", "spend"])
+def test_operators_find_the_records_in_the_admin_and_change_none(name, ada, operator, client: Client, now):
+    spend(now)
+    Summary.objects.create(fingerprint="f", model=LUNA, text="Said", created_at=now)
+    client.force_login(operator)
+    assert client.get(f"/admin/digest/{name}/").status_code == 200
+    assert client.get(f"/admin/digest/{name}/add/").status_code == 403
