@@ -73,7 +73,9 @@ def answer_keep(*, feed: Feed, answer: Fetched, now: datetime, draw: float) -> I
         "moved_url": move.url,
         "moved_sightings": move.sightings,
     } | ({"last_new_at": now} if result.items_new else {})
-    if _claimed(feed).update(**fields) and move.adopt:
+    # An unchanged feed is the usual case, and most of what is known of it stays.
+    changed = {name: value for name, value in fields.items() if getattr(feed, name) != value}
+    if _claimed(feed).update(**changed) and move.adopt:
         _adopt(feed, move, now)
     return result
 
