@@ -99,6 +99,37 @@ def test_a_plain_server_fails_the_tls_check(httpserver: HTTPServer):
     with pytest.raises(FeedProblem) as problem:
         fetch(f"https://{httpserver.host}:{httpserver.port}/", allow=[httpserver.host])
     assert problem.value.code in {"tls_failed", "connect_failed"}
+    # A reader sees it: no number, no name of a library.
+    assert "SSL" not in problem.value.message and "_" not in problem.value.message
+
+
+@pytest.mark.parametrize(
+    ("hops", "moved"),
+    [
+        ([301, 308], "/2"),
+        ([301, 302, 301], "/1"),
+        ([302, 301], ""),
+        ([307], ""),
+    ],
+)
+def test_a_chain_counts_as_a_move_as_far_as_it_is_permanent(httpserver: HTTPServer, hops, moved):
+    for n, status in enumerate(hops):
+        httpserver.expect_request(f"/{n}").respond_with_data(
+            b"", status=status, headers={"Location": f"/{n + 1}#part"}
+        )
+    httpserver.expect_request(f"/{len(hops)}").respond_with_data(
+        b"<rss/>", headers={"Cache-Control": "max-age=60"}
+    )
+    answer = get(httpserver, "/0")
+    assert answer.moved_url == (httpserver.url_for(moved) if moved else "")
+    assert (answer.url, answer.fresh_s) == (httpserver.url_for(f"/{len(hops)}"), 60)
+
+
+def test_the_operator_says_which_ports_feeds_may_use(httpserver: HTTPServer):
+    with pytest.raises(FeedProblem, match="forbidden_address"):
+        fetch(httpserver.url_for("/feed"), ports=[httpserver.port])
+    with pytest.raises(FeedProblem, match="bad_port"):
+        fetch("http://93.184.216.34:80/", ports=[8080])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,87 @@
+"""How feeds do: in words for readers, in filters and actions for operators."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from digest.admin_feeds import CONDITIONS
+from digest.checks import check_fetching
+from digest.health import FeedFacts, feed_condition
+from digest.models import Feed
+from digest.presenters import feed_health
+from tests.factories import FeedFactory
+
+DAY = timedelta(days=1)
+LIST = "admin:digest_feed_changelist"
+
+
+@pytest.fixture
+def site(operator) -> Client:
+    client = Client()
+    client.force_login(operator)
+    return client
+
+
+@pytest.fixture
+def feeds(db) -> list[Feed]:
+    """Feeds in every state, fetched or not, failing or not, lively or not."""
+    now = timezone.now()
+    return [
+        FeedFactory(state=state, failures=failures, last_fetched_at=fetched, last_new_at=new)
+        for state in Feed.State.values
+        for failures in (0, 2)
+        for fetched in (None, now - DAY)
+        for new in (None, now - DAY, now - 70 * DAY)
+    ]
+
+
+def test_the_filters_part_the_feeds_as_the_word_beside_each_does(site, feeds):
+    words = {}
+    for feed in feeds:
+        facts = FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at)
+        words.setdefault(feed_condition(facts, now=timezone.now()).value, set()).add(feed.pk)
+    for condition in CONDITIONS:
+        page = site.get(reverse(LIST), {"condition": condition.value})
+        assert {row.pk for row in page.context["cl"].queryset} == words[condition.value], condition
+    assert sum(map(len, words.values())) == len(feeds)
+
+
+def test_an_operator_takes_up_a_feed_that_was_given_up_and_pauses_another(site):
+    gone = FeedFactory(state="gone", failures=12, missing=10, error_message="Nothing there.")
+    lively = FeedFactory(state="active")
+    for action, feed in (("check_soon", gone), ("pause", lively)):
+        site.post(reverse(LIST), {"action": action, "_selected_action": [feed.pk]})
+        feed.refresh_from_db()
+    assert (gone.state, gone.failures, gone.missing, gone.error_message) == ("active", 0, 0, "")
+    assert gone.next_check_at <= timezone.now() and lively.state == "paused"
+
+
+def test_a_reader_is_told_what_a_feed_brings_and_when_it_is_asked_again(now):
+    words = feed_health(
+        "active", "", 0, now - DAY / 24, now, last_new=now - 3 * DAY, next_check=now, every_minutes=300
+    )
+    assert words == "Last fetched 1 hour ago. The last new item came 3 days ago. Looked at every 5 hours."
+    words = feed_health("active", "It broke.", 2, now - DAY, now, next_check=now + DAY / 6)
+    assert (
+        words
+        == "Failed 2 times in a row; last fetched yesterday. It broke. It is tried again in about 4 hours."
+    )
+    assert feed_health("gone", "Ten times nothing.", 10, now, now) == "Ten times nothing."
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("FETCH_PORTS", [80, 70000], "tidings.E008"),
+        ("FETCH_PORTS", [], "tidings.E008"),
+        ("FETCH_HOST_GAP_S", -1.0, "tidings.E009"),
+        ("FETCH_WORKERS", 0, "tidings.E009"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_told_at_the_start(settings, name, value, code):
+    assert check_fetching() == []
+    setattr(settings, name, value)
+    assert [error.id for error in check_fetching()] == [code]
