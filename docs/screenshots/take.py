@@ -44,12 +44,17 @@ class Shot:
     full: bool = False
 
 
-# Taken last, in every look: what it shows takes answers, which other pictures would show too.
-LAST = {"history"}
+# Taken last, in every look: what they show takes a reader's doing, which other pictures would show too.
+LAST = {"history", "item", "read", "saved"}
 SHOTS = [
     Shot("sign-in", "", "/accounts/login/"),
     Shot("today", "ada", "/"),
     Shot("item", "ada", "/"),
+    Shot("read", "ada", "/"),
+    Shot("search", "ada", "/ui/search?q=harbour"),
+    Shot("saved", "ada", "/ui/saved"),
+    Shot("calendar", "ada", "/ui/calendar"),
+    Shot("keys", "ada", "/"),
     Shot("sources", "ada", "/ui/sources"),
     Shot("account", "ada", "/ui/account"),
     Shot("settings", "ada", "/ui/config", full=True),
@@ -135,6 +140,12 @@ def prepare(page: Page, shot: Shot) -> None:
     """Bring a page into the state worth a picture."""
     if shot.name == "item":
         page.locator(".item .meta a").first.click()
+    if shot.name == "read":
+        read_some(page)
+        page.goto(shot.path)
+    if shot.name == "keys":
+        page.wait_for_selector("html[data-scripts=ready]", state="attached")
+        page.keyboard.press("?")
     if shot.name == "run-timeline":
         page.locator("#result_list tbody th a").first.click()
         page.locator(".timeline ol").wait_for()
@@ -148,6 +159,19 @@ def prepare(page: Page, shot: Shot) -> None:
             page.get_by_role("button", name="Generate suggestions").click()
             page.locator("[data-card]").first.wait_for(timeout=GENERATE_MS)
         page.locator("[data-card] summary").first.click()
+
+
+def read_some(page: Page) -> None:
+    """Open two items and save two, unless an earlier look has done so."""
+    page.wait_for_selector("html[data-scripts=ready]", state="attached")
+    for n in (1, 3):
+        ribbon = page.locator(".keep button").nth(n)
+        if ribbon.get_attribute("aria-pressed") == "false":
+            ribbon.click()
+            page.locator(".keep button").nth(n).and_(page.locator("[aria-pressed=true]")).wait_for()
+    for n in (1, 2):
+        page.locator(".item").nth(n).locator(".meta a").first.click()
+        page.goto("/")
 
 
 def answer_all(page: Page) -> None:

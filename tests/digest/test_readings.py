@@ -202,4 +202,6 @@ def test_what_was_left_out_is_counted_below_the_paper(page: Client, ada: Reader)
     fresh_item(ada)
     page.get("/")
     Digest.objects.update(left_out={"below": 7, "source_cap": 2}, built_at=ago(0.1))
-    assert page.get("/").context["left_out"] == 9
+    body = page.get("/").content.decode()
+    assert "9 more were left out: why" in body
+    assert f"/ui/date/{Digest.objects.get().date}/left-out" in body
