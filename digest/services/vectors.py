@@ -72,11 +72,11 @@ def profile_refresh(*, reader_id: UUID, now: datetime, anew: bool = False) -> bo
     """
     stand = _thumbs_now(reader_id, utc_day(now))
     kept = TasteProfile.objects.filter(reader_id=reader_id).first()
-    if kept is None and not len(stand):
+    included = stand[:0] if kept is None or anew else _included(kept)
+    gone, come = thumbs_changed(included, stand)
+    if not (len(gone) or len(come) or (kept and anew)):
         return False
-    if kept is not None and not anew and not any(map(len, thumbs_changed(_included(kept), stand))):
-        return False
-    _vectors_ensure(stand["item"].tolist())
+    _vectors_ensure(come["item"].tolist())
     with transaction.atomic():
         row, created = TasteProfile.objects.select_for_update().get_or_create(
             reader_id=reader_id, defaults={"day": utc_day(now), "updated_at": now}
