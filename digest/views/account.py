@@ -19,6 +19,7 @@ from digest.forms import AccountForm, DeleteForm, MailForm
 from digest.mail_way import mail_goes_out
 from digest.models import Reader
 from digest.readers import reader_of
+from digest.selectors.deliveries import delivery_trouble
 from digest.selectors.tokens import tokens_of
 from digest.services.links import feed_token_issue, feed_token_revoke
 from digest.services.readers import reader_delete, reader_mail_update, reader_update
@@ -108,6 +109,7 @@ def _page(
         "form": form or AccountForm(initial=fresh),
         "mail_form": mail_form or MailForm(initial=at),
         "mail_works": mail_goes_out(),
+        "mail_trouble": delivery_trouble(reader_id=reader.pk),
         "feeds": _feeds(request, reader),
         "token_count": len(tokens_of(reader_id=reader.pk)),
         "second_factor": is_mfa_enabled(reader),

@@ -7,10 +7,11 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from digest.models import Source
 from ranking.body import body_of
 from ranking.matching import topic_key
 from ranking.selectors import config_changed_since, config_effective_many
-from suggestions.entities import EXPIRE_DAYS, TOPICS
+from suggestions.entities import EXPIRE_DAYS, SOURCE_WEIGHTS, TOPICS
 from suggestions.models import Outcome, Suggestion
 from suggestions.services.outcomes import Ending, outcome_of, profile_lock, profile_update
 
@@ -22,14 +23,16 @@ HAND_CAUSES = ("edit", "revert")
 def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[str, int]:
     """Settle what settled itself, for one reader or all; returns how many of each, and may run at any time.
 
-    1. superseded: the reader changed the same target by hand (or went back to a version) since then
+    1. superseded: the reader changed the same target by hand (or went back to a version) since then, or an
+       operator joined its source to another or gave it another key
     2. woken: put aside, and the 7 days are over
     3. expired: unanswered for 14 days since it was made, or since it came back
     """
     rows = Suggestion.objects.filter(status__in=OPEN)
     if reader_id is not None:
         rows = rows.filter(reader_id=reader_id)
-    superseded = _settle(rows.filter(pk__in=_overtaken(rows)), Status.SUPERSEDED, now)
+    settled = Q(pk__in=_overtaken(rows)) | Q(_moved(), field=SOURCE_WEIGHTS)
+    superseded = _settle(rows.filter(settled), Status.SUPERSEDED, now)
     woken = _wake(rows, now)
     limit = now - timedelta(days=EXPIRE_DAYS)
     unanswered = Q(snoozed_until=None) | Q(snoozed_until__lte=limit)
@@ -47,6 +50,11 @@ def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
     )
     due = rows.filter(status=Status.SNOOZED, snoozed_until__lte=now)
     return due.filter(~Exists(twin)).update(status=Status.PENDING)
+
+
+def _moved() -> Exists:
+    """Holds for suggestions about a source that nobody is by that key any more."""
+    return ~Exists(Source.objects.filter(pk=OuterRef("target_key")))
 
 
 def _overtaken(rows: QuerySet[Suggestion]) -> list[int]:

@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from digest.models import Feed, Item, Source
+from digest.services.ingest import source_ensure
 from ranking.services import ConfigEdit, config_edit, config_revert
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.services.lifecycle import suggestions_sweep
@@ -41,6 +43,17 @@ def test_a_hand_edit_of_the_target_supersedes(ada, now, change):
     assert suggestions_sweep(now=now)["superseded"] == 1
     suggestion.refresh_from_db()
     assert suggestion.status == Outcome.objects.get().outcome == "superseded"
+
+
+def test_a_source_joined_to_another_takes_its_suggestion_along(ada, now):
+    tastes(ada)
+    suggestion = proposed(ada)
+    joined = source_ensure(key="joined.example", title="Joined")
+    for rows in (Item.objects.filter(source_id=suggestion.target_key), Feed.objects):
+        rows.filter(source_id=suggestion.target_key).update(source=joined)
+    assert suggestions_sweep(now=now) == NOTHING
+    Source.objects.get(pk=suggestion.target_key).delete()
+    assert suggestions_sweep(now=now)["superseded"] == 1
 
 
 def test_a_hand_edit_of_something_else_does_not(ada, now):
