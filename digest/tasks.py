@@ -3,12 +3,14 @@
 from celery import shared_task
 from django.utils import timezone
 
+from digest.services.extracts import extracts_make
 from digest.services.fetching import feeds_fetch
 from digest.services.vectors import item_vectors_update
 
 
 @shared_task(name="digest.feeds_fetch")
 def feeds_fetch_task() -> None:
-    """Fetch the feeds that are due, then make what came in comparable with readers' tastes."""
+    """Fetch the feeds that are due; make what came in comparable with tastes, and give it extracts."""
     feeds_fetch(now=timezone.now())
     item_vectors_update(now=timezone.now())
+    extracts_make(now=timezone.now())

@@ -19,7 +19,7 @@ Order = Literal["best", "newest"]
 TITLE_WEIGHT = 4.0
 _TS_RANK = f"ts_rank_cd('{{{1 / TITLE_WEIGHT}, 0, 0, 1}}', i.search_words, q, 1)"
 # Materialised: bm25 cannot be asked for where rows are already being counted and sorted. The plus keeps the
-# planner from asking the index once for each item the reader may see (75 times as long at 2,000 items).
+# planner from asking the index once for each item the reader may see.
 _SQLITE = """
 WITH found AS MATERIALIZED (
     SELECT rowid AS id, {score} AS score FROM digest_item_search
