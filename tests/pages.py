@@ -43,7 +43,10 @@ def suggested(reader: Reader, evidence: int = 3, **fields: object) -> Suggestion
         "config_version": 0,
         "created_at": timezone.now(),
     }
-    suggestion = Suggestion.objects.create(reader=reader, **{**given, **fields})
+    wanted = {**given, **fields}
+    if wanted["field"] == "source_weights":
+        SourceFactory(key=wanted["target_key"])
+    suggestion = Suggestion.objects.create(reader=reader, **wanted)
     for n in range(evidence):
         item = fresh_item(reader, hours=30 + n, title=f"Proof {n}")
         FeedbackFactory(reader=reader, item=item, at=ago(20))

@@ -130,7 +130,7 @@ def target_opinions(*, reader_id: UUID, source: str = "", topic: str = "", now: 
 
 
 def community_rates(*, reader_id: UUID, item_ids: Collection[int], now: datetime) -> dict[int, float]:
-    """Per item, what the other sharing readers say of it, as `ranking.crowd_items` sums it up: + liked, - not.
+    """Per item, what the other readers who share say of it (`ranking.crowd_items`): + liked, - not.
 
     Only items that at least five of them rated before today, in steps of 0.05; where it is 0 the item is left
     out. Empty below 20 raters, and for a reader who does not share. Three queries when the crowd is kept.

@@ -52,9 +52,9 @@ def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
     return due.filter(~Exists(twin)).update(status=Status.PENDING)
 
 
-def _moved() -> Exists:
+def _moved() -> Q:
     """Holds for suggestions about a source that nobody is by that key any more."""
-    return ~Exists(Source.objects.filter(pk=OuterRef("target_key")))
+    return ~Q(Exists(Source.objects.filter(pk=OuterRef("target_key"))))
 
 
 def _overtaken(rows: QuerySet[Suggestion]) -> list[int]:

@@ -25,6 +25,7 @@ from suggestions.models import Suggestion
 from tests.advisor.histories import balanced, opinionated, thumbs
 from tests.advisor.test_tools import boost, liked_urls
 from tests.at_once import database_on_disk
+from tests.factories import SourceFactory
 from tests.scripted import Script, calls, checked
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,7 @@ def past_run(reader, now, status=Run.Status.COMPLETED, days=0, **more):
 
 
 def suggestion(reader, now, status="pending", **more):
+    SourceFactory(key="x.example")
     return Suggestion.objects.create(
         reader=reader,
         suggestion_type="boost_source",

@@ -66,10 +66,11 @@ def test_a_source_is_tried_on_every_thumb_and_measured_on_the_later_ones(ada):
 
 def test_trying_a_change_says_what_would_enter_and_leave(ada, now):
     opinionated(ada)
-    for key in ("loved.example", "middling0.example"):
+    middling = [f"middling{n}.example" for n in range(4)]
+    for key in ("loved.example", *middling):
         SubscriptionFactory(reader=ada, feed=FeedFactory(source=SourceFactory(key=key)))
-    for _ in range(30):
-        ItemFactory(source=SourceFactory(key="middling0.example"), published_at=now - timedelta(hours=2))
+    for key in middling * 8:
+        ItemFactory(source=SourceFactory(key=key), published_at=now - timedelta(hours=2))
     late = ItemFactory(source=SourceFactory(key="loved.example"), published_at=now - timedelta(hours=8))
     tried = answer(context_for(ada), "test_suggestion", **BOOST)
     assert tried["offered_this_week"] > 1
