@@ -33,7 +33,7 @@ Fact = Mapping[str, Any]
 
 
 class StatisticalPlanner:
-    """The last model of every chain, and the only one for a reader who turned AI off."""
+    """The last model of every chain, and the only one for a reader who turned models off."""
 
     name = NAME
 

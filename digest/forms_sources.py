@@ -38,7 +38,8 @@ class SubscriptionForm(forms.Form):
     ai_enabled = forms.BooleanField(
         label="Language models may read what this feed brings, for summaries and the like",
         required=False,
-        help_text="Off: no text of this feed leaves this machine on your behalf.",
+        help_text="Off: no text of this feed leaves this machine on your behalf. As your thumbs are studied "
+        "all together, suggestions then come from statistics alone.",
     )
 
 

@@ -28,7 +28,7 @@ class Reflector(Protocol):
 
 
 def review_models(*, ai_enabled: bool, interactive: bool) -> tuple[Model, ...]:
-    """The models that review: none while a reader waits, nor for one who turned AI off."""
+    """The models that review: none while a reader waits, nor for one who turned models off."""
     return tuple(chain_configured("review")) if ai_enabled and not interactive else ()
 
 

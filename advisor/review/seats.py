@@ -13,6 +13,7 @@ from advisor.review.reflector import reflect
 from advisor.review.rows import rounds_held
 from advisor.stopping import Deadline
 from digest.llm.ledger import REVIEW, advisor_account
+from digest.selectors.subscriptions import models_allowed
 
 
 def context_reviewed(
@@ -26,7 +27,7 @@ def context_reviewed(
     writings, rounds = rounds_held(run_id=run.pk)
     seat = ReviewSeat(
         run=run,
-        models=review_models(ai_enabled=run.reader.ai_enabled, interactive=interactive),
+        models=review_models(ai_enabled=models_allowed(reader_id=run.reader_id), interactive=interactive),
         ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=context.now, purpose=REVIEW),
         deadline=Deadline(time.monotonic() + timeout_s),
         fence=context.fence,

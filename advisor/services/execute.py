@@ -26,6 +26,7 @@ from digest.llm.entities import Model
 from digest.llm.ledger import advisor_account
 from digest.llm.model_text import preview
 from digest.models import Reader
+from digest.selectors.subscriptions import models_allowed
 from suggestions.entities import FenceLost
 
 log = structlog.get_logger(__name__)
@@ -72,8 +73,10 @@ def run_limits(trigger: str) -> Limits:
 
 
 def models_for(reader: Reader) -> list[Model]:
-    """The configured chain with the planner last; the planner alone for a reader who turned AI off."""
-    chain = chain_configured() if reader.ai_enabled else []
+    """The configured chain with the planner last; the planner alone where the reader turned models off."""
+    chain = chain_configured()
+    if chain and not models_allowed(reader_id=reader.pk):
+        chain = []
     return [*chain, StatisticalPlanner()]
 
 

@@ -26,6 +26,7 @@ from advisor.tools.registry import schemas
 from digest.days import day_of
 from digest.llm.entities import ToolCall
 from digest.models import Reader
+from digest.selectors.subscriptions import models_allowed
 
 log = structlog.get_logger(__name__)
 
@@ -51,17 +52,17 @@ class Session:
 def session_open(*, reader: Reader, now: datetime) -> Session:
     """Begin a session as a running run of trigger `mcp`. Raises `SessionRefused`.
 
-    Refused where the advisor is off, the account inactive, or the reader turned AI off: whatever speaks MCP
-    is a model or hands its words to one.
+    Refused where the advisor is off, the account inactive, or the reader turned models off: whatever speaks
+    MCP is a model or hands its words to one.
     """
     if not settings.ADVISOR_ENABLED:
         raise SessionRefused("The advisor is switched off here. Set ADVISOR_ENABLED=true.")
     if not reader.is_active:
         raise SessionRefused(f"The account of {reader.username} is not active. Activate it in the admin.")
-    if not reader.ai_enabled:
+    if not models_allowed(reader_id=reader.pk):
         raise SessionRefused(
-            f"{reader.username} has turned AI off, so nothing of theirs is shown to a model. "
-            "Only they can turn it on, on their account page."
+            f"{reader.username} has turned models off, for everything or for a feed, so nothing of theirs is "
+            "shown to one. Only they can turn them on, on their account and sources pages."
         )
     run = Run.objects.create(
         reader=reader,

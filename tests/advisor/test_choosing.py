@@ -20,7 +20,7 @@ from digest.llm.chain import chain_configured
 from digest.models import Feedback, Reader, Spend
 from suggestions.models import Outcome
 from tests.advisor.histories import opinionated, thumbs
-from tests.factories import ReaderFactory
+from tests.factories import ReaderFactory, SubscriptionFactory
 from tests.pages import suggested
 
 LUNA = "openai:gpt-6-luna"
@@ -240,8 +240,7 @@ def test_whoever_is_put_off_comes_first_in_the_end(due, now, paid, operator):
 def test_readers_who_cost_nothing_never_compete(due, now, paid):
     paid.ADVISOR_DAILY_CAP_USD = 0.0
     ben, ada = due
-    ada.ai_enabled = False
-    ada.save()
+    SubscriptionFactory(reader=ada, ai_enabled=False)
     assert readers_ration(readers=due, now=now) == [ada]
     assert [row.reader for row in Decision.objects.all()] == [ben]
 

@@ -192,7 +192,7 @@ def test_a_killed_server_leaves_a_session_that_the_reconciler_ends(server):
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"is_active": False}, "not active"), ({"ai_enabled": False}, "has turned AI off")],
+    [({"is_active": False}, "not active"), ({"ai_enabled": False}, "has turned models off")],
 )
 def test_some_readers_have_no_session(ada, change, words):
     Reader.objects.filter(pk=ada.pk).update(**change)

@@ -33,6 +33,7 @@ from tests.advisor.histories import opinionated, thumbs
 from tests.advisor.reviewers import Reviewers, vote
 from tests.advisor.test_review_rules import proposal
 from tests.advisor.test_tools import liked_urls
+from tests.factories import SubscriptionFactory
 from tests.scripted import calls, checked, garbage, status, text
 
 SUMMARY = '{"suggestions": [], "skipped": [], "meta": {}}'
@@ -272,9 +273,8 @@ def test_who_waits_is_served_by_rules_and_so_is_who_turned_ai_off(run, ada):
     assert Suggestion.objects.get().status == "pending"
 
 
-def test_a_reader_without_ai_is_reviewed_by_rules_also_at_night(run, ada):
-    ada.ai_enabled = False
-    ada.save()
+def test_a_reader_without_models_is_reviewed_by_rules_also_at_night(run, ada):
+    SubscriptionFactory(reader=ada, ai_enabled=False)
     done = run()
     assert done.model == NAME and not Spend.objects.exists()
     assert set(PanelVote.objects.values_list("model", flat=True)) == {

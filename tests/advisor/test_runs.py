@@ -25,7 +25,7 @@ from suggestions.models import Suggestion
 from tests.advisor.histories import balanced, opinionated, thumbs
 from tests.advisor.test_tools import boost, liked_urls
 from tests.at_once import database_on_disk
-from tests.factories import SourceFactory
+from tests.factories import SourceFactory, SubscriptionFactory
 from tests.scripted import Script, calls, checked
 
 pytestmark = pytest.mark.django_db
@@ -103,9 +103,13 @@ def test_a_reader_without_preferences_gets_silence_and_its_reason(ada, now):
     assert Run.objects.count() == 1
 
 
-def test_a_reader_who_turned_ai_off_never_meets_a_model(ada, now, httpserver, settings):
+@pytest.mark.parametrize("whole", [True, False], ids=["for everything", "for one feed"])
+def test_a_reader_who_turned_models_off_never_meets_one(ada, ben, now, httpserver, settings, whole):
     opinionated(ada)
-    ada.ai_enabled = False
+    SubscriptionFactory(reader=ada, ai_enabled=True)
+    SubscriptionFactory(reader=ada, ai_enabled=whole)
+    SubscriptionFactory(reader=ben, ai_enabled=False)
+    ada.ai_enabled = not whole
     ada.save()
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     with Script(httpserver, []):
