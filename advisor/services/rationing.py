@@ -12,7 +12,7 @@ from advisor.demand import cost_expected, money_left, standings
 from advisor.models import Decision
 from digest.llm.chain import chain_configured
 from digest.models import Reader
-from digest.selectors.subscriptions import readers_with_models
+from digest.selectors.subscriptions import readers_without_models
 
 log = structlog.get_logger(__name__)
 
@@ -29,8 +29,8 @@ def readers_ration(*, readers: Sequence[Reader], now: datetime) -> list[Reader]:
     reader who costs money gets a row with score and reason. A constant number of queries.
     """
     chain = chain_configured()
-    allowed = readers_with_models(reader_ids=[reader.pk for reader in readers]) if chain else set()
-    paying = [reader for reader in readers if reader.pk in allowed]
+    apart = readers_without_models() if chain else set()
+    paying = [reader for reader in readers if chain and reader.pk not in apart]
     cost = cost_expected(models=chain, now=now) if paying else Decimal(0)
     if not cost:
         return list(readers)

@@ -1,7 +1,8 @@
 """What a reader is subscribed to."""
 
-from collections.abc import Collection
 from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.models import Reader, Subscription
 
@@ -23,17 +24,20 @@ def subscription_of(*, reader_id: UUID, feed_id: int) -> Subscription | None:
     return found.select_related("feed__source").first()
 
 
-def readers_with_models(*, reader_ids: Collection[UUID]) -> set[UUID]:
-    """Those of the readers whose feedback a model may study; one query.
+def readers_without_models() -> set[UUID]:
+    """The readers whose feedback no model may study; one query.
 
-    Neither have they turned models off, nor for any of their feeds: thumbs are studied all together, titles
-    and all, and what one feed brought cannot be told from what others make of it.
+    They have turned models off, or have for one of their feeds: thumbs are studied all together, titles and
+    all, and what one feed brought cannot be told from what others make of it.
     """
-    off = Subscription.objects.filter(reader_id__in=reader_ids, ai_enabled=False).values("reader_id")
-    rows = Reader.objects.filter(pk__in=reader_ids, ai_enabled=True).exclude(pk__in=off)
-    return set(rows.values_list("pk", flat=True))
+    return set(_without_models().values_list("pk", flat=True))
 
 
 def models_allowed(*, reader_id: UUID) -> bool:
-    """`readers_with_models` of one reader."""
-    return bool(readers_with_models(reader_ids=[reader_id]))
+    """Whether a model may study this reader's feedback; one query."""
+    return not _without_models().filter(pk=reader_id).exists()
+
+
+def _without_models() -> QuerySet[Reader]:
+    off = Subscription.objects.filter(reader_id=OuterRef("pk"), ai_enabled=False)
+    return Reader.objects.filter(Q(ai_enabled=False) | Q(Exists(off)))
