@@ -7,7 +7,7 @@ const PARTS = {
   "[data-offline]": "./offline.js",
   "[data-cards]": "./suggestions.js",
   "[data-generate]": "./generate.js",
-  "#id_time_zone": "./timezone.js",
+  "form[data-sign-up] #id_time_zone": "./timezone.js",
 };
 
 // The account menu closes on Escape and on a click elsewhere.

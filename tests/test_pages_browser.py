@@ -90,6 +90,15 @@ def test_signing_up_takes_the_browsers_time_zone_and_signing_in_leads_to_the_pap
     expect(tab.get_by_text("no sources yet")).to_be_visible()
 
 
+def test_the_account_page_leaves_the_time_zone_alone_wherever_the_browser_is(page: Page, ada: Reader):
+    Reader.objects.filter(pk=ada.pk).update(time_zone="UTC")
+    page.goto("/ui/account")
+    expect(page.get_by_label("Time zone")).to_have_value("UTC")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_selector("html[data-scripts=ready]", state="attached")
+    assert Reader.objects.get(pk=ada.pk).time_zone == "UTC"
+
+
 def test_a_thumb_a_reason_and_their_undoing_take_no_reload(page: Page, ada: Reader):
     item = fresh_item(ada)
     page.goto("/")
