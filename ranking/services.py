@@ -14,6 +14,7 @@ from ranking.body import (
     body_changes,
     body_default,
     body_of,
+    body_pin,
     body_source_renamed,
     body_validate,
 )
@@ -34,7 +35,8 @@ class ConfigEdit:
     """What a person asks for in one save; `None` leaves a setting as it is.
 
     `source_weights` holds only the sources whose effective weight changes: the new effective weight, or
-    `None` to hand the source back to the default and the learning loop.
+    `None` to hand the source back to the default and the learning loop. `pins` holds the targets whose pin
+    changes: `locked`, `avoided` or, for none, anything else.
     """
 
     topics: Sequence[str] | None = None
@@ -42,6 +44,7 @@ class ConfigEdit:
     keyword_boosts: Mapping[str, float] | None = None
     recency_half_life_hours: float | None = None
     ai_score_alpha: float | None = None
+    pins: Mapping[str, str] | None = None
 
 
 def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now: datetime) -> int:
@@ -61,6 +64,8 @@ def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now
             body["source_weights"].pop(source, None)
             if weight is not None:
                 body["source_weights"][source] = weight
+        for target, pin in (edit.pins or {}).items():
+            body_pin(body, target, pin)
 
     return _write(reader_id, change, Cause.EDIT, "", now, expected_version)
 
@@ -79,6 +84,21 @@ def source_weight_agree(
         body["learned"].pop(source, None)
 
     return _write(reader_id, change, cause, ref, now)
+
+
+def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: str, now: datetime) -> int:
+    """Give `source` back what it had in the body `earlier`: the person's weight and the learned delta.
+
+    The effective weight is then what it was, and each part of it says again where it came from.
+    """
+
+    def change(body: Body) -> None:
+        for part in ("source_weights", "learned"):
+            body[part].pop(source, None)
+            if source in earlier[part]:
+                body[part][source] = earlier[part][source]
+
+    return _write(reader_id, change, Cause.REVERT, ref, now)
 
 
 def topic_agree(
@@ -102,11 +122,7 @@ def topic_agree(
 def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetime) -> int:
     """Pin a source or topic: `locked` (the advisor keeps off), `avoided` (never suggest), or "" to unpin."""
 
-    def change(body: Body) -> None:
-        for name in ("locked", "avoided"):
-            body[name] = [t for t in body[name] if t != target] + ([target] if pin == name else [])
-
-    return _write(reader_id, change, Cause.PIN, ref, now)
+    return _write(reader_id, lambda body: body_pin(body, target, pin), Cause.PIN, ref, now)
 
 
 def config_revert(*, reader_id: UUID, version: int, expected_version: int | None, now: datetime) -> int:

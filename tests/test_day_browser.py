@@ -102,7 +102,7 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     tab.get_by_role("button", name="Revert").first.click()
     expect(tab.locator(".messages")).to_be_visible()
     assert titles(tab) == before
-    assert set(config_effective(reader_id=cleo.pk).weights().values()) == {1.0}
+    assert config_effective(reader_id=cleo.pk).weights() == {}
 
 
 def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):

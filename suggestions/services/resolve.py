@@ -14,11 +14,17 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 
-from ranking.body import Body, body_effective, body_of
+from ranking.body import Body, body_of
 from ranking.entities import EffectiveConfig
 from ranking.errors import RankingError
 from ranking.selectors import config_effective
-from ranking.services import Cause, source_weight_agree, target_pin, topic_agree
+from ranking.services import (
+    Cause,
+    source_weight_agree,
+    source_weight_restore,
+    target_pin,
+    topic_agree,
+)
 from suggestions.entities import ADD_TOPIC, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
 from suggestions.forecasts import config_with
 from suggestions.models import Outcome, Suggestion
@@ -271,10 +277,7 @@ def _apply(agreed: _Agreement, now: datetime) -> int:
 def _put_back(suggestion: Suggestion, earlier: Body, now: datetime) -> int:
     reader_id, target, ref = suggestion.reader_id, suggestion.target_key, f"revert:{suggestion.pk}"
     if suggestion.field == SOURCE_WEIGHTS:
-        weight = body_effective(earlier).weight(target)
-        return source_weight_agree(
-            reader_id=reader_id, source=target, weight=weight, ref=ref, now=now, cause=Cause.REVERT
-        )
+        return source_weight_restore(reader_id=reader_id, source=target, earlier=earlier, ref=ref, now=now)
     spelling = topic_in_config(target, earlier["topics"])
     topic = spelling or suggestion.suggested_value
     return topic_agree(

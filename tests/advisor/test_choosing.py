@@ -274,5 +274,5 @@ def test_many_readers_cost_no_more_reads_than_two(now, paid, ada):
     paid.ADVISOR_DAILY_CAP_USD = 0.0
     few = [ReaderFactory(username=f"few{n}") for n in range(2)]
     many = Reader.objects.bulk_create(Reader(username=f"many{n}", date_joined=now) for n in range(1500))
-    assert reads(few) == reads(many) <= 5
+    assert reads(few) == reads(many) <= 6
     assert Decision.objects.filter(action="deferred").count() == 1502

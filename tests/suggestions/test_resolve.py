@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from ranking.entities import WeightChange
-from ranking.models import ConfigVersion
+from ranking.models import ConfigVersion, LearnedWeight
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, topic_agree, weights_learn
 from suggestions.entities import Refusal, Resolved
@@ -244,3 +244,14 @@ def test_of_an_accept_and_a_reject_at_once_exactly_one_wins(ada, now, tmp_path):
     assert {a.code for a in answers if isinstance(a, Refusal)} == {"already_resolved"}
     assert outcome == won.status
     assert agreed == (1.3 if won.status == "accepted" else 1.0)
+
+
+def test_taking_back_gives_the_learning_loop_back_what_it_had_learned(ada, now):
+    tastes(ada)
+    LearnedWeight.objects.create(reader=ada, source_key=LOVED, delta=0.15, n=20, updated_at=now)
+    suggestion = proposed(ada)
+    resolve.suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
+    assert LearnedWeight.objects.get(reader=ada, source_key=LOVED).delta == 0
+    resolve.suggestion_revert(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
+    effective = config_effective(reader_id=ada.pk)
+    assert (effective.deltas, dict(effective.config.source_weights)) == ({LOVED: 0.15}, {})
