@@ -195,6 +195,8 @@ STATIC_ROOT = VAR_DIR / "staticfiles"
 STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
+# The settings page sends three fields for each source; a reader may bring thousands of them by OPML.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 15_000
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],

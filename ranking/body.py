@@ -136,6 +136,18 @@ def _own(body: Body, source: str) -> tuple[float | None, float]:
     return body["source_weights"].get(source), body["learned"].get(source, 0.0)
 
 
+def body_delta(body: Body, source: str) -> float:
+    """What the learning loop has added to the weight of `source`."""
+    return float(body["learned"].get(source, 0.0))
+
+
+def body_pin(body: Body, target: str, pin: str) -> None:
+    """Let `target` be `locked`, `avoided` or, for any other `pin`, neither, in place."""
+    for name in ("locked", "avoided"):
+        if (pin == name) is not (target in body[name]):
+            body[name] = [t for t in body[name] if t != target] + ([target] if pin == name else [])
+
+
 def body_source_renamed(body: Body, old: str, new: str) -> None:
     """Let what `body` says of the source `old` hold for `new`, in place; what it says of `new` stays.
 

@@ -7,10 +7,13 @@ from django import forms
 
 from ranking.body import ALPHA_MAX, BOOST_MAX, HALF_LIFE_HOURS_MAX, HALF_LIFE_HOURS_MIN, Body
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
+from ranking.pins import CHOICES, TARGET_MAX_CHARS
 from ranking.presenters import boost_lines
 
 # A source's weight travels under its key with these prefixes: as typed, and as the page had shown it.
 TYPED, SHOWN = "weight:", "was:"
+# What may be suggested about a target travels under it with this prefix; empty where nothing changes.
+PIN = "pin:"
 
 
 class ConfigForm(forms.Form):
@@ -49,8 +52,13 @@ class ConfigForm(forms.Form):
         return boosts
 
     def clean(self) -> dict[str, Any]:
-        """The weights that differ from what the page had shown join the rest as `source_weights`."""
+        """The weights that differ from what the page had shown join the rest as `source_weights`, the pins
+        that were changed as `pins`."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        cleaned["pins"] = self.typed_pins()
+        for target, choice in cleaned["pins"].items():
+            if choice not in CHOICES or len(target) > TARGET_MAX_CHARS:
+                self.add_error(None, f"“{target[:40]}” can be one of: {', '.join(CHOICES.values())}.")
         cleaned["source_weights"] = {}
         for name, typed in self.data.items():
             if name.startswith(TYPED) and typed.strip() != self.data.get(SHOWN + name[len(TYPED) :], ""):
@@ -77,6 +85,10 @@ class ConfigForm(forms.Form):
             for name, typed in self.data.items()
             if name.startswith(TYPED) and typed.strip() != self.data.get(SHOWN + name[len(TYPED) :], "")
         }
+
+    def typed_pins(self) -> dict[str, str]:
+        """What was chosen for each target whose pin was changed, valid or not."""
+        return {name[len(PIN) :]: said for name, said in self.data.items() if name.startswith(PIN) and said}
 
 
 def form_values(body: Body, version: int) -> dict[str, Any]:

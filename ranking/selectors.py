@@ -125,6 +125,12 @@ def config_changed_since(*, reader_id: UUID, version: int, causes: Sequence[str]
     return {(c["field"], c["target"]) for changes in rows.values_list("changes", flat=True) for c in changes}
 
 
+def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:
+    """Every change (a row of `body_changes`) made after `version`, oldest first; one query."""
+    rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version).order_by("version")
+    return [change for changes in rows.values_list("changes", flat=True) for change in changes]
+
+
 def weights_last_learned(*, reader_id: UUID) -> datetime | None:
     """When the learning loop last looked at this reader; rows without thumbs are not the loop's."""
     rows = LearnedWeight.objects.filter(reader_id=reader_id, n__gt=0).order_by("-updated_at")

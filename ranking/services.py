@@ -13,6 +13,7 @@ from ranking.body import (
     Change,
     body_changes,
     body_default,
+    body_delta,
     body_of,
     body_pin,
     body_source_renamed,
@@ -24,7 +25,7 @@ from ranking.learning import HOLD_DAYS
 from ranking.matching import topic_key
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
 from ranking.presenters import change_words
-from ranking.selectors import config_of_row
+from ranking.selectors import changes_since, config_of_row
 
 Cause = ConfigVersion.Cause
 RENAMED = "source:"
@@ -55,8 +56,7 @@ def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now
     """
 
     def change(body: Body) -> None:
-        plain = ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha")
-        for name in plain:
+        for name in ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha"):
             if (value := getattr(edit, name)) is not None:
                 body[name] = list(value) if name == "topics" else value
         for source, weight in (edit.source_weights or {}).items():
@@ -239,7 +239,8 @@ def _write(
     with transaction.atomic():
         row, _ = RankConfig.objects.select_for_update().get_or_create(reader_id=reader_id)
         if expected_version is not None and expected_version != row.version:
-            changed = _changed_since(reader_id, expected_version)
+            missed = changes_since(reader_id=reader_id, version=expected_version)
+            changed = [change_words(one) for one in missed]
             raise StaleVersion(seen=expected_version, current=row.version, changed=changed)
         learned = LearnedWeight.objects.filter(reader_id=reader_id).exclude(delta=0.0)
         before = body_of(config_of_row(row), dict(learned.values_list("source_key", "delta")))
@@ -279,16 +280,16 @@ def _deltas_store(reader_id: UUID, before: Body, after: Body, sources: set[str],
     """
     hold = now + timedelta(days=HOLD_DAYS)
     touched = sources | {
-        s for s in {*before["learned"], *after["learned"]} if _delta(before, s) != _delta(after, s)
+        s for s in {*before["learned"], *after["learned"]} if body_delta(before, s) != body_delta(after, s)
     }
     LearnedWeight.objects.bulk_create(
         [
             LearnedWeight(
                 reader_id=reader_id,
                 source_key=source,
-                delta=_delta(after, source),
+                delta=body_delta(after, source),
                 updated_at=now,
-                held_until=hold if source in after["source_weights"] or _delta(after, source) else None,
+                held_until=hold if source in after["source_weights"] or body_delta(after, source) else None,
             )
             for source in touched
         ],
@@ -296,13 +297,3 @@ def _deltas_store(reader_id: UUID, before: Body, after: Body, sources: set[str],
         unique_fields=["reader", "source_key"],
         update_fields=["delta", "held_until"],
     )
-
-
-def _delta(body: Body, source: str) -> float:
-    return float(body["learned"].get(source, 0.0))
-
-
-def _changed_since(reader_id: UUID, version: int) -> list[str]:
-    rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version).order_by("version")
-    changes: list[Change] = [c for row in rows.values_list("changes", flat=True) for c in row]
-    return [change_words(change) for change in changes]

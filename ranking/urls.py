@@ -8,7 +8,6 @@ app_name = "ranking"
 urlpatterns = [
     path("ui/config", views.config, name="config"),
     path("ui/config/revert/<int:version>", views.revert, name="revert"),
-    path("ui/config/unpin", views.unpin, name="unpin"),
     path("ui/history/settings", versions.version_list, name="versions"),
     path("ui/history/settings/<int:version>", versions.version_page, name="version"),
 ]

@@ -17,7 +17,7 @@ from ranking.forms import ConfigForm, form_values, values_merged
 from ranking.presenters import cause_words, weight_words
 from ranking.readers import reader_id_of
 from ranking.selectors import VersionRow, config_effective, config_versions, weight_snapshots
-from ranking.services import ConfigEdit, config_edit, config_revert, target_pin
+from ranking.services import ConfigEdit, config_edit, config_revert
 
 
 @login_required
@@ -41,7 +41,14 @@ def config(request: HttpRequest) -> HttpResponse:
 
 
 def _save(reader_id: UUID, said: Mapping[str, Any]) -> int:
-    fields = ("topics", "source_weights", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha")
+    fields = (
+        "topics",
+        "source_weights",
+        "keyword_boosts",
+        "recency_half_life_hours",
+        "ai_score_alpha",
+        "pins",
+    )
     edit = ConfigEdit(**{name: said[name] for name in fields})
     return config_edit(reader_id=reader_id, edit=edit, expected_version=said["version"], now=timezone.now())
 
@@ -67,16 +74,6 @@ def revert(request: HttpRequest, version: int) -> HttpResponse:
     return redirect("ranking:config")
 
 
-@login_required
-@require_POST
-def unpin(request: HttpRequest) -> HttpResponse:
-    """Let a source or topic be suggested again."""
-    target = request.POST.get("target", "")
-    target_pin(reader_id=reader_id_of(request), target=target, pin="", ref="", now=timezone.now())
-    messages.success(request, f"“{target}” may be suggested again.")
-    return redirect("ranking:config")
-
-
 def _stale(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
     """The page after a refused save: what changed meanwhile, what was typed kept, ready to be saved again."""
     reader_id = reader_id_of(request)
@@ -85,7 +82,7 @@ def _stale(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[
     merged = values_merged(request.POST, _body_at(versions, error.seen), current, error.current)
     page = _page(reader_id, ConfigForm(initial=merged))
     missed = [change for row in versions if row.version > error.seen for change in row.changes]
-    return {**page, "missed": missed, "typed": form.typed_weights()}
+    return {**page, "missed": missed, "typed": form.typed_weights(), "chosen": form.typed_pins()}
 
 
 def _body_at(versions: list[VersionRow], version: int) -> Body:
@@ -105,8 +102,9 @@ def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
             for source, weight in sorted(effective.weights().items())
         ],
         "typed": form.typed_weights() if form and form.is_bound else {},
+        "chosen": form.typed_pins() if form and form.is_bound else {},
         "missed": [],
-        "pinned": [*effective.config.locked, *effective.config.avoided],
+        "settings": effective.config,
         "learned": weight_snapshots(reader_id=reader_id, limit=20),
         "versions": [(row, cause_words(row.cause, row.cause_ref)) for row in versions],
     }

@@ -6,6 +6,8 @@ from typing import Any
 from django import template
 
 from ranking import presenters
+from ranking.entities import Config
+from ranking.pins import PinRow, pin_rows
 from ranking.selectors import SnapshotRow
 
 register = template.Library()
@@ -21,3 +23,17 @@ def change_words(change: Mapping[str, Any], names: Mapping[str, str]) -> str:
 def learned_words(step: SnapshotRow) -> str:
     """One step of the learning loop as a sentence."""
     return presenters.learned_words(step.before, step.after, step.reason)
+
+
+@register.simple_tag
+def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str]) -> dict[str, list[PinRow]]:
+    """The rows of the reader's sources and topics, by what they are about; empty lists are left out."""
+    sources, topics = pin_rows(names, config.topics, config.locked, config.avoided, chosen)
+    return {about: rows for about, rows in (("Topics", topics), ("Sources", sources)) if rows}
+
+
+@register.filter
+def pin_count(config: Config) -> str:
+    """How many targets are pinned, in words: "3 left alone"; nothing where none is."""
+    pinned = len({*config.locked, *config.avoided})
+    return f"{pinned} left alone" if pinned else ""

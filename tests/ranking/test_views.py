@@ -23,7 +23,7 @@ def page(client: Client, ada: Reader) -> Client:
 
 
 def typed(**changes: str) -> dict[str, str]:
-    """The form as a fresh reader would send it, with `changes`; `w_` fields are weights."""
+    """The form as a fresh reader would send it, with `changes`."""
     plain = {
         "version": "0",
         "topics": "",
@@ -151,11 +151,61 @@ def test_a_version_one_never_had_is_not_found(page: Client, ada: Reader, ben: Re
     assert page.post("/ui/config/revert/1", {"version": "0"}).status_code == 404
 
 
-def test_what_must_never_be_suggested_is_listed_and_can_be_allowed_again(page: Client, ada: Reader):
+def test_each_source_and_topic_can_be_left_as_it_is_or_never_suggested_and_opened_again(
+    page: Client, ada: Reader
+):
+    subscribe(ada)
+    edit(ada, 0, topics=["Trains"])
+    answer = page.post(
+        CONFIG,
+        typed(version="1", topics="Trains", **{"pin:gazette.example": "locked", "pin:train": "avoided"}),
+    )
+    assert answer.status_code == 302
+    body = page.get(CONFIG).content.decode()
+    assert pins(ada) == (("gazette.example",), ("train",))
+    assert "“Gazette” locked against suggestions" in body
+    assert "“train” is never to be suggested" in body
+    assert '<option value="" selected>Leave as it is</option>' in body
+    assert '<option value="" selected>Never suggest</option>' in body
+    page.post(CONFIG, typed(version="2", topics="Trains", **{"pin:train": "open", "pin:gazette.example": ""}))
+    assert pins(ada) == (("gazette.example",), ())
+    page.post("/ui/config/revert/2", {"version": "3"})
+    assert pins(ada) == (("gazette.example",), ("train",))
+
+
+def test_what_was_ruled_out_and_is_no_topic_can_be_opened_again(page: Client, ada: Reader):
     target_pin(reader_id=ada.pk, target="crypto", pin="avoided", ref="", now=timezone.now())
-    assert "crypto" in page.get(CONFIG).content.decode()
-    page.post("/ui/config/unpin", {"target": "crypto"})
-    assert config_effective(reader_id=ada.pk).config.avoided == ()
+    assert 'name="pin:crypto"' in page.get(CONFIG).content.decode()
+    page.post(CONFIG, typed(version="1", **{"pin:crypto": "open"}))
+    assert pins(ada) == ((), ())
+
+
+def test_a_pin_from_a_stale_page_is_not_stored_but_stays_chosen(page: Client, ada: Reader):
+    subscribe(ada)
+    edit(ada, 0, topics=["rust"])
+    answer = page.post(CONFIG, typed(**{"pin:gazette.example": "locked"}))
+    assert answer.status_code == 409
+    assert '<option value="locked" selected>Leave as it is</option>' in answer.content.decode()
+    assert pins(ada) == ((), ())
+
+
+@pytest.mark.parametrize("wrong", [{"pin:gazette.example": "loved"}, {"pin:" + "x" * 121: "locked"}])
+def test_a_pin_that_is_none_is_refused(page: Client, ada: Reader, wrong: dict[str, str]):
+    answer = page.post(CONFIG, typed(**wrong))
+    assert answer.status_code == 422
+    assert "can be one of: May be suggested, Leave as it is, Never suggest." in answer.content.decode()
+    assert config_versions(reader_id=ada.pk) == []
+
+
+def test_a_reader_of_very_many_sources_can_still_save(page: Client, ada: Reader):
+    many = {f"{kind}:s{n}.example": "" for n in range(1000) for kind in ("weight", "was", "pin")}
+    assert page.post(CONFIG, typed(topics="rust", **many)).status_code == 302
+    assert config_effective(reader_id=ada.pk).config.topics == ("rust",)
+
+
+def pins(reader: Reader) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    config = config_effective(reader_id=reader.pk).config
+    return config.locked, config.avoided
 
 
 def test_nobody_sees_the_settings_of_somebody_else(page: Client, ada: Reader, ben: Reader):

@@ -1,0 +1,34 @@
+"""Pins as the settings page offers them."""
+
+from ranking.pins import PinRow, pin_rows
+
+NAMES = {"b.example": "Bee", "a.example": "Ant"}
+
+
+def said(row: PinRow) -> tuple[str, str, str, list[str]]:
+    """Target, name, the words chosen, and what each option would send."""
+    chosen = next(words for _, words, chosen in row.options if chosen)
+    return row.target, row.name, chosen, [code for code, *_ in row.options]
+
+
+def test_what_stands_sends_nothing_and_sources_come_by_title():
+    sources, topics = pin_rows(NAMES, (), ("b.example",), (), {})
+    assert [said(row) for row in sources] == [
+        ("a.example", "Ant", "May be suggested", ["", "locked", "avoided"]),
+        ("b.example", "Bee", "Leave as it is", ["open", "", "avoided"]),
+    ]
+    assert topics == []
+
+
+def test_a_topic_and_its_pin_are_one_row_however_they_are_spelled():
+    _, topics = pin_rows(NAMES, ("Electric Cars", "Rust"), (), ("electric car", "crypto"), {})
+    assert [said(row)[:3] for row in topics] == [
+        ("crypto", "crypto", "Never suggest"),
+        ("electric car", "Electric Cars", "Never suggest"),
+        ("rust", "Rust", "May be suggested"),
+    ]
+
+
+def test_what_was_chosen_and_not_saved_stays_chosen():
+    sources, _ = pin_rows({"a.example": "Ant"}, (), ("a.example",), (), {"a.example": "avoided"})
+    assert said(sources[0]) == ("a.example", "Ant", "Never suggest", ["open", "", "avoided"])
