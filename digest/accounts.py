@@ -8,6 +8,9 @@ import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.contrib import messages
+from django.utils import timezone
+
+from digest.models import Reader
 
 log = structlog.get_logger(__name__)
 
@@ -19,6 +22,18 @@ NOT_SENT = (
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     """Accounts by e-mail: a mail server that fails is said and logged, and breaks no page."""
+
+    def send_notification_mail(
+        self,
+        template_prefix: str,
+        user: Reader,
+        context: dict[str, Any] | None = None,
+        email: str | None = None,
+    ) -> None:
+        """Tell a reader that something about the account changed, in their own time even where the change
+        came from a visitor's session."""
+        with timezone.override(user.zone):
+            super().send_notification_mail(template_prefix, user, context, email)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send one of the mails about an account. Where the server fails, the page says so."""

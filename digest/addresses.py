@@ -9,6 +9,8 @@ from digest.feeds import FeedProblem
 
 PORTS: Final = frozenset({80, 443})
 Address = IPv4Address | IPv6Address
+# Asked of a reader whose feed has no host; where nothing at all is reached, it is the wrong question.
+DOUBT: Final = "Is the address right?"
 
 # What `is_global` of Python's ipaddress wrongly lets through (measured on 3.11): addresses that carry another
 # address inside, site-local ones, and the metadata services of clouds.
@@ -62,17 +64,48 @@ def addresses_checked(
     addresses is not public, since a name that answers both ways is an attack or a mistake.
     """
     trusted = host_allowed(host, port, allow)
-    if not trusted and port not in ports:
-        listed = ", ".join(map(str, sorted(ports)))
-        raise FeedProblem("bad_port", f"Feeds are fetched from these ports only: {listed}; not from {port}.")
+    if not trusted:
+        _port_checked(port, ports)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise FeedProblem("not_found", f"There is no host “{host[:100]}”. Is the address right?") from error
+        raise FeedProblem("not_found", f"There is no host “{host[:100]}”. {DOUBT}") from error
     addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
     if not trusted and not all(address_is_public(ip_address(text)) for text in addresses):
-        raise FeedProblem(
-            "forbidden_address",
-            f"“{host[:100]}” is not on the public internet. An operator can allow it in FETCH_ALLOW_HOSTS.",
-        )
+        raise _forbidden(host)
     return addresses
+
+
+def address_plausible(
+    host: str, port: int, *, allow: Sequence[str] = (), ports: Collection[int] = PORTS
+) -> None:
+    """What `addresses_checked` can tell without asking a resolver: the port, and an address in figures,
+    however spelt, or `localhost`.
+
+    Raises `FeedProblem` with the same codes and words: `bad_port`, `forbidden_address`.
+    """
+    if host_allowed(host, port, allow):
+        return
+    _port_checked(port, ports)
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        raise _forbidden(host)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return  # a name
+    if not all(address_is_public(ip_address(str(row[4][0]))) for row in found):
+        raise _forbidden(host)
+
+
+def _port_checked(port: int, ports: Collection[int]) -> None:
+    if port not in ports:
+        listed = ", ".join(map(str, sorted(ports)))
+        raise FeedProblem("bad_port", f"Feeds are fetched from these ports only: {listed}; not from {port}.")
+
+
+def _forbidden(host: str) -> FeedProblem:
+    return FeedProblem(
+        "forbidden_address",
+        f"“{host[:100]}” is not on the public internet. An operator can allow it in FETCH_ALLOW_HOSTS.",
+    )

@@ -1,5 +1,6 @@
 """How a feed is doing, and how fetching as a whole does, from what is stored. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -43,6 +44,28 @@ def feed_condition(facts: FeedFacts, *, now: datetime) -> Condition:
         return Condition.NEW
     quiet = facts.last_new_at is not None and now - facts.last_new_at > QUIET_AFTER
     return Condition.QUIET if quiet else Condition.FINE
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the polled feeds of one reader stand, counted: `waiting` were never tried, `failing` failed at the
+    last try."""
+
+    polled: int
+    waiting: int
+    failing: int
+
+    @property
+    def none_answers(self) -> bool:
+        """Whether every feed failed, several of them: then the way out is likelier at fault than they are."""
+        return self.failing == self.polled > 1
+
+
+def feeds_standing(facts: Iterable[FeedFacts], *, now: datetime) -> Standing:
+    """Count the feeds that are polled; those given up, paused or imported from files are left out."""
+    fixed = (Condition.GONE, Condition.PAUSED, Condition.IMPORTED)
+    found = [one for one in (feed_condition(fact, now=now) for fact in facts) if one not in fixed]
+    return Standing(len(found), found.count(Condition.NEW), found.count(Condition.FAILING))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """What the sources pages show, put together: selectors asked, words found."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from digest.addresses import DOUBT
+from digest.health import FeedFacts, feeds_standing
 from digest.models import Feed, Reader, Subscription
 from digest.presenters import feed_health, href_of
 from digest.selectors.ratings import Tally, ratings_by_source
@@ -55,12 +57,18 @@ class Folder:
 def sources_page(reader: Reader, now: datetime) -> dict[str, Any]:
     """The reader’s subscriptions, flat (`sources`) and by folder; as many queries for 500 as for one."""
     lines = sources_of(reader, now)
+    feeds = [line.subscription.feed for line in lines]
+    facts = [FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at) for feed in feeds]
+    standing = feeds_standing(facts, now=now)
+    if standing.none_answers:
+        lines = [replace(line, health=line.health.replace(f" {DOUBT}", "")) for line in lines]
     folders = folders_of(lines)
     return {
         "sources": lines,
         "folders": folders,
         "filed": any(folder.name for folder in folders),
         "failing": sum(line.failing for line in lines),
+        "standing": standing,
     }
 
 

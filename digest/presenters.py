@@ -166,20 +166,24 @@ def feed_health(
         return error or "The publisher took this feed down for good."
     if state == Condition.PAUSED:
         return f"Paused. {error}".strip()
-    last = f"last fetched {age_words(fetched, now)}" if fetched else "not fetched yet"
     if failures:
+        last = f"last tried {age_words(fetched, now)}" if fetched else "not fetched yet"
         tries = "once" if failures == 1 else f"{failures} times in a row"
         again = f"It is tried again {_ahead(next_check, now)}." if next_check else ""
         return " ".join(filter(None, (f"Failed {tries}; {last}.", error, again)))
+    last = f"Last fetched {age_words(fetched, now)}." if fetched else "Not fetched yet."
     news = f"The last new item came {age_words(last_new, now)}." if last_new else ""
     often = f"Looked at every {_span(every_minutes)}." if every_minutes and fetched else ""
-    return " ".join(filter(None, (f"{last[0].upper()}{last[1:]}.", news, often)))
+    return " ".join(filter(None, (last, news, often)))
 
 
 def _ahead(then: datetime, now: datetime) -> str:
     """How far `then` lies ahead: "within minutes", "in about 3 hours"."""
     minutes = (then - now) / timedelta(minutes=1)
-    return "within minutes" if minutes < 10 else f"in about {_span(round(minutes))}"
+    if minutes < 10:
+        return "within minutes"
+    span = _span(round(minutes))
+    return f"in about {'an hour' if span == 'hour' else span}"
 
 
 def _span(minutes: int) -> str:

@@ -3,15 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-# Upper bounds of an effective weight and what a reader calls it; the last one has no bound.
-WEIGHT_WORDS = (
-    (0.55, "much less than usual"),
-    (0.85, "less than usual"),
-    (0.98, "a bit less than usual"),
-    (1.02, "as usual"),
-    (1.15, "a bit more than usual"),
-    (1.5, "more than usual"),
-)
+# How far an effective weight may be from 1 and still go by each name, either way; `much` has no bound.
+WEIGHT_WORDS = ((0.15, "a bit "), (0.5, ""))
+# Nearer to 1 than this, nobody would notice a difference.
+AS_USUAL = 0.02
 CAUSES = {
     "edit": "You changed it here",
     "accept": "You accepted a suggestion",
@@ -26,8 +21,12 @@ SETTINGS = {"recency_half_life_hours": "Freshness (hours to half)", "ai_score_al
 
 
 def weight_words(weight: float) -> str:
-    """An effective weight as a reader would say it: 1.15 is "a bit more than usual"."""
-    return next((words for bound, words in WEIGHT_WORDS if weight <= bound), "much more than usual")
+    """An effective weight as a reader would say it: 1.15 is "a bit more than usual", 0.85 "a bit less"."""
+    way = round(abs(weight - 1), 4)
+    if way <= AS_USUAL:
+        return "as usual"
+    size = next((word for bound, word in WEIGHT_WORDS if way <= bound), "much ")
+    return f"{size}{'more' if weight > 1 else 'less'} than usual"
 
 
 def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:

@@ -5,8 +5,8 @@ P_HIGH = 0.95
 P_MEDIUM = 0.7
 # What each word is worth, measured on simulated readers (`docs/planner.md`).
 MEANING = {
-    "high": "more than 9 in 10 such changes helped, and other thumbs lean the same way",
-    "medium": "about 9 in 10 such changes helped",
+    "high": "nearly all such changes helped, and thumbs that had no part in choosing it lean the same way",
+    "medium": "about 1 in 10 such changes did not help",
     "low": "this may well be chance",
 }
 

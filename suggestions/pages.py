@@ -53,7 +53,7 @@ class Card:
     current: str
     proposed: str
     bounds: presenters.Bounds | None
-    based_on: str
+    shown: str
     confidence: str
     forecast: str
     today: str
@@ -113,7 +113,7 @@ def _card(
         current=presenters.weight_phrase(suggestion.current_value if is_topic else weight),
         proposed=presenters.weight_phrase(suggestion.suggested_value),
         bounds=None if is_topic else presenters.bounds(kind, weight),
-        based_on=presenters.based_on(len(evidence)),
+        shown=presenters.evidence_words(len(evidence)),
         confidence=presenters.confidence_words(suggestion.confidence),
         forecast=presenters.forecast_words(suggestion.forecast),
         today=presenters.today_words(preview),

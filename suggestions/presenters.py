@@ -161,7 +161,7 @@ def bounds(kind: str, current: float) -> Bounds:
 
 
 def confidence_words(level: str) -> str:
-    """How sure, and what that is worth: "High confidence: about 9 in 10 such changes helped, …"."""
+    """How sure, and what that is worth: "High confidence: nearly all such changes helped, …"."""
     return f"{level.capitalize()} confidence: {MEANING[level]}."
 
 
@@ -177,9 +177,11 @@ def today_words(preview: Preview) -> str:
     )
 
 
-def based_on(count: int) -> str:
-    """How much speaks for a suggestion."""
-    return f"Based on {count} article{'s' * (count != 1)}"
+def evidence_words(count: int) -> str:
+    """How many of the rated items behind a suggestion stand below it: examples, not all of them."""
+    if not count:
+        return "No single item is shown as evidence."
+    return f"{count} of the items you rated {'is' if count == 1 else 'are'} shown as evidence."
 
 
 def move_words(before: int | None, after: int | None) -> str:

@@ -4,11 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import transaction
 
+from digest.addresses import address_plausible
 from digest.errors import InvalidFeedUrl
-from digest.identity import canonical_url, source_key
+from digest.feeds import FeedProblem
+from digest.identity import URL_MAX_CHARS, canonical_url, source_key
 from digest.models import Feed, Reader, Source, Subscription
 from digest.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.presenters import href_of
@@ -17,6 +21,7 @@ from digest.services.subscriptions import address_checked
 
 BATCH = 500
 REJECTS_LISTED_MAX = 100
+TOO_LONG = f"The address is too long: {URL_MAX_CHARS:,} characters at most."
 REASON_GONE = "The publisher took this feed down for good."
 
 
@@ -75,19 +80,34 @@ def _wanted(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, Listed
     wanted: dict[str, ListedFeed] = {}
     for feed in feeds:
         try:
-            url = canonical_url(address_checked(feed.url))
-        except InvalidFeedUrl as error:
+            url = _address(feed.url)
+        except (InvalidFeedUrl, FeedProblem) as error:
             report.reject(Reject(feed.line, error.code, error.message, feed.url[:200]))
             continue
-        if not url:
-            report.reject(
-                Reject(feed.line, InvalidFeedUrl.code, "That is not a web address.", feed.url[:200])
-            )
-        elif url in wanted:
+        if url in wanted:
             report.duplicates += 1
         else:
             wanted[url] = feed
     return wanted
+
+
+def _address(listed: str) -> str:
+    """The canonical form of a listed address, refused as it is where a reader adds one by hand.
+
+    Raises `InvalidFeedUrl`, or `FeedProblem` where nothing may be fetched from there. No host is looked up.
+    """
+    if len(listed) > URL_MAX_CHARS:
+        raise InvalidFeedUrl(TOO_LONG)
+    checked = address_checked(listed)
+    parts = urlsplit(checked)
+    port = parts.port or (443 if parts.scheme.lower() == "https" else 80)
+    address_plausible(
+        parts.hostname or "", port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS
+    )
+    url = canonical_url(checked)
+    if not url:
+        raise InvalidFeedUrl("That is not a web address, or one too long once it is written out.")
+    return url
 
 
 def _subscribe(reader: Reader, chunk: dict[str, ListedFeed], report: OpmlReport, now: datetime) -> None:

@@ -24,6 +24,8 @@ from digest.selectors.tokens import tokens_of
 from digest.services.links import feed_token_issue, feed_token_revoke
 from digest.services.readers import reader_delete, reader_mail_update, reader_update
 
+FEED_ON = "Your feed is on, at the addresses below."
+FEED_MOVED = "Your feed has a new address; the earlier one no longer works."
 TOO_OFTEN = "Too many tries. Wait a minute, then type it again."
 
 
@@ -63,8 +65,10 @@ def feed(request: HttpRequest) -> HttpResponse:
         feed_token_revoke(reader=reader_of(request))
         messages.success(request, "Your feed is off. Its address leads nowhere now.")
     else:
-        feed_token_issue(reader=reader_of(request))
-        messages.success(request, "Your feed has a new address; an earlier one no longer works.")
+        reader = reader_of(request)
+        had = bool(reader.feed_token)
+        feed_token_issue(reader=reader)
+        messages.success(request, FEED_MOVED if had else FEED_ON)
     return redirect(f"{reverse('digest:account')}#feed")
 
 

@@ -217,10 +217,12 @@ def test_ones_own_feed_is_switched_on_given_another_address_and_switched_off(pag
     assert "Switch it on" in page.get("/ui/account").content.decode()
     page.post("/ui/account/feed", {"action": "new"})
     ada.refresh_from_db()
-    first = ada.feed_token
-    assert len(first) > 40 and first in page.get("/ui/account").content.decode()
+    first, shown = ada.feed_token, page.get("/ui/account").content.decode()
+    assert len(first) > 40 and first in shown
+    assert "no longer works" not in shown  # there was none before
     page.post("/ui/account/feed", {"action": "new"})
     ada.refresh_from_db()
+    assert "the earlier one no longer works" in page.get("/ui/account").content.decode()
     assert ada.feed_token not in (None, first)
     page.post("/ui/account/feed", {"action": "off"})
     ada.refresh_from_db()

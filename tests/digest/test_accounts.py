@@ -1,12 +1,14 @@
 """Accounts by e-mail: signing up and in, forgotten passwords, changed addresses, limits."""
 
 import re
+from datetime import datetime, timedelta
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.conf import settings as django_settings
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
 from digest.account_checks import check_accounts
 from digest.mail_way import mail_goes_out
@@ -149,7 +151,9 @@ def test_without_a_mail_server_the_pages_say_so(client: Client, settings, db: No
     settings.EMAIL_BACKEND = CONSOLE
     assert not mail_goes_out()
     for page in ("/accounts/password/reset/", "/accounts/password/reset/done/", "/accounts/confirm-email/"):
-        assert "no mail server" in client.get(page).content.decode(), page
+        body = client.get(page).content.decode()
+        assert "no mail server" in body, page
+        assert "on its way" not in body and "was sent" not in body and "comes by mail" not in body, page
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     assert mail_goes_out()
     assert "no mail server" not in client.get("/accounts/password/reset/").content.decode()
@@ -239,3 +243,15 @@ def test_the_mails_name_no_framework_and_carry_our_subject(ada: Reader, client: 
     assert message["Subject"] == "A new password for Tidings"
     assert message["From"] == django_settings.DEFAULT_FROM_EMAIL
     assert "Thank you for using" not in message.get_content()
+
+
+def test_a_security_mail_tells_the_readers_own_time_and_its_zone(
+    ada: Reader, client: Client, mailbox: Mailbox
+):
+    Reader.objects.filter(pk=ada.pk).update(time_zone="Asia/Kathmandu")
+    client.post("/accounts/password/reset/", {"email": ada.email})
+    form = client.get(link_in(mailbox.messages[-1].get_content()))  # of a visitor: nobody is signed in
+    client.post(form.url, {"password1": NEW, "password2": NEW})
+    words = re.search(r"\) on (.+ [+]0545)\.", mailbox.messages[-1].get_content())[1]
+    told = datetime.strptime(words, "%A, %d %B %Y, %H:%M %z")
+    assert abs(timezone.now() - told) < timedelta(minutes=5)

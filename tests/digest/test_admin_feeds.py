@@ -67,7 +67,7 @@ def test_a_reader_is_told_what_a_feed_brings_and_when_it_is_asked_again(now):
     words = feed_health("active", "It broke.", 2, now - DAY, now, next_check=now + DAY / 6)
     assert (
         words
-        == "Failed 2 times in a row; last fetched yesterday. It broke. It is tried again in about 4 hours."
+        == "Failed 2 times in a row; last tried yesterday. It broke. It is tried again in about 4 hours."
     )
     assert feed_health("gone", "Ten times nothing.", 10, now, now) == "Ten times nothing."
 

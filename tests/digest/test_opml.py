@@ -144,6 +144,35 @@ def test_an_import_subscribes_without_fetching_and_says_what_it_did(ada, now):
     assert Source.objects.get(key="gazette.example").title == ""
 
 
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://127.0.0.1:8000/x", "bad_port"),
+        ("https://news.example:8443/feed", "bad_port"),
+        ("http://127.0.0.1/x", "forbidden_address"),
+        ("http://localhost/x", "forbidden_address"),
+        ("https://169.254.169.254/latest", "forbidden_address"),
+        ("http://[::1]/x", "forbidden_address"),
+        (f"https://long.example/{'x' * 5000}", "invalid_feed_url"),
+        (f"https://long.example/{'é' * 700}", "invalid_feed_url"),
+    ],
+)
+def test_what_may_not_be_fetched_is_refused_with_its_line(ada, now, url: str, code: str):
+    document = (
+        f'<opml><body>\n<outline xmlUrl="{url}"/>\n<outline xmlUrl="https://sea.example/f"/></body></opml>'
+    )
+    report = opml_import(reader=ada, document=document.encode(), now=now)
+    assert [(r.line, r.code) for r in report.rejects] == [(2, code)]
+    assert ("too long" in report.rejects[0].reason) == (code == "invalid_feed_url")
+    assert [row.feed.url for row in Subscription.objects.all()] == ["https://sea.example/f"]
+
+
+def test_a_host_the_operator_allows_may_be_imported(ada, now, settings):
+    settings.FETCH_ALLOW_HOSTS = ["127.0.0.1:8000"]
+    document = b'<opml><body><outline xmlUrl="http://127.0.0.1:8000/x"/></body></opml>'
+    assert opml_import(reader=ada, document=document, now=now).added == 1
+
+
 def test_a_second_import_changes_nothing(ada, now):
     opml_import(reader=ada, document=GOOD.encode(), now=now)
     before = list(Subscription.objects.values())

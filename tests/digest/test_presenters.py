@@ -96,8 +96,16 @@ def test_a_web_address_is_a_link():
 
 def test_a_failing_feed_says_how_often_and_why():
     words = feed_health("active", "The server answered 503.", 3, NOW - timedelta(hours=2), NOW)
-    assert words == "Failed 3 times in a row; last fetched 2 hours ago. The server answered 503."
+    assert words == "Failed 3 times in a row; last tried 2 hours ago. The server answered 503."
     assert feed_health("active", "", 0, None, NOW) == "Not fetched yet."
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(5, "within minutes"), (60, "in about an hour"), (170, "in about 3 hours")]
+)
+def test_a_failing_feed_says_when_it_is_tried_again(minutes, words):
+    said = feed_health("active", "", 1, NOW, NOW, next_check=NOW + timedelta(minutes=minutes))
+    assert said == f"Failed once; last tried just now. It is tried again {words}."
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,9 @@ def test_a_list_is_imported_and_every_refusal_named(page: Client, ada: Reader):
 def test_a_file_that_is_no_list_is_refused_with_words(page: Client, body: bytes):
     answer = upload(page, body)
     assert answer.status_code == 422
-    assert 'class="errorlist"' in answer.content.decode()
+    head, _, rest = answer.content.decode().partition("Add a source")
+    assert 'role="alert"' in head and "The list was not imported." in head  # in sight at the top of the page
+    assert 'class="errorlist"' in rest
     assert page.post(f"{PAGE}/import").status_code == 422
     assert page.get(f"{PAGE}/import").url == PAGE
 

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.presenters import (
-    WEIGHT_WORDS,
     boost_lines,
     cause_words,
     change_words,
@@ -32,9 +31,15 @@ def test_weights_have_words(weight, words):
 
 @given(st.floats(0.1, 2.0), st.floats(0.1, 2.0))
 def test_a_higher_weight_never_sounds_lower(one, other):
-    order = [words for _, words in WEIGHT_WORDS] + ["much more than usual"]
+    sizes = ("much less", "less", "a bit less", "as", "a bit more", "more", "much more")
+    order = [f"{words} usual" if words == "as" else f"{words} than usual" for words in sizes]
     low, high = sorted((one, other))
     assert order.index(weight_words(low)) <= order.index(weight_words(high))
+
+
+@pytest.mark.parametrize("way", [0.01, 0.02, 0.03, 0.15, 0.16, 0.3, 0.5, 0.51, 0.9])
+def test_as_far_below_the_usual_as_above_it_sounds_as_far(way):
+    assert weight_words(1 - way) == weight_words(1 + way).replace("more", "less")
 
 
 @pytest.mark.parametrize(

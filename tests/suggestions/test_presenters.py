@@ -5,10 +5,10 @@ import pytest
 from suggestions.beliefs import MEANING
 from suggestions.entities import Preview, PreviewItem
 from suggestions.presenters import (
-    based_on,
     bounds,
     confidence_words,
     error_words,
+    evidence_words,
     forecast_figures,
     forecast_words,
     headline,
@@ -148,6 +148,13 @@ def test_details_follow_only_where_the_reader_can_act_on_them():
     assert refusal_words("already_resolved", "It is accepted.") == "Already handled"
 
 
-def test_one_article_is_one_article():
-    assert based_on(1) == "Based on 1 article"
-    assert based_on(5) == "Based on 5 articles"
+def test_the_items_shown_are_called_examples_not_all_that_was_counted():
+    assert evidence_words(0) == "No single item is shown as evidence."
+    assert evidence_words(1) == "1 of the items you rated is shown as evidence."
+    assert evidence_words(5) == "5 of the items you rated are shown as evidence."
+
+
+def test_high_and_medium_confidence_do_not_read_alike():
+    high, medium = MEANING["high"], MEANING["medium"]
+    assert "nearly all" in high and "did not help" in medium
+    assert "9 in 10" not in high + medium

@@ -60,7 +60,7 @@ def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
         "Show me more from Gazette",
         "Moderate boost",
         "You liked 8 of 10.",
-        "Based on 3 articles",
+        "3 of the items you rated are shown as evidence.",
         f"High confidence: {MEANING['high']}.",
         "Not measured yet",
         "Current: as usual (1.00)",
