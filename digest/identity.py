@@ -12,6 +12,7 @@ from urllib.parse import unquote_plus, urlsplit, urlunsplit
 from tldextract import TLDExtract
 from url_normalize import url_normalize
 
+from digest.platforms import SUFFIXES, publisher_key
 from ranking.matching import fold
 
 URL_MAX_CHARS = 2000
@@ -30,10 +31,6 @@ _NAMES: Final = """
     cmpid xtor ito ocid wt.mc_id wt_mc guccounter guce_referrer guce_referrer_sig
 """
 TRACKING_NAMES = frozenset(_NAMES.split())
-# Hosts that carry other people's feeds: the first part of the path says whose.
-FEED_HOSTS = frozenset(
-    {"feedburner.com", "feedblitz.com", "rss.app", "feedpress.me", "feedpress.it", "rsshub.app"}
-)
 
 _PLAIN_URL: Final = re.compile(r"https?://[a-z0-9][a-z0-9.-]*[a-z0-9]/[A-Za-z0-9_~./-]*\Z")
 _HOST: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\Z|[0-9a-f:.]+\Z")
@@ -41,7 +38,9 @@ _UNWANTED: Final = re.compile(
     "[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
 # The snapshot of the public suffix list that ships with the library; it must never ask the network.
-_SUFFIXES: Final = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+_SUFFIXES: Final = TLDExtract(
+    suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True, extra_suffixes=SUFFIXES
+)
 
 
 def canonical_url(url: str) -> str:
@@ -109,21 +108,19 @@ def entry_guid(*, guid: str, link: str, title: str, text: str) -> str:
 def source_key(url: str) -> str:
     """The publisher's key behind an address: its registrable domain, so `bbci.co.uk` for a BBC feed.
 
-    Feed hosts carry whose feed it is (`feedburner.com/name`); an IP address or a bare host name is its own
-    key; `file:name.xml.gz` gives `name`. "" where nothing can be said.
+    On a host that many share, the key says whose address it is: `ada.substack.com`, `medium.com/@ada`,
+    `reddit.com/r/python` (see `digest.platforms`). An IP address or a bare host name is its own key;
+    `file:name.xml.gz` gives `name`. At most 120 characters; "" where nothing can be said.
     """
     if url.startswith("file:"):
         return PurePosixPath(url.removeprefix("file:")).name.split(".")[0].casefold()[:SOURCE_KEY_MAX_CHARS]
     try:
         parts = urlsplit(url.strip())
-        host = (parts.hostname or "").rstrip(".")
+        host = (parts.hostname or "").rstrip(".").casefold()
     except ValueError:
         return ""
     domain = _registrable(host)
-    owner = parts.path.strip("/").removeprefix("feeds/").split("/")[0].casefold()
-    if domain in FEED_HOSTS and owner:
-        domain = f"{domain}/{owner}"
-    return domain[:SOURCE_KEY_MAX_CHARS]
+    return _fitted(publisher_key(host=host, domain=domain, path=parts.path, query=parts.query))
 
 
 def _registrable(host: str) -> str:
@@ -131,9 +128,19 @@ def _registrable(host: str) -> str:
         return str(ip_address(host))
     except ValueError:
         pass  # a name, then
-    found = _SUFFIXES(host).top_domain_under_public_suffix
+    found = _SUFFIXES(host).top_domain_under_public_suffix.casefold()
+    if found.startswith("blogspot.") and found != host:  # one blog under the names of many countries
+        return f"{host.removesuffix(f'.{found}').rpartition('.')[2]}.blogspot.com"
     # A suffix nobody listed counts as one label (the list's own default rule).
-    return (found or ".".join(host.split(".")[-2:])).casefold()
+    return found or ".".join(host.split(".")[-2:])
+
+
+def _fitted(key: str) -> str:
+    """A long key ends in a hash of itself, so that no two become one."""
+    if len(key) <= SOURCE_KEY_MAX_CHARS:
+        return key
+    digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:16]
+    return key[: SOURCE_KEY_MAX_CHARS - len(digest)] + digest
 
 
 def published_clamped(published: datetime | None, now: datetime) -> datetime:

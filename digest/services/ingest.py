@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Exists
 
 from digest.feeds import ParsedEntry, ParsedFeed
 from digest.identity import (
@@ -144,6 +145,8 @@ def _plan(feed: Feed, fresh: Sequence[_Arrival], items: dict[str, KnownItem]) ->
     items: the later one goes by its own name instead of the link.
     """
     plan = _Plan(unknown={arrival.url for arrival in fresh} - items.keys())
+    # An operator may have given the source another key; the feed's address speaks for its publisher still.
+    own = {feed.source_id, source_key(feed.url)} - {""}
     for arrival in fresh:
         url = arrival.url
         item = items.get(url)
@@ -159,7 +162,7 @@ def _plan(feed: Feed, fresh: Sequence[_Arrival], items: dict[str, KnownItem]) ->
             item = items.get(url)
         if item is None:
             plan.create.setdefault(url, arrival)
-        elif item.source_id != feed.source_id and source_key(item.url) == feed.source_id:
+        elif item.source_id != feed.source_id and source_key(item.url) in own:
             plan.update[item.id] = arrival  # the publisher's own words beat an aggregator's
         plan.carry[arrival.guid] = url
     return plan
@@ -211,10 +214,15 @@ def _items_update(feed: Feed, plan: _Plan) -> None:
 
 
 def _titles_keep(feed: Feed, parsed: ParsedFeed) -> None:
-    """Keep what the document calls itself; a title a person gave the source is not overwritten."""
+    """Keep what the document calls itself; a title a person gave the source is not overwritten.
+
+    One feed of several does not name the source: “News - Technology” is not what the publisher is called.
+    """
     site = canonical_url(parsed.site_url)
     if (feed.title, feed.site_url) != (parsed.title or feed.title, site or feed.site_url):
         feed.title, feed.site_url = parsed.title or feed.title, site or feed.site_url
         feed.save(update_fields=["title", "site_url"])
     if parsed.title:
-        Source.objects.filter(pk=feed.source_id, title="").update(title=parsed.title[:200])
+        others = Feed.objects.filter(source=feed.source_id).exclude(pk=feed.pk)
+        unnamed = Source.objects.filter(pk=feed.source_id, title="")
+        unnamed.exclude(Exists(others)).update(title=parsed.title[:200])

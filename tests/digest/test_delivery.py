@@ -239,6 +239,23 @@ def test_of_two_runs_at_once_one_gets_the_mail(ada, mailbox: Mailbox, now, monke
     assert len(mailbox.messages) == 1
 
 
+def test_a_run_that_was_so_slow_that_another_took_its_mail_over_does_not_send_it_again(
+    ada, mailbox: Mailbox, now, monkeypatch
+):
+    written, later = delivery.letter_message, now + delivery.CLAIM_LASTS
+
+    def overtaken(letter, *, now):
+        if now < later:  # the first run, which had its mail written for a quarter of an hour
+            assert digests_deliver(now=later).sent == 1
+        return written(letter, now=now)
+
+    monkeypatch.setattr(delivery, "letter_message", overtaken)
+    assert digests_deliver(now=now).sent == 0
+    assert len(mailbox.messages) == 1
+    row = Delivery.objects.get()
+    assert (row.status, row.attempts, row.sent_at) == ("sent", 2, later)
+
+
 def test_a_crash_before_the_mail_was_handed_over_is_made_good(ada, mailbox: Mailbox, now):
     Delivery.objects.create(reader=ada, date=now.date(), attempts=1, claimed_at=now)
     assert digests_deliver(now=now + 10 * MINUTES).due == 0
@@ -336,3 +353,16 @@ def test_the_command_fails_without_a_mail_server(ada, settings, mailbox: Mailbox
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
     with pytest.raises(CommandError, match="EMAIL_URL"):
         call_command("deliver")
+
+
+def test_the_command_says_which_mails_are_tried_again_and_fails_where_all_failed(ada, ben, mailbox, capsys):
+    for reader in (ada, ben):
+        wanting(reader, mail_hour=0)
+        SubscriptionFactory(reader=reader, feed__source_id="gazette.example")
+    ItemFactory(source_id="gazette.example", published_at=timezone.now() - HOUR)
+    mailbox.refused = {"ada@example.org": "450 come again", "ben@example.org": "450 come again"}
+    with pytest.raises(CommandError, match="Every mail"):
+        call_command("deliver")
+    assert "2 wait for another try in 20 minutes" in capsys.readouterr().out
+    call_command("deliver", "--json")
+    assert json.loads(capsys.readouterr().out)["waiting"] == 2

@@ -58,6 +58,36 @@ def test_the_publishers_own_feed_takes_over_what_an_aggregator_brought(now):
     assert (Item.objects.get().title, Item.objects.get().source_id) == ("Rain", "rivers.example")
 
 
+def test_a_publisher_on_a_shared_host_speaks_for_itself_and_for_no_neighbour(now):
+    def carried(feed: Feed, title: str) -> str:
+        document_ingest(feed=feed, body=rss(item(title, "https://ada.substack.com/p/rain")), now=now)
+        return Item.objects.get().title
+
+    ada, ben = (feed_ensure(url=f"https://{name}.substack.com/feed", now=now) for name in ("ada", "ben"))
+    assert (ada.source_id, ben.source_id) == ("ada.substack.com", "ben.substack.com")
+    assert carried(FeedFactory(), "Look!") == "Look!"
+    assert carried(ben, "Ben says") == "Look!"
+    assert carried(ada, "Rain") == "Rain"
+
+
+def test_a_feed_whose_source_has_another_key_still_speaks_for_its_publisher(now):
+    feed = FeedFactory(url="https://ada.substack.com/feed", source=SourceFactory(key="substack.com"))
+    link = "https://ada.substack.com/p/rain"
+    document_ingest(feed=FeedFactory(), body=rss(item("Look!", link)), now=now)
+    document_ingest(feed=feed, body=rss(item("Rain", link)), now=now)
+    assert (Item.objects.get().title, Item.objects.get().source_id) == ("Rain", "substack.com")
+
+
+def test_a_feed_names_its_source_only_where_it_is_the_only_one(now):
+    one = feed_ensure(url="https://gazette.example/rss", now=now)
+    document_ingest(feed=one, body=rss(item("Rain")), now=now)
+    assert Source.objects.get(pk="gazette.example").title == "Rivers"
+    for section in ("sport", "news"):
+        feed = feed_ensure(url=f"https://herald.example/{section}", now=now)
+    document_ingest(feed=feed, body=rss(item("Sun")), now=now)
+    assert (feed.title, Source.objects.get(pk="herald.example").title) == ("Rivers", "")
+
+
 def test_entries_that_share_only_a_link_stay_apart(now):
     feed = FeedFactory()
     home = "https://rivers.example/"

@@ -35,6 +35,13 @@ def test_chance_only_ever_lengthens_a_wait_and_by_a_tenth_at_most(draw: float, f
     assert exact <= drawn <= exact * 1.1 + timedelta(microseconds=1)
 
 
+def test_feeds_that_met_once_are_spread_over_a_tenth_of_their_wait():
+    full = RULES | {"draw": 1.0}
+    assert failure_next_at(now=NOW, failures=1, **full) == NOW + timedelta(minutes=66)
+    assert success_next_at(now=NOW, **full) == NOW + timedelta(minutes=66)
+    assert success_next_at(now=NOW, **RULES | {"draw": 0.5}) == NOW + timedelta(minutes=63)
+
+
 @pytest.mark.parametrize(("asked_s", "hours"), [(60, 1), (3 * 3600, 3), (10**9, 24), (-5, 1)])
 def test_a_server_that_asks_for_a_pause_gets_it_up_to_a_day(asked_s: float, hours: int):
     assert failure_next_at(now=NOW, failures=1, **RULES | {"retry_after_s": asked_s}) == NOW + hours * HOUR
