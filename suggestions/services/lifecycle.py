@@ -13,6 +13,7 @@ from ranking.matching import topic_key
 from ranking.selectors import config_changed_since, config_effective_many
 from suggestions.entities import EXPIRE_DAYS, SOURCE_WEIGHTS, TOPICS
 from suggestions.models import Outcome, Suggestion
+from suggestions.rules import target_pinned
 from suggestions.services.outcomes import Ending, outcome_of, profile_lock, profile_update
 
 Status = Suggestion.Status
@@ -23,8 +24,8 @@ HAND_CAUSES = ("edit", "revert")
 def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[str, int]:
     """Settle what settled itself, for one reader or all; returns how many of each, and may run at any time.
 
-    1. superseded: the reader changed the same target by hand (or went back to a version) since then, or an
-       operator joined its source to another or gave it another key
+    1. superseded: the reader changed the same target by hand (or went back to a version) or pinned it since
+       then, or an operator joined its source to another or gave it another key
     2. woken: put aside, and the 7 days are over
     3. expired: unanswered for 14 days since it was made, or since it came back
     """
@@ -58,7 +59,7 @@ def _moved() -> Q:
 
 
 def _overtaken(rows: QuerySet[Suggestion]) -> list[int]:
-    """The ids of those whose target the reader changed by hand after they were made."""
+    """The ids of those whose target the reader changed by hand, or pinned, after they were made."""
     open_ = list(rows.only("reader_id", "field", "target_key", "config_version"))
     current = config_effective_many(reader_ids=list({row.reader_id for row in open_}))
     stale = [row for row in open_ if row.config_version < current[row.reader_id].config.version]
@@ -68,7 +69,10 @@ def _overtaken(rows: QuerySet[Suggestion]) -> list[int]:
         for reader_id, version in {(row.reader_id, row.config_version) for row in stale}
     }
     return [
-        row.pk for row in stale if (row.field, row.target_key) in touched[row.reader_id, row.config_version]
+        row.pk
+        for row in stale
+        if (row.field, row.target_key) in touched[row.reader_id, row.config_version]
+        or target_pinned((row.field, row.target_key), current[row.reader_id])
     ]
 
 

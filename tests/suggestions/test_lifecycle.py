@@ -117,3 +117,15 @@ def test_a_quiet_sweep_is_cheap(ada, now, django_assert_max_num_queries):
     proposed(ada)
     with django_assert_max_num_queries(8):
         suggestions_sweep(now=now, reader_id=ada.pk)
+
+
+@pytest.mark.parametrize("pin", ["locked", "avoided"])
+def test_a_target_pinned_meanwhile_is_asked_about_no_more(ada, now, pin):
+    tastes(ada)
+    suggestion = proposed(ada)
+    edit(ada, now, pins={HATED: pin})
+    assert suggestions_sweep(now=now) == NOTHING
+    edit(ada, now, 1, pins={LOVED: pin})
+    assert suggestions_sweep(now=now)["superseded"] == 1
+    suggestion.refresh_from_db()
+    assert suggestion.status == "superseded"
