@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from config.environment import Environment
 from config.logs import logging_config, structlog_configure
 from config.schedule import CELERY_BEAT_SCHEDULE as BEAT_SCHEDULE
 from config.secret_key import kept_secret_key
@@ -22,7 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+env = Environment()
 ENV_FILE = Path(os.environ.get("TIDINGS_ENV_FILE", BASE_DIR / ".env"))
 if ENV_FILE.is_file():
     env.read_env(ENV_FILE)
@@ -93,9 +93,7 @@ TEMPLATES = [
 
 # --- Database -------------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db_url_config(
-        env.str("DATABASE_URL", default="") or f"sqlite:///{VAR_DIR / 'tidings.sqlite3'}"
-    )
+    "default": env.database("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'tidings.sqlite3'}")
 }
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL alone still fails writers under contention; IMMEDIATE takes the write lock at BEGIN, so that
@@ -128,7 +126,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 BROKER_PATIENCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600} | BROKER_PATIENCE if REDIS_URL else {}
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
@@ -180,7 +178,7 @@ MFA_TOTP_ISSUER = "Tidings"
 MFA_TOTP_TOLERANCE = 1
 # Without a mail server no address can be proven, and a second factor helps all the same.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-vars().update(env.email("EMAIL_URL", default="consolemail://"))
+vars().update(env.mail("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default="tidings@localhost")
 # A mail server that hangs must not hold up whoever has something to say.
 EMAIL_TIMEOUT = 10
@@ -216,7 +214,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 
 # --- Logs -----------------------------------------------------------------------------------------
-LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
+LOG_LEVEL = env.level("LOG_LEVEL", default="INFO")
 LOGGING = logging_config(LOG_LEVEL)
 structlog_configure()
 

@@ -1,0 +1,54 @@
+"""Settings as the environment gives them; one that cannot be read is refused in a sentence that names it."""
+
+import logging
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+KINDS = {int: "a whole number", float: "a number", dict: "a list of NAME=VALUE pairs"}
+DATABASE_LIKE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
+MAIL_LIKE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
+
+
+class Environment(environ.Env):  # type: ignore[misc]  # a library without types
+    """`environ.Env` that raises `ImproperlyConfigured` for every value it cannot read."""
+
+    def get_value(self, var: Any, cast: Any = None, *rest: Any, **options: Any) -> Any:
+        """A setting's value. The sentence repeats no value: there may be a password in it."""
+        try:
+            return super().get_value(var, cast, *rest, **options)
+        except (TypeError, ValueError) as error:
+            wanted = KINDS.get(cast[0] if isinstance(cast, list) else cast, "something else")
+            wanted = f"a list, each {wanted}" if isinstance(cast, list) else wanted
+            raise ImproperlyConfigured(f"{var} cannot be read: it must be {wanted}.") from error
+
+    def level(self, var: str, default: str) -> str:
+        """A log level of the standard library."""
+        value = str(self.str(var, default=default)).upper()
+        if value not in (known := logging.getLevelNamesMapping()):
+            raise ImproperlyConfigured(f"{var} must be one of {', '.join(sorted(known))}.")
+        return value
+
+    def database(self, var: str, default: str) -> dict[str, Any]:
+        """Django's description of the database behind an address."""
+        url = self.str(var, default="") or default
+        found = _address(var, DATABASE_LIKE, lambda: self.db_url_config(url))
+        if found.get("ENGINE") not in self.DB_SCHEMES.values():
+            raise ImproperlyConfigured(f"{var} cannot be read: it must be an address like {DATABASE_LIKE}.")
+        return found
+
+    def mail(self, var: str, default: str) -> dict[str, Any]:
+        """Django's settings of the mail server behind an address."""
+        return _address(var, MAIL_LIKE, lambda: self.email_url_config(self.str(var, default=default)))
+
+
+def _address(var: str, like: str, read: Callable[[], Any]) -> dict[str, Any]:
+    try:
+        with warnings.catch_warnings():  # the library warns of what is refused here, and quotes it
+            warnings.simplefilter("ignore")
+            return dict(read())
+    except (ImproperlyConfigured, KeyError, ValueError) as error:
+        raise ImproperlyConfigured(f"{var} cannot be read: it must be an address like {like}.") from error

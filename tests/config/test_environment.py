@@ -1,0 +1,84 @@
+"""Settings that cannot be read, and a Redis that is not there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import structlog
+from django.core.cache import cache
+from django.test import Client
+
+from digest.politeness import HostGate
+from digest.services.tokens import token_issue
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NIGHTLY_HOUR", "abc"),
+        ("FETCH_PORTS", "80,abc"),
+        ("DATABASE_URL", "foo:secret"),
+        ("DATABASE_URL", "postgres://ada:secret@host:port/name"),
+        ("EMAIL_URL", "smtpx://ada:secret@host"),
+        ("LOG_LEVEL", "LOUD"),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_named_in_one_sentence(name, value, tmp_path):
+    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=ROOT,
+        env=place | {name: value},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert name in line and "secret" not in line
+
+
+@pytest.fixture
+def dead_redis(settings):
+    """A cache at a port nobody listens at."""
+    settings.CACHES = {
+        "default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+    }
+
+
+def test_without_its_cache_the_site_signs_people_in(dead_redis, ada):
+    ada.set_password("a long word for ada")
+    ada.save()
+    client = Client()
+    form = {"login": "ada", "password": "a long word for ada"}
+    answer = client.post("/accounts/login/", form)
+    assert (answer.status_code, answer["Location"]) == (302, "/")
+    assert client.post("/accounts/login/", {**form, "password": "wrong"}).status_code in (200, 302)
+
+
+def test_without_its_cache_tokens_and_hosts_go_on(dead_redis, ada, now):
+    issued = token_issue(reader=ada, name="notes", scope="read", expires_at=None, now=now)
+    answer = Client().get("/api/search?q=tides", headers={"Authorization": f"Bearer {issued.secret}"})
+    assert answer.status_code == 200
+    gate = HostGate(gap_s=5.0)
+    assert gate.enter("gazette.example") == 0.0
+    gate.leave("gazette.example")
+
+
+def test_a_cache_that_is_down_is_told_once_and_misses_everything(dead_redis):
+    with structlog.testing.capture_logs() as said:
+        for _ in range(2):
+            cache.set("name", 1)
+            cache._cache._outage.until = 0.0  # its rest is over
+            assert cache.get("name", "nobody") == "nobody" and cache.add("name", 1)
+    assert [entry["event"] for entry in said] == ["cache_down"]
+    assert cache.get_many(["name"]) == {} and not cache.delete("name") and not cache.touch("name")
+    cache.set_many({"name": 1})
+    cache.delete_many(["name"])
+    assert "name" not in cache and not cache.clear()
+    with pytest.raises(ValueError, match="name"):
+        cache.incr("name")
