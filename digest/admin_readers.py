@@ -22,7 +22,16 @@ else:
 class ReaderAdmin(OperatorAdmin, _UserAdmin):
     """Accounts, with what a digest needs to know of them."""
 
-    list_display = ["username", "email", "time_zone", "ai_enabled", "is_active", "is_staff", "last_login"]
+    list_display = [
+        "username",
+        "email",
+        "id",
+        "time_zone",
+        "ai_enabled",
+        "is_active",
+        "is_staff",
+        "last_login",
+    ]
     list_filter = ["is_active", "is_staff", "ai_enabled", "mail_rhythm"]
     ordering = ["username"]
     readonly_fields = ["id", "last_login", "date_joined", "welcomed_at"]

@@ -31,21 +31,39 @@ def page_of(request: HttpRequest) -> int:
     return min(max(int(typed), 1), 10_000) if typed.isdecimal() and len(typed) < 6 else 1
 
 
+def reader_argument_add(parser: ArgumentParser) -> None:
+    """Make a command take `--user-id`, the id or the username of one reader."""
+    parser.add_argument("--user-id", metavar="UUID|NAME", required=True, help="the reader, by id or username")
+
+
 def reader_arguments_add(parser: ArgumentParser) -> None:
-    """Let a command take `--user-id UUID` or `--all-users`; neither or both is a usage error."""
+    """Let a command take `--user-id UUID|NAME` or `--all-users`; neither or both is a usage error."""
     group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--user-id", type=reader_id_argument, metavar="UUID", help="one reader")
+    group.add_argument("--user-id", metavar="UUID|NAME", help="one reader, by id or username")
     group.add_argument("--all-users", action="store_true", help="every active reader")
 
 
-def readers_named(user_id: UUID | None) -> Sequence[Reader]:
-    """The reader of `user_id`, or all active ones by name. Raises `CommandError` for an unknown id."""
+def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:
+    """The reader with this id, else with this username, or all active ones by name.
+
+    Raises `CommandError` where there is none.
+    """
     if user_id is None:
         return list(Reader.objects.filter(is_active=True).order_by("username"))
-    found = list(Reader.objects.filter(pk=user_id))
+    found = _with_id(str(user_id)) or list(Reader.objects.filter(username=user_id))
     if not found:
-        raise CommandError(f"There is no reader {user_id}. Their ids are listed in /admin/ under readers.")
+        raise CommandError(
+            f"There is no reader with the id or username “{user_id}”. "
+            "Both are listed under Users, at /admin/digest/reader/."
+        )
     return found
+
+
+def _with_id(text: str) -> list[Reader]:
+    try:
+        return list(Reader.objects.filter(pk=UUID(text)))
+    except ValueError:
+        return []
 
 
 def date_argument(text: str) -> date:
@@ -54,11 +72,3 @@ def date_argument(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ArgumentTypeError(f"“{text}” is not a day. Write it as YYYY-MM-DD.") from None
-
-
-def reader_id_argument(text: str) -> UUID:
-    """An argparse type: a reader's id."""
-    try:
-        return UUID(text)
-    except ValueError:
-        raise ArgumentTypeError(f"“{text}” is not a reader's id (a UUID).") from None

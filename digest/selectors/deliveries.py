@@ -39,6 +39,12 @@ def deliveries_lately(*, now: datetime) -> dict[tuple[UUID, Date], Delivery]:
     return {(row.reader_id, row.date): row for row in rows}
 
 
+def deliveries_waiting(*, since: datetime, attempts_max: int) -> int:
+    """How many mails failed after `since` and have a try left of `attempts_max`; one query."""
+    failed = Delivery.objects.filter(status=Delivery.Status.FAILED, attempts__lt=attempts_max)
+    return failed.filter(claimed_at__gt=since).count()
+
+
 def delivery_trouble(*, reader_id: UUID) -> str:
     """What went wrong with the reader's newest mail, in a sentence for the reader; "" where nothing did."""
     row = Delivery.objects.filter(reader_id=reader_id).order_by("-date").first()

@@ -190,6 +190,13 @@ def test_an_operator_deletes_a_reader_by_command(ada: Reader):
     assert not Reader.objects.exists()
 
 
+def test_a_deletion_that_can_ask_nobody_is_wrong_usage(ada: Reader, monkeypatch):
+    monkeypatch.setattr("sys.stdin", StringIO(""))
+    with pytest.raises(CommandError, match="--yes") as refused:
+        call_command("delete_reader", "--user-id=ada")
+    assert refused.value.returncode == 2 and Reader.objects.filter(pk=ada.pk).exists()
+
+
 def test_when_mail_comes_is_kept_and_impossible_times_are_not(page: Client, ada: Reader):
     assert page.post("/ui/account/mail", {"rhythm": "weekly", "hour": "6", "weekday": "4"}).status_code == 302
     ada.refresh_from_db()

@@ -140,3 +140,8 @@ def test_readers_have_no_business_there(ada, db):
     client = Client()
     client.force_login(ada)
     assert client.get("/admin/digest/feed/").status_code == 302
+
+
+def test_the_list_of_readers_has_their_ids(client, operator, ada):
+    client.force_login(operator)
+    assert str(ada.pk) in client.get("/admin/digest/reader/").content.decode()

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from digest.management.commands.build_digest import Command
 from digest.models import Digest, Impression, Reader
+from digest.readers import readers_named
 from ranking.services import source_weight_agree
 from tests.factories import (
     FeedbackFactory,
@@ -77,6 +78,13 @@ def test_a_given_day_and_limit_are_kept_to(ada, paper, capsys):
     assert digest["date"] == yesterday and len(digest["entries"]) <= 2
 
 
+def test_a_limit_shortens_the_list_and_not_the_digest(ada, paper, capsys):
+    (digest,) = run(capsys, "build_digest", "--user-id", "ada", "--limit", "2")["digests"]
+    assert [entry["item_id"] for entry in digest["entries"]] == paper[:2]
+    kept = Impression.objects.order_by("rank").values_list("item_id", flat=True)
+    assert list(kept) == paper
+
+
 def test_all_users_are_the_active_ones(ada, ben, paper, capsys):
     ReaderFactory(is_active=False)
     digests = run(capsys, "build_digest", "--all-users")["digests"]
@@ -91,9 +99,17 @@ def test_people_get_a_table(ada, paper, capsys):
     assert first.split()[0] == "1" and "mine.example" in first
 
 
-def test_an_unknown_reader_is_a_failure_that_says_so(db, capsys):
-    assert exit_code("--user-id", NOBODY) == 1
-    assert NOBODY in capsys.readouterr().err
+@pytest.mark.parametrize("name", [NOBODY, "nobody"])
+def test_an_unknown_reader_is_a_failure_that_says_so(ada, capsys, name):
+    assert exit_code("--user-id", name) == 1
+    said = capsys.readouterr().err
+    assert name in said and "/admin/digest/reader/" in said
+
+
+def test_a_reader_is_named_by_id_or_by_username(ada, ben):
+    twin = ReaderFactory(username=str(ben.pk))
+    assert [readers_named(str(who))[0] for who in (ada.pk, "ada", ben.pk)] == [ada, ada, ben]
+    assert readers_named(str(twin.pk)) == [twin]
 
 
 def test_a_day_that_has_not_begun_is_a_failure_that_says_so(ada, capsys):
@@ -106,7 +122,6 @@ def test_a_day_that_has_not_begun_is_a_failure_that_says_so(ada, capsys):
     [
         [],
         ["--user-id", NOBODY, "--all-users"],
-        ["--user-id", "ada"],
         ["--all-users", "--date", "yesterday"],
         ["--all-users", "--limit", "0"],
     ],

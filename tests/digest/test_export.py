@@ -177,5 +177,15 @@ def test_the_command_writes_the_same_to_a_file_or_to_stdout(ada: Reader, tmp_pat
         call_command("export_reader", "--user-id=00000000-0000-0000-0000-000000000000")
 
 
+def test_an_exported_file_is_its_owners_alone_and_told_of(ada: Reader, tmp_path: Path):
+    for name in ("new.json", "old.json"):
+        file, said = tmp_path / name, StringIO()
+        if name == "old.json":
+            file.touch(0o644)
+        call_command("export_reader", "--user-id=ada", f"--out={file}", stderr=said)
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert str(file) in said.getvalue() and f"{file.stat().st_size:,} bytes" in said.getvalue()
+
+
 def test_the_export_is_for_those_who_signed_in(client: Client, db: None):
     assert client.get("/ui/account/export").url.startswith("/accounts/login/")

@@ -16,6 +16,7 @@ from digest.models import Feed, Source, Subscription
 from digest.opml import BYTES_MAX, FEEDS_MAX, ListedFeed, opml_read, opml_write
 from digest.services.opml import opml_export, opml_import
 from digest.services.subscriptions import subscription_add
+from tests.factories import FeedFactory, SubscriptionFactory
 
 GOOD = """<?xml version="1.0"?>
 <opml version="2.0"><head><title>Ada&#8217;s list</title></head><body>
@@ -214,6 +215,16 @@ def test_the_commands_import_and_export(ada, tmp_path: Path):
     with pytest.raises(CommandError) as missing:
         call_command("import_opml", str(tmp_path / "none.opml"), "--user-id", str(ada.pk))
     assert missing.value.returncode == 2
+
+
+def test_an_export_says_what_it_leaves_out(ada):
+    SubscriptionFactory.create_batch(2, reader=ada)
+    for n, words in ((1, "1 feed has no address and is left out."), (2, "2 feeds have no address")):
+        SubscriptionFactory(reader=ada, feed=FeedFactory(url=f"file:{n}.xml", state="imported"))
+        call_command(
+            "export_opml", "--user-id", "ada", stdout=(out := StringIO()), stderr=(said := StringIO())
+        )
+        assert words in said.getvalue() and len(opml_read(out.getvalue().encode()).feeds) == 2
 
 
 @pytest.mark.data

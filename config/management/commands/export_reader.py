@@ -1,5 +1,6 @@
 """`manage.py export_reader`: everything about one reader as one JSON object."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.export import reader_export_stream
-from digest.readers import reader_id_argument, readers_named
+from digest.readers import reader_argument_add, readers_named
+
+# Of its owner alone: it holds everything somebody reads and thinks.
+PRIVATE = 0o600
 
 
 class Command(BaseCommand):
@@ -17,7 +21,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Who, and where to."""
-        parser.add_argument("--user-id", type=reader_id_argument, metavar="UUID", required=True)
+        reader_argument_add(parser)
         parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,9 +33,16 @@ class Command(BaseCommand):
                 self.stdout.write(piece, ending="")
             return
         try:
-            with options["out"].open("w", encoding="utf-8") as file:
+            with os.fdopen(_private(options["out"]), "w", encoding="utf-8") as file:
+                os.fchmod(file.fileno(), PRIVATE)  # a file that was there before, too
                 file.writelines(pieces)
+                size = file.tell()
         except OSError as error:
             raise CommandError(
                 f"“{options['out']}” cannot be written ({error.strerror}).", returncode=2
             ) from error
+        self.stderr.write(f"Everything about {reader.username} is in “{options['out']}” ({size:,} bytes).")
+
+
+def _private(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)

@@ -28,13 +28,18 @@ class Command(BaseCommand):
         """Who, which day, how many, in which form."""
         reader_arguments_add(parser)
         parser.add_argument("--date", type=date_argument, metavar="YYYY-MM-DD", help="default: today")
-        parser.add_argument("--limit", type=int, default=DIGEST_SIZE, help="items shown (%(default)s)")
+        parser.add_argument(
+            "--limit",
+            type=int,
+            metavar="N",
+            help=f"list the first N entries (all; {DIGEST_SIZE} with --plain); the digest is stored whole",
+        )
         parser.add_argument("--plain", action="store_true", help="the bare order by score; store nothing")
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Build or rank, then print."""
-        if options["limit"] < 1:
+        if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be at least 1.", returncode=2)
         now = timezone.now()
         show = _plain if options["plain"] else _stored
@@ -48,9 +53,9 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps({"digests": digests}) if options["json"] else _table(digests))
 
 
-def _stored(reader: Reader, day: date, now: datetime, limit: int) -> Json:
-    """Build the digest and read it back as it was stored."""
-    digest = digest_build(reader=reader, date=day, now=now, limit=limit)
+def _stored(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:
+    """Build the digest and read its first `limit` entries back as they were stored."""
+    digest = digest_build(reader=reader, date=day, now=now)
     entries = [
         {
             "rank": shown.rank,
@@ -63,15 +68,15 @@ def _stored(reader: Reader, day: date, now: datetime, limit: int) -> Json:
             "slot": shown.slot,
             "propensity": shown.propensity,
         }
-        for shown in digest_impressions(digest=digest)
+        for shown in digest_impressions(digest=digest)[:limit]
     ]
     return {**_digest(reader, day, digest.config_version, entries), "left_out": digest.left_out}
 
 
-def _plain(reader: Reader, day: date, now: datetime, limit: int) -> Json:
+def _plain(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:
     """The order by score alone: no share for a source, no stories, no novelty, nothing stored."""
     effective = config_effective(reader_id=reader.pk)
-    scores = digest_rank(reader=reader, date=day, now=now, effective=effective)[:limit]
+    scores = digest_rank(reader=reader, date=day, now=now, effective=effective)[: limit or DIGEST_SIZE]
     urls = item_urls(item_ids=[score.candidate.item_id for score in scores])
     entries = [
         {

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from digest.errors import DigestError
 from digest.farewell import deleted_words
-from digest.readers import reader_id_argument, readers_named
+from digest.readers import reader_argument_add, readers_named
 from digest.services.readers import reader_delete
 
 
@@ -17,14 +17,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Who, and the word that means it."""
-        parser.add_argument("--user-id", type=reader_id_argument, metavar="UUID", required=True)
+        reader_argument_add(parser)
         parser.add_argument("--yes", metavar="USERNAME", help="the username, to be asked nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ask, delete, and list what is gone."""
         (reader,) = readers_named(options["user_id"])
         name = reader.username
-        typed = options["yes"] or input(f"Type the username of {reader.pk} to delete the account: ")
+        typed = options["yes"] or _asked(f"Type the username of {reader.pk} to delete the account: ")
         if typed != name:
             raise CommandError("That is not this reader's username. Nothing was deleted.", returncode=2)
         try:
@@ -34,3 +34,11 @@ class Command(BaseCommand):
         self.stdout.write(f"{name} is deleted.")
         for words, count in deleted_words(gone):
             self.stdout.write(f"  {words}: {count}")
+
+
+def _asked(question: str) -> str:
+    """What somebody types; nobody there is a mistake on the command line."""
+    try:
+        return input(question)
+    except EOFError:
+        raise CommandError("Nobody is there to be asked: give --yes USERNAME.", returncode=2) from None

@@ -8,11 +8,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from digest.mail_way import mail_goes_out
-from digest.services.delivery import digests_deliver
+from digest.selectors.deliveries import deliveries_waiting
+from digest.services.delivery import ATTEMPTS_MAX, RETRY_AFTER, digests_deliver
 
 
 class Command(BaseCommand):
-    """Send each digest whose hour has come and which was not sent yet; exit code 1 without a mail server."""
+    """Send each digest whose hour has come and which was not sent yet; exit code 1 without a mail server, or
+    where every mail failed."""
 
     help = "Send the digests whose hour has come and which were not sent yet."
 
@@ -21,17 +23,28 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Send, then print the counts; an address that fails is reported and is no failure."""
+        """Send, then print the counts; an address that fails among others is reported and is no failure."""
         if not mail_goes_out():
             raise CommandError("EMAIL_URL names no mail server, so there is nobody to hand mail to. Set it.")
-        began = time.monotonic()
-        report = digests_deliver(now=timezone.now())
+        began, now = time.monotonic(), timezone.now()
+        report = digests_deliver(now=now)
+        waiting = deliveries_waiting(since=now - RETRY_AFTER, attempts_max=ATTEMPTS_MAX)
         errors = [{"reader_id": reader, "message": message} for reader, message in report.errors]
-        result = {**report.as_dict(), "errors": errors, "seconds": round(time.monotonic() - began, 3)}
+        result = {
+            **report.as_dict(),
+            "waiting": waiting,
+            "errors": errors,
+            "seconds": round(time.monotonic() - began, 3),
+        }
         if options["json"]:
             self.stdout.write(json.dumps(result))
         else:
             counts = ", ".join(f"{count} {name}" for name, count in report.as_dict().items())
+            if waiting:
+                minutes, verb = RETRY_AFTER.seconds // 60, "waits" if waiting == 1 else "wait"
+                counts += f"; {waiting} {verb} for another try in {minutes} minutes"
             self.stdout.write("\n".join([counts, *(f"{e['reader_id']}  {e['message']}" for e in errors)]))
         if report.down:
             raise CommandError(f"No mail server could be reached: {report.down}")
+        if report.due and report.failed >= report.due:
+            raise CommandError("Every mail that was due failed.")

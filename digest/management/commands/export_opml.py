@@ -1,12 +1,13 @@
 """`manage.py export_opml`: a reader's feeds as an OPML list."""
 
 from typing import Any
-from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from digest.readers import readers_named
+from digest.presenters import href_of
+from digest.readers import reader_argument_add, readers_named
+from digest.selectors.subscriptions import subscriptions_of
 from digest.services.opml import opml_export
 
 
@@ -17,9 +18,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose list it is."""
-        parser.add_argument("--user-id", type=UUID, metavar="UUID", required=True, help="the reader")
+        reader_argument_add(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Export."""
         (reader,) = readers_named(options["user_id"])
         self.stdout.write(opml_export(reader=reader, now=timezone.now()).decode(), ending="")
+        rows = subscriptions_of(reader_id=reader.pk)
+        if left := sum(not href_of(row.feed.url) for row in rows):
+            said = "1 feed has no address and is" if left == 1 else f"{left} feeds have no address and are"
+            self.stderr.write(f"{said} left out.")

@@ -5,14 +5,13 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from digest.errors import DigestError
 from digest.opml import BYTES_MAX
-from digest.readers import readers_named
+from digest.readers import reader_argument_add, readers_named
 from digest.services.opml import OpmlReport, opml_import
 
 
@@ -24,7 +23,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """The file, whose list it is, and in which form to report."""
         parser.add_argument("file", metavar="FILE", help="an OPML list, or - for standard input")
-        parser.add_argument("--user-id", type=UUID, metavar="UUID", required=True, help="the reader")
+        reader_argument_add(parser)
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
