@@ -47,7 +47,7 @@ class PartOut(Schema):
 
 
 class HitOut(Schema):
-    """One item that was found."""
+    """One item that was found. `reasons` says in a few words what its score would rest on now."""
 
     item_id: int
     url: str
@@ -55,6 +55,7 @@ class HitOut(Schema):
     title: list[PartOut]
     snippet: list[PartOut]
     dated_at: datetime
+    reasons: list[str]
     read_at: datetime | None
     saved_at: datetime | None
 
@@ -110,6 +111,7 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
             title=_parts(hit.title),
             snippet=_parts(hit.snippet),
             dated_at=hit.item.dated_at,
+            reasons=list(hit.why.chips),
             read_at=hit.response.read_at,
             saved_at=hit.response.saved_at,
         )

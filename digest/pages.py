@@ -2,18 +2,21 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, timedelta
 from typing import Any
 
 from digest.days import day_of
-from digest.models import Digest, Feed, Item, Reader, Subscription
+from digest.left_out import why_left_out
+from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from digest.months import month_first, month_of
-from digest.presenters import age_words, href_of
+from digest.places import drawn, place_words
+from digest.presenters import FOUND, Why, age_words, href_of, why_of
 from digest.searching import Part, marked, snippet
 from digest.selectors import digest_for, digest_impressions
 from digest.selectors.digests import digest_dates_between
+from digest.selectors.places import item_place
 from digest.selectors.readings import items_saved
 from digest.selectors.search import Found, Order, items_search
 from digest.selectors.subscriptions import subscriptions_of
@@ -38,6 +41,7 @@ class Hit:
     age: str
     title: tuple[Part, ...]
     snippet: tuple[Part, ...]
+    why: Why
     response: Response
 
 
@@ -93,9 +97,20 @@ def _unfetched(row: Subscription) -> bool:
 
 
 def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
-    """One item with its score as it would be now."""
+    """One item with its score as it would be now, and its place in the digest."""
+    place = item_place(reader=reader, item=item, now=now)
     scored = scored_now(reader=reader, items=[item], now=now)
-    return {"shown": items_shown(reader=reader, scored=scored, now=now)[0]}
+    words = ""
+    if place and (there := place.shown):
+        words = place_words(there.slot, there.propensity)
+        if drawn(there.slot, there.propensity):
+            scored = [replace(entry, slot=Impression.Slot.NOVELTY) for entry in scored]
+    elif place and (passed := place.passed):
+        words = why_left_out(
+            passed.reason, str(item.source), str(passed.told_by.source) if passed.told_by else ""
+        )
+    shown = items_shown(reader=reader, scored=scored, now=now)[0]
+    return {"shown": shown, "place": place, "place_words": words}
 
 
 def response_page(reader: Reader, item: Item) -> dict[str, Any]:
@@ -111,7 +126,7 @@ def saved_page(reader: Reader, page: int, now: datetime) -> dict[str, Any]:
 
 
 def search_page(reader: Reader, query: str, order: Order, page: int, now: datetime) -> dict[str, Any]:
-    """What a search found, with its places marked."""
+    """What a search found, with its places marked and what would speak for each item now."""
     found = items_search(reader_id=reader.pk, query=query, order=order, page=page)
     return {"query": query, "order": order, "found": found, "hits": _hits(reader, found, now)}
 
@@ -127,9 +142,11 @@ def _hits(reader: Reader, found: Found, now: datetime) -> list[Hit]:
             age=age_words(item.dated_at, now),
             title=marked(item.title, found.terms),
             snippet=snippet(item.text, found.terms),
+            why=why_of(entry.parts, entry.score, str(item.source), FOUND),
             response=said[item.pk],
         )
-        for item in found.items
+        for entry in scored_now(reader=reader, items=found.items, now=now)
+        if (item := entry.item)
     ]
 
 

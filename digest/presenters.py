@@ -14,6 +14,7 @@ from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN
 LEDE_CHARS = 320
 # Signals weaker than this move nothing a reader would notice, so they get no chip.
 SIGNAL_MIN = 0.2
+FOUND = "found"
 HALF_RECENCY, HIGH_RECENCY = 0.5, 0.8
 
 
@@ -39,7 +40,8 @@ class Why:
 def why_of(parts: Mapping[str, Any], score: float, source: str, slot: str = "ranked") -> Why:
     """The reasons for one score of an item of `source` (its title). `parts` are `Parts.as_dict()`.
 
-    `slot` is the impression's: an item that came by way of the novelty slot says so first.
+    `slot` is the impression's: an item that came by way of the novelty slot says so first. Where a search
+    found it (`FOUND`), nothing is said of its neighbours.
     """
     interest = _interest_lines(parts)
     every = "1 for every item, and what follows" if interest else "1 for every item"
@@ -100,7 +102,7 @@ def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
     if parts["recency"] >= HIGH_RECENCY:
         chips.append("fresh")
     elif parts["recency"] < HALF_RECENCY and not chips:
-        chips.append("little else is newer")
+        chips.append(f"{words} from {source}" if slot == FOUND else "little else is newer")
     return tuple(chips[:4]) or ("recent",)
 
 

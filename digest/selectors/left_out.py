@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from digest.compose import Reason, left_out
@@ -44,12 +44,18 @@ class LeftOut:
 
 
 def digest_left_out(
-    *, reader: Reader, date: dt.date, now: dt.datetime, reason: Reason | None = None, page: int = 1
+    *,
+    reader: Reader,
+    date: dt.date,
+    now: dt.datetime,
+    reason: Reason | None = None,
+    page: int = 1,
+    only: Collection[int] | None = None,
 ) -> LeftOut | None:
     """What the reader's digest of `date` left out, fifty to a page; `None` where none was built.
 
     What was shown is read from the digest; the candidates are those of the moment it was built, scored by the
-    settings of `now`. A page beyond the last shows the last. As many queries whatever there is to list.
+    settings of `now`. A page beyond the last shows the last; `only` lists these items alone. As many queries whatever there is to list.
     """
     digest = digest_for(reader_id=reader.pk, date=date)
     if digest is None:
@@ -64,7 +70,7 @@ def digest_left_out(
         {row.item_id: row.slot for row in shown},
         {story: item.pk for story, item in tellers.items()},
     )
-    wanted = [item_id for item_id, why in found.items() if reason in (None, why)]
+    wanted = [i for i, why in found.items() if reason in (None, why) and (only is None or i in only)]
     pages = max(1, -(-len(wanted) // PAGE_SIZE))
     page = max(1, min(page, pages))
     listed = wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]

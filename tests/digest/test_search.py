@@ -3,12 +3,14 @@
 import pytest
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from digest.models import FeedEntry, Item, Reader
 from digest.searching import marked, snippet, terms_of
 from digest.selectors.search import SEARCH_PAGE, items_search
+from ranking.services import ConfigEdit, config_edit
 from tests.factories import FeedbackFactory, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.pages import fresh_item, subscribe
 
@@ -259,10 +261,27 @@ def test_a_page_beyond_the_last_leads_back(page: Client, ada: Reader):
 def test_the_page_costs_the_same_however_many_hits(page: Client, ada: Reader, django_assert_num_queries):
     for n in range(3):
         fresh_item(ada, title=f"Lamp {n}")
-    # session, reader, matches, items, thumbs 2, readings, tags
-    with django_assert_num_queries(8):
+    # session, reader, matches, items, thumbs 2, readings, tags; config 2, signals 3
+    with django_assert_num_queries(13):
         page.get("/ui/search", {"q": "lamp"})
     for n in range(12):
         fresh_item(ada, title=f"Lamp {n}")
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(13):
         page.get("/ui/search", {"q": "lamp"})
+
+
+def test_each_hit_says_what_speaks_for_it(page: Client, ada: Reader):
+    fresh_item(ada, title="Harbour lamp")
+    fresh_item(ada, key="rarely.example", title="A lamp")
+    fresh_item(ada, hours=400, title="Lamp of old")
+    wishes = ConfigEdit(topics=["harbour"], source_weights={"rarely.example": 0.4})
+    config_edit(reader_id=ada.pk, edit=wishes, expected_version=0, now=timezone.now())
+    body = page.get("/ui/search", {"q": "lamp"}).content.decode()
+    assert '<span class="chip">your topic: harbour</span>' in body
+    assert '<span class="chip">much less from Rarely</span>' in body
+    assert body.count('<table class="sum">') == 3
+    hits = page.get("/api/search", {"q": "lamp"}).json()["hits"]
+    reasons = {"".join(part["text"] for part in hit["title"]): hit["reasons"] for hit in hits}
+    assert reasons["Harbour lamp"][0] == "your topic: harbour"
+    assert reasons["A lamp"][0] == "much less from Rarely"
+    assert reasons["Lamp of old"] == ["as usual from Gazette"]
