@@ -1,6 +1,9 @@
 """The composition room as an installed app, for the commands that cross rooms."""
 
 from django.apps import AppConfig
+from django.core.checks import register
+
+from config.checks import check_schedule
 
 
 class ConfigConfig(AppConfig):
@@ -8,3 +11,7 @@ class ConfigConfig(AppConfig):
 
     name = "config"
     label = "tidings"
+
+    def ready(self) -> None:
+        """Register the checks of settings that concern no single room."""
+        register(check_schedule)

@@ -15,6 +15,7 @@ from digest.services.clusters import clusters_update
 from digest.services.delivery import digests_deliver
 from digest.services.fetching import feeds_fetch
 from digest.services.learning import weights_update
+from digest.services.pruning import rows_prune
 from digest.services.rounds import digests_build
 from digest.services.summaries import summaries_make
 from digest.services.vectors import item_vectors_prune, item_vectors_update
@@ -38,9 +39,13 @@ def fetch(now: datetime) -> Counts:
 
 
 def cluster(now: datetime) -> Counts:
-    """Find the stories that several sources tell, and the vectors that similarity is measured by."""
-    stories = clusters_update(now=now).as_dict()
-    return {**stories, "vectors": item_vectors_update(now=now), "pruned": item_vectors_prune(now=now)}
+    """Find the stories that several sources tell, and the vectors that similarity is measured by.
+
+    Vectors, and rows of other kinds, that have had their time go.
+    """
+    stories, vectors = clusters_update(now=now).as_dict(), item_vectors_update(now=now)
+    pruned, rows = item_vectors_prune(now=now), rows_prune(now=now)
+    return {**stories, "vectors": vectors, "pruned": pruned, "rows_pruned": rows}
 
 
 def summarise(now: datetime) -> Counts:

@@ -30,7 +30,7 @@ JOBS = (
     # Looked for often and done once a day: what a crash or a stop left is taken up within ten minutes.
     Job("nightly", "config.nightly", timedelta(minutes=10), long=True),
     # Days begin and mail is due at any quarter of an hour, somewhere.
-    Job("mornings", "config.mornings", timedelta(minutes=10)),
+    Job("mornings", "config.mornings", timedelta(minutes=10), long=True),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),
     Job("compact", "suggestions.outcomes_compact", timedelta(days=7)),
     Job("memories", "advisor.memories_sync", timedelta(days=1)),

@@ -22,10 +22,15 @@ def nightly_task(stopping: Callable[[], bool] = lambda: False) -> None:
 
 
 @shared_task(name="config.mornings")
-def mornings_task() -> None:
-    """Build the digests of days that have begun, send the mail of hours that have come."""
+def mornings_task(stopping: Callable[[], bool] = lambda: False) -> None:
+    """Build the digests of days that have begun, send the mail of hours that have come.
+
+    Told to stop, it leaves the mail, and what is not built yet, to the next round.
+    """
     now = timezone.now()
-    digests_begin(now=now)
+    digests_begin(now=now, stopping=stopping)
+    if stopping():
+        return
     report = digests_deliver(now=now)
     if report.down:
         reason = f"{report.left} mails wait for the next round. {report.down}"

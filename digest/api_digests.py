@@ -9,13 +9,13 @@ from django.utils import timezone
 from ninja import Router, Schema
 
 from digest.days import day_of
-from digest.errors import DigestMissing
+from digest.errors import DigestMissing, FutureDate
 from digest.models import Digest, Exposure, Impression, Reader
 from digest.presenters import why_of
 from digest.readers import reader_of
-from digest.selectors import digest_for, digest_impressions
+from digest.selectors import digest_impressions
 from digest.selectors.clusters import Mate, cluster_mates
-from digest.services.build import digest_build
+from digest.services.build import digest_current
 from digest.services.exposures import exposures_log
 
 router = Router(tags=["digests"])
@@ -63,11 +63,9 @@ class DigestOut(Schema):
 
 @router.get("/digests/{date}", response=DigestOut)
 def digest_get(request: HttpRequest, date: Date) -> DigestOut:
-    """The reader's digest of a day in their zone. Today's is made if there is none yet."""
+    """The reader's digest of a day in their zone. Today's is made anew where it is due, as for the page."""
     reader, now = reader_of(request), timezone.now()
-    digest = digest_for(reader_id=reader.pk, date=date)
-    if digest is None:
-        digest = _built(reader, date, now)
+    digest = _digest(reader, date, now)
     shown = digest_impressions(digest=digest)
     exposures_log(digest=digest, door=Exposure.Door.API, now=now)
     mates = cluster_mates(reader_id=reader.pk, item_ids=[row.item_id for row in shown])
@@ -80,11 +78,13 @@ def digest_get(request: HttpRequest, date: Date) -> DigestOut:
     )
 
 
-def _built(reader: Reader, date: Date, now: datetime) -> Digest:
-    """Today's digest, made now. Raises `FutureDate`, and `DigestMissing` for a day that is over."""
-    if date < day_of(now, reader.zone):
-        raise DigestMissing(f"No digest was made on {date}. A digest is made on the day itself.")
-    return digest_build(reader=reader, date=date, now=now)
+def _digest(reader: Reader, date: Date, now: datetime) -> Digest:
+    """Raises `FutureDate`, and `DigestMissing` for a day that ended without one."""
+    if (digest := digest_current(reader=reader, date=date, now=now)) is not None:
+        return digest
+    if date > day_of(now, reader.zone):
+        raise FutureDate(f"{date} has not begun yet in {reader.time_zone}. Ask for a day up to today.")
+    raise DigestMissing(f"No digest was made on {date}. A digest is made on the day itself.")
 
 
 def _entry(row: Impression, mates: list[Mate]) -> EntryOut:

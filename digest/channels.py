@@ -4,11 +4,13 @@ from datetime import datetime
 
 from django.urls import reverse
 
+from digest.days import day_of
 from digest.letters import also_words, by_words, shown_again
 from digest.mailing import site_link
 from digest.models import Digest, Impression, Reader
 from digest.selectors import digest_impressions
 from digest.selectors.syndicated import digests_told
+from digest.services.build import digest_current
 from digest.showing import Shown
 from digest.syndication import Channel, Told
 
@@ -16,9 +18,11 @@ from digest.syndication import Channel, Told
 def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, list[Digest]]:
     """The reader's feed of the newest digests, each item once where it was last shown, and those digests.
 
-    Nothing in it depends on `now` but for a feed without digests, so that an unchanged feed is the same to
-    the byte. Queries grow with the digests told (three), not with their items.
+    Today's digest is built anew where it is due. But for `updated`, which is when the newest was built, the
+    channel is the same as long as its items and their reasons are. Queries grow with the digests told
+    (three), not with their items.
     """
+    digest_current(reader=reader, date=day_of(now, reader.zone), now=now)
     digests = list(digests_told(reader=reader))
     newest: dict[int, tuple[Impression, Digest]] = {}
     for digest in digests:

@@ -1,7 +1,7 @@
 """What each page of the digest room shows, put together: selectors asked, words found."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, timedelta
@@ -20,12 +20,9 @@ from digest.selectors.places import item_place
 from digest.selectors.readings import items_saved
 from digest.selectors.search import Found, Order, items_search
 from digest.selectors.subscriptions import subscriptions_of
-from digest.services.build import digest_build
+from digest.services.build import digest_current
 from digest.showing import Response, Scored, items_shown, responses_of, scored_now
-from ranking.selectors import config_effective
 
-# How long a digest keeps its order while its day lasts; new settings show at once.
-FROZEN = timedelta(hours=1)
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
 # The session's word that its reader has seen that suggestions wait.
@@ -46,17 +43,10 @@ class Hit:
 
 
 def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
-    """The digest of `date` for its page.
-
-    Today's is built when there is none, or a newer one is due. A past day shows what was made that day:
-    today's settings would say little of what the reader saw then.
-    """
+    """The digest of `date` for its page, today's built anew where it is due (`digest_current`)."""
     today, subscriptions = day_of(now, reader.zone), subscriptions_of(reader_id=reader.pk)
-    digest = digest_for(reader_id=reader.pk, date=date)
+    digest = digest_current(reader=reader, date=date, now=now)
     impressions = digest_impressions(digest=digest) if digest else []
-    if date == today and _due(digest, impressions, subscriptions, now):
-        digest = digest_build(reader=reader, date=date, now=now)
-        impressions = digest_impressions(digest=digest)
     scored = [Scored(i.item, i.parts, i.score, i.slot) for i in impressions]
     thumbs = {impression.item_id: impression.thumb for impression in impressions}
     shown = items_shown(reader=reader, scored=scored, now=now, thumbs=thumbs)
@@ -80,16 +70,6 @@ def _left_out(digest: Digest | None) -> int:
     """How many candidates the digest passed over, for whatever reason."""
     counts = digest.left_out.values() if digest else ()
     return sum(count for count in counts if isinstance(count, int))
-
-
-def _due(
-    digest: Digest | None, impressions: Sequence[object], subscriptions: Sequence[Subscription], now: datetime
-) -> bool:
-    """Whether today's digest is to be built: missing, empty, an hour old, or from before a change."""
-    if digest is None or not impressions or now - digest.built_at >= FROZEN:
-        return True
-    version = config_effective(reader_id=digest.reader_id).config.version
-    return version != digest.config_version or any(row.created_at > digest.built_at for row in subscriptions)
 
 
 def _unfetched(row: Subscription) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from digest.compose import Reason
 from digest.left_out import kinds_of, why_left_out
 from digest.models import Item, Reader
+from digest.selectors.items import CANDIDATES_MAX
 from digest.selectors.left_out import LeftOut, LeftOutItem, digest_left_out
 from digest.showing import Scored, Shown, items_shown
 
@@ -35,6 +36,7 @@ def left_out_page(reader: Reader, date: Date, reason: str, page: int, now: datet
     return {
         "date": date,
         "found": found,
+        "limit": CANDIDATES_MAX,
         "kinds": kinds,
         "kind": next((kind for kind in kinds if wanted and kind.code == wanted.value), None),
         "reason": wanted.value if wanted else "",

@@ -9,8 +9,8 @@ from suggestions.rules import CONFIDENCES
 
 
 def check_rules(**kwargs: Any) -> list[CheckMessage]:
-    """Error `tidings.E008`: `ADVISOR_MIN_CONFIDENCE` is no confidence."""
+    """Error `tidings.E012`: `ADVISOR_MIN_CONFIDENCE` is no confidence."""
     if settings.ADVISOR_MIN_CONFIDENCE in CONFIDENCES:
         return []
     text = f"ADVISOR_MIN_CONFIDENCE={settings.ADVISOR_MIN_CONFIDENCE} is none of {', '.join(CONFIDENCES)}."
-    return [Error(text, id="tidings.E008")]
+    return [Error(text, id="tidings.E012")]

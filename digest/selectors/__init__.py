@@ -1,6 +1,6 @@
 """What the digest room can be asked; each reader's answer holds that reader's rows alone."""
 
-from digest.selectors.digests import digest_dates, digest_for, digest_impressions
+from digest.selectors.digests import digest_for, digest_impressions
 from digest.selectors.feedback import (
     feedback_by_items,
     feedback_by_urls,
@@ -21,7 +21,6 @@ from digest.selectors.items import (
 )
 
 __all__ = [
-    "digest_dates",
     "digest_for",
     "digest_impressions",
     "feedback_by_items",

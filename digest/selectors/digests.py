@@ -12,12 +12,6 @@ def digest_for(*, reader_id: UUID, date: date) -> Digest | None:
     return Digest.objects.filter(reader_id=reader_id, date=date).first()
 
 
-def digest_dates(*, reader_id: UUID, limit: int = 60) -> list[date]:
-    """The days for which the reader has a digest, newest first."""
-    rows = Digest.objects.filter(reader_id=reader_id).order_by("-date")
-    return list(rows.values_list("date", flat=True)[:limit])
-
-
 def digest_dates_between(*, reader_id: UUID, first: date, last: date) -> set[date]:
     """The days from `first` to `last`, both included, for which the reader has a digest; one query."""
     rows = Digest.objects.filter(reader_id=reader_id, date__range=(first, last))

@@ -48,15 +48,29 @@ def items_candidates(
 
 
 def items_window(
-    *, reader_id: UUID, now: datetime, days: int = ITEM_WINDOW_DAYS, limit: int = CANDIDATES_MAX
+    *,
+    reader_id: UUID,
+    now: datetime,
+    days: int = ITEM_WINDOW_DAYS,
+    limit: int = CANDIDATES_MAX,
+    seen_by: datetime | None = None,
 ) -> tuple[list[Candidate], dict[int, int]]:
     """`items_candidates`, and the cluster of each of them that is in one, by id; one query."""
-    rows = Item.objects.filter(
-        _own(reader_id), dated_at__gt=now - timedelta(days=days), dated_at__lte=now
-    ).order_by("-dated_at", "id")
+    rows = _window(reader_id, now, days, seen_by).order_by("-dated_at", "id")
     found = list(rows.values_list("id", "source_id", "title", "text", "dated_at", "cluster_id")[:limit])
     candidates = [Candidate(*row[:5]) for row in found]
     return candidates, {row[0]: row[5] for row in found if row[5] is not None}
+
+
+def items_window_count(*, reader_id: UUID, now: datetime, seen_by: datetime) -> int:
+    """How many items a digest's window up to `now` holds, without any limit, of those seen by `seen_by`."""
+    return _window(reader_id, now, ITEM_WINDOW_DAYS, seen_by).count()
+
+
+def _window(reader_id: UUID, now: datetime, days: int, seen_by: datetime | None) -> QuerySet[Item]:
+    """The items of the reader's feeds dated in the `days` days up to `now`, first seen by `seen_by`."""
+    rows = Item.objects.filter(_own(reader_id), dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
+    return rows if seen_by is None else rows.filter(first_seen_at__lte=seen_by)
 
 
 def items_visible(*, reader_id: UUID) -> QuerySet[Item]:

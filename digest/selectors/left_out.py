@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from digest.compose import Reason, left_out
 from digest.models import Digest, Item, Reader
 from digest.selectors.digests import digest_for
-from digest.selectors.material import digest_material
+from digest.selectors.items import CANDIDATES_MAX, items_window_count
+from digest.selectors.material import Material, digest_material
 from ranking.entities import Score
+from ranking.scoring import Ranking
 from ranking.selectors import config_effective
 
 PAGE_SIZE = 50
@@ -30,7 +32,8 @@ class LeftOutItem:
 class LeftOut:
     """A page of what a digest leaves out, best first. `counts` is over all pages and reasons.
 
-    `settings_changed`: the settings are others by now, and the reasons are told by those.
+    `settings_changed`: the settings are others by now, and the reasons are told by those. `unseen`: items of
+    the window beyond the newest 5,000, which were never candidates and are not listed.
     """
 
     digest: Digest
@@ -41,6 +44,7 @@ class LeftOut:
     pages: int
     items: Sequence[LeftOutItem]
     settings_changed: bool
+    unseen: int
 
 
 def digest_left_out(
@@ -54,28 +58,24 @@ def digest_left_out(
 ) -> LeftOut | None:
     """What the reader's digest of `date` left out, fifty to a page; `None` where none was built.
 
-    What was shown is read from the digest; the candidates are those of the moment it was built, scored by the
-    settings of `now`. A page beyond the last shows the last; `only` lists these items alone. As many queries whatever there is to list.
+    What was shown is read from the digest; the candidates are what was there when it was built, scored by the
+    settings of `now`. A page beyond the last shows the last. As many queries whatever there is to list.
     """
     digest = digest_for(reader_id=reader.pk, date=date)
     if digest is None:
         return None
     effective = config_effective(reader_id=reader.pk)
-    material = digest_material(reader=reader, date=date, now=min(now, digest.built_at))
+    built = digest.built_at
+    material = digest_material(reader=reader, date=date, now=min(now, built), seen_by=built)
     ranking = material.ranking(effective)
     shown = list(digest.impressions.select_related("item__source").order_by("rank"))
     tellers = {row.item.cluster_id: row.item for row in shown if row.item.cluster_id is not None}
-    found = left_out(
-        material.choices(ranking, effective),
-        {row.item_id: row.slot for row in shown},
-        {story: item.pk for story, item in tellers.items()},
-    )
+    slots, told = {row.item_id: row.slot for row in shown}, {story: i.pk for story, i in tellers.items()}
+    found = left_out(material.choices(ranking, effective), slots, told)
     wanted = [i for i, why in found.items() if reason in (None, why) and (only is None or i in only)]
     pages = max(1, -(-len(wanted) // PAGE_SIZE))
     page = max(1, min(page, pages))
     listed = wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-    places = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
-    ranks = {item_id: (places[item_id] + 1, ranking[places[item_id]]) for item_id in listed}
     return LeftOut(
         digest=digest,
         counts=Counter(found.values()),
@@ -83,9 +83,24 @@ def digest_left_out(
         total=len(found),
         page=page,
         pages=pages,
-        items=_items(listed, found, ranks, tellers),
+        items=_items(listed, found, _ranks(listed, ranking), tellers),
         settings_changed=effective.config.version != digest.config_version,
+        unseen=_unseen(reader, digest, material),
     )
+
+
+def _ranks(listed: Sequence[int], ranking: Ranking) -> dict[int, tuple[int, Score]]:
+    """The place by score, from 1, and the score of each of the items."""
+    places = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
+    return {item_id: (places[item_id] + 1, ranking[places[item_id]]) for item_id in listed}
+
+
+def _unseen(reader: Reader, digest: Digest, material: Material) -> int:
+    """How many items the limit on candidates cut off; no query where it cut nothing."""
+    if len(material.about) < CANDIDATES_MAX:
+        return 0
+    every = items_window_count(reader_id=reader.pk, now=material.as_of, seen_by=digest.built_at)
+    return every - len(material.about)
 
 
 def _items(

@@ -57,13 +57,16 @@ class Material:
         return chances_of(self.seed, self.known, effective)
 
 
-def digest_material(*, reader: Reader, date: dt.date, now: dt.datetime) -> Material:
+def digest_material(
+    *, reader: Reader, date: dt.date, now: dt.datetime, seen_by: dt.datetime | None = None
+) -> Material:
     """The items of the seven days up to `now`, or up to the end of a day that is over.
 
+    `seen_by` leaves out what was first seen after that moment, whatever date it carries.
     As many queries whatever there is to read. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
-    candidates, stories = items_window(reader_id=reader.pk, now=as_of)
+    candidates, stories = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by)
     ids = [candidate.item_id for candidate in candidates]
     return Material(
         as_of=as_of,

@@ -129,19 +129,15 @@ def target_opinions(*, reader_id: UUID, source: str = "", topic: str = "", now: 
     return TargetOpinions(peers=opinion_of(nearest[:most]), community=opinion_of(list(said.values())))
 
 
-def community_rates(*, reader_id: UUID, item_ids: Collection[int], now: datetime) -> dict[int, float]:
-    """Per item, what the other readers who share say of it (`ranking.crowd_items`): + liked, - not.
-
-    Only items that at least five of them rated before today, in steps of 0.05; where it is 0 the item is left
-    out. Empty below 20 raters, and for a reader who does not share. Three queries when the crowd is kept.
-    """
-    return community_rates_many(reader_ids=[reader_id], item_ids=item_ids, now=now).get(reader_id, {})
-
-
 def community_rates_many(
     *, reader_ids: Collection[UUID], item_ids: Collection[int], now: datetime
 ) -> dict[UUID, dict[int, float]]:
-    """The same for many readers, in three queries for all of them."""
+    """By reader and item, what other readers who share say of it (`ranking.crowd_items`): + liked, - not.
+
+    Only items that at least five of them rated before today, in steps of 0.05; where it is 0 the item is left
+    out. Nothing below 20 raters, and no entry for a reader who does not share. Three queries for all readers
+    when the crowd is kept.
+    """
     kept, apart = _kept_now(now)
     if kept is None:
         return {}

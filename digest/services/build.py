@@ -4,8 +4,11 @@ import datetime as dt
 from collections.abc import Sequence
 
 from digest.compose import Rules
+from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Reader
+from digest.selectors.current import digests_current
+from digest.selectors.digests import digest_for
 from digest.selectors.items import items_candidates
 from digest.selectors.material import Material, as_of_day, digest_material
 from digest.selectors.signals import signals_for
@@ -13,6 +16,20 @@ from digest.services.storing import Order, digests_store
 from ranking import scoring
 from ranking.entities import EffectiveConfig, Score
 from ranking.selectors import config_effective
+
+
+def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest | None:
+    """The reader's digest of `date` as every door shows it; `None` for another day without one.
+
+    Today's is built where it does not hold (`digests_current`): there is none, it is empty, an hour old, or
+    from before a change of settings or sources. A past day shows what was made that day: today's settings
+    would say little of what the reader saw then.
+    """
+    if date != day_of(now, reader.zone):
+        return digest_for(reader_id=reader.pk, date=date)
+    version = config_effective(reader_id=reader.pk).config.version
+    current = digests_current(days={reader.pk: date}, versions={reader.pk: version}, now=now)
+    return current.get(reader.pk) or digest_build(reader=reader, date=date, now=now)
 
 
 def digest_build(

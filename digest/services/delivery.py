@@ -26,24 +26,20 @@ from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import transaction
 
-from digest.days import day_of
 from digest.delivery import WEEKLY, mail_day
 from digest.letters import Draft, draft_daily, draft_weekly
 from digest.mail_way import mail_goes_out
 from digest.mailing import letter_message
 from digest.models import Delivery, Exposure, Reader
 from digest.sanitise import one_line, plain
-from digest.selectors import digest_for
 from digest.selectors.deliveries import addresses_confirmed, deliveries_lately, mail_readers
-from digest.services.build import digest_build
+from digest.services.build import digest_current
 
 log = structlog.get_logger(__name__)
 
 ATTEMPTS_MAX = 3
 # Greylisting servers ask for a second call within minutes to half an hour (RFC 6647, section 5).
 RETRY_AFTER = timedelta(minutes=20)
-# A mail carries the paper as the page would show it, which is built again after an hour.
-FRESH = timedelta(hours=1)
 # Nothing of ours takes longer between claiming a mail and handing it over.
 CLAIM_LASTS = timedelta(minutes=15)
 # One run's share: the next one, minutes later, goes on where it ended.
@@ -231,10 +227,7 @@ def _failed(row: Delivery, error: Exception, report: DeliveryReport) -> None:
 def _draft(reader: Reader, day: Date, now: datetime) -> Draft | None:
     if reader.mail_rhythm == WEEKLY:
         return draft_weekly(reader=reader, day=day, now=now)
-    digest = digest_for(reader_id=reader.pk, date=day)
-    stale = digest is None or now - digest.built_at >= FRESH
-    if day == day_of(now, reader.zone) and stale:
-        digest = digest_build(reader=reader, date=day, now=now)
+    digest = digest_current(reader=reader, date=day, now=now)
     return draft_daily(reader=reader, digest=digest, now=now) if digest else None
 
 

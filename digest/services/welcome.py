@@ -1,6 +1,7 @@
 """The first visit's answer."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -10,8 +11,16 @@ from digest.models import Feed, Reader, Source, Subscription
 from digest.starters import StarterFeed
 
 
-def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetime) -> int:
-    """Subscribe the reader to `feeds` and ask no more; returns how many of them are new to the reader.
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How many feeds are new to the reader, and the titles of those that their publishers took down."""
+
+    added: int
+    gone: tuple[str, ...]
+
+
+def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetime) -> Answered:
+    """Subscribe the reader to `feeds` and ask no more; a feed given up is refused, as by an import of a list.
 
     An empty `feeds` puts the question aside. Nothing is fetched here: feeds that nobody read before are due
     at once. A constant number of statements; doing it again changes nothing but the moment.
@@ -30,14 +39,16 @@ def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetim
             ignore_conflicts=True,
         )
         mine = Subscription.objects.filter(reader=reader, feed__url__in=wanted)
-        before = mine.count()
-        ids = Feed.objects.filter(url__in=wanted).values_list("pk", flat=True)
+        had = set(mine.values_list("feed_id", flat=True))
+        found = [feed for feed in Feed.objects.filter(url__in=wanted) if feed.pk not in had]
+        alive = [feed for feed in found if feed.state != Feed.State.GONE]
         Subscription.objects.bulk_create(
-            [Subscription(reader=reader, feed_id=pk, created_at=now) for pk in ids], ignore_conflicts=True
+            [Subscription(reader=reader, feed=feed, created_at=now) for feed in alive], ignore_conflicts=True
         )
         reader.welcomed_at = now
         reader.save(update_fields=["welcomed_at"])
-        return mine.count() - before
+        gone = tuple(sorted(wanted[feed.url].title for feed in found if feed.state == Feed.State.GONE))
+        return Answered(mine.count() - len(had), gone)
 
 
 def _key(url: str) -> str:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from digest.forms import WelcomeForm
 from digest.readers import reader_of
+from digest.services.opml import REASON_GONE
 from digest.services.welcome import welcome_answer
 from digest.starters import starters
 
@@ -21,12 +22,14 @@ def welcome(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         wanted = [] if "skip" in request.POST else form.chosen()
         if wanted or "skip" in request.POST:
-            added = welcome_answer(reader=reader_of(request), feeds=wanted, now=timezone.now())
-            if added:
+            answered = welcome_answer(reader=reader_of(request), feeds=wanted, now=timezone.now())
+            if added := answered.added:
                 words = "source is" if added == 1 else "sources are"
                 messages.success(
                     request, f"Your first {added} {words} being fetched. It takes a few minutes."
                 )
+            for title in answered.gone:
+                messages.warning(request, f"{title}: {REASON_GONE} You are not subscribed to it.")
             return redirect("digest:today")
         form.add_error(None, "Choose at least one interest or source, or skip this.")
     page = {"form": form, "interests": starters(), "picked": form.picked()}

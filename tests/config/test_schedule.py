@@ -1,8 +1,16 @@
 """What is due when: the same list for beat and worker, and a night that begins at its hour."""
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
+import pytest
+from django.core.checks.registry import registry
+
+from config.checks import check_schedule
 from config.schedule import CELERY_BEAT_SCHEDULE, JOBS, night_begun
+
+ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
 
 
 def at(hour: int) -> datetime:
@@ -28,3 +36,18 @@ def test_what_the_night_does_is_not_scheduled_beside_it():
 def test_mail_of_any_zone_is_looked_for_within_a_quarter_of_an_hour():
     every = {job.name: job.every for job in JOBS}
     assert every["mornings"] <= timedelta(minutes=15) and every["nightly"] <= timedelta(minutes=15)
+
+
+@pytest.mark.parametrize(("hour", "ids"), [(0, []), (23, []), (-1, ["tidings.E011"]), (24, ["tidings.E011"])])
+def test_an_hour_that_is_none_fails_the_check(settings, hour, ids):
+    settings.NIGHTLY_HOUR = hour
+    assert check_schedule in registry.get_checks()
+    assert [found.id for found in check_schedule()] == ids
+
+
+def test_no_two_checks_share_an_id():
+    """Each id is written in the code of one check."""
+    root = Path(__file__).resolve().parents[2]
+    checks = [path for room in ROOMS for path in (root / room).rglob("*checks.py")]
+    found = [set(re.findall(r'"(tidings\.[EW]\d+)"', path.read_text())) for path in checks]
+    assert len(checks) >= 4 and sum(map(len, found)) == len(set().union(*found))

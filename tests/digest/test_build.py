@@ -8,7 +8,7 @@ import pytest
 from digest.compose import Rules
 from digest.errors import FutureDate
 from digest.models import Cluster, Digest, Exposure, Impression, Item, Reader, Source
-from digest.selectors import digest_dates, digest_for, digest_impressions
+from digest.selectors import digest_for, digest_impressions
 from digest.services.build import digest_build
 from digest.services.feedback import feedback_set
 from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin
@@ -109,7 +109,6 @@ def test_ben_never_sees_what_only_ada_reads(ada, ben, now, paper):
     assert shown(digest_build(reader=ben, date=TODAY, now=now)) == [theirs.id]
     assert theirs.id not in shown(digest_build(reader=ada, date=TODAY, now=now))
     assert digest_for(reader_id=ben.id, date=TODAY).reader == ben
-    assert digest_dates(reader_id=ben.id) == [TODAY]
 
 
 def test_a_digest_built_under_newer_settings_is_not_replaced_by_an_older_build(ada, now, paper):

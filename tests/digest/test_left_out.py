@@ -1,16 +1,18 @@
 """Nothing disappears silently: what a digest leaves out is counted, listed and explained."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.test import Client
 
 from digest.compose import Reason
 from digest.models import Cluster, Digest, Exposure, Item
+from digest.selectors.items import items_window
 from digest.selectors.left_out import digest_left_out
 from digest.services.build import digest_build
 from ranking.services import ConfigEdit, config_edit
-from tests.factories import ItemFactory, SourceFactory
+from tests.factories import ItemFactory, SourceFactory, SubscriptionFactory
 from tests.pages import ago, fresh_item, subscribe
 
 LOUD, QUIET, LESS = "loud.example", "quiet.example", "less.example"
@@ -58,6 +60,29 @@ def test_the_list_says_the_same_as_the_count(ada, paper, today):
     assert {reason.value: count for reason, count in found.counts.items()} == paper.left_out
     assert (found.total, found.page, found.pages) == (sum(paper.left_out.values()), 1, 1)
     assert [row.place for row in found.items] == sorted(row.place for row in found.items)
+
+
+def test_what_came_after_the_digest_was_not_left_out_of_it(client, ada, paper, today):
+    late = fresh_item(ada, hours=2, key=QUIET, title="Late, and dated back")
+    Item.objects.filter(pk=late.pk).update(first_seen_at=paper.built_at + timedelta(seconds=1))
+    found = digest_left_out(reader=ada, date=today, now=ago(0))
+    assert {reason.value: count for reason, count in found.counts.items()} == paper.left_out
+    assert "Late, and dated back" not in client.get(f"/ui/date/{today}/left-out").content.decode()
+
+
+def test_what_the_limit_on_candidates_cut_off_is_said_with_its_number(client, ada, today, monkeypatch):
+    for n in range(8):
+        fresh_item(ada, hours=1 + n, title=f"Plain {n}")
+    digest_build(reader=ada, date=today, now=ago(0), limit=2)
+    assert "Here they all are" in client.get(f"/ui/date/{today}/left-out").content.decode()
+    for place in ("digest.selectors.left_out", "digest.pages_left_out"):
+        monkeypatch.setattr(f"{place}.CANDIDATES_MAX", 5)
+    few = partial(items_window, limit=5)
+    monkeypatch.setattr("digest.selectors.material.items_window", few)
+    body = client.get(f"/ui/date/{today}/left-out").content.decode()
+    assert "3 items of your sources are not in this digest. Here they are, the best first." in body
+    assert "3 older ones of the week before were not looked at" in body and "the newest 5." in body
+    assert "Here they all are" not in body
 
 
 def test_a_kind_and_a_page_can_be_picked(ada, paper, today, monkeypatch):
@@ -146,3 +171,21 @@ def test_the_api_builds_today_and_says_what_is_wrong_with_other_days(client, ada
     assert (past.status_code, past.json()["error"]) == (404, "digest_missing")
     future = client.get(f"/api/digests/{today + timedelta(days=2)}")
     assert (future.status_code, future.json()["error"]) == (422, "future_date")
+
+
+def test_the_api_shows_the_digest_that_the_page_would_show(client, ada, today):
+    def titles() -> list[str]:
+        return [entry["title"] for entry in client.get(f"/api/digests/{today}").json()["entries"]]
+
+    assert titles() == []
+    fresh_item(ada, title="First")
+    assert titles() == ["First"]  # an empty one is never kept
+    fresh_item(ada, title="Second")
+    assert titles() == ["First"]  # within the hour the order stands
+    Digest.objects.update(built_at=ago(1.01))
+    assert set(titles()) == {"First", "Second"}
+    ItemFactory(source=SourceFactory(key="new.example"), title="Third", published_at=ago(1))
+    SubscriptionFactory(reader=ada, feed__source__key="new.example", created_at=ago(-0.001))
+    assert "Third" in titles()
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["x"]), expected_version=0, now=ago(0))
+    assert client.get(f"/api/digests/{today}").json()["config_version"] == 1

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from digest.models import Item, Reader
-from digest.selectors.peers import community_rates, peers_forget
+from digest.selectors.peers import peers_forget
 from digest.selectors.signals import signals_for, signals_for_many
 from digest.services.feedback import feedback_set
 from digest.services.vectors import item_vectors_update
@@ -28,6 +28,11 @@ def items(ada) -> list[Item]:
 def known(items, now) -> list[int]:
     item_vectors_update(now=now)
     return [item.pk for item in items]
+
+
+def rates(reader: Reader, item_ids: list[int], now: datetime) -> dict[int, float]:
+    """What others say of the items, as this reader is told."""
+    return dict(signals_for(reader_id=reader.pk, item_ids=item_ids, now=now).community)
 
 
 def raters(count: int, now: datetime) -> list[Reader]:
@@ -102,32 +107,32 @@ def test_what_twenty_others_found_useful_is_said_in_coarse_steps(ada, known, now
 def test_below_twenty_raters_nobody_speaks(ada, known, now):
     for reader in raters(19, now):
         FeedbackFactory(reader=reader, item_id=known[0], at=now - DAY)
-    assert community_rates(reader_id=ada.pk, item_ids=known, now=now) == {}
+    assert rates(ada, known, now) == {}
 
 
 def test_ones_own_thumb_and_that_of_who_does_not_share_are_left_out(known, now):
     readers = raters(25, now)
     for reader in readers[:6]:
         FeedbackFactory(reader=reader, item_id=known[0], at=now - DAY)
-    assert community_rates(reader_id=readers[10].pk, item_ids=known, now=now)
+    assert rates(readers[10], known, now)
     Reader.objects.filter(pk=readers[0].pk).update(peers_enabled=False)
     # Five are left; for one of the five there are four others. It holds at once, whatever is kept.
-    assert community_rates(reader_id=readers[10].pk, item_ids=known, now=now)
-    assert community_rates(reader_id=readers[1].pk, item_ids=known, now=now) == {}
+    assert rates(readers[10], known, now)
+    assert rates(readers[1], known, now) == {}
     # Who does not share is not served either.
-    assert community_rates(reader_id=readers[0].pk, item_ids=known, now=now) == {}
+    assert rates(readers[0], known, now) == {}
 
 
 def test_a_thumb_counts_for_others_from_the_next_day_on(ada, known, now):
     for reader in raters(20, now):
         FeedbackFactory(reader=reader, item_id=known[0], at=now)
-    assert community_rates(reader_id=ada.pk, item_ids=known, now=now) == {}
+    assert rates(ada, known, now) == {}
     peers_forget()
-    assert community_rates(reader_id=ada.pk, item_ids=known, now=now + DAY) != {}
+    assert rates(ada, known, now + DAY) != {}
 
 
 def test_the_switch_turns_it_off(ada, known, now, settings):
     for reader in raters(20, now):
         FeedbackFactory(reader=reader, item_id=known[0], at=now - DAY)
     settings.PEERS_ENABLED = False
-    assert community_rates(reader_id=ada.pk, item_ids=known, now=now) == {}
+    assert rates(ada, known, now) == {}

@@ -1,6 +1,7 @@
 """A reader's own feed: found by its secret alone, and read back as any feed reader reads it."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -19,12 +20,24 @@ from digest.services.links import feed_token_issue, feed_token_revoke
 from digest.syndication import Channel, Told, atom_write, json_feed_write
 from tests.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
+HOUR = timedelta(hours=1)
 WHEN = datetime(2026, 3, 18, 6, tzinfo=UTC)
 TEXTS = st.text(max_size=40)
 
 
 @pytest.fixture
-def token(ada, now, settings) -> str:
+def clock(now, monkeypatch) -> Callable[[datetime], None]:
+    """Sets the clock that doors read; it stands at `now`."""
+
+    def to(moment: datetime) -> None:
+        monkeypatch.setattr("django.utils.timezone.now", lambda: moment)
+
+    to(now)
+    return to
+
+
+@pytest.fixture
+def token(ada, now, clock, settings) -> str:
     """The secret of Ada's feed, over a digest of two items."""
     settings.SITE_URL = "https://tidings.example"
     source = SourceFactory(key="gazette.example", title="Gazette")
@@ -130,8 +143,31 @@ def test_an_unchanged_feed_is_not_sent_again(name, token, client: Client, ada, n
         again = client.get(at(name, token), headers=header)
         assert again.status_code == 304 and not again.content and again["ETag"] == first["ETag"]
     ItemFactory(source_id="gazette.example", title="New", published_at=now)
-    digest_build(reader=ada, date=now.date(), now=now + timedelta(hours=1))
+    digest_build(reader=ada, date=now.date(), now=now + HOUR)
     assert client.get(at(name, token), headers={"If-None-Match": first["ETag"]}).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["feed_atom", "feed_json"])
+def test_a_digest_built_again_to_the_same_is_not_sent_again(name, token, client: Client, ada, now, clock):
+    clock(now + 3 * HOUR)  # from here on the items are no longer called fresh
+    first = client.get(at(name, token))
+    clock(now + 6 * HOUR)
+    again = client.get(at(name, token), headers={"If-None-Match": first["ETag"]})
+    assert ada.digests.get().built_at == now + 6 * HOUR
+    assert again.status_code == 304 and again["ETag"] == first["ETag"]
+    assert again["Last-Modified"] != first["Last-Modified"]
+
+
+@pytest.mark.parametrize("name", ["feed_atom", "feed_json"])
+def test_a_feed_that_is_asked_holds_todays_digest_as_the_page_would(name, token, client: Client, now, clock):
+    first = client.get(at(name, token))
+    ItemFactory(source_id="gazette.example", title="Breaking", published_at=now + HOUR)
+    clock(now + 2 * HOUR)
+    again = client.get(at(name, token), headers={"If-None-Match": first["ETag"]})
+    assert again.status_code == 200 and b"Breaking" in again.content
+    ItemFactory(source_id="gazette.example", title="Next day", published_at=now + 23 * HOUR)
+    clock(now + 24 * HOUR)
+    assert b"Next day" in client.get(at(name, token)).content
 
 
 @pytest.mark.parametrize("name", ["feed_atom", "feed_json"])
@@ -160,10 +196,12 @@ def test_a_feed_is_only_read(token, client: Client):
     assert client.post(at("feed_atom", token)).status_code == 405
 
 
-def test_an_item_of_two_days_is_told_once(token, client: Client, ada, now):
+def test_an_item_of_two_days_is_told_once(token, client: Client, ada, now, clock):
     digest_build(reader=ada, date=(now + timedelta(days=1)).date(), now=now + timedelta(days=1))
+    clock(now + timedelta(days=1))
     ids = [item["id"] for item in client.get(at("feed_json", token)).json()["items"]]
     assert len(ids) == len(set(ids)) == 2
+    assert ada.digests.count() == 2
 
 
 def test_queries_do_not_grow_with_the_items(token, client: Client, ada, now, django_assert_max_num_queries):
@@ -171,7 +209,7 @@ def test_queries_do_not_grow_with_the_items(token, client: Client, ada, now, dja
         ItemFactory(source=SourceFactory(key=f"s{n}.example"))
     digest_build(reader=ada, date=now.date(), now=now)
     client.get(at("feed_atom", token))  # what was shown is logged once
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(17):
         client.get(at("feed_atom", token))
 
 

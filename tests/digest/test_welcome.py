@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from digest.identity import canonical_url, source_key
 from digest.models import Feed, Reader, Source, Subscription
+from digest.services.opml import REASON_GONE
 from digest.services.welcome import welcome_answer
 from digest.starters import StarterFeed, starters, starters_chosen
 from tests.conftest import NOW
@@ -89,7 +90,7 @@ def test_answering_takes_the_same_statements_for_one_source_and_for_all(
     )
     for reader, feeds in ((ada, one), (ben, everything)):
         with django_assert_num_queries(9):
-            assert welcome_answer(reader=reader, feeds=feeds, now=NOW) == len(feeds)
+            assert welcome_answer(reader=reader, feeds=feeds, now=NOW).added == len(feeds)
 
 
 def test_feeds_and_sources_that_others_read_are_shared_and_keep_their_names(ada: Reader, ben: Reader):
@@ -98,10 +99,21 @@ def test_feeds_and_sources_that_others_read_are_shared_and_keep_their_names(ada:
     Source.objects.create(key=key, title="The Beeb")
     known = Feed.objects.create(url=feed.url, source_id=key, title="As Ben knows it", next_check_at=None)
     Subscription.objects.create(reader=ben, feed=known, created_at=NOW)
-    assert welcome_answer(reader=ada, feeds=[feed], now=timezone.now()) == 1
-    assert welcome_answer(reader=ada, feeds=[feed], now=timezone.now()) == 0
+    assert welcome_answer(reader=ada, feeds=[feed], now=timezone.now()).added == 1
+    assert welcome_answer(reader=ada, feeds=[feed], now=timezone.now()).added == 0
     assert Feed.objects.get().title == "As Ben knows it" and Source.objects.get(key=key).title == "The Beeb"
     assert Subscription.objects.filter(feed=known).count() == 2
+
+
+def test_a_feed_that_its_publisher_took_down_is_refused_in_words(page: Client, ada: Reader):
+    gone, alive = starters()[0].feeds[:2]
+    source = Source.objects.create(key=source_key(gone.url))
+    Feed.objects.create(url=gone.url, source=source, state=Feed.State.GONE, next_check_at=None)
+    answer = page.post("/ui/welcome", {"feed": [gone.url, alive.url]}, follow=True)
+    said = [str(message) for message in answer.context["messages"]]
+    assert [row.feed.url for row in ada.subscriptions.select_related("feed")] == [alive.url]
+    assert said[0].startswith("Your first 1 source is being fetched")
+    assert said[1] == f"{gone.title}: {REASON_GONE} You are not subscribed to it."
 
 
 def test_a_source_is_called_by_its_publisher_not_by_one_of_its_feeds(ada: Reader):

@@ -10,7 +10,7 @@ from suggestions.checks import check_rules
 @pytest.mark.parametrize(
     ("name", "value", "check_id"),
     [
-        ("ADVISOR_MIN_CONFIDENCE", "certain", "tidings.E008"),
+        ("ADVISOR_MIN_CONFIDENCE", "certain", "tidings.E012"),
         ("SWING_FORM", "cosine", "tidings.E006"),
         ("SWING_THRESHOLD_PERCENTILE", "high", "tidings.E007"),
         ("SWING_THRESHOLD_PERCENTILE", "101", "tidings.E007"),
