@@ -246,8 +246,38 @@ def test_a_morning_without_a_mail_server_alerts(ada, settings):
 def test_the_command_prints_one_object(capsys):
     call_command("run_nightly", "--json")
     report = json.loads(capsys.readouterr().out)
-    assert set(report) == {"day", "status", "steps", "seconds"}
+    assert set(report) == {"day", "status", "steps", "seconds", "ran"} and report["ran"] is True
     assert [step["name"] for step in report["steps"]] == list(STEP_NAMES)
+
+
+def test_the_command_says_that_a_night_was_over_before_it_came(capsys):
+    call_command("run_nightly")
+    over = f"{NightlyReport.objects.get().finished_at:%H:%M}"
+    capsys.readouterr()
+    call_command("run_nightly")
+    assert f"was over at {over} UTC (completed); --force does it again." in capsys.readouterr().out
+    call_command("run_nightly", "--json")
+    assert json.loads(capsys.readouterr().out)["ran"] is False
+    call_command("run_nightly", "--json", "--force")
+    assert json.loads(capsys.readouterr().out)["ran"] is True
+
+
+def test_the_command_fails_where_another_worker_is_at_the_night(capsys):
+    until = timezone.now() + 20 * MINUTE
+    steps = {"fetch": {"status": "done", "seconds": 1.0, "counts": {}, "error": ""}}
+    NightlyReport.objects.create(
+        day=timezone.now().date(), started_at=timezone.now(), lease_until=until, token=3, steps=steps
+    )
+    with pytest.raises(CommandError, match=f"held by another worker until {until:%H:%M} UTC"):
+        call_command("run_nightly", "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert report["ran"] is False and [step["name"] for step in report["steps"]] == list(STEP_NAMES)
+    keys = {"name", "status", "started_at", "seconds", "counts", "error"}
+    assert all(keys <= set(step) for step in report["steps"])
+    assert (report["steps"][1]["status"], report["steps"][1]["error"]) == ("waiting", None)
+    with pytest.raises(CommandError, match="does not take over") as held:
+        call_command("run_nightly", "--force")
+    assert held.value.returncode == 1 and NightlyReport.objects.get().token == 3
 
 
 def test_the_command_fails_where_a_step_failed(monkeypatch, capsys):

@@ -15,7 +15,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.management.commands.serve import worker_beside
+from config.management.commands.serve import Command, worker_beside
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
@@ -55,14 +55,22 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in found.split()]
 
 
+def migrated(place: dict[str, str]) -> None:
+    migrate = [sys.executable, "manage.py", "migrate", "-v0"]
+    subprocess.run(migrate, cwd=ROOT, env=place, check=True)
+
+
+def port_free() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
 @pytest.mark.parametrize("begun", [signal.SIG_DFL, signal.SIG_IGN], ids=["in front", "in the background"])
 def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place, begun):
-    migrate = [sys.executable, "manage.py", "migrate", "-v0"]
-    subprocess.run(migrate, cwd=ROOT, env=place, check=True)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    migrated(place)
+    port = port_free()
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     with subprocess.Popen(
         command,
@@ -85,6 +93,38 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place, begu
     assert site.returncode == 0
     assert f"http://127.0.0.1:{port}/" in said and said.endswith("Stopped.\n")
     assert workers and not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
+def test_a_worker_leaves_when_the_site_beside_it_is_killed(place):
+    migrated(place)
+    command = [sys.executable, "manage.py", "serve", "--port", str(port_free())]
+    with subprocess.Popen(command, cwd=ROOT, env=place, stdout=subprocess.DEVNULL) as site:
+        try:
+            heartbeat_seen(Path(place["TIDINGS_VAR_DIR"]) / "tidings.sqlite3")
+            workers = children_of(site.pid)
+        finally:
+            site.kill()
+    deadline = time.monotonic() + PATIENCE_S
+    while alive := [pid for pid in workers if running(pid)]:
+        assert time.monotonic() < deadline, f"{alive} outlived the site"
+        time.sleep(0.2)
+    assert workers
+
+
+def running(pid: int) -> bool:
+    """Whether a process lives; one that ended and that nobody has buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "http"])
+def test_a_port_that_cannot_be_is_wrong_usage(port, capsys):
+    with pytest.raises(SystemExit) as ended:
+        Command().run_from_argv(["manage.py", "serve", f"--port={port}"])
+    assert ended.value.code == 2 and "from 0 to 65535" in capsys.readouterr().err
 
 
 @pytest.mark.django_db

@@ -1,5 +1,6 @@
 """`serve`: the site and its worker in one terminal, for one machine and few readers."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from django.core.servers import basehttp
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from config.arguments import whole_number
+
 # How long the worker may take to finish the job it is on before it is ended for good.
 GOODBYE_S = 10.0
 # A worker that died is replaced after this long, so that one that cannot start does not spin.
@@ -31,7 +34,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Where to listen."""
         parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--port", type=whole_number(0, 65535), default=8000, help="0: any that is free")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until told to stop; exit code 1 while tables are missing or the port is taken."""
@@ -92,7 +95,9 @@ def worker_beside(
 
 def _worker_start() -> subprocess.Popen[bytes]:
     # A group of its own: Ctrl-C in the terminal reaches the site alone, which then tells the worker.
-    return subprocess.Popen([sys.executable, settings.BASE_DIR / "manage.py", "work"], process_group=0)
+    # A site that is killed can tell nobody: the worker looks after its parent itself.
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "work", "--parent", str(os.getpid())]
+    return subprocess.Popen(command, process_group=0)
 
 
 def _worker_end(worker: subprocess.Popen[bytes]) -> None:

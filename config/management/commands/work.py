@@ -24,21 +24,26 @@ class Command(BaseCommand):
     help = "Run queued work and the schedule from the database. SIGTERM or Ctrl-C ends it after its job."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Once, or until told to stop."""
+        """Once, until told to stop, or as long as whoever started it lives."""
         parser.add_argument("--once", action="store_true", help="do what is due now and leave")
+        parser.add_argument("--parent", type=int, metavar="PID", help="leave when this process is gone")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Tick until stopped; a worker says goodbye, so that nobody waits for it."""
-        stopping = threading.Event()
-        _on_stop(stopping.set)
+        asked, parent = threading.Event(), options["parent"]
+        _on_stop(asked.set)
+
+        def stopping() -> bool:
+            return asked.is_set() or (parent is not None and os.getppid() != parent)
+
         worker = Worker(name=f"{socket.gethostname()}:{os.getpid()}"[:80])
         try:
-            while not stopping.is_set():
-                busy = worker.tick(now=timezone.now(), stopping=stopping.is_set)
+            while not stopping():
+                busy = worker.tick(now=timezone.now(), stopping=stopping)
                 if options["once"]:
                     break
                 if not busy:
-                    stopping.wait(IDLE_S)
+                    asked.wait(IDLE_S)
                 close_old_connections()
         finally:
             worker.leave()
