@@ -64,13 +64,13 @@ class FeedAdmin(OperatorAdmin):
         "last_fetched_at",
         "last_new_at",
         "check_minutes",
-        "next_check_at",
+        "next_check",
     ]
     list_filter = [ConditionFilter, "error_code"]
     list_select_related = ["source"]
     raw_id_fields = ["source"]
     search_fields = ["url", "title"]
-    actions = ["check_soon", "pause"]
+    actions = ["check_soon", "pause", "resume"]
 
     @admin.display(description="condition")
     def condition(self, feed: Feed) -> str:
@@ -78,14 +78,38 @@ class FeedAdmin(OperatorAdmin):
         facts = FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at)
         return feed_condition(facts, now=timezone.now()).value
 
-    @admin.action(description="Fetch the chosen feeds at the next round, given-up ones too")
+    @admin.display(description="next check", ordering="next_check_at")
+    def next_check(self, feed: Feed) -> datetime | None:
+        """When it is asked again; nothing for one that nobody asks."""
+        return feed.next_check_at if feed.state == Feed.State.ACTIVE else None
+
+    @admin.action(description="Fetch the chosen feeds at the next round, given-up ones too, paused ones not")
     def check_soon(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
-        """Ask them again."""
-        done = feeds_check(feed_ids=list(queryset.values_list("pk", flat=True)), now=timezone.now())
-        self.message_user(request, f"{done} feeds are asked at the next round.", messages.SUCCESS)
+        """Ask them again; whoever paused a feed had a reason."""
+        rows = list(queryset.values_list("pk", "state"))
+        asked = [pk for pk, state in rows if state != Feed.State.PAUSED]
+        if done := feeds_check(feed_ids=asked, now=timezone.now()):
+            self.message_user(request, f"{_feeds(done)} asked at the next round.", messages.SUCCESS)
+        if paused := len(rows) - len(asked):
+            said = f"{_feeds(paused)} still paused; “Resume the chosen feeds” takes paused ones up again."
+            self.message_user(request, said, messages.WARNING)
+        if imported := len(asked) - done:
+            said = f"{_feeds(imported)} not asked: imported from a file, without an address."
+            self.message_user(request, said, messages.WARNING)
 
     @admin.action(description="Pause the chosen feeds")
     def pause(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
         """Stop asking them."""
         done = feeds_pause(feed_ids=list(queryset.values_list("pk", flat=True)))
-        self.message_user(request, f"{done} feeds are paused.", messages.SUCCESS)
+        self.message_user(request, f"{_feeds(done)} paused now.", messages.SUCCESS)
+
+    @admin.action(description="Resume the chosen feeds")
+    def resume(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
+        """Ask paused ones again, from the next round on."""
+        paused = queryset.filter(state=Feed.State.PAUSED).values_list("pk", flat=True)
+        done = feeds_check(feed_ids=list(paused), now=timezone.now())
+        self.message_user(request, f"{_feeds(done)} taken up at the next round.", messages.SUCCESS)
+
+
+def _feeds(count: int) -> str:
+    return "1 feed is" if count == 1 else f"{count} feeds are"

@@ -59,6 +59,31 @@ def test_an_operator_takes_up_a_feed_that_was_given_up_and_pauses_another(site):
     assert gone.next_check_at <= timezone.now() and lively.state == "paused"
 
 
+def test_a_paused_feed_stays_paused_until_it_is_resumed(site):
+    paused, lively, file = (FeedFactory(state=state) for state in ("paused", "active", "imported"))
+    chosen = [paused.pk, lively.pk, file.pk]
+    page = site.post(reverse(LIST), {"action": "check_soon", "_selected_action": chosen}, follow=True)
+    said = [str(message) for message in page.context["messages"]]
+    assert [words.split(";")[0].split(":")[0].rstrip(".") for words in said] == [
+        "1 feed is asked at the next round",
+        "1 feed is still paused",
+        "1 feed is not asked",
+    ]
+    paused.refresh_from_db()
+    assert paused.state == "paused"
+    site.post(reverse(LIST), {"action": "resume", "_selected_action": chosen})
+    paused.refresh_from_db()
+    file.refresh_from_db()
+    assert (paused.state, file.state) == ("active", "imported")
+
+
+def test_a_feed_that_nobody_asks_has_no_next_check(site, now):
+    for state in Feed.State.values:
+        FeedFactory(state=state, next_check_at=now)
+    page = site.get(reverse(LIST)).content.decode()
+    assert page.count("March 18, 2026") == 1
+
+
 def test_a_reader_is_told_what_a_feed_brings_and_when_it_is_asked_again(now):
     words = feed_health(
         "active", "", 0, now - DAY / 24, now, last_new=now - 3 * DAY, next_check=now, every_minutes=300
