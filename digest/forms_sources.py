@@ -13,7 +13,6 @@ class AddressForm(forms.Form):
         max_length=2000,
         widget=forms.TextInput(
             attrs={
-                "placeholder": "example.org",
                 "autocomplete": "url",
                 "inputmode": "url",
                 "autocapitalize": "none",

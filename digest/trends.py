@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ranking.entities import WEIGHT_MAX, WeightPoint
+from ranking.presenters import weight_words
 
 WEEKS = 12
 SOURCES_SHOWN = 8
+# Weights are shown to two decimals.
+SAME_WEIGHT = 0.005
 WIDTH, HEIGHT, MARGIN = 240.0, 64.0, 4.0
 
 
@@ -37,7 +40,7 @@ class Trend:
     """One source over the weeks, and its two drawings within 240 × 64.
 
     `rate_lines` are unbroken stretches of weeks with thumbs, `rate_dots` each of those weeks; `weight_line`
-    is one point a week.
+    is one point a week; `steady` says in words what weight it had where that never changed.
     """
 
     source: str
@@ -47,6 +50,7 @@ class Trend:
     rate_dots: tuple[tuple[float, float], ...]
     weight_line: str
     thumbs: int
+    steady: str = ""
 
 
 def trends_of(
@@ -111,7 +115,14 @@ def _trend(source: str, title: str, weeks: tuple[Week, ...], thumbs: int) -> Tre
         rate_dots=tuple(dot for dot in dots if dot),
         weight_line=weights,
         thumbs=thumbs,
+        steady=_steady([week.weight for week in weeks]),
     )
+
+
+def _steady(weights: Sequence[float]) -> str:
+    """What a weight was called all along: a drawing of it would be a bare line. "" where it changed."""
+    same = weights and all(abs(weight - weights[0]) < SAME_WEIGHT for weight in weights)
+    return f"{weight_words(weights[0])} all along" if same else ""
 
 
 def _places(count: int) -> list[float]:

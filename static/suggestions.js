@@ -80,7 +80,18 @@ function fail(card, { error, message }) {
   line.textContent = text;
   if (SIGNED_OUT.includes(error)) line.append(". ", link(cards.dataset.signIn, "Sign in"));
   announce(text);
-  disable(card, error === "already_resolved");
+  const over = error === "already_resolved";
+  card.toggleAttribute("data-over", over);
+  disable(card, over);
+  recount();
+}
+
+// The one button for all of them counts what still waits, and goes where it would be one or none.
+function recount() {
+  const waiting = cards.querySelectorAll("[data-card]:not(.done, [data-over])").length;
+  const form = document.querySelector("[data-accept-all]");
+  if (waiting < 2) form?.remove();
+  else if (form) form.querySelector("button").textContent = TEXT.accept_all.replace("{}", waiting);
 }
 
 function link(href, text) {
@@ -104,6 +115,7 @@ function finish(card, verb, kind = verb) {
   told.append(line, taught);
   card.replaceChildren(told, undoOf(card));
   card.classList.add("done");
+  recount();
   announce(`${text}: ${title}. ${taught.textContent}`);
   setTimeout(() => leave(card), FADE_AFTER_MS);
 }
@@ -136,7 +148,6 @@ function leave(card) {
     if (focused) focus(next);
     if (group && !group.querySelector("[data-card]")) group.remove();
     const left = cards.querySelectorAll("[data-card]").length;
-    if (left < 2) document.querySelector("[data-accept-all]")?.remove();
     if (!left) allDone();
   }, still ? 0 : 150);
 }

@@ -68,6 +68,8 @@ ERRORS = {
 }
 ERROR_OTHER = "Something went wrong. Please try again."
 MEASURED_ON = "The words for confidence were measured on simulated readers."
+# With how many wait for {}.
+ACCEPT_ALL = "Accept all {}"
 ALL_DONE = "All done! Your preferences have been updated."
 ALL_KEPT = "All done! Your preferences stay as they are."
 # nDCG changes below this move no item a reader would miss.
@@ -103,6 +105,7 @@ def script_words() -> dict[str, Any]:
         "all_done": ALL_DONE,
         "all_kept": ALL_KEPT,
         "undo": UNDO["rejected"],
+        "accept_all": ACCEPT_ALL,
     }
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -25,16 +26,29 @@ FAR = 2
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One item of a side: its rank there, and how it gets on; `moved` is "" where it stays.
+    """One item of a side, and how it gets on; `moved` is "" where it stays.
 
     `far` items stand out: the rest only make room for them.
     """
 
-    rank: int
     item: PreviewItem
     source: str
     moved: str
     far: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One place of the digest: what stands there, and what would."""
+
+    rank: int
+    before: Line | None
+    after: Line | None
+
+    @property
+    def still(self) -> bool:
+        """Whether nothing comes, goes or moves far here."""
+        return not any(line and line.far for line in (self.before, self.after))
 
 
 @login_required
@@ -54,21 +68,24 @@ def preview(request: HttpRequest, suggestion_id: int) -> HttpResponse:
 def _page(suggestion: Suggestion, now: datetime) -> dict[str, Any]:
     left, right = suggestion_side_by_side(suggestion=suggestion, now=now)
     titles = source_titles(keys={item.source for item in (*left, *right)})
+    before = [_line(item, titles, leaving=True) for item in left]
+    after = [_line(item, titles, leaving=False) for item in right]
+    pairs = [Pair(n, *both) for n, both in enumerate(zip_longest(before, after), start=1)]
     return {
         "suggestion": suggestion,
         "headline": presenters.headline(suggestion.suggestion_type, suggestion.label),
-        "before": [_line(n, item, titles, leaving=True) for n, item in enumerate(left, start=1)],
-        "after": [_line(n, item, titles, leaving=False) for n, item in enumerate(right, start=1)],
+        "pairs": pairs,
+        "still": sum(pair.still for pair in pairs),
         "words": _words(left, right),
     }
 
 
-def _line(rank: int, item: PreviewItem, titles: dict[str, str], *, leaving: bool) -> Line:
+def _line(item: PreviewItem, titles: dict[str, str], *, leaving: bool) -> Line:
     """On the left only what drops out is marked, on the right whatever stands elsewhere than before."""
     marked = item.after is None if leaving else item.before != item.after
     words = presenters.move_words(item.before, item.after) if marked else ""
     way = abs(item.before - item.after) if item.before and item.after else FAR
-    return Line(rank, item, titles.get(item.source, item.source), words, bool(words) and way >= FAR)
+    return Line(item, titles.get(item.source, item.source), words, bool(words) and way >= FAR)
 
 
 def _words(left: Side, right: Side) -> str:

@@ -67,6 +67,38 @@ def test_the_page_one_is_on_is_marked(client: Client, ada: Reader):
     assert body.count("aria-current") == 1
 
 
+@pytest.mark.parametrize(
+    ("page", "entry", "current"),
+    [
+        ("/ui/config", "Settings", "page"),
+        ("/ui/history", "History", "page"),
+        ("/ui/history/trends", "History", "true"),
+        ("/ui/account", "Account", "page"),
+        ("/accounts/2fa/", "Account", "true"),
+        ("/ui/calendar", "Today", "true"),
+    ],
+)
+def test_inside_the_menu_and_on_pages_within_a_page_the_way_is_marked_too(
+    client: Client, ada: Reader, page: str, entry: str, current: str
+):
+    client.force_login(ada)
+    nav = client.get(page).content.decode().partition('aria-label="Main"')[2].partition("</nav>")[0]
+    assert f'aria-current="{current}">{entry}</a>' in nav
+    assert ('aria-current="true">ada</summary>' in nav) == (entry != "Today")
+
+
+def test_the_promise_about_suggestions_stands_on_readers_pages_only(client: Client, ada: Reader):
+    promise = "No suggestion takes effect"
+    assert promise not in client.get("/accounts/login/").content.decode()
+    client.force_login(ada)
+    assert promise in client.get("/ui/sources").content.decode()
+
+
+@pytest.mark.parametrize("page", ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/"])
+def test_no_placeholder_repeats_a_label(client: Client, db, page: str):
+    assert "placeholder" not in client.get(page).content.decode()
+
+
 def test_a_database_that_is_not_there_gets_a_sentence_and_no_traceback(tmp_path: Path):
     place = os.environ | {
         "TIDINGS_VAR_DIR": str(tmp_path),

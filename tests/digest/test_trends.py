@@ -79,6 +79,31 @@ def test_a_weight_set_before_the_weeks_holds_through_all_of_them():
     assert {week.weight for week in trend.weeks} == {1.6}
 
 
+def test_a_weight_that_never_changed_is_told_in_words_and_one_that_did_is_drawn():
+    tallies = [WeekTally("wire", 0, 1, 1)]
+    (flat,) = trends_of(tallies, [], {"wire": 1.0}, {}, STARTS)
+    (high,) = trends_of(tallies, [], {"wire": 1.3}, {}, STARTS)
+    moved = WeightPoint("wire", at(12), 1.0, 1.1, "learned")
+    (course,) = trends_of(tallies, [moved], {"wire": 1.1}, {}, STARTS)
+
+    assert (flat.steady, high.steady, course.steady) == (
+        "as usual all along",
+        "more than usual all along",
+        "",
+    )
+
+
+def test_the_page_names_the_first_and_the_last_week_and_draws_where_all_would_be(ada, client: Client):
+    FeedbackFactory(reader=ada, item=fresh_item(ada), at=timezone.now())
+    client.force_login(ada)
+    body = client.get(reverse("digest:trends")).content.decode()
+    weeks = body.partition('class="weeks"')[2].partition("</p>")[0]
+    starts = weeks_until(timezone.now().date())
+
+    assert all(f"{day.day} {day:%b}" in weeks for day in (starts[0], starts[-1]))
+    assert 'y1="4"' in body
+
+
 def test_only_the_most_rated_sources_are_shown_most_first():
     tallies = [WeekTally(f"s{n:02}", 0, n, 0) for n in range(1, 12)]
 
@@ -110,7 +135,8 @@ def test_the_page_costs_the_same_for_many_sources(
     with django_assert_max_num_queries(9):
         page = client.get(reverse("digest:trends"))
 
-    assert page.content.count(b"<svg") == 2 * sources
+    assert page.content.count(b"<svg") == sources  # weights that never changed are told in words
+    assert page.content.count(b"Weight: as usual all along.") == sources
     assert page.content.count(b"As a table") == sources
 
 

@@ -7,7 +7,8 @@ from digest.models import Reader
 from ranking.selectors import config_effective
 from suggestions.models import Suggestion
 from tests.pages import suggested
-from tests.test_pages_browser import browser, page, tab
+from tests.suggestions.test_preview_page import paper
+from tests.test_pages_browser import browser, page, tab, until_ready
 
 __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -18,9 +19,16 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).first.click()
 
 
-def other_topic(reader: Reader) -> Suggestion:
-    topic = {"suggestion_type": "add_topic", "field": "topics", "target_key": "proof", "label": "proof"}
-    return suggested(reader, evidence=0, **topic, current_value="", suggested_value="proof")
+def forgiving(page: Page) -> Page:
+    """A second tab of the same reader, whose console may complain of refusals."""
+    second = page.context.new_page()
+    second.goto = until_ready(second)
+    return second
+
+
+def other_topic(reader: Reader, word: str = "proof") -> Suggestion:
+    topic = {"suggestion_type": "add_topic", "field": "topics", "target_key": word, "label": word}
+    return suggested(reader, evidence=0, **topic, current_value="", suggested_value=word)
 
 
 def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
@@ -69,3 +77,46 @@ def test_a_cleared_amount_asks_for_the_proposed_one(page: Page, ada: Reader):
     press(page, "Accept")
     expect(page.locator("[data-card]")).to_contain_text("✓ Applied")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.2
+
+
+def test_the_button_for_all_counts_what_still_waits(page: Page, ada: Reader):
+    first, second = suggested(ada), other_topic(ada)
+    third = other_topic(ada, "crumb")
+    page = forgiving(page)
+    page.goto(PAGE)
+    expect(page.get_by_role("button", name="Accept all 3")).to_be_visible()
+    page.locator(f"#suggestion-{first.pk}").get_by_role("button", name="Not now").click()
+    expect(page.get_by_role("button", name="Accept all 2")).to_be_visible()
+    Suggestion.objects.filter(pk=second.pk).update(status="expired")
+    page.locator(f"#suggestion-{second.pk}").get_by_role("button", name="Reject").click()
+    expect(page.locator(f"#suggestion-{second.pk}")).to_contain_text("Already handled")
+    expect(page.locator("[data-accept-all]")).to_have_count(0)
+    expect(page.locator(f"#suggestion-{third.pk}")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_button_of_a_stale_card_can_still_be_read(page: Page, ada: Reader, scheme):
+    page = forgiving(page)
+    page.emulate_media(color_scheme=scheme)
+    stale = suggested(ada)
+    page.goto(PAGE)
+    Suggestion.objects.filter(pk=stale.pk).update(status="expired")
+    button = page.get_by_role("button", name="Accept", exact=True)
+    button.click()  # the pointer stays above it
+    expect(button).to_be_disabled()
+    quiet = page.locator(".meta").first.evaluate("found => getComputedStyle(found).color")
+    expect(button).to_have_css("color", quiet)
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_a_preview_fits_and_shows_first_what_changes(page: Page, ada: Reader, width: int):
+    suggestion = paper(ada)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{PAGE}/{suggestion.pk}/preview")
+    rows = page.locator(".before-after tbody tr")
+    shown = rows.locator("visible=true")
+    if width < 640:
+        assert 0 < shown.count() < 30
+        page.get_by_label("little or nothing changes").check()
+    expect(shown).to_have_count(30)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

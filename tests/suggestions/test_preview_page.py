@@ -43,12 +43,29 @@ def test_the_page_marks_what_comes_in_and_what_drops_out(ada, client: Client):
     suggestion = paper(ada)
     client.force_login(ada)
     page = client.get(reverse("suggestions:preview", args=[suggestion.pk])).content.decode()
-    left, right = page.split("As it would be")
+    rows = [row.split("<td")[1:] for row in page.split("<tbody>")[1].split("<tr")[1:]]
+    left, right = ("".join(row[side] for row in rows) for side in (0, 1))
 
     assert "Drops out from" in left and "Comes in at" not in left
     assert "Comes in at" in right and "Drops out from" not in right
-    assert "would come in" in left
+    assert "would come in" in page
     assert not Suggestion.objects.exclude(status="pending").exists()
+
+
+def test_both_sides_share_one_row_a_place_and_small_screens_may_leave_out_the_rest(ada, client: Client):
+    suggestion = paper(ada)
+    client.force_login(ada)
+    page = client.get(reverse("suggestions:preview", args=[suggestion.pk]))
+    left, right = suggestion_side_by_side(suggestion=suggestion, now=timezone.now())
+    pairs = page.context["pairs"]
+
+    assert [pair.rank for pair in pairs] == list(range(1, 31))
+    assert [pair.before.item.item_id for pair in pairs] == [item.item_id for item in left]
+    assert [pair.after.item.item_id for pair in pairs] == [item.item_id for item in right]
+    assert 0 < page.context["still"] < 30
+    assert page.content.count(b'class="still"') == page.context["still"]
+    for pair in pairs:
+        assert pair.still == (not (pair.before.far or pair.after.far))
 
 
 def test_an_answered_suggestion_leads_to_the_history(ada, client: Client):
