@@ -82,3 +82,16 @@ def test_a_cache_that_is_down_is_told_once_and_misses_everything(dead_redis):
     assert "name" not in cache and not cache.clear()
     with pytest.raises(ValueError, match="name"):
         cache.incr("name")
+
+
+@pytest.mark.services
+def test_with_a_redis_that_answers_it_is_a_cache_like_any_other(settings):
+    url = os.environ["REDIS_URL"]
+    settings.CACHES = {"default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": url}}
+    cache.delete_many(["one", "two"])
+    assert cache.add("one", 1, 30) and not cache.add("one", 1, 30) and cache.incr("one") == 2
+    cache.set_many({"two": [2]}, 30)
+    assert cache.get_many(["one", "two", "three"]) == {"one": 2, "two": [2]}
+    assert cache.touch("two", 30) and cache.delete("two") and "two" not in cache
+    with pytest.raises(ValueError, match="two"):
+        cache.incr("two")
