@@ -12,7 +12,7 @@ from digest.left_out import why_left_out
 from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from digest.months import month_first, month_of
 from digest.places import drawn, place_words
-from digest.presenters import FOUND, Why, age_words, href_of, why_of
+from digest.presenters import Why, age_words, href_of, why_of
 from digest.searching import Part, marked, snippet
 from digest.selectors import digest_for, digest_impressions
 from digest.selectors.digests import digest_dates_between
@@ -83,8 +83,8 @@ def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
     words = ""
     if place and (there := place.shown):
         words = place_words(there.slot, there.propensity)
-        if drawn(there.slot, there.propensity):
-            scored = [replace(entry, slot=Impression.Slot.NOVELTY) for entry in scored]
+        slot = Impression.Slot.NOVELTY if drawn(there.slot, there.propensity) else there.slot
+        scored = [replace(entry, slot=slot) for entry in scored]
     elif place and (passed := place.passed):
         words = why_left_out(
             passed.reason, str(item.source), str(passed.told_by.source) if passed.told_by else ""
@@ -122,7 +122,7 @@ def _hits(reader: Reader, found: Found, now: datetime) -> list[Hit]:
             age=age_words(item.dated_at, now),
             title=marked(item.title, found.terms),
             snippet=snippet(item.text, found.terms),
-            why=why_of(entry.parts, entry.score, str(item.source), FOUND),
+            why=why_of(entry.parts, entry.score, str(item.source), entry.slot),
             response=said[item.pk],
         )
         for entry in scored_now(reader=reader, items=found.items, now=now)

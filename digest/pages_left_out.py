@@ -8,6 +8,7 @@ from typing import Any
 from digest.compose import Reason
 from digest.left_out import kinds_of, why_left_out
 from digest.models import Item, Reader
+from digest.presenters import FOUND
 from digest.selectors.items import CANDIDATES_MAX
 from digest.selectors.left_out import LeftOut, LeftOutItem, digest_left_out
 from digest.showing import Scored, Shown, items_shown
@@ -45,7 +46,7 @@ def left_out_page(reader: Reader, date: Date, reason: str, page: int, now: datet
 
 
 def _passed(reader: Reader, found: LeftOut, now: datetime) -> list[Passed]:
-    scored = [Scored(row.item, row.score.parts.as_dict(), row.score.total) for row in found.items]
+    scored = [Scored(row.item, row.score.parts.as_dict(), row.score.total, FOUND) for row in found.items]
     shown = items_shown(reader=reader, scored=scored, now=now) if scored else []
     return [_one(row, entry) for row, entry in zip(found.items, shown, strict=True)]
 

@@ -40,8 +40,8 @@ class Why:
 def why_of(parts: Mapping[str, Any], score: float, source: str, slot: str = "ranked") -> Why:
     """The reasons for one score of an item of `source` (its title). `parts` are `Parts.as_dict()`.
 
-    `slot` is the impression's: an item that came by way of the novelty slot says so first. Where a search
-    found it (`FOUND`), nothing is said of its neighbours.
+    `slot` is the impression's: an item that came by way of the novelty slot says so first. Of one
+    that stands in no digest here (`FOUND`), nothing is said of its neighbours.
     """
     interest = _interest_lines(parts)
     every = "1 for every item, and what follows" if interest else "1 for every item"

@@ -7,7 +7,7 @@ from typing import Any
 
 from digest.entities import RatedItem
 from digest.models import Impression, Item, Reader, ReasonTag
-from digest.presenters import Why, age_words, href_of, lede_of, summary_words, why_of
+from digest.presenters import FOUND, Why, age_words, href_of, lede_of, summary_words, why_of
 from digest.reasons_offered import Suggested
 from digest.selectors import feedback_by_items, reason_tags
 from digest.selectors.clusters import Mate, cluster_mates
@@ -23,7 +23,10 @@ UNTOUCHED = ReadState()
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An item with its score, the parts of it (`Parts.as_dict()`), and the slot that brought it here."""
+    """An item with its score, the parts of it (`Parts.as_dict()`), and the slot that brought it here.
+
+    `FOUND` is the slot of what stands in no digest here: a search's hits, what was saved.
+    """
 
     item: Item
     parts: Mapping[str, Any]
@@ -79,7 +82,9 @@ def scored_now(*, reader: Reader, items: Sequence[Item], now: datetime) -> list[
     candidates = [Candidate(i.pk, i.source_id, i.title, i.text, i.dated_at) for i in items]
     signals = signals_for(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
     scores = {score.candidate.item_id: score for score in rank(candidates, effective, now, signals)}
-    return [Scored(item, scores[item.pk].parts.as_dict(), scores[item.pk].total) for item in items]
+    return [
+        Scored(item, scores[item.pk].parts.as_dict(), scores[item.pk].total, slot=FOUND) for item in items
+    ]
 
 
 def items_shown(
