@@ -134,6 +134,33 @@ class Visit:
         self._host = ""
 
 
+class Errand(Visit):
+    """One lookup's way through a few hosts while somebody waits: it keeps a host for as long as it asks
+    there, pauses `pause_s` seconds between two requests, and leaves the host with the gate's own pause.
+
+    Nobody else talks to the host meanwhile, so that the shorter pause is this errand's alone.
+    """
+
+    def __init__(self, gate: HostGate, *, pause_s: float) -> None:
+        super().__init__(gate, "")
+        self._pause_s = pause_s
+
+    def go(self, host: str, *, until: float) -> None:
+        """Be at `host` and free to ask before the monotonic time `until`; also before a redirect is followed.
+
+        Raises `FeedProblem("host_busy")` where that cannot be.
+        """
+        if host != self._host:
+            try:
+                super().go(host, until=until)
+            except FeedProblem as problem:
+                raise FeedProblem(problem.code, "This site is being asked by others right now.") from problem
+        elif time.monotonic() + self._pause_s > until:
+            raise FeedProblem("host_busy", "This site’s answers take too long.")
+        else:
+            time.sleep(self._pause_s)
+
+
 class HostQueue(Generic[T]):
     """What waits to be visited, by host. Within a host and between hosts the first to come is the first
     to go; a host that is busy or resting is passed over until its time.

@@ -12,13 +12,13 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from digest.errors import DigestError, SiteUnreachable
+from digest.errors import DigestError, SiteUnreachable, TooManyRequests
 from digest.forms_sources import AddressForm, OpmlForm, SubscriptionForm
 from digest.opml import BYTES_MAX
 from digest.pages_sources import sources_of, sources_page
 from digest.readers import reader_of
 from digest.selectors.subscriptions import subscription_of
-from digest.services.discovery import FoundFeed, feeds_discover
+from digest.services.discovery import FoundFeed, feeds_discover, lookup_count
 from digest.services.opml import opml_export, opml_import
 from digest.services.subscriptions import (
     subscription_add,
@@ -38,20 +38,22 @@ def sources(request: HttpRequest) -> HttpResponse:
     found: list[FoundFeed] = []
     if request.method == "POST" and form.is_valid():
         try:
-            found = _found(form)
+            found = _found(request, form)
             if len(found) == 1:
                 return _added(request, found[0].url, alive=not form.cleaned_data["as_is"])
         except DigestError as error:
             form.add_error("url", error.message)
-            return _page(request, form, can_add=isinstance(error, SiteUnreachable), status=422)
+            status = error.status if isinstance(error, TooManyRequests) else 422
+            return _page(request, form, can_add=isinstance(error, SiteUnreachable), status=status)
     return _page(request, form, found=found, status=422 if form.errors else 200)
 
 
-def _found(form: AddressForm) -> list[FoundFeed]:
+def _found(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
     """The feeds to choose from; an address to be taken as it is stands for itself."""
     url = form.cleaned_data["url"]
     if form.cleaned_data["as_is"]:
         return [FoundFeed(url, "", 0)]
+    lookup_count(reader_id=reader_of(request).pk, now=timezone.now())
     return feeds_discover(url=url)
 
 

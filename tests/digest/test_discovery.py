@@ -1,16 +1,32 @@
 """From what a reader types to a feed: pages read, usual places tried, few requests, plain words."""
 
+import re
 import time
 from collections.abc import Callable
+from datetime import timedelta
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
+from django.test import Client
+from django.utils import timezone
 from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
+from digest import politeness
 from digest.discovery import LINKS_MAX, page_feeds, site_address
-from digest.errors import DigestError, FeedIsGone, InvalidFeedUrl, NoFeedFound, SiteUnreachable
+from digest.errors import (
+    DigestError,
+    FeedIsGone,
+    InvalidFeedUrl,
+    NoFeedFound,
+    SiteUnreachable,
+    TooManyRequests,
+)
+from digest.models import Reader
+from digest.politeness import HostGate
 from digest.services import discovery
-from digest.services.discovery import REQUESTS_MAX, FoundFeed, feeds_discover
+from digest.services.discovery import FoundFeed, feeds_discover, lookup_count
 from tests.documents import MADE
 
 RSS = MADE[0]
@@ -106,7 +122,7 @@ def test_a_site_without_a_feed_is_asked_a_few_times_and_told_so_plainly(site: Si
     with pytest.raises(NoFeedFound) as told:
         feeds_discover(url=site(home=f"<html><head>{head}</head></html>"))
     assert "paste that address" in told.value.message
-    assert len(httpserver.log) <= REQUESTS_MAX
+    assert len(httpserver.log) == 8
 
 
 def test_a_slow_site_is_given_up_when_the_time_is_over(
@@ -149,3 +165,116 @@ def test_an_answer_that_is_none_is_told_in_words(
     with pytest.raises(error) as told:
         feeds_discover(url=httpserver.url_for("/gone"))
     assert told.value.message.endswith(".")
+
+
+# --- Politeness ----------------------------------------------------------------------------------------
+
+
+class Visits:
+    """A clock that only sleeping moves, a gate of two seconds by it, and when a site was asked."""
+
+    def __init__(self, httpserver: HTTPServer) -> None:
+        self.start = self.now = time.monotonic()
+        self.host, self.gate = httpserver.host, HostGate(gap_s=2.0, shared=False)
+        self.asked: list[float] = []
+        self.was_free = False
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def note(self) -> None:
+        self.asked.append(self.now - self.start)
+        self.was_free |= self.gate.enter(self.host) == 0.0
+
+    def pauses(self) -> list[float]:
+        return [round(b - a, 3) for a, b in pairwise(self.asked)]
+
+
+@pytest.fixture
+def visits(site: Site, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, settings) -> Visits:
+    """A site whose pages all say the same: that there are ten feeds, none of which is one."""
+    site()
+    settings.FETCH_HOST_GAP_S = 2.0
+    visits = Visits(httpserver)
+    page = "".join(link(f"/dead{n}") for n in range(10))
+
+    def answer(request: Request) -> Response:
+        visits.note()
+        if request.path == "/moved":
+            return Response(status=302, headers={"Location": "/"})
+        if request.path == "/dead1":
+            return Response(status=429, headers={"Retry-After": "600"})
+        body = "<p>Hello</p>" if request.path == "/bare" else page
+        return Response(f"<html><head>{body}</head></html>")
+
+    httpserver.expect_request(re.compile("/.*")).respond_with_handler(answer)
+    monkeypatch.setattr(politeness, "time", visits)
+    monkeypatch.setattr(discovery, "time", visits)
+    monkeypatch.setattr(discovery, "host_gate", lambda: visits.gate)
+    return visits
+
+
+def test_a_site_is_asked_half_a_second_apart_and_by_nobody_else_meanwhile(
+    visits: Visits, httpserver: HTTPServer
+):
+    with pytest.raises(NoFeedFound):
+        feeds_discover(url=httpserver.url_for("/bare"))
+    assert visits.pauses() == [0.5] * 5  # the page and five usual places
+    assert not visits.was_free
+    assert visits.gate.enter(visits.host) == pytest.approx(2.0)  # and then it has its whole pause
+
+
+def test_a_redirect_is_a_request_like_any_other(visits: Visits, httpserver: HTTPServer):
+    with pytest.raises(NoFeedFound):
+        feeds_discover(url=httpserver.url_for("/moved"))
+    assert visits.pauses()[:2] == [0.5, 0.5]
+
+
+def test_a_site_that_a_round_has_just_left_has_its_pause_first(visits: Visits, httpserver: HTTPServer):
+    assert visits.gate.enter(visits.host) == 0.0
+    visits.gate.leave(visits.host)
+    with pytest.raises(NoFeedFound):
+        feeds_discover(url=httpserver.url_for("/bare"))
+    assert visits.asked[0] == pytest.approx(2.0, abs=0.01)
+
+
+def test_a_site_that_others_keep_busy_is_not_asked(visits: Visits, httpserver: HTTPServer):
+    assert visits.gate.enter(visits.host) == 0.0
+    with pytest.raises(SiteUnreachable, match="asked by others"):
+        feeds_discover(url=httpserver.url_for("/bare"))
+    assert visits.asked == [] and visits.now - visits.start <= 20
+
+
+def test_a_site_that_wants_a_pause_is_left_alone_at_once(visits: Visits, httpserver: HTTPServer):
+    with pytest.raises(NoFeedFound):
+        feeds_discover(url=httpserver.url_for("/"))
+    assert len(visits.asked) == 3  # the page, its first link, and the one that asks for ten minutes
+    assert 590 < visits.gate.enter(visits.host) <= 600
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_reader_looks_up_ten_sites_a_minute(ada: Reader, ben: Reader, now):
+    for _ in range(10):
+        lookup_count(reader_id=ada.pk, now=now)
+    with pytest.raises(TooManyRequests):
+        lookup_count(reader_id=ada.pk, now=now)
+    lookup_count(reader_id=ben.pk, now=now)
+    lookup_count(reader_id=ada.pk, now=now + timedelta(minutes=1))
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_the_page_says_when_it_was_too_often_and_asks_nobody(
+    client: Client, ada: Reader, site: Site, httpserver: HTTPServer
+):
+    url = site(rss__xml=RSS) + "rss.xml"
+    for minutes in (0, 1):  # whichever minute it is by then
+        for _ in range(10):
+            lookup_count(reader_id=ada.pk, now=timezone.now() + timedelta(minutes=minutes))
+    client.force_login(ada)
+    answer = client.post("/ui/sources", {"url": url})
+    assert answer.status_code == 429 and "10 sites a minute" in answer.content.decode()
+    assert httpserver.log == []
+    assert client.post("/ui/sources", {"url": url, "as_is": "1"}).status_code == 302  # asks nobody either

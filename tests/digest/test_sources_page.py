@@ -14,6 +14,8 @@ from tests.factories import FeedbackFactory, FeedFactory
 from tests.pages import fresh_item, messages_in, subscribe
 
 PAGE = "/ui/sources"
+# Lookups are counted in the cache.
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture
