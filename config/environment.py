@@ -27,7 +27,7 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
 
     def level(self, var: str, default: str) -> str:
         """A log level of the standard library."""
-        value = str(self.str(var, default=default)).upper()
+        value = str(self.str(var, default="") or default).upper()
         if value not in (known := logging.getLevelNamesMapping()):
             raise ImproperlyConfigured(f"{var} must be one of {', '.join(sorted(known))}.")
         return value
