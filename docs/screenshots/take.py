@@ -1,8 +1,8 @@
 """Render every page of the demo in a real browser: `make screenshots`.
 
 Seeds the demo into a throw-away folder, serves it on a spare loopback port, signs in and saves each page
-as a PNG beside this file: in light, in dark, and on a phone of 360 pixels. Names of shots as arguments
-take only those.
+as a PNG beside this file: in light and on a phone of 360 pixels, the main ones in dark too. Names of shots
+as arguments take only those.
 """
 
 import os
@@ -27,10 +27,12 @@ PASSWORD = "tidings-demo"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 START_S = 30
 GENERATE_MS = 60_000
+# Of a long page no more than this is worth its bytes, in pixels of the page.
+LONGEST = 2600
 LOOKS = {
     "light": {"viewport": {"width": 1100, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1100, "height": 900}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 360, "height": 740}, "color_scheme": "light", "device_scale_factor": 2},
+    "phone": {"viewport": {"width": 360, "height": 740}, "color_scheme": "light", "device_scale_factor": 1.5},
 }
 
 
@@ -42,29 +44,37 @@ class Shot:
     reader: str
     path: str
     full: bool = False
+    dark: bool = False
 
 
 # Taken last, in every look: what they show takes a reader's doing, which other pictures would show too.
 LAST = {"history", "item", "read", "saved"}
 SHOTS = [
     Shot("sign-in", "", "/accounts/login/"),
-    Shot("today", "ada", "/"),
-    Shot("item", "ada", "/"),
+    Shot("today", "ada", "/", dark=True),
+    Shot("item", "ada", "/", full=True, dark=True),
     Shot("read", "ada", "/"),
-    Shot("search", "ada", "/ui/search?q=harbour"),
+    Shot("left-out", "ada", "/"),
+    Shot("search", "ada", "/ui/search?q=port", dark=True),
     Shot("saved", "ada", "/ui/saved"),
     Shot("calendar", "ada", "/ui/calendar"),
     Shot("keys", "ada", "/"),
-    Shot("sources", "ada", "/ui/sources"),
-    Shot("account", "ada", "/ui/account"),
-    Shot("settings", "ada", "/ui/config", full=True),
+    Shot("sources", "ada", "/ui/sources", dark=True),
+    Shot("account", "ada", "/ui/account", full=True),
+    Shot("tokens", "ada", "/ui/account/tokens"),
+    Shot("welcome", "ada", "/ui/welcome"),
+    Shot("settings", "ada", "/ui/config", full=True, dark=True),
+    Shot("settings-over-time", "ada", "/ui/history/settings"),
+    Shot("trends", "ada", "/ui/history/trends"),
     Shot("decided", "ada", "/ui/suggestions", full=True),
-    Shot("suggestions", "ben", "/ui/suggestions", full=True),
+    Shot("suggestions", "ben", "/ui/suggestions", full=True, dark=True),
+    Shot("preview", "ben", "/ui/suggestions", full=True, dark=True),
     Shot("too-little-feedback", "cleo", "/ui/suggestions"),
     Shot("history", "ada", "/ui/history", full=True),
     Shot("run-timeline", "olga", "/admin/advisor/run/?status__exact=completed"),
     Shot("figures", "olga", "/admin/advisor/run/kpis/", full=True),
     Shot("autonomy", "olga", "/admin/advisor/run/autonomy/", full=True),
+    Shot("costs", "olga", "/debug/costs", full=True),
 ]
 
 
@@ -76,7 +86,9 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
         for last in (False, True):
             for look in LOOKS:
-                part = [shot for shot in shots if (shot.name in LAST) is last]
+                part = [
+                    shot for shot in shots if (shot.name in LAST) is last and (shot.dark or look != "dark")
+                ]
                 for reader in dict.fromkeys(shot.reader for shot in part):
                     take(browser, url, look, [shot for shot in part if shot.reader == reader])
         browser.close()
@@ -122,9 +134,20 @@ def take(browser: Browser, url: str, look: str, shots: list[Shot]) -> None:
     for shot in shots:
         page.goto(shot.path)
         prepare(page, shot)
-        page.screenshot(path=HERE / f"{shot.name}-{look}.png", full_page=shot.full)
+        picture(page, HERE / f"{shot.name}-{look}.png", shot.full)
         print(f"{shot.name}-{look}.png")
     context.close()
+
+
+def picture(page: Page, path: Path, full: bool) -> None:
+    """One screen of the page; if `full`, all of it, as far as it is worth showing."""
+    size = page.viewport_size or {"width": 0, "height": 0}
+    height = page.evaluate("document.documentElement.scrollHeight")
+    if not full or height <= size["height"]:
+        page.screenshot(path=path)
+        return
+    clip = {"x": 0, "y": 0, "width": size["width"], "height": min(height, LONGEST)}
+    page.screenshot(path=path, full_page=True, clip=clip)
 
 
 def sign_in(page: Page, reader: str) -> None:
@@ -140,6 +163,11 @@ def prepare(page: Page, shot: Shot) -> None:
     """Bring a page into the state worth a picture."""
     if shot.name == "item":
         page.locator(".item .meta a").first.click()
+    if shot.name == "left-out":
+        page.locator("a[href$='/left-out']").first.click()
+        page.wait_for_load_state("networkidle")
+    if shot.name == "settings":
+        page.locator(".pins > summary").click()
     if shot.name == "read":
         read_some(page)
         page.goto(shot.path)
@@ -154,11 +182,14 @@ def prepare(page: Page, shot: Shot) -> None:
     if shot.name == "history":
         answer_all(page)
         page.goto(shot.path)
-    if shot.name == "suggestions":
+    if shot.name in {"suggestions", "preview"}:
         if page.locator("[data-generate]").count():
             page.get_by_role("button", name="Generate suggestions").click()
             page.locator("[data-card]").first.wait_for(timeout=GENERATE_MS)
         page.locator("[data-card] summary").first.click()
+        if shot.name == "preview":
+            page.locator("a[href$='/preview']").first.click()
+            page.wait_for_load_state("networkidle")
 
 
 def read_some(page: Page) -> None:
