@@ -1,0 +1,58 @@
+"""How pages are laid out in a real browser: what stands on a line of its own, and what has room."""
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Locator, Page
+
+from digest.models import Reader
+from ranking.services import ConfigEdit, config_edit
+from tests.pages import subscribe
+from tests.test_pages_browser import browser, page, tab, until_ready
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def box(found: Locator) -> dict[str, float]:
+    """Where something stands."""
+    return found.bounding_box()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_every_entry_of_the_menu_has_a_line_of_its_own(page: Page, width: int):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto("/ui/sources")
+    page.locator(".menu summary").click()
+    entries = page.locator(".menu a, .menu button").all()
+    tops = [box(entry)["y"] for entry in entries]
+    assert len(entries) >= 4 and tops == sorted(set(tops))
+    assert len({box(entry)["x"] for entry in entries}) == 1
+
+
+def test_a_notice_stands_as_far_above_a_label_as_fields_stand_apart(page: Page, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    page.goto("/ui/account")
+    notice, label = page.locator("#mail ~ .notice"), page.locator("#mail ~ form label").first
+    assert box(label)["y"] - box(notice)["y"] - box(notice)["height"] >= 20
+
+
+def test_a_moment_is_not_broken_over_two_lines(page: Page, ada: Reader):
+    edit = ConfigEdit(source_weights={"gazette.example": 1.3})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=timezone.now())
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto("/ui/history/settings")
+    assert page.locator("main time").evaluate("found => found.getClientRects().length") == 1
+
+
+def test_a_list_that_is_refused_says_so_in_sight(page: Page, ada: Reader):
+    for n in range(30):
+        subscribe(ada, f"s{n}.example")
+    page = page.context.new_page()  # whose console may report the refusal
+    page.goto = until_ready(page)
+    page.goto("/ui/sources")
+    empty = {"name": "list.opml", "mimeType": "text/xml", "buffer": b""}
+    page.locator("#id_file").set_input_files(empty)
+    page.get_by_role("button", name="Import").click()
+    alert = page.get_by_role("alert").filter(has_text="The list was not imported. The file is empty.")
+    alert.wait_for()
+    assert box(alert)["y"] + box(alert)["height"] < page.viewport_size["height"]
