@@ -232,6 +232,16 @@ def test_a_morning_builds_what_a_day_lacks_and_mails_what_is_due(ada, ben):
     assert set(Digest.objects.values_list("built_at", flat=True)) == built and len(mail.outbox) == 1
 
 
+def test_a_morning_told_to_stop_leaves_digests_and_mail_to_the_next(ada):
+    paper(ada, published_at=timezone.now() - timedelta(hours=3))
+    ada.mail_rhythm, ada.mail_hour = "daily", 0
+    ada.save()
+    mornings_task(stopping=lambda: True)
+    assert not Digest.objects.exists() and not mail.outbox
+    mornings_task(stopping=lambda: False)
+    assert Digest.objects.exists() and len(mail.outbox) == 1
+
+
 def test_a_morning_without_a_mail_server_alerts(ada, settings):
     cache.clear()
     paper(ada, published_at=timezone.now() - timedelta(hours=3))
