@@ -144,4 +144,4 @@ def test_readers_have_no_business_there(ada, db):
 
 def test_the_list_of_readers_has_their_ids(client, operator, ada):
     client.force_login(operator)
-    assert str(ada.pk) in client.get("/admin/digest/reader/").content.decode()
+    assert f'field-id">{ada.pk}<' in client.get("/admin/digest/reader/").content.decode()
