@@ -168,3 +168,12 @@ def test_every_captured_document_is_read_or_refused_with_a_code(data_dir: Path):
         except FeedProblem as problem:
             assert problem.code in {"not_a_feed", "malformed", "entity_declaration", "empty"}, path
     assert read >= 220
+
+
+@pytest.mark.parametrize("guid", ["1", "2026-01-05", "12"])
+def test_a_guid_is_no_date(guid):
+    (entry,) = parse_document(
+        f"<rss version='2.0'><channel><title>T</title><item><title>A</title><guid>{guid}</guid></item>"
+        "</channel></rss>".encode()
+    ).entries
+    assert (entry.guid, entry.published) == (guid, None)
