@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +29,7 @@ class SnapshotRow:
     """One learning step, as shown to the reader."""
 
     source: str
-    cycle: str
+    cycle: date
     before: float
     after: float
     reason: str
@@ -146,4 +146,4 @@ def weights_held(*, reader_id: UUID, now: datetime) -> set[str]:
 def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:
     """The newest learning steps that moved something."""
     rows = WeightSnapshot.objects.filter(reader_id=reader_id, reason__startswith="liked_")[:limit]
-    return [SnapshotRow(r.source_key, r.cycle.isoformat(), r.before, r.after, r.reason) for r in rows]
+    return [SnapshotRow(r.source_key, r.cycle, r.before, r.after, r.reason) for r in rows]

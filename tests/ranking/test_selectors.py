@@ -1,6 +1,6 @@
 """The one read path: what ranks, what changed, and when the loop last looked."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 from ranking.entities import Config, WeightChange
 from ranking.selectors import (
@@ -91,4 +91,4 @@ def test_only_steps_that_moved_something_are_shown(ada, now):
     learn(ada, now, "a")
     learn(ada, now + DAY, "b", after=1.0, reason="undecided")
     (shown,) = weight_snapshots(reader_id=ada.id)
-    assert (shown.source, shown.cycle, shown.before, shown.after) == ("a", "2026-03-18", 1.0, 1.15)
+    assert (shown.source, shown.cycle, shown.before, shown.after) == ("a", date(2026, 3, 18), 1.0, 1.15)
