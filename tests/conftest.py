@@ -20,6 +20,7 @@ NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 # The same examples on every run, and no clock: a slow machine is not a bug.
 hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
 hypothesis_settings.load_profile("tidings")
+DATABASE = {"db", "transactional_db", "live_server"}
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
@@ -35,6 +36,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name, reason in missing.items():
             if reason and item.get_closest_marker(name) and name not in REQUIRED:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {reason}"))
+        if os.environ.get("TIDINGS_SERVICES") and _asks_no_service(item):
+            item.add_marker(pytest.mark.skip(reason="asks neither database nor broker: `make test` runs it"))
+
+
+def _asks_no_service(item: pytest.Item) -> bool:
+    """Whether the test would be the same one again beside PostgreSQL and Redis.
+
+    Arithmetic is, and so is what a browser makes of a page that the database has filled already.
+    """
+    if item.get_closest_marker("services"):
+        return False
+    if item.get_closest_marker("rendering"):
+        return True
+    fixtures = set(getattr(item, "fixturenames", ()))
+    stored = fixtures & DATABASE or any("cache" in name for name in fixtures)
+    return not item.get_closest_marker("django_db") and not stored
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from tests.test_isolation import ALL, ids
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "ids", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.rendering, pytest.mark.django_db(transaction=True)]
 
 SCHEMES = ("light", "dark")
 VISITORS = ["/offline", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/nowhere"]

@@ -36,6 +36,7 @@ def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
     page.goto(PAGE)
     press(page, "Accept")
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.wait_for_timeout(800)  # so long a click is taken for the second of two
     press(page, "Undo")
     expect(page.locator(".messages")).to_contain_text("Put back as it was. We count this as a no")
@@ -46,6 +47,7 @@ def test_a_dismissed_card_comes_back_at_once(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)
     press(page, "Never")
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.wait_for_timeout(800)  # so long a click is taken for the second of two
     press(page, "Undo")
     expect(page.locator("[data-card] h3")).to_have_text("Show me more from Gazette")
