@@ -17,6 +17,7 @@ __all__ = ["browser", "page", "tab"]
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.rendering,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("own_cache"),
 ]

@@ -8,7 +8,7 @@ from tests.pages import fresh_item, suggested
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.rendering, pytest.mark.django_db(transaction=True)]
 
 ELSEWHERE = "**/gazette.example/**"
 
