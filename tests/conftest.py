@@ -20,7 +20,7 @@ NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 # The same examples on every run, and no clock: a slow machine is not a bug.
 hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
 hypothesis_settings.load_profile("tidings")
-DATABASE = {"db", "transactional_db", "live_server"}
+STORED = {"db", "transactional_db", "live_server", "own_cache"}
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
@@ -50,8 +50,7 @@ def _asks_no_service(item: pytest.Item) -> bool:
     if item.get_closest_marker("rendering"):
         return True
     fixtures = set(getattr(item, "fixturenames", ()))
-    stored = fixtures & DATABASE or any("cache" in name for name in fixtures)
-    return not item.get_closest_marker("django_db") and not stored
+    return not item.get_closest_marker("django_db") and not fixtures & STORED
 
 
 @pytest.fixture(autouse=True)
