@@ -46,7 +46,7 @@ check: lint types contracts test ## Lint, types, contracts, tests
 format: setup ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-test-services: setup ## The same tests on PostgreSQL and Redis
+test-services: setup ## The same tests on PostgreSQL and Redis, but those that ask neither
 	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto
 
 test-hostile: setup ## 300 injections and 10,000 random tool calls against the invariants
