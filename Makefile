@@ -5,15 +5,17 @@ BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 # The services `make test-services` uses; they must be running.
 TEST_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/postgres
+PORT ?= 8000
 TEST_REDIS_URL ?= redis://127.0.0.1:6379/9
 
 .DEFAULT_GOAL := help
-.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile test-mutations bench screenshots clean
+.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile test-mutations mutation day faults bench load evaluate report fuzz-api audit screenshots clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 $(VENV)/.installed: pyproject.toml constraints.txt
+	@echo "Installing into $(VENV), which takes a minute or two."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
@@ -26,8 +28,8 @@ migrate: setup
 demo: migrate ## Seed a small world, run the main job once, show what happened
 	@LOG_LEVEL=WARNING $(MANAGE) demo
 
-run: demo ## The demo, then the site on 127.0.0.1:8000 with its worker
-	@$(MANAGE) serve
+run: demo ## The demo, then the site on 127.0.0.1:PORT (8000) with its worker
+	@$(MANAGE) serve --port $(PORT)
 
 test: setup ## All tests on SQLite, without any service
 	$(BIN)/python -m pytest -n auto
@@ -50,16 +52,41 @@ test-services: setup ## The same tests on PostgreSQL and Redis, but those that a
 	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto
 
 test-hostile: setup ## 300 injections and 10,000 random tool calls against the invariants
-	TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile
+	TIDINGS_HOSTILE_ALL=1 TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile
 
 test-mutations: setup ## Every open feed document and 10,000 seeded mutations, read within their limits
+	TIDINGS_MUTATIONS=all $(BIN)/python -m pytest -n auto tests/digest/test_mutations.py tests/digest/test_parse.py
 	$(BIN)/python -m tests.bench.mutations
 
-bench: setup ## Ingest, re-poll and a fleet of feeds, beside a peer; needs TIDINGS_DATA
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
-	$(BIN)/python -m tests.bench.ingest
-	$(BIN)/python -m tests.bench.repoll
-	$(BIN)/python -m tests.bench.fleet
+day: setup ## Some minutes of a distributed installation: kills, Redis gone, a deploy; nothing may be lost
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[server]'
+	$(BIN)/python -m pytest tests/faults/reloads.py
+	TEST_DATABASE_URL=$(TEST_DATABASE_URL) $(BIN)/python -m tests.load.day --json docs/benchmarks/day.json
+
+faults: setup ## Crashes, kills, floods and lost servers, done on purpose; needs PostgreSQL and Redis installed
+	$(BIN)/python -m tests.faults
+
+mutation: setup ## Do the tests of rules, budget, accepting and settings notice when the code is wrong?
+	$(BIN)/python -m tests.bench.mutants --json docs/mutation.json
+
+fuzz-api: setup ## Every operation of the API by schemathesis, on a site of its own (minutes)
+	$(BIN)/python -m tests.faults.api_fuzz
+
+audit: setup ## Known vulnerabilities of the pinned packages; fails where none could be looked up
+	$(BIN)/python -m tests.audit
+
+bench: setup ## Speed, size and cost beside peers, recorded in docs/benchmarks; needs TIDINGS_DATA
+	$(BIN)/python -m tests.bench --json docs/benchmarks/bench.json
+
+load: setup ## A large installation under load, recorded in docs/benchmarks; needs LOAD_DATABASE_URL and an hour
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[server]'
+	DATABASE_URL=$(LOAD_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m tests.load --json docs/benchmarks/load.json
+
+evaluate: setup ## Every evaluation, recorded in docs/benchmarks; needs TIDINGS_DATA and an hour
+	$(BIN)/python -m tests.bench evaluations --json docs/benchmarks/evaluations.json
+
+report: setup ## docs/benchmarks.md and its plots from what was recorded
+	$(BIN)/python -m tests.bench.report
 
 screenshots: setup ## Render docs/screenshots from the demo in a real browser
 	$(BIN)/python docs/screenshots/take.py

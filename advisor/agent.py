@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from advisor.asking import Asker
-from advisor.dispatch import Dispatch, Record, ToolRunner
+from advisor.conversation import closed_by
+from advisor.dispatch import Dispatch, Guiding, Record, ToolRunner
 from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
 from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load
 from advisor.stopping import Clock, Deadline, Stopped
@@ -32,18 +33,20 @@ def agent_run(
     clock: Clock = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
     prompt: Path = ADVISOR,
+    guide: Guiding | None = None,
 ) -> RunEnd:
     """Run the advisor for the reader of `context` to its end; `record` hears of each step as it happens.
 
     `models` are asked in order, the next one when one fails. Turns and tool calls are capped over all
-    attempts at a run: `used` is what earlier ones took. Never raises for what a model, a provider or a tool
-    does: that is the `RunEnd`. An error of our own (a ledger or a `record` that fails) goes up.
+    attempts at a run: `used` is what earlier ones took. `guide` advises at the start and before each call.
+    Never raises for what a model, a provider or a tool does: that is the `RunEnd`. An error of our own (a
+    ledger or a `record` that fails) goes up.
     """
     totals, deadline = used or RunTotals(), Deadline(clock() + limits.timeout_s, clock)
     asker = Asker(list(models), schemas, limits, ledger, record, totals, deadline, sleep)
-    tools = ToolRunner(dispatch, record, schemas)
+    tools = ToolRunner(dispatch, record, schemas, guide=guide)
     try:
-        messages = messages_start(prompt_load(prompt), context)
+        messages = messages_start(prompt_load(prompt), context, guidance=guide.start() if guide else "")
         last = _converse(messages, asker, tools)
     except PromptUnusable as error:
         return RunEnd(StopReason.PROMPT_UNUSABLE, str(error), None, totals)
@@ -57,7 +60,10 @@ def agent_run(
 
 
 def _converse(messages: list[Message], asker: Asker, tools: ToolRunner) -> Turn:
-    """Turn by turn to the one that calls no tool; returns that. Raises `Stopped`."""
+    """Turn by turn to the one that calls no tool, or closes beside its writes; returns that.
+
+    Raises `Stopped`.
+    """
     while True:
         if asker.totals.turns >= asker.limits.turns:
             raise Stopped(StopReason.TURN_LIMIT, f"All {asker.limits.turns} turns are used up.")
@@ -66,6 +72,8 @@ def _converse(messages: list[Message], asker: Asker, tools: ToolRunner) -> Turn:
         if not turn.tool_calls:
             return turn
         _answer_all(turn.tool_calls, messages, asker, tools)
+        if closed_by(turn, messages):
+            return turn
 
 
 def _answer_all(calls: Sequence[ToolCall], messages: list[Message], asker: Asker, tools: ToolRunner) -> None:

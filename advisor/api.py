@@ -10,6 +10,7 @@ from ninja import Router, Schema, Status
 from advisor.models import Run
 from advisor.selectors import run_for, run_progress
 from advisor.services.runs import GenerateResult, run_attend, run_request, run_wait
+from digest.limits import GENERATE, limit_count
 from digest.readers import reader_of
 
 WAIT_S = 30.0
@@ -61,6 +62,7 @@ def suggestions_generate(request: HttpRequest) -> Status[Any]:
     """
     reader = reader_of(request)
     now = timezone.now()
+    limit_count(limit=GENERATE, who=reader.pk, now=now)
     result = run_request(reader=reader, trigger=Run.Trigger.UI, now=now)
     if result.run_id and result.status != "already_generated":
         run = run_for(reader.pk, result.run_id)

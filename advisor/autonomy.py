@@ -24,7 +24,7 @@ def autonomy_record(*, now: datetime, days: int | None = None) -> Record:
     votes = PanelVote.objects.filter(at__lte=now)
     accepted = Outcome.objects.filter(
         kind=Outcome.Kind.DECISION, outcome=Outcome.Result.ACCEPTED, decided_at__lte=now
-    )
+    ).exclude(suggestion__status=Suggestion.Status.TAKEN_BACK)
     if days is not None:
         since = now - timedelta(days=days)
         votes, accepted = votes.filter(at__gt=since), accepted.filter(decided_at__gt=since)

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from digest.llm.entities import Message
-from digest.llm.model_text import json_object
+from digest.llm.entities import Message, Turn
+from digest.llm.model_text import json_object, summary_read
+
+WRITE = "write_suggestion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +55,14 @@ def object_of(text: object) -> dict[str, Any]:
         return json_object(text) if isinstance(text, str) else {}
     except ValueError:
         return {}
+
+
+def closed_by(turn: Turn, messages: Sequence[Message]) -> bool:
+    """Whether a turn ended the run: it only wrote, all of it was stored, and the summary stood beside it.
+
+    `messages` is the conversation with the turn's answers. Another request would only repeat the summary.
+    """
+    summary = summary_read(turn.text) if all(call.name == WRITE for call in turn.tool_calls) else None
+    if summary is None or not isinstance(summary.get("suggestions"), list):
+        return False
+    return all(call.succeeded for call in calls_of(messages)[-len(turn.tool_calls) :])

@@ -21,7 +21,7 @@ from advisor.tools.budget import BYTES_PER_TOKEN
 from advisor.tools.registry import schemas
 from digest.llm.entities import Model, PriceUnknown
 from digest.models import Feedback, Reader, Spend
-from suggestions.models import Outcome
+from suggestions.models import Outcome, Suggestion
 
 # Fewer finished runs than this say too little about what a run costs.
 RUNS_ENOUGH = 5
@@ -109,6 +109,7 @@ def _decisions(ids: list[UUID]) -> dict[UUID, tuple[int, int]]:
     rows = (
         Outcome.objects.filter(reader_id__in=ids, kind=Outcome.Kind.DECISION)
         .filter(outcome__in=[Outcome.Result.ACCEPTED, Outcome.Result.REJECTED])
+        .exclude(suggestion__status=Suggestion.Status.TAKEN_BACK)
         .order_by()
         .values_list("reader_id")
         .annotate(accepted=Count("pk", filter=accepted), decided=Count("pk"))

@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import structlog
 
 from advisor.entities import StepRecord, StopReason, ToolOutcome
 from advisor.guard import DROP_NOTE, RepeatGuard, Verdict
+from advisor.guidance.answers import blocked_outcome, held_outcome, told_in
+from advisor.guidance.entities import Advice, Level, Why
 from advisor.policy import Kind, kind_of_exception
 from advisor.stopping import Stopped
 from advisor.tools.budget import as_json, error_result
@@ -18,8 +20,22 @@ from suggestions.entities import FenceLost
 
 log = structlog.get_logger(__name__)
 
+TARGET_CHARS_MAX = 64
 Dispatch = Callable[[ToolCall], ToolOutcome]
 Record = Callable[[StepRecord], None]
+
+
+class Guiding(Protocol):
+    """Guidance of a run, as the loop needs it."""
+
+    def start(self) -> str:
+        """What the run is told before its first call; "" for nothing."""
+
+    def before(self, call: ToolCall) -> Advice:
+        """What to tell of a call, or why to hold or stop it. Raises `FenceLost`."""
+
+    def after(self, call: ToolCall, outcome: ToolOutcome) -> None:
+        """Note how the call ended."""
 
 
 @dataclass(slots=True)
@@ -30,6 +46,7 @@ class ToolRunner:
     record: Record
     schemas: Sequence[ToolSchema]
     guard: RepeatGuard = field(default_factory=RepeatGuard)
+    guide: Guiding | None = None
 
     def run(self, call: ToolCall) -> tuple[str, Stopped | None]:
         """Run one call: the result as the model gets to see it, and after a third equal failure the stop.
@@ -73,7 +90,24 @@ class ToolRunner:
         if call.name not in names:
             message = f"There is no tool {call.name!r}."
             return arguments, failure("unknown_tool", message, valid_tools=names)
-        return arguments, self._call_twice(call)
+        return arguments, self._guided(call, arguments) if self.guide else self._call_twice(call)
+
+    def _guided(self, call: ToolCall, arguments: dict[str, Any]) -> ToolOutcome:
+        """The call with what guidance says of it; a call that it stops or holds is not run.
+
+        The first time that is no failure; a model that runs into it again is failing.
+        """
+        assert self.guide is not None
+        advice, target = self.guide.before(call), _target_of(arguments)
+        if advice.level is Level.BLOCK:
+            outcome = blocked_outcome(advice, target=target, counted=advice.repeated)
+        elif advice.why is Why.HELD:
+            outcome = held_outcome(advice, target=target, counted=advice.repeated)
+        else:
+            outcome = self._call_twice(call)
+            outcome = replace(outcome, content=told_in(outcome.content, advice))
+        self.guide.after(call, outcome)
+        return outcome
 
     def _call_twice(self, call: ToolCall) -> ToolOutcome:
         """A tool that raises gets a second chance; after that the model has to go on without it."""
@@ -96,6 +130,12 @@ class ToolRunner:
 def failure(code: str, message: str, **valid: list[str]) -> ToolOutcome:
     """An error result: what went wrong and what would be right."""
     return ToolOutcome(as_json(error_result(code, message, **valid)), error_code=code)
+
+
+def _target_of(arguments: dict[str, Any]) -> str:
+    """What a call that was not run was about: its failures are counted by it."""
+    target = arguments.get("target_key") or arguments.get("target") or arguments.get("suggested_value") or ""
+    return str(target)[:TARGET_CHARS_MAX]
 
 
 def _step_of(

@@ -89,11 +89,12 @@ def _latency(ended: QuerySet[Run], waited: int) -> Measured:
 
 
 def _of_decisions(now: datetime) -> dict[str, Measured]:
-    """Accepted of accepted and rejected; what ran out or was overtaken was no answer."""
+    """Accepted of accepted and rejected; what ran out, was overtaken or taken back is none."""
     answered = (Outcome.Result.ACCEPTED, Outcome.Result.REJECTED)
     rows = list(
         Outcome.objects.filter(kind=Outcome.Kind.DECISION, outcome__in=answered)
         .filter(decided_at__gt=_since(now), decided_at__lte=now)
+        .exclude(suggestion__status=Suggestion.Status.TAKEN_BACK)
         .annotate(date=TruncDate("decided_at", tzinfo=UTC))
         .order_by()
         .values("date", "suggestion_type")

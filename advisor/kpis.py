@@ -12,8 +12,15 @@ from enum import StrEnum
 WINDOW_DAYS = 28
 SILENT_DAYS = 42
 SILENT_THUMBS = 50
-# Answers to a tool call that are part of a review, or of a run's end: no failures.
-NOT_FAILURES = ("review_improve", "review_refused", "reflector_refused", "not_executed")
+# Answers to a tool call that are part of a review, of guidance, or of a run's end: no failures.
+NOT_FAILURES = (
+    "review_improve",
+    "review_refused",
+    "reflector_refused",
+    "blocked",
+    "held",
+    "not_executed",
+)
 SHARE, USD, SECONDS, NUMBER = "share", "usd", "seconds", "number"
 
 

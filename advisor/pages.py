@@ -4,13 +4,13 @@ from typing import Any
 from uuid import UUID
 
 from advisor.presenters import last_words, need_words, script_words
-from advisor.selectors import run_active, run_last, run_suggestion_ids, sufficiency
+from advisor.selectors import run_active, run_last, run_made, sufficiency
 
 
 def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
     """The "Generate" button, what the last run came to, what is missing for the next; four queries."""
     last, active = run_last(reader_id=reader_id), run_active(reader_id=reader_id)
-    created = len(run_suggestion_ids(run_id=last.pk)) if last else 0
+    created = run_made(run_id=last.pk) if last else 0
     needs = sufficiency(reader_id)
     return {
         "pending": pending,

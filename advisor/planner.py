@@ -175,7 +175,7 @@ def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, 
     writes = calls_to(calls, WRITE)
     kept = [call for call in writes if call.succeeded]
     refused = [
-        {"hypothesis": _attempt(call), "reason_skipped": str(call.result.get("details", "refused"))}
+        {"hypothesis": _attempt(call), "reason_skipped": _refusal(call)}
         for call in writes
         if not call.succeeded
     ]
@@ -195,6 +195,12 @@ def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, 
         summary["reason"] = silence
     text = as_json(summary)
     return Turn({"role": "assistant", "content": text}, text=text, model=NAME)
+
+
+def _refusal(call: Call) -> str:
+    """Why a write did not go through: a rule's words, a block's, or those it was held with."""
+    told = (call.result.get(name) for name in ("details", "reason", "guidance"))
+    return str(next((words for words in told if words), "refused"))
 
 
 def _attempt(call: Call) -> str:

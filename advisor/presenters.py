@@ -48,7 +48,8 @@ def status_words(status: str, created: int = 0, reason: str = "") -> str:
 
 
 def last_words(status: str, created: int, reason: str) -> str:
-    """How the last run ended, for a page on which nothing of it waits any more."""
+    """How the last run ended, for a page on which nothing of it waits any more; `created` as the run counted
+    them, without copies that came back when an answer was taken back."""
     if created:
         return (
             "It made one suggestion; it is settled."

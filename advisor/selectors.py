@@ -82,6 +82,12 @@ def run_suggestion_ids(*, run_id: UUID) -> list[int]:
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
+def run_made(*, run_id: UUID) -> int:
+    """How many suggestions a run made that the reader may see: one that came back as a copy counts once."""
+    rows = Suggestion.objects.filter(run_id=run_id).exclude(status__in=Suggestion.UNSEEN)
+    return rows.values("field", "target_key").distinct().count()
+
+
 def run_cost_usd(*, run_id: UUID) -> float:
     """What the run has spent: settled calls, and the worst case of those that never came back."""
     rows = Spend.objects.filter(run_id=run_id)
@@ -165,9 +171,11 @@ def readers_stirred(*, now: datetime) -> set[UUID]:
 
 
 def readers_due(*, now: datetime) -> list[Reader]:
-    """The readers for whom a scheduled run is worth a try: enough said, and no run this week or under way."""
+    """The readers for whom a scheduled run is worth a try: enough said, no run this week or under way, and
+    suggestions not switched off."""
     busy = week_of_runs(now=now) | AUTOMATIC.filter(status__in=ACTIVE)
-    free = Reader.objects.filter(is_active=True).exclude(pk__in=busy.values("reader_id"))
+    wanting = Reader.objects.filter(is_active=True, suggestions_enabled=True)
+    free = wanting.exclude(pk__in=busy.values("reader_id"))
     readers = list(free.order_by("date_joined", "pk"))
     needs = sufficiency_many(reader_ids=[reader.pk for reader in readers])
     return [reader for reader in readers if all(need.met for need in needs[reader.pk])]

@@ -1,6 +1,6 @@
-"""A run as it happened: steps, votes, judgments, decisions and suggestions in one line of time.
+"""A run as it happened: guidance, steps, votes, judgments, decisions and suggestions in one line of time.
 
-Five queries, however long the run was.
+Six queries, however long the run was.
 """
 
 from collections.abc import Sequence
@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
+from typing import Any
 
 from advisor.conversation import object_of
-from advisor.models import Decision, Judgment, PanelVote, Run, Step
+from advisor.models import Decision, GuidanceEvent, Judgment, PanelVote, Run, Step
 from advisor.tools.budget import as_json
 from suggestions.models import Suggestion
 
 ARGUMENTS_CHARS = 600
 STEP, VOTE, JUDGMENT, DECISION, SUGGESTION = "step", "vote", "judgment", "decision", "suggestion"
-# What comes first of things noted at the same moment: a review happens inside the step that asked for it.
-ORDER = {VOTE: 1, JUDGMENT: 0, STEP: 2, SUGGESTION: 3, DECISION: 4}
+GUIDANCE = "guidance"
+WEIGHED_SHOWN = 8
+# What comes first of things noted at the same moment: guidance before a step, a review inside it.
+ORDER = {GUIDANCE: -1, VOTE: 1, JUDGMENT: 0, STEP: 2, SUGGESTION: 3, DECISION: 4}
 CostlyRow = Step | PanelVote | Judgment
 
 
@@ -60,9 +63,10 @@ def timeline_of(run: Run) -> Timeline:
         # A suggestion carries the time of its run's start: here it stands where it was written.
         [_suggestion(row, written.get(row.pk, row.created_at)) for row in suggestions],
         [_decision(row) for row in run.decisions.order_by("at", "pk")],
+        [_guidance(row) for row in run.guidance.defer("facts", "stages").order_by("at", "pk")],
     ]
     entries = sorted(chain(*groups), key=lambda entry: (entry.at, ORDER[entry.kind], entry.n))
-    names = ("steps", "votes", "judgments", "suggestions", "decisions")
+    names = ("steps", "votes", "judgments", "suggestions", "decisions", "words of guidance")
     counts = ", ".join(f"{len(group)} {name}" for name, group in zip(names, groups, strict=True) if group)
     return Timeline(entries, counts, sum((entry.cost for entry in entries), Decimal(0)))
 
@@ -139,6 +143,28 @@ def _decision(row: Decision) -> Entry:
         title=f"{row.actor}: {row.action}",
         lines=_said(("because", row.reason), ("data", data)),
         n=row.pk,
+    )
+
+
+def _guidance(row: GuidanceEvent) -> Entry:
+    followed = {None: "", True: ", followed", False: ", not followed"}[row.followed]
+    packet = f", {row.packet} packet" if row.packet else ""
+    weighed = "\n".join(_weighed(one) for one in row.candidates[:WEIGHED_SHOWN])
+    return Entry(
+        kind=GUIDANCE,
+        at=row.at,
+        title=f"{row.level} before {row.tool or 'the first call'}: {row.why}{followed}",
+        facts=f"{row.ms:,} ms, {row.tokens:,} tokens{packet}",
+        error=row.error_code,
+        lines=_said(("rule", row.rule), ("tells", row.text), ("weighed", weighed)),
+        n=row.n,
+    )
+
+
+def _weighed(one: dict[str, Any]) -> str:
+    """One memory that was weighed: what it is, its score, and what became of it."""
+    return (
+        f"{one.get('kind')}: {one.get('title')} ({one.get('score')}, {one.get('level')}) {one.get('why', '')}"
     )
 
 

@@ -1,22 +1,38 @@
-"""A reader's request for suggestions, by a plain form."""
+"""A reader's request for suggestions and word on a tip, by plain forms."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from advisor.guidance.tips import tip_dismiss
 from advisor.models import Run
 from advisor.presenters import status_words
 from advisor.services.runs import run_request
+from digest.limited import limited
+from digest.limits import GENERATE
 from digest.readers import reader_of
 
 
 @login_required
 @require_POST
+@limited(GENERATE)
 def generate(request: HttpRequest) -> HttpResponse:
     """Ask the advisor to look now, and say how it went on the suggestions page."""
     result = run_request(reader=reader_of(request), trigger=Run.Trigger.UI, now=timezone.now())
     messages.info(request, status_words(result.status, result.suggestions_created, result.reason))
     return redirect("suggestions:list")
+
+
+@login_required
+@require_POST
+def tip_put_away(request: HttpRequest, tip_id: int) -> HttpResponse:
+    """Put a tip away, and go back to the page it stood on."""
+    if not tip_dismiss(reader_id=reader_of(request).pk, tip_id=tip_id, now=timezone.now()):
+        raise Http404("There is no such tip.")
+    page = request.POST.get("next", "")
+    ours = url_has_allowed_host_and_scheme(page, allowed_hosts=None)
+    return redirect(page if ours and page.startswith("/") else "digest:today")

@@ -5,23 +5,39 @@ request in within its scope, or else a session does, for which django-ninja chec
 operation.
 """
 
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
-from ninja.security import django_auth
+from ninja.openapi.schema import OpenAPISchema
 
 from advisor.api import router as advisor_router
+from config.api_refusals import refusals_described
+from config.idempotency import KeyRefused, Replayed, SessionOnce, TokenOnce
 from digest.api import router as digest_router
 from digest.api_costs import router as costs_router
 from digest.api_digests import router as digests_router
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
-from digest.tokens import TokenAuth
 from ranking.errors import RankingError, StaleVersion
 from suggestions.api import router as suggestions_router
 from suggestions.errors import SuggestionError
 
-api = NinjaAPI(
-    title="Tidings", version="1", auth=[TokenAuth(), django_auth], docs_url="docs", urls_namespace="api"
+
+class DescribedAPI(NinjaAPI):
+    """The API, whose description says what each operation refuses as well."""
+
+    def get_openapi_schema(self, **more: Any) -> OpenAPISchema:
+        """The OpenAPI description, served as `/api/openapi.json`."""
+        schema = super().get_openapi_schema(**more)
+        refusals_described(schema)
+        return schema
+
+
+api = DescribedAPI(
+    title="Tidings", version="1", auth=[TokenOnce(), SessionOnce()], docs_url=None, urls_namespace="api"
 )
 api.add_router("", digest_router)
 api.add_router("", costs_router)
@@ -47,8 +63,20 @@ def on_refusal(request: HttpRequest, error: DigestError | SuggestionError) -> Ht
         # What RFC 6750, section 3, asks for.
         response["WWW-Authenticate"] = 'Bearer error="invalid_token"'
     if isinstance(error, TooManyRequests):
-        response["Retry-After"] = "60"
+        response["Retry-After"] = str(error.retry_after_s)
     return response
+
+
+@api.exception_handler(Replayed)
+def on_repeat(request: HttpRequest, error: Replayed) -> HttpResponse:
+    """A call made before with the same key: what it was answered then."""
+    return error.response
+
+
+@api.exception_handler(KeyRefused)
+def on_key_refused(request: HttpRequest, error: KeyRefused) -> HttpResponse:
+    """A key that stands for something else, is no key, or whose first call is under way."""
+    return error_response(request, error.code, error.message, error.status)
 
 
 @api.exception_handler(RankingError)
@@ -74,6 +102,13 @@ def on_anonymous(request: HttpRequest, error: AuthenticationError) -> HttpRespon
 def on_missing(request: HttpRequest, error: Http404) -> HttpResponse:
     """Nothing there, or nothing of yours: the answer is the same."""
     return error_response(request, "not_found", "There is nothing here that you may see.", 404)
+
+
+@api.exception_handler(RequestDataTooBig)
+def on_too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    """A body beyond `DATA_UPLOAD_MAX_MEMORY_SIZE`; none of it was read."""
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
+    return error_response(request, "body_too_large", f"A body may have {most} KB.", 413)
 
 
 @api.exception_handler(HttpError)

@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core.checks import register
 
-from config.checks import check_schedule
+from config.checks import check_keeping, check_schedule, check_tls
 
 
 class ConfigConfig(AppConfig):
@@ -15,3 +15,5 @@ class ConfigConfig(AppConfig):
     def ready(self) -> None:
         """Register the checks of settings that concern no single room."""
         register(check_schedule)
+        register(check_tls, deploy=True)
+        register(check_keeping)

@@ -4,11 +4,15 @@ import logging
 import warnings
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
 KINDS = {int: "a whole number", float: "a number", dict: "a list of NAME=VALUE pairs"}
+# Settings that are secrets, and those that are addresses and may carry a password.
+KEYS = ("METRICS_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
+ADDRESSES = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "OPENAI_BASE_URL", "LOCAL_LLM_BASE_URL")
 DATABASE_LIKE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
 MAIL_LIKE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
 
@@ -34,7 +38,10 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
 
     def database(self, var: str, default: str) -> dict[str, Any]:
         """Django's description of the database behind an address."""
-        url = self.str(var, default="") or default
+        return self.database_at(var, self.str(var, default="") or default)
+
+    def database_at(self, var: str, url: str) -> dict[str, Any]:
+        """The same of an address that is known; `var` names it where it is refused."""
         found = _address(var, DATABASE_LIKE, lambda: self.db_url_config(url))
         if found.get("ENGINE") not in self.DB_SCHEMES.values():
             raise ImproperlyConfigured(f"{var} cannot be read: it must be an address like {DATABASE_LIKE}.")
@@ -43,6 +50,20 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
     def mail(self, var: str, default: str) -> dict[str, Any]:
         """Django's settings of the mail server behind an address."""
         return _address(var, MAIL_LIKE, lambda: self.email_url_config(self.str(var, default=default)))
+
+    def secrets(self) -> list[str]:
+        """What must never be logged, as far as it is set here: keys, and the passwords within addresses."""
+        found = [self.str(name, default="") for name in KEYS]
+        found += [password_in(self.str(name, default="")) for name in ADDRESSES]
+        return [secret for secret in found if secret]
+
+
+def password_in(address: str) -> str:
+    """The password within an address; "" where there is none, or no address."""
+    try:
+        return unquote(urlsplit(address).password or "")
+    except ValueError:
+        return ""
 
 
 def _address(var: str, like: str, read: Callable[[], Any]) -> dict[str, Any]:

@@ -1,9 +1,15 @@
 """Structured logs: one JSON object a line, on stderr only, so that a command's stdout stays its own."""
 
+import json
+import re
+from collections.abc import Collection, MutableMapping
 from typing import Any
 
 import structlog
 
+MASK, SECRET_CHARS_MIN, UNKNOWN = "***", 8, "unknown"
+# The address in what the development server says of a request: `"GET /ui/search?q=x HTTP/1.1" 404 12`.
+ADDRESS = re.compile(r"(\w+ )\S+ (?=HTTP/)")
 SHARED: list[structlog.types.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -25,8 +31,40 @@ def structlog_configure() -> None:
     )
 
 
-def logging_config(level: str) -> dict[str, Any]:
-    """The `LOGGING` dictionary: structlog's and the standard library's records through one JSON renderer."""
+def request_named(logger: object, name: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """What Django says of a request, by the name of its view: an address may hold a secret, or a search."""
+    if line.get("logger") == "django.server":
+        line["event"] = ADDRESS.sub(r"\1", str(line["event"]))
+        return line
+    request = getattr(line.get("_record"), "request", None)
+    path = getattr(request, "path", "")
+    if path and isinstance(event := line.get("event"), str):
+        match = request.resolver_match if request else None
+        line["event"] = event.replace(path, (match and match.view_name) or UNKNOWN)
+    return line
+
+
+class Redact:
+    """The last step of a line: whatever wrote it, and whatever a server echoed, no secret leaves in it.
+
+    Secrets below eight characters stay, since they would be found within ordinary words.
+    """
+
+    def __init__(self, secrets: Collection[str]) -> None:
+        spelt = {spelling for secret in secrets for spelling in (secret, json.dumps(secret)[1:-1])}
+        # The longest first: of two, one may be a part of the other.
+        self._secrets = sorted((s for s in spelt if len(s) >= SECRET_CHARS_MIN), key=len, reverse=True)
+
+    def __call__(self, logger: object, name: str, line: str) -> str:
+        """The line with `***` for each secret."""
+        for secret in self._secrets:
+            line = line.replace(secret, MASK)
+        return line
+
+
+def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
+    """The `LOGGING` dictionary: structlog's and the standard library's records through one JSON renderer, and
+    without any of `secrets`."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -35,9 +73,11 @@ def logging_config(level: str) -> dict[str, Any]:
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED,
                 "processors": [
+                    request_named,
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     structlog.processors.format_exc_info,
                     structlog.processors.JSONRenderer(),
+                    Redact(secrets),
                 ],
             }
         },
@@ -49,6 +89,8 @@ def logging_config(level: str) -> dict[str, Any]:
             # Django gives itself a level of its own; at DEBUG it would tell every query and lookup.
             "django": {"level": "INFO" if level == "DEBUG" else level},
             "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+            # Scanners try any name: a line is enough, and no error of ours.
+            "django.security.DisallowedHost": {"handlers": [], "propagate": False},
             "httpx2": {"level": "WARNING"},
             "openai": {"level": "WARNING"},
         },

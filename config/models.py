@@ -1,5 +1,6 @@
-"""The report of each night's work."""
+"""The report of each night's work, and answers kept for repeats of a call."""
 
+from django.conf import settings
 from django.db import models
 
 
@@ -27,3 +28,24 @@ class NightlyReport(models.Model):
 
     def __str__(self) -> str:
         return f"night of {self.day}: {self.status}"
+
+
+class KeptAnswer(models.Model):
+    """What an unsafe API call was answered, kept for a day so that a repeat of it gets the same."""
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="kept_answers")
+    key = models.CharField(max_length=255, help_text="The Idempotency-Key as it was sent.")
+    fingerprint = models.CharField(max_length=64, help_text="A digest of method, address and body.")
+    turn = models.PositiveIntegerField(default=0, help_text="Raised by each claim; only the latest answers.")
+    status = models.PositiveSmallIntegerField(null=True, help_text="Empty while the call is under way.")
+    body = models.BinaryField(default=bytes)
+    content_type = models.CharField(max_length=100, blank=True)
+    location = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(db_index=True)
+    claimed_until = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["reader", "key"], name="one_answer_per_key")]
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.status or 'under way'}"

@@ -1,15 +1,14 @@
 """A night's work: seven steps under one row, taken up where it stopped, whoever carries it out.
 
-The row of the UTC day is claimed by a conditional update and held by a lease; each claim raises its token,
-and nothing is written under an older one. A step is noted before it begins and when it ends, so that a
-crash costs the step it hit; a step that ends its process twice is given up, and the night goes on.
+`config.nightly_lease` says who holds the row. A step is noted before it begins and when it ends, so that a
+crash costs the step it hit; a step that ends its process twice is given up, and the night goes on. A step
+that fails stops none of those after it, and is tried again later the same day.
 """
 
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import structlog
 from django.db import DatabaseError
@@ -19,34 +18,36 @@ from advisor.services.alerts import alert_raise
 from advisor.services.failures import error_handle
 from advisor.services.queue import job_failed
 from config.models import NightlyReport
+from config.nightly_lease import LEASE, night_claim, night_kept, night_save
 from config.nightly_steps import STEPS
+from config.nights import CRASHES_MAX, Step
 
 log = structlog.get_logger(__name__)
 
-# Longer than any step should take: what outlives it is done again beside it, which harms nothing.
-LEASE = timedelta(hours=1)
-TRIES_MAX = 2
 ERROR_CHARS = 300
 CRASHED = "It ended its process twice, so this night goes on without it."
 Status = NightlyReport.Status
-Step = dict[str, Any]
+Clock = Callable[[], datetime]
+Work = Callable[[datetime], Mapping[str, object]]
 
 
 def nightly_run(
     *,
     now: datetime,
     force: bool = False,
+    by_hand: bool = False,
     stopping: Callable[[], bool] = lambda: False,
-    steps: Mapping[str, Callable[[datetime], Mapping[str, object]]] = STEPS,
+    steps: Mapping[str, Work] = STEPS,
 ) -> NightlyReport:
     """Do what is left of the night of `now` (a UTC day) and return its report.
 
-    A night that is over, or that another worker is at, is returned as it stands; `force` does a night that
-    is over again from the start. A step that fails is noted, alerts, and stops none of those after it.
-    `stopping` is asked between steps: what is left then waits for the next call.
+    A night that is over, or that another worker is at, is returned as it stands. One that ended with steps
+    that failed does those again, once their time has come or at once where it is asked for `by_hand`;
+    `force` does a night that is over again from the start. A step that fails is noted, alerts, and stops none
+    of those after it. `stopping` is asked between steps: what is left then waits for the next call.
     """
     began = time.monotonic()
-    row = _claim(now, force)
+    row = night_claim(now=now, force=force, by_hand=by_hand)
     if row is None:
         return NightlyReport.objects.get(day=now.astimezone(UTC).date())
 
@@ -55,68 +56,48 @@ def nightly_run(
 
     for name, work in steps.items():
         if stopping():
-            _save(row, lease_until=None)
+            night_save(row, lease_until=None)
             return row
         if not _step(row, name, work, clock):
             log.warning("nightly_lease_lost", day=str(row.day), step=name)
             return NightlyReport.objects.get(pk=row.pk)
     broken = [name for name, step in row.steps.items() if step["status"] != "done"]
     status = Status.FAILED if broken else Status.COMPLETED
-    _save(row, status=status, finished_at=clock(), lease_until=None)
+    night_save(row, status=status, finished_at=clock(), lease_until=None)
     log.info("nightly_ended", day=str(row.day), status=str(row.status), failed=broken)
     return row
 
 
-def _claim(now: datetime, force: bool) -> NightlyReport | None:
-    """Take the day's row, or nothing where it is over or somebody holds it."""
-    lease = now + LEASE
-    row, first = NightlyReport.objects.get_or_create(
-        day=now.astimezone(UTC).date(),
-        defaults={"started_at": now, "lease_until": lease, "token": 1, "attempts": 1},
-    )
-    if first:
-        return row
-    over = row.status != Status.RUNNING
-    held = not over and row.lease_until is not None and row.lease_until >= now
-    if held or (over and not force):
-        return None
-    fields: dict[str, Any] = {
-        "status": Status.RUNNING,
-        "lease_until": lease,
-        "token": row.token + 1,
-        "attempts": row.attempts + 1,
-    }
-    if over:
-        fields |= {"steps": {}, "started_at": now, "finished_at": None}
-    mine = NightlyReport.objects.filter(pk=row.pk, token=row.token, status=row.status).update(**fields)
-    return _set(row, fields) if mine else None
-
-
-def _step(
-    row: NightlyReport,
-    name: str,
-    work: Callable[[datetime], Mapping[str, object]],
-    clock: Callable[[], datetime],
-) -> bool:
+def _step(row: NightlyReport, name: str, work: Work, clock: Clock) -> bool:
     """Do one step unless it was done, and note how it ended; whether the row is still ours."""
     known: Step = row.steps.get(name, {})
     if known.get("status") in ("done", "failed"):
         return True
-    tries = known.get("tries", 0) + 1
-    started, mark = clock(), time.monotonic()
-    step: Step = {"status": "running", "started_at": started.isoformat(timespec="seconds"), "tries": tries}
-    if tries > TRIES_MAX:
+    step, started, mark = _begun(known, clock()), clock(), time.monotonic()
+    if step["crashes"] >= CRASHES_MAX:
         _told(name, RuntimeError(CRASHED), started)
-        return _note(row, name, {**step, "tries": TRIES_MAX, **_ended(mark, error=CRASHED)}, started)
+        return _note(row, name, {**step, "tries": known["tries"], **_ended(mark, error=CRASHED)}, started)
     if not _note(row, name, step, started):
         return False
     try:
-        ended = _ended(mark, counts=work(started))
+        with night_kept(row, clock):
+            counts = work(started)
+        ended = _ended(mark, counts=counts)
     except Exception as error:
         _told(name, error, started)
         ended = _ended(mark, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
-    ended["seconds"] = round(time.monotonic() - mark, 3)
     return _note(row, name, {**step, **ended}, clock())
+
+
+def _begun(known: Step, started: datetime) -> Step:
+    """A step as it begins: one more try, and one more crash where it was never seen to end."""
+    crashes = known.get("crashes", 0) + (known.get("status") == "running")
+    return {
+        "status": "running",
+        "started_at": started.isoformat(timespec="seconds"),
+        "tries": known.get("tries", 0) + 1,
+        "crashes": crashes,
+    }
 
 
 def _ended(mark: float, *, counts: Mapping[str, object] | None = None, error: str = "") -> Step:
@@ -137,19 +118,4 @@ def _told(name: str, error: Exception, now: datetime) -> None:
 
 
 def _note(row: NightlyReport, name: str, step: Step, now: datetime) -> bool:
-    return _save(row, steps={**row.steps, name: step}, lease_until=now + LEASE)
-
-
-def _save(row: NightlyReport, **fields: Any) -> bool:
-    """Write `fields` if the row is still held under our token."""
-    mine = NightlyReport.objects.filter(pk=row.pk, token=row.token, status=Status.RUNNING)
-    if not mine.update(**fields):
-        return False
-    _set(row, fields)
-    return True
-
-
-def _set(row: NightlyReport, fields: Mapping[str, Any]) -> NightlyReport:
-    for name, value in fields.items():
-        setattr(row, name, value)
-    return row
+    return night_save(row, steps={**row.steps, name: step}, lease_until=now + LEASE)

@@ -10,16 +10,19 @@ import structlog
 from django.db.models import Exists, OuterRef
 
 from advisor.services.scheduled import readers_advise
+from advisor.services.traces import traces_prune
 from digest.models import Feedback, Reader
 from digest.services.clusters import clusters_update
 from digest.services.delivery import digests_deliver
 from digest.services.fetching import feeds_fetch
 from digest.services.learning import weights_update
-from digest.services.pruning import rows_prune
+from digest.services.pruning import items_prune, rows_prune
 from digest.services.rounds import digests_build
 from digest.services.summaries import summaries_make
 from digest.services.vectors import item_vectors_prune, item_vectors_update
 from ranking.cycles import readers_learned
+from ranking.pruning import snapshots_prune
+from suggestions.models import Evidence
 from suggestions.services.effects import effects_check
 
 log = structlog.get_logger(__name__)
@@ -44,8 +47,11 @@ def cluster(now: datetime) -> Counts:
     Vectors, and rows of other kinds, that have had their time go.
     """
     stories, vectors = clusters_update(now=now).as_dict(), item_vectors_update(now=now)
-    pruned, rows = item_vectors_prune(now=now), rows_prune(now=now)
-    return {**stories, "vectors": vectors, "pruned": pruned, "rows_pruned": rows}
+    pruned = item_vectors_prune(now=now)
+    rows = rows_prune(now=now) + snapshots_prune(now=now) + traces_prune(now=now)
+    # What a suggestion was argued with is kept, whoever else has forgotten it.
+    items = items_prune(now=now, kept_by=[Evidence.objects.filter(item=OuterRef("pk"))])
+    return {**stories, "vectors": vectors, "pruned": pruned, "rows_pruned": rows, "items_pruned": items}
 
 
 def summarise(now: datetime) -> Counts:

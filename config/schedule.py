@@ -23,21 +23,36 @@ class Job:
 
 # In the order in which jobs that are due together run: the world first, then what is made of it.
 JOBS = (
-    Job("reconcile", "advisor.runs_reconcile", timedelta(minutes=1)),
+    # With a run's lease of 20 seconds: what a dead worker held is taken up within a minute.
+    Job("reconcile", "advisor.runs_reconcile", timedelta(seconds=30)),
     Job("fetch", "digest.feeds_fetch", timedelta(minutes=5)),
     # Right after a round, so that a worker that was off does not raise the alarm as it comes back.
     Job("feeds_watch", "advisor.feeds_watch", timedelta(minutes=15)),
-    # Looked for often and done once a day: what a crash or a stop left is taken up within ten minutes.
-    Job("nightly", "config.nightly", timedelta(minutes=10), long=True),
+    # Looked for often and done once a day: what a crash or a stop left is taken up within two minutes.
+    Job("nightly", "config.nightly", timedelta(seconds=30), long=True),
     # Days begin and mail is due at any quarter of an hour, somewhere.
     Job("mornings", "config.mornings", timedelta(minutes=10), long=True),
+    Job("answers", "config.answers_forget", timedelta(hours=1)),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),
     Job("compact", "suggestions.outcomes_compact", timedelta(days=7)),
     Job("memories", "advisor.memories_sync", timedelta(days=1)),
+    Job("guidance_learn", "advisor.guidance_learn", timedelta(days=1)),
+    Job("guidance_notes", "advisor.guidance_export", timedelta(days=1)),
 )
 
+# A worker that was busy for an hour finds some of the messages that call for short jobs, not a heap of them.
+MESSAGE_LASTS = timedelta(minutes=10)
+
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
-    job.name: {"task": job.task, "schedule": job.every.total_seconds()} for job in JOBS
+    job.name: {
+        "task": job.task,
+        "schedule": job.every.total_seconds(),
+        "options": {
+            "expires": max(job.every, MESSAGE_LASTS).total_seconds(),
+            "headers": {"scheduled": job.name},
+        },
+    }
+    for job in JOBS
 }
 
 

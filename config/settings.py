@@ -12,8 +12,9 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment
+from config.keeping import keep_days
 from config.logs import logging_config, structlog_configure
-from config.schedule import CELERY_BEAT_SCHEDULE as BEAT_SCHEDULE
+from config.queues import celery_settings
 from config.secret_key import kept_secret_key
 
 # One thread for linear algebra, before anything imports it: our matrices are small, and workers are the
@@ -57,6 +58,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.requests.count_requests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -68,8 +70,10 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "digest.middleware.reader_time_zone",
+    "digest.middleware.pages_unstored",
     "digest.middleware.sign_in_and_return",
     "digest.middleware.welcome_first",
+    "config.idempotency.keep_answers",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -104,27 +108,17 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
+    # Connections are kept: one for each thread, or in a pool of so many that the threads of a process share.
+    DATABASE_POOL = env.int("DATABASE_POOL", default=0)
+    DATABASES["default"].setdefault("CONN_MAX_AGE", 0 if DATABASE_POOL else 60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    if DATABASE_POOL:
+        pool = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 10}
+        DATABASES["default"].setdefault("OPTIONS", {})["pool"] = pool
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Broker: a wake-up only; empty means embedded (a database-polled worker, or inline) --------------
 REDIS_URL = env.str("REDIS_URL", default="")
-CELERY_BROKER_URL = REDIS_URL or "memory://"
-CELERY_BEAT_SCHEDULE = BEAT_SCHEDULE
-CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
-# Workers log as everything else does: by LOGGING, at LOG_LEVEL.
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_REJECT_ON_WORKER_LOST = True
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# Redelivery must come after the hard limit of the longest task, or a slow task runs twice in a loop.
-# Whoever wakes a worker tries once more at most: by kombu's default a page waits six seconds for a broker
-# that is down, and the reconciler wakes again anyway. Workers reconnect by rules of their own.
-BROKER_PATIENCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600} | BROKER_PATIENCE if REDIS_URL else {}
 CACHES = {
     "default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
@@ -195,28 +189,29 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 # The settings page sends three fields for each source; a reader may bring thousands of them by OPML.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 15_000
+_OURS = ("script-src", "style-src", "img-src", "font-src", "connect-src", "form-action")
+_NOBODYS = ("default-src", "base-uri", "frame-ancestors")
 CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "img-src": [SELF],
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        "form-action": [SELF],
-        "base-uri": [NONE],
-        "frame-ancestors": [NONE],
-    }
+    "DIRECTIVES": {kind: [SELF] for kind in _OURS} | {kind: [NONE] for kind in _NOBODYS},
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = TLS = env.str("SITE_URL", default="").startswith("https://")
+SECURE_SSL_REDIRECT = env.bool("HTTPS_REDIRECT", default=TLS)
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # from inside; nothing of a reader
+SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000 if TLS else 0)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_SUBDOMAINS", default=False)
+if ALLAUTH_TRUSTED_PROXY_COUNT > 0:
+    # Our own proxy stands before us, as TRUSTED_PROXY_COUNT says, and tells whether it was asked over TLS.
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# security.W021: being preloaded into browsers is a promise for a whole domain, for its owner alone to make.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.reporting.Reporter"
 
-# --- Logs -----------------------------------------------------------------------------------------
-LOG_LEVEL = env.level("LOG_LEVEL", default="INFO")
-LOGGING = logging_config(LOG_LEVEL)
-structlog_configure()
+# Who may read /metrics, as a bearer token; empty: this machine alone.
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # --- Feeds ----------------------------------------------------------------------------------------
 FETCH_ALLOW_HOSTS = env.list("FETCH_ALLOW_HOSTS", default=[])
@@ -229,7 +224,9 @@ FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
 SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000")
 NIGHTLY_HOUR = env.int("NIGHTLY_HOUR", default=3)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition("://")[0]
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SITE_URL.startswith("https://")
+
+# --- Retention: days by kind, 0 for ever (config/keeping.py has the kinds and their defaults) ----------
+KEEP_DAYS = keep_days(env.dict("KEEP_DAYS", default={}))
 
 # --- Language models ------------------------------------------------------------------------------
 OPENAI_API_KEY = env.str("OPENAI_API_KEY", default="")
@@ -275,6 +272,9 @@ ADVISOR_MIN_TAGGED = env.int("ADVISOR_MIN_TAGGED", default=10)
 ADVISOR_MIN_CONFIDENCE = env.str("ADVISOR_MIN_CONFIDENCE", default="medium")
 ADVISOR_PANEL = env.bool("ADVISOR_PANEL", default=True)
 ADVISOR_REFLECTOR = env.bool("ADVISOR_REFLECTOR", default=True)
+ADVISOR_GUIDANCE = env.bool("ADVISOR_GUIDANCE", default=True)
+# Name=value pairs over the defaults of advisor.guidance.tunables; a system check refuses what it cannot read.
+GUIDANCE = env.dict("GUIDANCE", default={})
 COOLDOWN_DAYS = env.int("COOLDOWN_DAYS", default=10)
 PEERS_ENABLED = env.bool("PEERS_ENABLED", default=True)
 SWING_FORM = env.str("SWING_FORM", default="normalised")
@@ -284,8 +284,13 @@ SWING_BETA = env.float("SWING_BETA", default=0.3)
 SWING_THRESHOLD = env.float("SWING_THRESHOLD", default=0.1)
 SWING_TOP_K = env.int("SWING_TOP_K", default=5)
 SWING_THRESHOLD_PERCENTILE = env.str("SWING_THRESHOLD_PERCENTILE", default="")
-# Celery kills what outlives the longest run by a minute; the lease of a run ends in between.
-CELERY_TASK_ANNOTATIONS = {"advisor.run_execute": {"time_limit": ADVISOR_SCHEDULED_TIMEOUT_S + 60}}
+vars().update(celery_settings(REDIS_URL, VAR_DIR, run_timeout_s=ADVISOR_SCHEDULED_TIMEOUT_S))
+
+# --- Logs: last, for what they must never hold is known by now --------------------------------------------
+LOG_LEVEL = env.level("LOG_LEVEL", default="INFO")
+SECRETS = (SECRET_KEY, *env.secrets())
+LOGGING = logging_config(LOG_LEVEL, SECRETS)
+structlog_configure()
 
 # --- Tests ----------------------------------------------------------------------------------------
 TIDINGS_DATA = env.str("TIDINGS_DATA", default="")

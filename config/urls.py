@@ -2,32 +2,34 @@
 
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.generic import TemplateView
 
 from config.api import api
-from config.views import reader_export
+from config.api_docs import api_docs
+from config.probes import healthz, metrics, readyz
+from config.views import api_missing, reader_export
+from digest.views.sign_in import SignIn
 
 # The admin has no sign-in of its own: whoever has a second factor is asked for it there as well.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
-
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Plain `ok` as long as this process answers; it asks nothing else."""
-    return HttpResponse("ok", content_type="text/plain")
-
-
+handler429 = "digest.limited.too_often"  # allauth asks for it
 urlpatterns = [
     path("", include("digest.urls")),
     path("", include("ranking.urls")),
     path("", include("suggestions.urls")),
     path("", include("advisor.urls")),
+    path("api/docs", api_docs, name="api_docs"),
     path("api/", api.urls),
+    re_path("^api/", api_missing),
+    path("accounts/login/", SignIn.as_view(), name="account_login"),
     path("accounts/", include("allauth.urls")),
     path("ui/account/export", reader_export, name="reader_export"),
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("offline", TemplateView.as_view(template_name="digest/offline.html"), name="offline"),
     path("sw.js", TemplateView.as_view(template_name="sw.js", content_type="text/javascript"), name="worker"),
 ]

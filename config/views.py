@@ -1,18 +1,22 @@
 """Pages that take something of every room."""
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config.export import reader_export_stream
+from digest.limited import limited
+from digest.limits import EXPORT
 from digest.readers import reader_of
 
 
 @login_required
 @never_cache
 @require_safe
+@limited(EXPORT, when=lambda request: request.method == "GET")
 def reader_export(request: HttpRequest) -> StreamingHttpResponse:
     """Everything about the signed-in reader, as a file to keep."""
     reader, now = reader_of(request), timezone.now()
@@ -22,3 +26,10 @@ def reader_export(request: HttpRequest) -> StreamingHttpResponse:
         content_type="application/json",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
+
+
+@csrf_exempt
+def api_missing(request: HttpRequest) -> JsonResponse:
+    """An address below `/api/` that is none: scripts get the shape of every error, not a page."""
+    message = "There is no such operation. /api/openapi.json lists those there are."
+    return JsonResponse({"error": "not_found", "message": message}, status=404)

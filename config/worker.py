@@ -1,5 +1,6 @@
 """The embedded worker: what Celery and its beat do elsewhere, in one process on one database."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,9 +19,16 @@ from advisor.services.queue import (
     jobs_last,
     run_next,
 )
-from advisor.tasks import feeds_watch_task, memories_sync_task, runs_reconcile_task
+from advisor.services.recording import Elapsed
+from advisor.tasks import (
+    feeds_watch_task,
+    guidance_export_task,
+    guidance_learn_task,
+    memories_sync_task,
+    runs_reconcile_task,
+)
 from config.schedule import Job, due
-from config.tasks import mornings_task, nightly_task
+from config.tasks import answers_forget_task, mornings_task, nightly_task
 from digest.tasks import feeds_fetch_task
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
@@ -34,9 +42,12 @@ TASKS: dict[str, Callable[[], Any]] = {
         feeds_watch_task,
         nightly_task,
         mornings_task,
+        answers_forget_task,
         suggestions_sweep_task,
         outcomes_compact_task,
         memories_sync_task,
+        guidance_learn_task,
+        guidance_export_task,
     )
 }
 
@@ -46,12 +57,14 @@ class Worker:
     """One worker. While it is busy its sign of life grows old, so that requests help themselves."""
 
     name: str
+    clock: Callable[[], float] = time.monotonic
 
     def tick(self, *, now: datetime, stopping: Callable[[], bool]) -> bool:
         """Give a sign of life, do the jobs that are due, then one queued run; whether there was one.
 
         A job that breaks is logged and noted; it comes round again at its next time.
         """
+        elapsed = Elapsed(now, self.clock)
         heartbeat(worker=self.name, now=now)
         last = jobs_last()
         for job in due(now, last):
@@ -59,7 +72,8 @@ class Worker:
                 return False
             if job_take(name=job.name, last=last.get(job.name), now=now):
                 self._run(job, now, stopping)
-        return not stopping() and self._next(now)
+        # The jobs may have taken minutes, and a run's lease is short: it begins when the run does.
+        return not stopping() and self._next(elapsed.now)
 
     def leave(self) -> None:
         """Say goodbye: from now on requests run inline at once."""

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from digest.models import SpendRefusal, SuggestedReasons, Summary
-from ranking.readonly import OperatorAdmin, ReadOnlyAdmin
+from ranking.readonly import OperatorAdmin, ReadOnlyAdmin, seen
 
 
 @admin.register(Summary)
@@ -11,7 +11,7 @@ class SummaryAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Summaries with their citations, repairs and refusals."""
 
     list_display = ["created_at", "model", "repaired", "refusal", "cost_usd", "text"]
-    list_filter = ["model", "repaired", "refusal"]
+    list_filter = [seen("model"), "repaired", "refusal"]
     search_fields = ["=fingerprint"]
 
 
@@ -20,7 +20,7 @@ class SuggestedReasonsAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Suggested reasons as they were stored."""
 
     list_display = ["created_at", "model", "__str__"]
-    list_filter = ["model"]
+    list_filter = [seen("model")]
     search_fields = ["=fingerprint"]
 
 
@@ -29,5 +29,5 @@ class SpendRefusalAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Calls that a cap did not let through."""
 
     list_display = ["created_at", "surface", "purpose", "code", "model", "asked_usd", "reader", "run_id"]
-    list_filter = ["surface", "purpose", "code"]
+    list_filter = ["surface", seen("purpose"), seen("code")]
     list_select_related = ["reader"]

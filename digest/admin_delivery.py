@@ -13,5 +13,4 @@ class DeliveryAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_display = ["date", "reader", "status", "attempts", "items", "error", "sent_at"]
     list_filter = ["status"]
     list_select_related = ["reader"]
-    ordering = ["-date", "-pk"]
     search_fields = ["reader__username"]

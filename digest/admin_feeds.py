@@ -51,6 +51,23 @@ class ConditionFilter(admin.SimpleListFilter):
         return queryset.filter(CONDITIONS[Condition(chosen)](timezone.now()))
 
 
+class ErrorFilter(admin.SimpleListFilter):
+    """Feeds by what went wrong the last time they were asked."""
+
+    title, parameter_name = "error", "error"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every code that some feed has, in words; a feed without an error is in none."""
+        codes = Feed.objects.exclude(error_code="").order_by("error_code")
+        return [
+            (code, code.replace("_", " ")) for code in codes.values_list("error_code", flat=True).distinct()
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Feed]) -> QuerySet[Feed]:
+        """Those with the chosen code."""
+        return queryset.filter(error_code=self.value()) if self.value() else queryset
+
+
 @admin.register(Feed)
 class FeedAdmin(OperatorAdmin):
     """Feeds and how fetching them goes."""
@@ -66,7 +83,7 @@ class FeedAdmin(OperatorAdmin):
         "check_minutes",
         "next_check",
     ]
-    list_filter = [ConditionFilter, "error_code"]
+    list_filter = [ConditionFilter, ErrorFilter]
     list_select_related = ["source"]
     raw_id_fields = ["source"]
     search_fields = ["url", "title"]

@@ -37,7 +37,19 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
     readonly_fields = ["id", "last_login", "date_joined", "welcomed_at"]
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
-        ("Digest", {"fields": ["id", "time_zone", "ai_enabled", "peers_enabled", "welcomed_at"]}),
+        (
+            "Digest",
+            {
+                "fields": [
+                    "id",
+                    "time_zone",
+                    "ai_enabled",
+                    "peers_enabled",
+                    "suggestions_enabled",
+                    "welcomed_at",
+                ]
+            },
+        ),
         ("Mail", {"fields": ["mail_rhythm", "mail_hour", "mail_weekday"]}),
     )
 

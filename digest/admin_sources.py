@@ -17,6 +17,7 @@ from digest.identity import SOURCE_KEY_MAX_CHARS
 from digest.models import Source
 from digest.services.sources import SourceMove, source_move, source_move_plan
 from ranking.readonly import OperatorAdmin
+from ranking.selectors import key_now
 
 
 class MoveForm(forms.Form):
@@ -46,9 +47,21 @@ class SourceAdmin(OperatorAdmin):
         move = self.admin_site.admin_view(self.move_view)
         return [path("<path:object_id>/move/", move, name="digest_source_move"), *super().get_urls()]
 
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """The page of one source; by a key it once had, the way to the page it has now."""
+        if (key := key_now(key=unquote(object_id))) != unquote(object_id):
+            return redirect("admin:digest_source_change", quote(key))
+        return super().change_view(request, object_id, form_url, extra_context)
+
     def move_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask for the key, then whether to do what it leads to, then do it."""
-        source = self.get_object(request, unquote(object_id))
+        source = self.get_object(request, key_now(key=unquote(object_id)))
         if source is None:
             raise Http404("There is no such source.")
         if not (self.has_change_permission(request, source) and self.has_delete_permission(request, source)):
@@ -74,7 +87,8 @@ class SourceAdmin(OperatorAdmin):
 
     def _moved(self, request: HttpRequest, move: SourceMove) -> HttpResponse:
         self.log_change(request, Source.objects.get(pk=move.into), f"Took over everything of “{move.key}”.")
-        took = f"{move.feeds} feeds, {move.items} items, {move.configs} settings"
+        counts = ((move.feeds, "feed"), (move.items, "item"), (move.configs, "setting"))
+        took = ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in counts)
         words = f"“{move.key}” is now “{move.into}”: {took}."
         messages.success(request, words)
         return redirect(f"{reverse('admin:digest_source_changelist')}?{urlencode({'q': move.into})}")

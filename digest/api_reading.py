@@ -8,6 +8,7 @@ from django.utils import timezone
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from digest.limits import SEARCH, limit_count
 from digest.pages import search_page
 from digest.readers import reader_of
 from digest.searching import QUERY_CHARS, Part
@@ -101,7 +102,9 @@ def saved_delete(request: HttpRequest, item_id: int) -> SavedOut:
 @router.get("/search", response=SearchOut)
 def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
     """Search one's own items, in the language of the search page."""
-    page = search_page(reader_of(request), asked.q, asked.order, asked.page, timezone.now())
+    reader, now = reader_of(request), timezone.now()
+    limit_count(limit=SEARCH, who=reader.pk, now=now)
+    page = search_page(reader, asked.q, asked.order, asked.page, now)
     found = page["found"]
     hits = [
         HitOut(

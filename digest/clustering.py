@@ -83,18 +83,20 @@ def stories(
     *,
     close: float = CENTROID_MIN,
     shared: int = SHARED_WORDS_MIN,
+    once: bool = True,
 ) -> list[list[Told]]:
     """The stories of two items or more that hold at least one of `fresh`.
 
     `known` are items compared before; those with a `story` stay in it, those without may begin one with a
     fresh item. Deterministic: items go by `dated_at`, then id. Memory grows with the number of titles and, by
     blocks of 500 rows, with the pairs that share a word. The order of titles in a story is that of time.
+    `once`: a source tells a story once, reposts apart.
     """
     told = sorted(known, key=_when) + sorted(fresh, key=_when)
     vectors = _vectors([item.title for item in told])
     if vectors is None:
         return []
-    pass_ = _Pass(told, vectors, close, shared)
+    pass_ = _Pass(told, vectors, close, shared, once)
     pass_.begin(len(known))
     for at, sims in pass_.rows(len(known)):
         pass_.join(at, sims)
@@ -122,8 +124,8 @@ def _vectors(titles: Sequence[str]) -> Any:
 class _Pass:
     """One pass over the items of `told` in their order; positions in `told` stand for items."""
 
-    def __init__(self, told: Sequence[Told], vectors: Any, close: float, shared: int) -> None:
-        self.told, self.vectors, self.close, self.shared = told, vectors, close, shared
+    def __init__(self, told: Sequence[Told], vectors: Any, close: float, shared: int, once: bool) -> None:
+        self.told, self.vectors, self.close, self.shared, self.once = told, vectors, close, shared, once
         self.words = [frozenset(words_of(item.title)) for item in told]
         self.stories: dict[Hashable, _Story] = {}
         self.of: dict[int, Hashable] = {}
@@ -200,7 +202,9 @@ class _Pass:
     def _takes(self, story: _Story, at: int, sims: dict[int, float]) -> bool:
         """Whether the story has nothing of the item's source yet, or the same headline from it."""
         own = [i for i in story.members if self.told[i].source == self.told[at].source]
-        return not own or any(sims.get(i, 0.0) >= REPOST_MIN and self._linked(at, i, 1.0) for i in own)
+        return not (own and self.once) or any(
+            sims.get(i, 0.0) >= REPOST_MIN and self._linked(at, i, 1.0) for i in own
+        )
 
     def _print(self, at: int) -> None:
         if print_ := self.told[at].fingerprint:

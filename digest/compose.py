@@ -4,22 +4,20 @@ Only what is shown is chosen here. The order among what is shown by score stays 
 """
 
 import hashlib
-import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from digest.entities import DIGEST_SIZE
+from digest.passing import KEPT, RANKED, Reason, left_out
 from digest.placement import place
+from digest.shares import Choice, by_share
 from ranking.entities import EffectiveConfig
 from ranking.pool import Ids, Pool
 
-# A source gets a third of the places, or an equal part where there are fewer than three sources.
-SOURCE_PARTS = 3
 # Each tenth place is drawn from sources little is known about: exploration in one of ten slots.
 NOVELTY_EVERY = 10
 # A source is known from as many thumbs on as the learning loop wants before it moves (ranking.learning), or
@@ -27,35 +25,11 @@ NOVELTY_EVERY = 10
 KNOWN_THUMBS = 5
 KNOWN_SHOWINGS = 10
 SHOWINGS_DAYS = 30
-# Below this effective weight a source is one the reader, or their thumbs, asked to see less of.
-LOW_WEIGHT = 0.5
+# From a source below this effective weight nothing is drawn: who wants half of it wants no more of it to try.
+# It moves nothing that has a place by its score.
+DRAWN_WEIGHT_MIN = 0.5
 
-RANKED: Final = "ranked"
 NOVELTY: Final = "novelty"
-KEPT: Final = "kept"
-
-
-class Reason(StrEnum):
-    """Why a candidate is not in the digest; the first that applies."""
-
-    SAME_STORY = "same_story"
-    SOURCE_CAP = "source_cap"
-    LOW_WEIGHT = "low_weight"
-    KEYWORD = "keyword"
-    BELOW = "below"
-
-
-class Choice(NamedTuple):
-    """One candidate as it is chosen from: its source and story (`None`: nobody else tells it).
-
-    `low`: its source's effective weight is below 0.5. `muted`: a keyword counts against it.
-    """
-
-    item_id: int
-    source: str
-    story: int | None = None
-    low: bool = False
-    muted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +89,6 @@ class Composed:
         return dict(sorted(Counter(reason.value for reason in self.left_out.values()).items()))
 
 
-def source_cap(size: int, sources: int) -> int:
-    """How many of `size` places one of a reader's `sources` may take while the others have anything."""
-    return math.ceil(size / max(1, min(SOURCE_PARTS, sources)))
-
-
-def choices_of(
-    ids: Iterable[int],
-    about: Mapping[int, tuple[str, int | None]],
-    effective: EffectiveConfig,
-    muted: Collection[int] = (),
-) -> list[Choice]:
-    """What `compose` chooses from, in the order of `ids`.
-
-    `about` tells source and story (`None`: nobody else tells it) of each item, `muted` are those that
-    keywords count against.
-    """
-    low = {source for source, weight in effective.weights().items() if weight < LOW_WEIGHT}
-    return [Choice(item_id, *about[item_id], about[item_id][0] in low, item_id in muted) for item_id in ids]
-
-
 def muted_in(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None) -> set[int]:
     """The items of `pool` (at `rows`) whose keyword boosts add up to less than nothing."""
     boosts = effective.config.keyword_boosts
@@ -148,8 +102,10 @@ def muted_in(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None) ->
 
 
 def chances_of(seed: str, known: Collection[str], effective: EffectiveConfig) -> Chances:
-    """The draw for one reader and day: neither from `known` sources nor from those pinned as avoided."""
-    return Chances(seed, frozenset({*known, *effective.config.avoided}))
+    """The draw for one reader and day: neither from `known` sources nor from those pinned as avoided, nor
+    from those of an effective weight below 0.5."""
+    less = {source for source, weight in effective.weights().items() if weight < DRAWN_WEIGHT_MIN}
+    return Chances(seed, frozenset({*known, *effective.config.avoided, *less}))
 
 
 def compose(
@@ -172,7 +128,8 @@ def compose(
     choices = [choice for choice in ranked if choice.item_id not in standing]
     if rules.stories:
         choices = _told_once(choices, tellers)
-    order = _by_share(choices, rated, rules) if rules.cap else choices
+    kept = [stood.source for stood in rated.values()]
+    order = by_share(choices, kept, rules.size).order if rules.cap else choices
     picked, novel = _picked(order, choices, rules, chances, rated, drawn)
     at = {rank: stood.item_id for rank, stood in rated.items()}
     at |= {rank: place_.item_id for rank, place_ in novel.items()}
@@ -182,7 +139,7 @@ def compose(
     shown = tuple(slots.get(item, Place(item, RANKED)) for item in placed)
     slot_of = {place_.item_id: place_.slot for place_ in shown}
     told = {story: item for story, item in tellers.items() if rules.stories and item in slot_of}
-    return Composed(shown, left_out(ranked, slot_of, told))
+    return Composed(shown, left_out(ranked, slot_of, told, kept=kept, cap=rules.cap))
 
 
 def _told_once(choices: Sequence[Choice], tellers: dict[int, int]) -> list[Choice]:
@@ -195,23 +152,6 @@ def _told_once(choices: Sequence[Choice], tellers: dict[int, int]) -> list[Choic
         for choice in choices
         if choice.story is None or tellers.setdefault(choice.story, choice.item_id) == choice.item_id
     ]
-
-
-def _by_share(choices: Sequence[Choice], rated: Mapping[int, Stood], rules: Rules) -> list[Choice]:
-    """`choices` in the order in which they get a place: what is beyond its source's share comes last.
-
-    So does what the reader wants less of: it takes no place from what merely comes often.
-    """
-    sources = {c.source for c in choices} | {s.source for s in rated.values()}
-    cap = source_cap(rules.size, len(sources))
-    taken = Counter(stood.source for stood in rated.values())
-    within: list[Choice] = []
-    beyond: list[Choice] = []
-    for choice in choices:
-        wanted = taken[choice.source] < cap and not choice.low and not choice.muted
-        (within if wanted else beyond).append(choice)
-        taken[choice.source] += 1
-    return within + beyond
 
 
 def _picked(
@@ -234,7 +174,7 @@ def _picked(
         picked = {choice.item_id for choice in order[: places - count]}
         closed = {c.source for c in order[: places - count]} | {s.source for s in rated.values()}
         closed.update(chances.closed)
-        open_ = [c for c in choices if c.source not in closed and not c.low and not c.muted]
+        open_ = [c for c in choices if c.source not in closed and not c.muted]
         if len({choice.source for choice in open_}) >= count:
             return picked, _draw(open_, ranks, count, chances.seed, drawn)
     return {choice.item_id for choice in order[:places]}, {}
@@ -263,31 +203,3 @@ def _draw(
     for rank, source in zip(free, lots[: count - len(novel)], strict=False):
         novel[rank] = Place(best[source].item_id, NOVELTY, count / len(best))
     return novel
-
-
-def left_out(
-    ranked: Sequence[Choice], shown: Mapping[int, str], tellers: Mapping[int, int]
-) -> dict[int, Reason]:
-    """Each of `ranked` that is not `shown` (item -> slot), with the reason, best first.
-
-    `tellers` names the item shown for a story. What the score alone would have given a place, one telling of
-    a story each, gave way to other sources.
-    """
-    places = sum(slot == RANKED for slot in shown.values())
-    reasons: dict[int, Reason] = {}
-    told = 0
-    for choice in ranked:
-        again = choice.story is not None and tellers.get(choice.story, choice.item_id) != choice.item_id
-        if choice.item_id not in shown:
-            reasons[choice.item_id] = Reason.SAME_STORY if again else _reason(choice, told < places)
-        if not again and shown.get(choice.item_id) != KEPT:
-            told += 1
-    return reasons
-
-
-def _reason(choice: Choice, gave_way: bool) -> Reason:
-    if gave_way and not choice.low and not choice.muted:
-        return Reason.SOURCE_CAP
-    if choice.low:
-        return Reason.LOW_WEIGHT
-    return Reason.KEYWORD if choice.muted else Reason.BELOW

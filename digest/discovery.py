@@ -48,7 +48,19 @@ def site_address(text: str) -> str:
         return text[5:]
     if text.startswith("//"):
         return f"https:{text}"
-    return text if "://" in text or not text else f"https://{text}"
+    return f"https://{text}" if _is_bare(text) else text
+
+
+def site_addresses(text: str) -> tuple[str, ...]:
+    """The addresses to try for what a reader typed, in order: `site_address`, and over http too where
+    nothing typed asks for https."""
+    address, text = site_address(text), text.strip()
+    bare = _is_bare(text) or text.startswith("//")
+    return (address, f"http:{address.removeprefix('https:')}") if bare else (address,)
+
+
+def _is_bare(text: str) -> bool:
+    return bool(text) and "://" not in text
 
 
 def page_feeds(markup: str, *, url: str) -> list[LinkedFeed]:

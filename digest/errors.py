@@ -97,10 +97,14 @@ class TooManyTokens(DigestError):
 
 
 class TooManyRequests(DigestError):
-    """More requests in a minute than one token may send."""
+    """More requests than a limit allows. `retry_after_s`: seconds after which it is worth asking again."""
 
     code = "too_many_requests"
     status = 429
+
+    def __init__(self, message: str, *, retry_after_s: int = 60) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class LastOperator(DigestError):
@@ -132,10 +136,15 @@ class FeedNotFound(DigestError):
 
 
 class SiteUnreachable(DigestError):
-    """A site that could not be asked for its feeds."""
+    """A site that could not be asked for its feeds. `may_answer`: asking later may help, so that its address
+    may be added as it is."""
 
     code = "site_unreachable"
     status = 422
+
+    def __init__(self, message: str, *, may_answer: bool = True) -> None:
+        super().__init__(message)
+        self.may_answer = may_answer
 
 
 class NoFeedFound(DigestError):

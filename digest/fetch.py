@@ -8,6 +8,7 @@ settings of the environment are ignored.
 import ssl
 import time
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -143,12 +144,13 @@ def _get(url: str, headers: Headers, limits: _Limits) -> Fetched | _Redirect:
     addresses = addresses_checked(host, port, allow=limits.allow, ports=limits.ports)
     backend = CheckedBackend(addresses, limits.deadline)
     timeouts = {"connect": CONNECT_TIMEOUT_S, "read": read_s, "write": read_s, "pool": CONNECT_TIMEOUT_S}
+    target = _target(parts, host, port)
+    # One connection for one request: there is nothing a pool would keep.
+    line = httpcore2.HTTPConnection(target.origin, tls_context(), network_backend=backend)
     try:
         with (
-            httpcore2.ConnectionPool(network_backend=backend, ssl_context=tls_context()) as pool,
-            pool.stream(
-                "GET", _target(parts, host, port), headers=headers, extensions={"timeout": timeouts}
-            ) as answer,
+            closing(line),
+            line.stream("GET", target, headers=headers, extensions={"timeout": timeouts}) as answer,
         ):
             return _answer(url, answer)
     except httpcore2.TimeoutException as error:

@@ -34,7 +34,8 @@ class SignupTimeZoneForm(forms.Form):
 
 
 class AccountForm(forms.Form):
-    """Where the reader lives, whether models may read along, and whether thumbs are shared in sums."""
+    """Where the reader lives, whether models may read along, thumbs are shared in sums, and suggestions
+    are worked out."""
 
     time_zone = forms.ChoiceField(
         choices=time_zone_choices,
@@ -51,6 +52,12 @@ class AccountForm(forms.Form):
         required=False,
         help_text="Your thumbs join rounded sums over at least five readers: never a name, a title or a "
         "single thumb of yours. Without it they join none, and no sum is used for you.",
+    )
+    suggestions_enabled = forms.BooleanField(
+        label="Work out suggestions for my settings",
+        required=False,
+        help_text="Once a week, and when you ask. Without it none are worked out and none are brought up; "
+        "those that wait stay on their page.",
     )
 
 
@@ -143,3 +150,4 @@ class ThumbForm(forms.Form):
 
     useful = forms.ChoiceField(choices=[("1", "up"), ("0", "down"), ("clear", "undo")], required=False)
     tag = forms.SlugField(required=False)
+    untag = forms.SlugField(required=False)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from digest.compose import SOURCE_PARTS, Reason
+from digest.passing import Reason
+from digest.shares import SOURCE_PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,9 @@ _WORDS: Mapping[Reason, str] = {
     Reason.SAME_STORY: "Your digest tells this story already, in the words of the source that scored best.",
     Reason.SOURCE_CAP: "Their source had its share of the places, and other sources had something too. "
     f"The share is one in {SOURCE_PARTS}.",
-    Reason.LOW_WEIGHT: "Your settings, or your thumbs, ask for less from their source.",
-    Reason.KEYWORD: "A word in your settings counts against them.",
+    Reason.LOW_WEIGHT: "Your settings, or your thumbs, turned their source down. "
+    "At weight 1 they would be in the digest.",
+    Reason.KEYWORD: "Words in your settings count against them. Without those they would be in the digest.",
     Reason.BELOW: "Other items scored higher.",
 }
 
@@ -38,12 +40,15 @@ def kinds_of(counts: Mapping[Reason, int]) -> list[Kind]:
     return [Kind(r.value, NAMES[r], _WORDS[r], counts[r]) for r in Reason if counts.get(r)]
 
 
-def why_left_out(reason: Reason, source: str, teller: str) -> str:
-    """Why one item of `source` is not in the digest; `teller` is the source that tells its story there."""
+def why_left_out(reason: Reason, source: str, teller: str, weight: float) -> str:
+    """Why one item of `source`, of effective `weight`, is not in the digest; `teller` is the source that
+    tells its story there."""
     if reason is Reason.SAME_STORY:
         return f"The same story as told by {teller}." if teller else NAMES[reason]
     if reason is Reason.SOURCE_CAP:
         return f"{source} had its share of the places."
     if reason is Reason.LOW_WEIGHT:
-        return f"You see less of {source}."
-    return "A word counts against it." if reason is Reason.KEYWORD else "Other items scored higher."
+        return f"{source} has weight {weight:.2f}; at 1 this would be in the digest."
+    if reason is Reason.KEYWORD:
+        return "A word counts against it; without that this would be in the digest."
+    return "Other items scored higher."

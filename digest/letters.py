@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date as Date
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from django.urls import reverse
+from django.utils.formats import date_format
 
 from digest.delivery import MAIL_ITEMS, WEEK, Told, value_of, week_best
 from digest.links import thumb_sign, unsubscribe_sign
@@ -72,7 +72,7 @@ def _draft(
         date=day,
         weekly=weekly,
         items=tuple(
-            _item(reader.pk, entry, now) for entry in shown_again(reader=reader, impressions=shown, now=now)
+            _item(reader, entry, now) for entry in shown_again(reader=reader, impressions=shown, now=now)
         ),
         more=0 if weekly else fresh - len(shown),
         online=site_link(reverse("digest:today" if weekly else "digest:day", args=[] if weekly else [day])),
@@ -82,14 +82,14 @@ def _draft(
     return Draft(letter, tuple(shown))
 
 
-def _item(reader_id: UUID, shown: Shown, now: datetime) -> LetterItem:
+def _item(reader: Reader, shown: Shown, now: datetime) -> LetterItem:
     item = shown.item
     page = site_link(reverse("digest:item", args=[item.pk]))
     links = [
         site_link(
             reverse(
                 "digest:thumb_link",
-                args=[thumb_sign(reader_id=reader_id, item_id=item.pk, useful=useful, now=now)],
+                args=[thumb_sign(reader_id=reader.pk, item_id=item.pk, useful=useful, now=now)],
             )
         )
         for useful in (True, False)
@@ -98,7 +98,8 @@ def _item(reader_id: UUID, shown: Shown, now: datetime) -> LetterItem:
         title=item.title,
         href=shown.href or page,
         source=str(item.source),
-        age=shown.age,
+        # A mail may be read days later: a moment, not an age.
+        age=date_format(item.dated_at.astimezone(reader.zone), "j F, H:i"),
         lede=shown.lede,
         by=by_words(shown),
         language=item.language,

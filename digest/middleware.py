@@ -28,6 +28,20 @@ def reader_time_zone(get_response: Handler) -> Handler:
     return handle
 
 
+def pages_unstored(get_response: Handler) -> Handler:
+    """Let no browser keep a reader's page: the way back to it shows what was done since, and nothing to the
+    next person at that machine."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        page = response.headers.get("Content-Type", "").startswith("text/html")
+        if page and isinstance(request.user, Reader) and not response.has_header("Cache-Control"):
+            response["Cache-Control"] = "no-store"
+        return response
+
+    return handle
+
+
 def sign_in_and_return(get_response: Handler) -> Handler:
     """Lead whoever sends a form signed out back to the form's page, since its address answers no GET."""
 

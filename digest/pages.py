@@ -12,7 +12,7 @@ from digest.left_out import why_left_out
 from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from digest.months import month_first, month_of
 from digest.places import drawn, place_words
-from digest.presenters import Why, age_words, href_of, why_of
+from digest.presenters import Why, age_words, href_of
 from digest.searching import Part, marked, snippet
 from digest.selectors import digest_for, digest_impressions
 from digest.selectors.digests import digest_dates_between
@@ -21,12 +21,20 @@ from digest.selectors.readings import items_saved
 from digest.selectors.search import Found, Order, items_search
 from digest.selectors.subscriptions import subscriptions_of
 from digest.services.build import digest_current
-from digest.showing import Response, Scored, items_shown, responses_of, scored_now
+from digest.showing import (
+    Response,
+    Scored,
+    items_shown,
+    reasons_for,
+    responses_of,
+    scored_now,
+    since_of,
+    sums_since,
+)
 
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
 # The session's word that its reader has seen that suggestions wait.
-NUDGE_DISMISSED = "nudge_dismissed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,8 @@ def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     impressions = digest_impressions(digest=digest) if digest else []
     scored = [Scored(i.item, i.parts, i.score, i.slot) for i in impressions]
     thumbs = {impression.item_id: impression.thumb for impression in impressions}
-    shown = items_shown(reader=reader, scored=scored, now=now, thumbs=thumbs)
+    since = sums_since(reader=reader, scored=_kept(scored), now=now) if date == today else {}
+    shown = items_shown(reader=reader, scored=scored, now=now, thumbs=thumbs, since=since)
     return {
         "digest": digest,
         "made": digest is not None,
@@ -66,6 +75,11 @@ def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     }
 
 
+def _kept(scored: Collection[Scored]) -> list[Scored]:
+    """What keeps its place and its sum though the rest was ranked anew."""
+    return [entry for entry in scored if entry.slot == Impression.Slot.KEPT]
+
+
 def _left_out(digest: Digest | None) -> int:
     """How many candidates the digest passed over, for whatever reason."""
     counts = digest.left_out.values() if digest else ()
@@ -77,19 +91,27 @@ def _unfetched(row: Subscription) -> bool:
 
 
 def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
-    """One item with its score as it would be now, and its place in the digest."""
+    """One item with its score as it would be now, its place in the digest, and the sum it had there.
+
+    That sum is shown where the reader's settings said something else of the item then.
+    """
     place = item_place(reader=reader, item=item, now=now)
     scored = scored_now(reader=reader, items=[item], now=now)
-    words = ""
+    words, then = "", None
     if place and (there := place.shown):
         words = place_words(there.slot, there.propensity)
+        then = Scored(item, there.parts, there.score, there.slot)
         slot = Impression.Slot.NOVELTY if drawn(there.slot, there.propensity) else there.slot
         scored = [replace(entry, slot=slot) for entry in scored]
     elif place and (passed := place.passed):
         words = why_left_out(
-            passed.reason, str(item.source), str(passed.told_by.source) if passed.told_by else ""
+            passed.reason,
+            str(item.source),
+            str(passed.told_by.source) if passed.told_by else "",
+            passed.score.parts.source_weight,
         )
-    shown = items_shown(reader=reader, scored=scored, now=now)[0]
+    since = since_of(then, scored[0], shown=then) if then else None
+    shown = items_shown(reader=reader, scored=scored, now=now, since={item.pk: since} if since else None)[0]
     return {"shown": shown, "place": place, "place_words": words}
 
 
@@ -122,7 +144,7 @@ def _hits(reader: Reader, found: Found, now: datetime) -> list[Hit]:
             age=age_words(item.dated_at, now),
             title=marked(item.title, found.terms),
             snippet=snippet(item.text, found.terms),
-            why=why_of(entry.parts, entry.score, str(item.source), entry.slot),
+            why=reasons_for(entry),
             response=said[item.pk],
         )
         for entry in scored_now(reader=reader, items=found.items, now=now)

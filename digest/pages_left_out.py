@@ -5,9 +5,9 @@ from datetime import date as Date
 from datetime import datetime
 from typing import Any
 
-from digest.compose import Reason
 from digest.left_out import kinds_of, why_left_out
 from digest.models import Item, Reader
+from digest.passing import Reason
 from digest.presenters import FOUND
 from digest.selectors.items import CANDIDATES_MAX
 from digest.selectors.left_out import LeftOut, LeftOutItem, digest_left_out
@@ -53,4 +53,6 @@ def _passed(reader: Reader, found: LeftOut, now: datetime) -> list[Passed]:
 
 def _one(row: LeftOutItem, entry: Shown) -> Passed:
     teller = str(row.told_by.source) if row.told_by else ""
-    return Passed(entry, why_left_out(row.reason, str(row.item.source), teller), row.told_by, row.place)
+    weight = row.score.parts.source_weight
+    words = why_left_out(row.reason, str(row.item.source), teller, weight)
+    return Passed(entry, words, row.told_by, row.place)

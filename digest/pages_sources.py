@@ -73,9 +73,10 @@ def sources_page(reader: Reader, now: datetime) -> dict[str, Any]:
 
 
 def sources_of(reader: Reader, now: datetime) -> list[SourceLine]:
-    """The reader's subscriptions with the health of each feed, and weight and thumbs of each source."""
+    """The reader's subscriptions by name, with each feed's health, and its source's weight and thumbs."""
     effective, rated = config_effective(reader_id=reader.pk), ratings_by_source(reader_id=reader.pk)
-    return [_line(row, effective, rated, now) for row in subscriptions_of(reader_id=reader.pk)]
+    lines = [_line(row, effective, rated, now) for row in subscriptions_of(reader_id=reader.pk)]
+    return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
 
 
 def folders_of(lines: list[SourceLine]) -> list[Folder]:

@@ -1,6 +1,7 @@
 """Why an item has its place in a digest, in plain words. Pure."""
 
-from digest.compose import KEPT, NOVELTY, NOVELTY_EVERY
+from digest.compose import NOVELTY, NOVELTY_EVERY
+from digest.passing import KEPT
 
 DRAWN = "from a source you rarely see"
 

@@ -1,10 +1,8 @@
-"""One connection at a time to a host, and a pause between two: for all threads, and for all machines that
-share a cache.
+"""One connection at a time to a host, and a pause between two: for all threads, and for all processes that
+share notes.
 
-Threads of one process are held back exactly, by a lock and a monotonic clock. Other processes are told
-through the cache (Redis; the embedded cache knows one process only), whose whole seconds make the pause
-between two machines up to a second longer, never shorter. A cache that fails lets each process be polite
-by itself.
+Threads of one process are held back exactly, by a lock and a monotonic clock. Other processes are told by
+notes (`digest.host_notes`): those of this machine through files, those of several through Redis.
 """
 
 import math
@@ -12,25 +10,20 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from functools import lru_cache
-from hashlib import sha256
 from heapq import heappop, heappush
 from threading import Lock
 from typing import Final, Generic, TypeVar
-from uuid import uuid4
 
-import structlog
 from django.conf import settings
-from django.core.cache import cache
 
 from digest.feeds import FeedProblem
+from digest.host_notes import host_hold, host_take
 
 T = TypeVar("T")
-log = structlog.get_logger(__name__)
 # How long a host may be held by a worker that never gave it back.
 HELD_MAX_S: Final = 90
 HOSTS_KEPT: Final = 10_000
 HOP_WAIT_S: Final = 10.0
-_US: Final = uuid4().hex
 
 
 class HostGate:
@@ -53,7 +46,7 @@ class HostGate:
             if wait > 0:
                 return wait
             self._busy.add(host)
-        if self._shared and not _cache_take(host):
+        if self._shared and not host_take(host, HELD_MAX_S):
             with self._lock:
                 self._busy.discard(host)
                 self._free_at[host] = time.monotonic() + self._gap_s
@@ -61,7 +54,10 @@ class HostGate:
         return 0.0
 
     def forgo(self, host: str) -> None:
-        """Give back a host that was taken and not visited."""
+        """Give back a host that was taken and not visited. We may take it at once; other processes, which
+        cannot know whether it was still resting, after the pause."""
+        if self._shared:
+            host_hold(host, self._gap_s)
         with self._lock:
             self._busy.discard(host)
 
@@ -75,32 +71,7 @@ class HostGate:
                 now = time.monotonic()
                 self._free_at = {name: at for name, at in self._free_at.items() if at > now}
         if self._shared:
-            _cache_hold(host, rest)
-
-
-def _cache_take(host: str) -> bool:
-    """Whether no other process is at `host` or has just been; it is ours then, for a while."""
-    try:
-        if cache.add(_key(host), _US, HELD_MAX_S):
-            return True
-        if cache.get(_key(host)) != _US:
-            return False
-        cache.set(_key(host), _US, HELD_MAX_S)
-    except Exception as error:
-        log.warning("host_gate.cache_failed", error=str(error)[:200])
-    return True
-
-
-def _cache_hold(host: str, seconds: float) -> None:
-    try:
-        cache.set(_key(host), _US, math.ceil(seconds))
-    except Exception as error:
-        log.warning("host_gate.cache_failed", error=str(error)[:200])
-
-
-def _key(host: str) -> str:
-    """Some caches refuse long keys and odd characters, and a host is whatever stood in an address."""
-    return f"fetch:host:{sha256(host.encode('utf-8', 'replace')).hexdigest()[:32]}"
+            host_hold(host, rest)
 
 
 class Visit:
@@ -194,6 +165,10 @@ class HostQueue(Generic[T]):
     def pause_s(self) -> float:
         """Seconds until the next host may be asked for; infinite where none waits."""
         return max(self._turns[0][0] - time.monotonic(), 0.001) if self._turns else math.inf
+
+    def next_host(self) -> str:
+        """The host whose turn comes next; "" where none waits."""
+        return self._turns[0][2] if self._turns else ""
 
     def _push(self, host: str, at: float) -> None:
         self._count += 1

@@ -19,15 +19,20 @@ JITTER: Final = 0.1
 # The newest so many dates tell a feed's rhythm.
 RHYTHM_DATES: Final = 20
 MISSING_MAX: Final = 10
+# A move is believed at the third sighting, and not on the day of the first: a publisher's mistake, or one who
+# has the host for an afternoon, takes no feed away. A feed may be asked every 5 minutes.
 SIGHTINGS_NEEDED: Final = 3
+SIGHTINGS_SPAN: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where permanent redirects lead and how often in a row they did; `adopt` once that is believed."""
+    """Where permanent redirects lead, how often in a row they did, and since when (None where nowhere);
+    `adopt` once that is believed."""
 
     url: str = ""
     sightings: int = 0
+    since: datetime | None = None
     adopt: bool = False
 
 
@@ -96,14 +101,18 @@ def check_minutes(
     return ceil(min(max(own, wished, MINUTES_MIN), MINUTES_MAX))
 
 
-def move_seen(*, url: str, known: str, sightings: int) -> Move:
+def move_seen(*, url: str, noted: Move, now: datetime) -> Move:
     """What a good answer says about a move: `url` is where permanent redirects led this time ("" nowhere),
-    `known` and `sightings` what was noted before. Three times in a row to one place is believed.
+    `noted` what was seen before. Three times in a row to one place, the last at least 24 hours after the
+    first, is believed. A failure in between ends the row: what is noted then is `Move()`.
     """
     if not url:
         return Move()
-    count = sightings + 1 if url == known else 1
-    return Move(url, count, count >= SIGHTINGS_NEEDED)
+    if url != noted.url or noted.since is None:
+        return Move(url, 1, now)
+    count = noted.sightings + 1
+    adopt = count >= SIGHTINGS_NEEDED and now - noted.since >= SIGHTINGS_SPAN
+    return Move(url, count, noted.since, adopt)
 
 
 def is_missing(*, missing: int) -> bool:

@@ -34,11 +34,18 @@ _START: Final = re.compile(r"<(?:\?xml|rss[\s>:]|feed[\s>]|rdf:rdf|channel[\s>])
 _DOCTYPE: Final = re.compile(r"<!DOCTYPE\s[^<>\[]{0,500}>", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"<!ENTITY", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
-# One token a match; each alternative runs to its end or to the end of the document, so the scan is linear.
+# One token a match; each alternative runs to its end or to the end of the document and never turns back
+# (possessive), so the scan is linear. A tag ends at the first `>` that stands in no quoted value; a quotation
+# mark without its partner before the next `<` quotes nothing.
 _TOKEN: Final = re.compile(
-    r"<(?:!\[CDATA\[.*?(?:\]\]>|\Z)|!--.*?(?:-->|\Z)|\?.*?(?:\?>|\Z)|(/?)([A-Za-z_][^\s<>/]*)([^<>]*))",
-    re.DOTALL,
+    r"<(?:!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+(?:\]\]>|\Z)"
+    r"|!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
+    r"|\?[^?]*+(?:\?(?!>)[^?]*+)*+(?:\?>|\Z)"
+    r"|(/?)([A-Za-z_][^\s<>/]*+)"
+    r"([^<>=]*+(?:=\s*+(?:\"[^\"<]*+\"|'[^'<]*+')?+[^<>=]*+)*+))"
 )
+# Up to so many tokens are listed at once (some 25 MB), which is faster; more are taken one by one.
+_LISTED_MAX: Final = 100_000
 
 
 def unpacked(body: bytes) -> bytes:
@@ -139,25 +146,33 @@ def xml_checked(text: str) -> str:
 def _scan(text: str) -> str:
     """Walk all tags once; return the name of the first element ("" where there is none)."""
     root, open_tags, tags = "", list[str](), 0
-    for close, name, rest in map(re.Match.groups, _TOKEN.finditer(text)):
-        if name is None:
+    listed = text.count("<") <= _LISTED_MAX
+    tokens = _TOKEN.findall(text) if listed else map(re.Match.groups, _TOKEN.finditer(text))
+    for close, name, rest in tokens:
+        if not name:
             continue
         root, tags = root or name, tags + 1
-        if tags > TAGS_MAX or len(rest) > TAG_MAX_CHARS or rest.count("=") > ATTRIBUTES_MAX:
+        if tags > TAGS_MAX or (len(rest) > ATTRIBUTES_MAX and _overloaded(rest)):
             raise FeedProblem("too_complex", "The document has more tags or attributes than any real feed.")
         if close:
-            _close(open_tags, name)
-        elif not rest.endswith("/"):
+            if open_tags and open_tags[-1] == name:
+                open_tags.pop()
+            else:
+                _close(open_tags, name)
+        elif rest[-1:] != "/":
             open_tags.append(name)
             if len(open_tags) > DEPTH_MAX:
                 raise FeedProblem("too_deep", f"Elements are nested more than {DEPTH_MAX} deep.")
     return root
 
 
+def _overloaded(attributes: str) -> bool:
+    """Whether a tag is longer than any real one, or has more attributes."""
+    return len(attributes) > TAG_MAX_CHARS or attributes.count("=") > ATTRIBUTES_MAX
+
+
 def _close(open_tags: list[str], name: str) -> None:
     """Close `name` and what was left open inside it; an end tag without a start is ignored."""
-    if open_tags and open_tags[-1] == name:
-        open_tags.pop()
-    elif name in open_tags:
+    if name in open_tags:
         while open_tags.pop() != name:
             pass

@@ -37,13 +37,20 @@ class Why:
     total: str
 
 
-def why_of(parts: Mapping[str, Any], score: float, source: str, slot: str = "ranked") -> Why:
+def why_of(
+    parts: Mapping[str, Any],
+    score: float,
+    source: str,
+    slot: str = "ranked",
+    named: Mapping[str, str] | None = None,
+) -> Why:
     """The reasons for one score of an item of `source` (its title). `parts` are `Parts.as_dict()`.
 
-    `slot` is the impression's: an item that came by way of the novelty slot says so first. Of one
-    that stands in no digest here (`FOUND`), nothing is said of its neighbours.
+    `named` holds, by topic, the other name that it was found by. `slot` is the impression's: an item that
+    came by way of the novelty slot says so first. Of one that stands in no digest here (`FOUND`), nothing is
+    said of its neighbours.
     """
-    interest = _interest_lines(parts)
+    interest = _interest_lines(parts, named or {})
     every = "1 for every item, and what follows" if interest else "1 for every item"
     lines = (
         Line(f"{source}, {weight_words(parts['source_weight'])}", *_weight_sum(parts)),
@@ -52,6 +59,31 @@ def why_of(parts: Mapping[str, Any], score: float, source: str, slot: str = "ran
         *interest,
     )
     return Why(_chips(parts, source, slot), lines, _figure(score))
+
+
+def since_words(then: Mapping[str, Any], now: Mapping[str, Any], source: str) -> tuple[str, ...]:
+    """What the reader's settings say of an item of `source` now and did not when its sum was made, as chips.
+
+    Both are `Parts.as_dict()`. Freshness and what others found useful change by themselves and are no news.
+    """
+    before, after = _wishes(then, source), _wishes(now, source)
+    gone = [f"no longer {wish}" for wish in before if wish not in after]
+    return (*(f"now {wish}" for wish in after if wish not in before), *gone)
+
+
+def only_learned(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether nothing the reader set themselves differs between two sums (`Parts.as_dict()`) of one item, but
+    what was learned from their thumbs does."""
+    own = ("config_weight", "topics", "boosts")
+    return then["learned_delta"] != now["learned_delta"] and all(then[name] == now[name] for name in own)
+
+
+def _wishes(parts: Mapping[str, Any], source: str) -> list[str]:
+    """What of a score the reader set themselves, in chips."""
+    wishes = [f"your topic: {topic}" for topic in parts["topics"]]
+    wishes += [f"{'more' if boost > 0 else 'less'} of “{word}”" for word, boost in parts["boosts"].items()]
+    words = weight_words(parts["source_weight"])
+    return wishes + ([f"{words.removesuffix(' than usual')} from {source}"] if words != "as usual" else [])
 
 
 def _figure(value: float) -> str:
@@ -67,11 +99,11 @@ def _weight_sum(parts: Mapping[str, Any]) -> tuple[str, str]:
     return words, f"{weight:.2f}"
 
 
-def _interest_lines(parts: Mapping[str, Any]) -> list[Line]:
+def _interest_lines(parts: Mapping[str, Any], other: Mapping[str, str]) -> list[Line]:
     """What joined the 1 every item starts from; similarity is what the named terms leave of the whole."""
     community = COMMUNITY_GAMMA * parts["community"]
     named = len(parts["topics"]) + sum(parts["boosts"].values()) + community
-    lines = [_added("Topic", f"“{topic}” is one of yours", 1.0) for topic in parts["topics"]]
+    lines = [_added("Topic", _topic_words(topic, other.get(topic, "")), 1.0) for topic in parts["topics"]]
     lines += [_added("Keyword", f"“{word}”", boost) for word, boost in parts["boosts"].items()]
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
         words = f"{parts['similarity']:.0%} like what you found useful"
@@ -83,6 +115,10 @@ def _interest_lines(parts: Mapping[str, Any]) -> list[Line]:
     return lines
 
 
+def _topic_words(topic: str, named: str) -> str:
+    return f"“{topic}” is one of yours" + (f", matched as “{named}”" if named else "")
+
+
 def _added(label: str, words: str, value: float) -> Line:
     return Line(label, words, f"{'+' if value >= 0 else '−'} {abs(value):.2f}", part=True)
 
@@ -90,11 +126,7 @@ def _added(label: str, words: str, value: float) -> Line:
 def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
     """The strongest reasons in a few words each, the reader's own wishes first."""
     chips = ["from a source you rarely see"] if slot == "novelty" else []
-    chips += [f"your topic: {topic}" for topic in parts["topics"]]
-    chips += [f"{'more' if boost > 0 else 'less'} of “{word}”" for word, boost in parts["boosts"].items()]
-    words = weight_words(parts["source_weight"])
-    if words != "as usual":
-        chips.append(f"{words.removesuffix(' than usual')} from {source}")
+    chips += _wishes(parts, source)
     if parts["similarity"] >= SIGNAL_MIN:
         chips.append("like what you found useful")
     if parts["community"] >= SIGNAL_MIN:
@@ -102,7 +134,8 @@ def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
     if parts["recency"] >= HIGH_RECENCY:
         chips.append("fresh")
     elif parts["recency"] < HALF_RECENCY and not chips:
-        chips.append(f"{words} from {source}" if slot == FOUND else "little else is newer")
+        words = f"{weight_words(parts['source_weight'])} from {source}"
+        chips.append(words if slot == FOUND else "little else is newer")
     return tuple(chips[:4]) or ("recent",)
 
 

@@ -17,12 +17,28 @@ _CLEANER: Final = nh3.Cleaner(
     tags=set(),
     clean_content_tags={"script", "style", "iframe", "noscript", "template", "svg", "math", "title"},
 )
-_BLOCK: Final = re.compile(
-    r"<(?=/?(?:p|div|br|hr|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|section|article|header|"
-    r"footer|aside|figure|figcaption|main|nav|address|details|summary)\b)",
-    re.IGNORECASE,
+_BLOCKS: Final = (
+    "p div br hr li ul ol dl dt dd tr td th table h1 h2 h3 h4 h5 h6 blockquote pre section article header "
+    "footer aside figure figcaption main nav address details summary"
 )
-_TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)[^<>]*>")
+
+
+def _block_pattern() -> re.Pattern[str]:
+    """The start of a tag that begins a line. First letters first, each in both cases: `re.IGNORECASE` on a
+    plain list of names takes twice as long."""
+    either = {
+        name: "".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in name) for name in _BLOCKS.split()
+    }
+    groups: dict[str, list[str]] = {}
+    for name in sorted(either, key=len):
+        first, rest = either[name][:4], either[name][4:]
+        groups.setdefault(first, []).append(rest)
+    names = "|".join(f"{first}(?:{'|'.join(rests)})" for first, rests in groups.items())
+    return re.compile(rf"<(?=/?(?:{names})\b)")
+
+
+_BLOCK: Final = _block_pattern()
+_TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*+)[^<>]*+>")
 _VOID: Final = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 )
@@ -34,7 +50,6 @@ _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\ufeff\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_LINE_ENDS: Final = re.compile("[\r\x85\u2028\u2029]")
 
 
 def html_plain(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
@@ -42,7 +57,7 @@ def html_plain(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
 
     Markup that was escaped twice by mistake is unwrapped too. Time is linear in the length.
     """
-    text = _UNSEEN.sub("", markup[:FIELD_MAX_CHARS])
+    text = _seen(markup[:FIELD_MAX_CHARS])
     for _ in range(2):
         if "<" in text:
             text = _tags_removed(text)
@@ -54,10 +69,28 @@ def html_plain(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
 
 def plain(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
     """Text that is no HTML, made safe to keep: nothing unseen, nothing tag-like, white space collapsed."""
-    text = _LINE_ENDS.sub("\n", _UNSEEN.sub("", text[:FIELD_MAX_CHARS]))
-    text = _TAG_LIKE.sub(" ", text)
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return "\n".join(line for line in lines if line)[:limit].rstrip()
+    text = _seen(text[:FIELD_MAX_CHARS])
+    if "<" in text:
+        text = _TAG_LIKE.sub(" ", text)
+    # What `splitlines` splits at beyond "\n", and is seen: "\r", "\x85", "\u2028" and "\u2029".
+    lines = [line.strip() for line in text.splitlines()]
+    if text.replace("\n", "").isprintable():  # of white space, blanks alone: most lines have one at a time
+        lines = [" ".join(line.split()) if "  " in line else line for line in lines]
+    else:
+        lines = [" ".join(line.split()) for line in lines]
+    return "\n".join([line for line in lines if line])[:limit].rstrip()
+
+
+def _seen(text: str) -> str:
+    """`text` without what nobody sees; for most texts a look that costs a fifth as much is enough.
+
+    All that nobody sees is unprintable but for some marks beyond the first 65,536 characters of Unicode,
+    which are those that take four bytes of UTF-16.
+    """
+    bare = text.replace("\n", "").replace("\t", "").replace("\xa0", "")
+    if bare.isprintable() and (bare.isascii() or len(bare.encode("utf-16-le")) == 2 * len(bare)):
+        return text
+    return _UNSEEN.sub("", text)
 
 
 def title_plain(markup: str) -> str:

@@ -1,13 +1,23 @@
 """Items as pages show them: their words, why they stand where they stand, what the reader did with them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from digest.entities import RatedItem
 from digest.models import Impression, Item, Reader, ReasonTag
-from digest.presenters import FOUND, Why, age_words, href_of, lede_of, summary_words, why_of
+from digest.presenters import (
+    FOUND,
+    Why,
+    age_words,
+    href_of,
+    lede_of,
+    only_learned,
+    since_words,
+    summary_words,
+    why_of,
+)
 from digest.reasons_offered import Suggested
 from digest.selectors import feedback_by_items, reason_tags
 from digest.selectors.clusters import Mate, cluster_mates
@@ -15,8 +25,10 @@ from digest.selectors.readings import ReadState, readings_for
 from digest.selectors.signals import signals_for
 from digest.selectors.summaries import ShownSummary, reasons_suggested_for, summaries_for
 from ranking.entities import Candidate
+from ranking.matching import fold, term_named, topic_key
 from ranking.scoring import rank
 from ranking.selectors import config_effective
+from ranking.synonyms import known_topic
 
 UNTOUCHED = ReadState()
 
@@ -51,6 +63,18 @@ class Also:
 
 
 @dataclass(frozen=True, slots=True)
+class Since:
+    """Another sum of an item beside the one its page shows, made under other settings of its reader.
+
+    `chips` say what changed between the two, in the order of time. `learned`: only what thumbs taught did.
+    """
+
+    why: Why
+    chips: tuple[str, ...]
+    learned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
     """What the reader said and did about one item, and the reasons to offer for it."""
 
@@ -74,6 +98,12 @@ class Shown:
     also: Also | None
     summary: ShownSummary | None
     summary_words: str
+    since: Since | None = None
+
+    @property
+    def told_whole(self) -> bool:
+        """Whether the summary is all of the text: a short one need not be shown twice."""
+        return self.summary is not None and self.summary.text.split() == self.item.text.split()
 
 
 def scored_now(*, reader: Reader, items: Sequence[Item], now: datetime) -> list[Scored]:
@@ -93,16 +123,43 @@ def items_shown(
     scored: Sequence[Scored],
     now: datetime,
     thumbs: Mapping[int, RatedItem | None] | None = None,
+    since: Mapping[int, Since] | None = None,
 ) -> list[Shown]:
-    """The items for a page, in their given order; `thumbs` where they are known already."""
+    """The items for a page, in their given order; `thumbs` where they are known already.
+
+    `since` holds, by item, the other sum to show with it.
+    """
     items = [entry.item for entry in scored]
     said = responses_of(reader=reader, items=items, thumbs=thumbs)
     mates = cluster_mates(reader_id=reader.pk, item_ids=[item.pk for item in items])
     summaries = summaries_for(reader_id=reader.pk, items=items)
-    return [
+    shown = [
         _shown(entry, said[entry.item.pk], mates.get(entry.item.pk, ()), summaries.get(entry.item.pk), now)
         for entry in scored
     ]
+    return [replace(entry, since=(since or {}).get(entry.item.pk)) for entry in shown]
+
+
+def sums_since(*, reader: Reader, scored: Sequence[Scored], now: datetime) -> dict[int, Since]:
+    """By item, today's sum of those whose own was made under settings that said something else of them.
+
+    A constant number of queries, none for nothing.
+    """
+    if not scored:
+        return {}
+    today = scored_now(reader=reader, items=[entry.item for entry in scored], now=now)
+    return {
+        entry.item.pk: found
+        for entry, later in zip(scored, today, strict=True)
+        if (found := since_of(entry, later, shown=later))
+    }
+
+
+def since_of(earlier: Scored, later: Scored, *, shown: Scored) -> Since | None:
+    """The sum of `shown`, one of the two, where the reader's settings changed what they say of the item."""
+    source = str(shown.item.source)
+    chips = since_words(earlier.parts, later.parts, source)
+    return Since(reasons_for(shown), chips, only_learned(earlier.parts, later.parts)) if chips else None
 
 
 def responses_of(
@@ -148,12 +205,20 @@ def _shown(
         href=href_of(item.url),
         age=age_words(item.dated_at, now),
         lede=lede_of(told.text if told else item.text),
-        why=why_of(entry.parts, entry.score, str(item.source), entry.slot),
+        why=reasons_for(entry),
         response=response,
         also=_also(mates),
         summary=told,
         summary_words=summary_words(told.model, told.repaired, told.by_model) if told else "",
     )
+
+
+def reasons_for(entry: Scored) -> Why:
+    """Why an item has its score, with the names its topics were found by."""
+    topics = [topic for topic in entry.parts["topics"] if known_topic(topic, topic_key)]
+    text = fold(f"{entry.item.title}\n{entry.item.text}") if topics else ""
+    named = {topic: name for topic in topics if (name := term_named(topic, text))}
+    return why_of(entry.parts, entry.score, str(entry.item.source), entry.slot, named)
 
 
 def _also(mates: Sequence[Mate]) -> Also | None:

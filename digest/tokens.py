@@ -1,11 +1,11 @@
 """Personal tokens at the API's door: `Authorization: Bearer tidings_…`."""
 
-from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
 
-from digest.errors import ScopeMissing, TooManyRequests
+from digest.errors import ScopeMissing
+from digest.limits import MINUTE, Limit, limit_count
 from digest.models import ApiToken
 from digest.scopes import scope_allows, scope_needed
 from digest.services.tokens import token_use
@@ -26,7 +26,8 @@ class TokenAuth(HttpBearer):
         """
         now = timezone.now()
         used = token_use(secret=token.strip(), now=now)
-        _count(used, minute=int(now.timestamp() // 60))
+        limit = Limit("token", REQUESTS_PER_MINUTE, MINUTE, "requests with one token")
+        limit_count(limit=limit, who=used.pk, now=now)
         needed = scope_needed(request.method or "GET", request.path_info)
         if not scope_allows(used.scope, needed):
             raise ScopeMissing(
@@ -34,16 +35,3 @@ class TokenAuth(HttpBearer):
             )
         request.user = used.reader
         return used
-
-
-def _count(token: ApiToken, minute: int) -> None:
-    """Count a request against the token's minute. Raises `TooManyRequests`. Each process counts for itself
-    where the cache is not shared."""
-    key = f"digest:token:{token.pk}:{minute}"
-    cache.add(key, 0, timeout=120)
-    try:
-        count = cache.incr(key)
-    except ValueError:  # the cache dropped it in between
-        return
-    if count > REQUESTS_PER_MINUTE:
-        raise TooManyRequests(f"More than {REQUESTS_PER_MINUTE} requests in a minute. Wait for the next one.")

@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
-from ranking.readonly import OperatorAdmin, ReadOnlyAdmin
+from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
+from ranking.readonly import OperatorAdmin, ReadOnlyAdmin, seen
 
 
 @admin.register(RankConfig)
@@ -39,6 +39,15 @@ class WeightSnapshotAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Each source in each learning cycle, moved or not, with the reason."""
 
     list_display = ["reader", "source_key", "cycle", "before", "after", "p_better", "n", "reason"]
-    list_filter = ["reason"]
+    list_filter = [seen("reason")]
     list_select_related = ["reader"]
     search_fields = ["reader__username", "source_key"]
+
+
+@admin.register(SourceAlias)
+class SourceAliasAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """The keys that sources once had, and the ones they go by now."""
+
+    list_display = ["key", "target", "renamed_at"]
+    ordering = ["key"]
+    search_fields = ["key", "target"]

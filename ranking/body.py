@@ -1,5 +1,6 @@
 """A config's body: the plain JSON form in which versions are stored, compared and checked. Pure."""
 
+import unicodedata
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
@@ -15,6 +16,10 @@ BOOST_MAX = 5.0
 BOOSTS_MAX = 100
 HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX = 1.0, 24.0 * 90
 ALPHA_MAX = 1.0
+# Unicode categories of what nobody sees: controls, format and bidi marks, lone surrogates.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs"})
+# With these, what no text is looked through for: spaces, and every kind of punctuation.
+_SAYS_NOTHING = frozenset("CZP")
 
 
 def body_of(config: Config, learned: Mapping[str, float]) -> Body:
@@ -67,6 +72,17 @@ def body_validate(body: Body) -> None:
     _within("The similarity share", body["ai_score_alpha"], 0.0, ALPHA_MAX)
 
 
+def word_seen(typed: str) -> str:
+    """`typed` on one line without what nobody sees; texts of feeds are stored without it too."""
+    spaced = " ".join(typed.split())
+    return " ".join("".join(c for c in spaced if unicodedata.category(c) not in _UNSEEN).split())
+
+
+def word_findable(word: str) -> bool:
+    """Whether a topic or keyword says anything a text could have: not only punctuation and spaces."""
+    return any(unicodedata.category(c)[0] not in _SAYS_NOTHING for c in word)
+
+
 def _within(what: str, value: object, low: float, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise InvalidSetting(f"{what} must be a number.")
@@ -77,7 +93,7 @@ def _within(what: str, value: object, low: float, high: float) -> None:
 def _topics(topics: list[str]) -> list[str]:
     """One spelling per topic, the first one given; in the reader's order."""
     unique: dict[str, str] = {}
-    for topic in (" ".join(str(t).split()) for t in topics):
+    for topic in (word_seen(str(t)) for t in topics):
         if len(topic) > TOPIC_MAX_CHARS:
             raise InvalidSetting(
                 f"A topic may have {TOPIC_MAX_CHARS} characters; “{topic[:20]}…” has {len(topic)}."
@@ -159,3 +175,21 @@ def body_source_renamed(body: Body, old: str, new: str) -> None:
     for pins in ("locked", "avoided"):
         if old in body[pins]:
             body[pins] = list(dict.fromkeys(new if pin == old else pin for pin in body[pins]))
+
+
+def body_keys(body: Body) -> set[str]:
+    """Every source key that `body` may speak of; topics that are pinned are among them."""
+    return {*body["source_weights"], *body["learned"], *body["locked"], *body["avoided"]}
+
+
+def body_keys_now(body: Body, renamed: Mapping[str, str]) -> Body:
+    """A copy of `body` that speaks of sources by the keys of now; `renamed` leads from old ones to those."""
+    copy: Body = {
+        name: value.copy() if isinstance(value, dict | list) else value for name, value in body.items()
+    }
+    for old, new in renamed.items():
+        delta = copy["learned"].pop(old, None)
+        if delta is not None and new not in copy["source_weights"]:
+            copy["learned"].setdefault(new, delta)
+        body_source_renamed(copy, old, new)
+    return copy

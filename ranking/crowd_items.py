@@ -13,7 +13,7 @@ One thumb more or less moves a figure by less than 1 / 25, which is less than a 
 the installation there are no figures at all: so few readers are neither a crowd nor a place to hide in.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,11 +57,23 @@ def item_crowd_of(base: Floats, thumbs: Iterable[tuple[int, int, bool]]) -> Item
     return ItemCrowd(items, given, surplus, counts, sums)
 
 
-def item_rates(crowd: ItemCrowd, without: Sequence[int]) -> Floats:
-    """The figure of each of `crowd.items`, the readers at the rows `without` left out."""
-    rows = list(without)
-    counts = crowd.counts - np.asarray(crowd.given[rows].sum(axis=0)).ravel() if rows else crowd.counts
-    sums = crowd.sums - np.asarray(crowd.surplus[rows].sum(axis=0)).ravel() if rows else crowd.sums
+def places_of(crowd: ItemCrowd, item_ids: Collection[int]) -> Ids:
+    """Where those of the items that somebody rated stand in `crowd.items`, ascending."""
+    wanted = np.unique(np.fromiter(item_ids, dtype=np.int64, count=len(item_ids)))
+    at = np.searchsorted(crowd.items, wanted)
+    there = at < len(crowd.items)
+    there[there] = crowd.items[at[there]] == wanted[there]
+    found: Ids = at[there].astype(np.int64)
+    return found
+
+
+def item_rates(crowd: ItemCrowd, without: Sequence[int], places: Ids | None = None) -> Floats:
+    """The figure of each of `crowd.items`, or of those at `places`, readers at rows `without` left out."""
+    rows, at = list(without), slice(None) if places is None else places
+    counts, sums = crowd.counts[at], crowd.sums[at]
+    if rows:
+        counts = counts - np.asarray(crowd.given[rows][:, at].sum(axis=0)).ravel()
+        sums = sums - np.asarray(crowd.surplus[rows][:, at].sum(axis=0)).ravel()
     return rates(counts, sums)
 
 

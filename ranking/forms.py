@@ -5,8 +5,17 @@ from typing import Any
 
 from django import forms
 
-from ranking.body import ALPHA_MAX, BOOST_MAX, HALF_LIFE_HOURS_MAX, HALF_LIFE_HOURS_MIN, Body
+from ranking.body import (
+    ALPHA_MAX,
+    BOOST_MAX,
+    HALF_LIFE_HOURS_MAX,
+    HALF_LIFE_HOURS_MIN,
+    Body,
+    word_findable,
+    word_seen,
+)
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
+from ranking.matching import topic_key
 from ranking.pins import CHOICES, TARGET_MAX_CHARS
 from ranking.presenters import boost_lines
 
@@ -31,38 +40,52 @@ class ConfigForm(forms.Form):
         min_value=0, max_value=ALPHA_MAX, widget=forms.NumberInput(attrs={"step": "any"})
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.weight_errors: dict[str, str] = {}
+
+    def clean_ai_score_alpha(self) -> float:
+        """The share; −0 is 0."""
+        return abs(float(self.cleaned_data["ai_score_alpha"]))
+
     def clean_topics(self) -> list[str]:
-        """One topic a line, blank lines dropped."""
-        return [line.strip() for line in self.cleaned_data["topics"].splitlines() if line.strip()]
+        """One topic a line, blank lines dropped; one that could be in no text is refused."""
+        lines = [line.strip() for line in self.cleaned_data["topics"].splitlines() if line.strip()]
+        topics = [(line, word_seen(line)) for line in lines]
+        for line, topic in topics:
+            _findable_checked(topic, line)
+        return [topic for _, topic in topics]
 
     def clean_keyword_boosts(self) -> dict[str, float]:
-        """`word: number` a line; a later line for the same word wins."""
-        boosts = {}
+        """`word: number` a line. Spellings that find the same are one word, which can have one boost only."""
+        boosts: dict[str, float] = {}
+        spelled: dict[str, str] = {}
         for line in filter(str.strip, self.cleaned_data["keyword_boosts"].splitlines()):
-            word, _, number = line.rpartition(":")
-            try:
-                boost = float(number)
-            except ValueError:
-                boost = None
-            if not word.strip() or boost is None or not abs(boost) <= BOOST_MAX:
+            word, boost = _boost_read(line)
+            first = spelled.setdefault(topic_key(word), word)
+            if (had := boosts.setdefault(first, boost)) != boost:
+                same = f"“{first}” and “{word}” are" if first != word else f"“{first}” is"
                 raise forms.ValidationError(
-                    f"“{line.strip()}” should read like “rust: 0.5”, from −{BOOST_MAX:g} to {BOOST_MAX:g}."
+                    f"{same} one word with two boosts, {had:g} and {boost:g}. Keep one of the lines."
                 )
-            boosts[word.strip()] = boost
         return boosts
 
     def clean(self) -> dict[str, Any]:
         """The weights that differ from what the page had shown join the rest as `source_weights`, the pins
-        that were changed as `pins`."""
+        that were changed as `pins`. What is wrong with a weight stands in `weight_errors` by source, since
+        only the page knows their titles.
+        """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         cleaned["pins"] = self.typed_pins()
         for target, choice in cleaned["pins"].items():
             if choice not in CHOICES or len(target) > TARGET_MAX_CHARS:
                 self.add_error(None, f"“{target[:40]}” can be one of: {', '.join(CHOICES.values())}.")
-        cleaned["source_weights"] = {}
+        cleaned["source_weights"], self.weight_errors = {}, {}
         for name, typed in self.data.items():
             if name.startswith(TYPED) and typed.strip() != self.data.get(SHOWN + name[len(TYPED) :], ""):
                 self._weight_take(cleaned["source_weights"], name[len(TYPED) :], typed.strip())
+        if self.weight_errors:
+            self.add_error(None, "A weight cannot be saved as it was typed.")
         return cleaned
 
     def _weight_take(self, weights: dict[str, float | None], source: str, typed: str) -> None:
@@ -70,13 +93,11 @@ class ConfigForm(forms.Form):
         try:
             weights[source] = float(typed) if typed else None
         except ValueError:
-            self.add_error(None, f"The weight of {source} must be a number; you gave “{typed}”.")
+            self.weight_errors[source] = f"The weight must be a number such as 1.2; you gave “{typed}”."
             return
         if typed and not WEIGHT_MIN <= float(typed) <= WEIGHT_MAX:
-            self.add_error(
-                None,
-                f"The weight of {source} must lie between {WEIGHT_MIN} and {WEIGHT_MAX}; you gave {typed}.",
-            )
+            words = f"The weight must lie between {WEIGHT_MIN} and {WEIGHT_MAX}; you gave {typed}."
+            self.weight_errors[source] = words
 
     def typed_weights(self) -> dict[str, str]:
         """What stands in each weight field that was touched, valid or not."""
@@ -89,6 +110,28 @@ class ConfigForm(forms.Form):
     def typed_pins(self) -> dict[str, str]:
         """What was chosen for each target whose pin was changed, valid or not."""
         return {name[len(PIN) :]: said for name, said in self.data.items() if name.startswith(PIN) and said}
+
+
+def _boost_read(line: str) -> tuple[str, float]:
+    """The word and the number of a line like “rust: 0.5”. Raises `ValidationError`."""
+    word, _, number = line.rpartition(":")
+    try:
+        boost = float(number)
+    except ValueError:
+        boost = None
+    if not word.strip() or boost is None or not abs(boost) <= BOOST_MAX:
+        raise forms.ValidationError(
+            f"“{line.strip()}” should read like “rust: 0.5”, the number with a point, "
+            f"from −{BOOST_MAX:g} to {BOOST_MAX:g}."
+        )
+    seen = word_seen(word)
+    _findable_checked(seen, line.strip())
+    return seen, boost
+
+
+def _findable_checked(word: str, line: str) -> None:
+    if not word_findable(word):
+        raise forms.ValidationError(f"“{line}” has no letter, number or sign that a text could have.")
 
 
 def form_values(body: Body, version: int) -> dict[str, Any]:

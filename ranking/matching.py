@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from ranking.synonyms import known_topic
+
 TOPIC_MAX_CHARS = 64
 _WORD = re.compile(r"\w+")
 # Words that end like a plural and are none: "news" must not match "new".
@@ -42,6 +44,7 @@ def fold_lightly(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
+@lru_cache(maxsize=8192)
 def topic_key(topic: str) -> str:
     """The identity of a topic: folded, its last word in the singular ("Electric Cars" is "electric car")."""
     head, _, last = fold(topic).rpartition(" ")
@@ -75,17 +78,32 @@ def _spaced(form: str) -> str:
     return r"\s+".join(map(re.escape, form.split(" ")))
 
 
+def _spellings(term: str) -> dict[str, str]:
+    """Every spelling of `term` (folded) and of its other names, with the pattern of each."""
+    found = {form: _spaced(form) for form in _forms(term)}
+    known = known_topic(term, topic_key)
+    for name in map(fold, known.match if known else ()):
+        found |= {form: _spaced(form) for form in _forms(name)}
+    for form, ends in (known.unless if known else {}).items():
+        found[form] = f"{_spaced(form)}(?!{'|'.join(map(re.escape, ends))})"
+    return found
+
+
 @lru_cache(maxsize=4096)
-def _compiled(term: str) -> tuple[str, re.Pattern[str]]:
-    """What all spellings of `term` begin with, and the pattern that tells whole words from parts."""
-    forms = sorted(_forms(fold(term)), key=len, reverse=True)
-    stem = forms[-1].removesuffix("y")
-    return stem, re.compile(rf"(?<!\w)(?:{'|'.join(map(_spaced, forms))})(?!\w)")
+def _compiled(term: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
+    """Strings of which one is in every text that has `term`, and the pattern that tells words from parts."""
+    spellings = _spellings(fold(term))
+    longest_first = sorted(spellings, key=len, reverse=True)
+    # White space may still stand between the words of a term as the text has it.
+    stems = {form.split(" ", 1)[0].removesuffix("y") for form in longest_first}
+    needed = tuple(s for s in sorted(stems) if not any(o != s and o in s for o in stems))
+    words = "|".join(spellings[form] for form in longest_first)
+    return needed, re.compile(rf"(?<!\w)(?:{words})(?!\w)")
 
 
 def first_words(term: str) -> frozenset[str]:
     """The words (folded) of which one stands in every text that `term` is in; none for a term of signs."""
-    found = (_WORD.search(form) for form in _forms(fold(term)))
+    found = (_WORD.search(form) for form in _spellings(fold(term)))
     return frozenset(word.group() for word in found if word)
 
 
@@ -93,20 +111,28 @@ def term_finder(term: str) -> Callable[[str], bool]:
     """`term_matches` for one term and many texts, folded or `fold_lightly`."""
     if not term.strip():
         return lambda text: False
-    stem, pattern = _compiled(term)
-    # White space may still stand between the words of a term as the text has it.
-    first = stem.split(" ", 1)[0]
+    stems, pattern = _compiled(term)
     search = pattern.search
-    return lambda text: first in text and search(text) is not None
+    if len(stems) == 1:
+        (stem,) = stems
+        return lambda text: stem in text and search(text) is not None
+    return lambda text: any(stem in text for stem in stems) and search(text) is not None
 
 
 def term_matches(term: str, folded: str) -> bool:
-    """Whether `term` stands in already folded text as whole words: never "AI" inside "said"."""
-    if not term.strip():
-        return False
-    stem, pattern = _compiled(term)
+    """Whether `term`, or another name of it, stands in already folded text as whole words: never "AI" inside
+    "said"."""
     # Most terms are not in most texts, and `in` finds that out a hundred times faster than a pattern.
-    return stem in folded and pattern.search(folded) is not None
+    return term_finder(term)(folded)
+
+
+def term_named(term: str, folded: str) -> str:
+    """The other name by which `term` stands in folded text; "" where it does itself, or not at all."""
+    if not term.strip() or known_topic(term, topic_key) is None:
+        return ""
+    _, pattern = _compiled(term)
+    own, found = _forms(fold(term)), [" ".join(one.split()) for one in pattern.findall(folded)]
+    return "" if not found or any(form in own for form in found) else found[0]
 
 
 def terms_matching(terms: Iterable[str], folded: str) -> tuple[str, ...]:

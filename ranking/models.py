@@ -88,3 +88,17 @@ class WeightSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source_key} {self.before:.2f} → {self.after:.2f}"
+
+
+class SourceAlias(models.Model):
+    """A key that a source once had, before an operator renamed it or joined it with another."""
+
+    key = models.CharField(max_length=120, primary_key=True)
+    target = models.CharField(max_length=120, db_index=True, help_text="The key the source goes by now.")
+    renamed_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "source aliases"
+
+    def __str__(self) -> str:
+        return f"{self.key} → {self.target}"

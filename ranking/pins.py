@@ -28,7 +28,8 @@ def pin_rows(
     avoided: Sequence[str],
     typed: Mapping[str, str],
 ) -> tuple[list[PinRow], list[PinRow]]:
-    """The rows of the sources (`names`: key -> title) and those of the topics, each in order of name.
+    """The rows of the sources (`names`: key -> title, also pinned ones that are no longer read) and those of
+    the topics, each in order of name.
 
     A topic goes by its key, or as it was pinned; what is pinned and neither a source nor a topic any more
     stands among the topics. `typed` (target -> choice) is what was chosen and not saved yet.

@@ -40,6 +40,8 @@ class Figures(Mapping[int, float]):
         """The value for each of `ids`, 0 where there is none."""
         if not len(self._ids):
             return np.zeros(len(ids))
+        if np.array_equal(self._ids, ids):
+            return self._values.astype(np.float64)
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         return np.where(self._ids[at] == ids, self._values[at], 0.0).astype(np.float64)
 

@@ -1,10 +1,13 @@
 """Ranking in plain words: weights, changes of a config, and why a version came about. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+Body = Mapping[str, Any]
 # How far an effective weight may be from 1 and still go by each name, either way; `much` has no bound.
 WEIGHT_WORDS = ((0.15, "a bit "), (0.5, ""))
+# Weights nearer to each other than this are one, stored on two ways.
+SAME_WEIGHT = 1e-6
 # Nearer to 1 than this, nobody would notice a difference.
 AS_USUAL = 0.02
 CAUSES = {
@@ -81,6 +84,34 @@ def learned_words(before: float, after: float, reason: str) -> str:
     """One step of the learning loop as a sentence."""
     why = LEARNED.get(reason, reason)
     return f"{weight_words(before)} → {weight_words(after)} ({before:.2f} → {after:.2f}): {why}"
+
+
+def steps_in_force(
+    steps: Sequence[tuple[str, float, float]], weights: Mapping[str, float], learned: Mapping[str, float]
+) -> list[bool]:
+    """Which learning steps (source, weight before, after; newest first) the settings of today still hold.
+
+    `weights` are the effective ones, `learned` the deltas among them. A step is in force where it led to the
+    weight of today, or to where a later step that is in force began.
+    """
+    led_to = {source: weights.get(source) for source in learned}
+    found = []
+    for source, before, after in steps:
+        wanted = led_to.get(source)
+        found.append(wanted is not None and abs(after - wanted) < SAME_WEIGHT)
+        if found[-1]:
+            led_to[source] = before
+    return found
+
+
+def taught_back(changes: Sequence[Mapping[str, Any]], now: Body, then: Body) -> list[Mapping[str, Any]]:
+    """Those of `changes` (`body_changes` from `now` to `then`) that undo what thumbs have taught."""
+    return [
+        change
+        for change in changes
+        if change["field"] == "source_weights"
+        and now["learned"].get(change["target"], 0.0) != then["learned"].get(change["target"], 0.0)
+    ]
 
 
 def boost_lines(boosts: Mapping[str, float]) -> str:

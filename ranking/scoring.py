@@ -3,7 +3,7 @@
 score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similarity + gamma x community)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar, overload
@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Parts, Score
+from ranking.matching import topic_key
 from ranking.pool import Figures, Pool, column_of
+from ranking.synonyms import topics_distinct
 
 __all__ = ["COMMUNITY_GAMMA", "INTEREST_MIN", "Figures", "Pool", "Ranking", "Signals", "rank", "ranked"]
 
@@ -52,9 +54,11 @@ class Ranking(Sequence[Score]):
         self._recency = 0.5 ** (self._hours / effective.config.recency_half_life_hours)
         self._similarity = column_of(signals.similarity, ids)
         self._community = column_of(signals.community, ids)
-        self._interest = self._interests()
+        self._topics = topics_distinct(effective.config.topics, topic_key)
+        self._interest = self._interests(effective.config.keyword_boosts)
         weight = np.array([effective.weight(key) for key in pool.sources], dtype=np.float64)
-        self._given = weight[source] * self._recency * self._interest if len(ids) else np.zeros(0)
+        self._weight = weight[source] if len(ids) else np.zeros(0)
+        self._given = self._weight * self._recency * self._interest
         self._order = np.argsort(-self._given, kind="stable")
         self.totals: Floats = self._given[self._order]
         if (self.totals[1:] == self.totals[:-1]).any():
@@ -64,12 +68,12 @@ class Ranking(Sequence[Score]):
     def _at(self, column: NDArray[T]) -> NDArray[T]:
         return column if self._rows is None else column[self._rows]
 
-    def _interests(self) -> Floats:
+    def _interests(self, boosts: Mapping[str, float]) -> Floats:
         config = self._effective.config
         interest = 1 + config.ai_score_alpha * self._similarity + COMMUNITY_GAMMA * self._community
-        for topic in config.topics:
+        for topic in self._topics:
             interest += self._at(self._pool.held(topic))
-        for word, boost in config.keyword_boosts.items():
+        for word, boost in boosts.items():
             interest += boost * self._at(self._pool.held(word))
         return np.maximum(INTEREST_MIN, interest)
 
@@ -84,31 +88,58 @@ class Ranking(Sequence[Score]):
 
     def __getitem__(self, at: int | slice) -> Score | list[Score]:
         if isinstance(at, slice):
-            return [self._explained(place) for place in self._order[at].tolist()]
-        return self._explained(int(self._order[at]))
+            return self._explained(self._order[at])
+        return self._explained(self._order[[at]])[0]
+
+    def undisliked(self) -> Floats:
+        """What the totals would be without the boosts below 0, in the order of `ids`."""
+        boosts = self._effective.config.keyword_boosts
+        if all(boost >= 0 for boost in boosts.values()):
+            return self.totals
+        wanted = {word: boost for word, boost in boosts.items() if boost > 0}
+        return (self._weight * self._recency * self._interests(wanted))[self._order]
 
     def given(self) -> list[Score]:
         """The scores in the order in which the candidates were given."""
-        return [self._explained(place) for place in range(len(self._order))]
+        return self._explained(np.arange(len(self._order)))
 
-    def _explained(self, place: int) -> Score:
-        row = place if self._rows is None else int(self._rows[place])
-        config = self._effective.config
-        candidate, held = self._pool.candidates[row], self._pool.held
-        source = candidate.source
-        parts = Parts(
-            source_weight=self._effective.weight(source),
-            config_weight=config.source_weights.get(source, WEIGHT_DEFAULT),
-            learned_delta=self._effective.deltas.get(source, 0.0),
-            age_hours=float(self._hours[place]),
-            recency=float(self._recency[place]),
-            topics=tuple(topic for topic in config.topics if held(topic)[row]),
-            boosts={word: boost for word, boost in config.keyword_boosts.items() if held(word)[row]},
-            similarity=float(self._similarity[place]),
-            community=float(self._community[place]),
-            interest=float(self._interest[place]),
-        )
-        return Score(candidate, float(self._given[place]), parts)
+    def _explained(self, places: Ids) -> list[Score]:
+        rows = places if self._rows is None else self._rows[places]
+        config, deltas = self._effective.config, self._effective.deltas
+        columns = (self._hours, self._recency, self._similarity, self._community, self._interest, self._given)
+        return [
+            Score(
+                candidate := self._pool.candidates[row],
+                total,
+                Parts(
+                    source_weight=self._effective.weight(candidate.source),
+                    config_weight=config.source_weights.get(candidate.source, WEIGHT_DEFAULT),
+                    learned_delta=deltas.get(candidate.source, 0.0),
+                    age_hours=hours,
+                    recency=recency,
+                    topics=tuple(topics),
+                    boosts={word: config.keyword_boosts[word] for word in boosts},
+                    similarity=similarity,
+                    community=community,
+                    interest=interest,
+                ),
+            )
+            for row, topics, boosts, hours, recency, similarity, community, interest, total in zip(
+                rows.tolist(),
+                self._standing(self._topics, rows),
+                self._standing(config.keyword_boosts, rows),
+                *(column[places].tolist() for column in columns),
+                strict=True,
+            )
+        ]
+
+    def _standing(self, terms: Iterable[str], rows: Ids) -> list[list[str]]:
+        """For each of `rows`, those of `terms` that stand in it, in their order."""
+        standing: list[list[str]] = [[] for _ in rows]
+        for term in terms:
+            for place in np.flatnonzero(self._pool.held(term)[rows]).tolist():
+                standing[place].append(term)
+        return standing
 
 
 def ranked(

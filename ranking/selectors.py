@@ -1,15 +1,17 @@
 """The one read path of ranking settings: whoever ranks, explains or compares asks here."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import F, QuerySet
 
 from ranking.entities import Config, EffectiveConfig, WeightPoint
-from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
+from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +149,30 @@ def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:
     """The newest learning steps that moved something."""
     rows = WeightSnapshot.objects.filter(reader_id=reader_id, reason__startswith="liked_")[:limit]
     return [SnapshotRow(r.source_key, r.cycle, r.before, r.after, r.reason) for r in rows]
+
+
+def config_tables() -> dict[str, str]:
+    """The tables whose rows make a reader's effective weights, for one look over many tables at once.
+
+    `config` has a row a reader with its `version`; `learned` one a source with `delta` and `updated_at`.
+    """
+    return {"config": RankConfig._meta.db_table, "learned": LearnedWeight._meta.db_table}
+
+
+def keys_now(*, keys: Collection[str]) -> dict[str, str]:
+    """Of `keys`, those that sources once had, with the key each goes by now; one query, none for nothing."""
+    if not keys:
+        return {}
+    return dict(SourceAlias.objects.filter(key__in=keys).values_list("key", "target"))
+
+
+def key_now(*, key: str) -> str:
+    """The key that `key` goes by now: another one where its source was renamed or joined; one query."""
+    return keys_now(keys=[key]).get(key, key)
+
+
+def keyed_now(*, values: Mapping[str, V]) -> dict[str, V]:
+    """`values` by the keys of now; where an old one and the new one have a value, the new one's counts."""
+    renamed = keys_now(keys=values.keys())
+    by_old = {new: values[old] for old, new in renamed.items()}
+    return by_old | {key: value for key, value in values.items() if key not in renamed}

@@ -1,7 +1,7 @@
 """The one write path of ranking settings. Each write is one transaction and one new `ConfigVersion`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from uuid import UUID
@@ -14,18 +14,21 @@ from ranking.body import (
     body_changes,
     body_default,
     body_delta,
+    body_keys,
+    body_keys_now,
     body_of,
     body_pin,
     body_source_renamed,
     body_validate,
 )
-from ranking.entities import WEIGHT_DEFAULT, EffectiveConfig, WeightChange, clamp_weight
+from ranking.entities import EffectiveConfig, WeightChange, clamp_weight
 from ranking.errors import StaleVersion, UnknownVersion
+from ranking.learned import learned_row, learned_settled
 from ranking.learning import HOLD_DAYS
 from ranking.matching import topic_key
-from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
+from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
 from ranking.presenters import change_words
-from ranking.selectors import changes_since, config_of_row
+from ranking.selectors import changes_since, config_of_row, key_now, keyed_now, keys_now
 
 Cause = ConfigVersion.Cause
 RENAMED = "source:"
@@ -54,17 +57,18 @@ def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now
     Raises `StaleVersion` when the config is no longer at `expected_version`, `InvalidSetting` for a value
     out of range.
     """
+    weights, pins = keyed_now(values=edit.source_weights or {}), keyed_now(values=edit.pins or {})
 
     def change(body: Body) -> None:
         for name in ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha"):
             if (value := getattr(edit, name)) is not None:
-                body[name] = list(value) if name == "topics" else value
-        for source, weight in (edit.source_weights or {}).items():
+                body[name] = value
+        for source, weight in weights.items():
             body["learned"].pop(source, None)
             body["source_weights"].pop(source, None)
             if weight is not None:
                 body["source_weights"][source] = weight
-        for target, pin in (edit.pins or {}).items():
+        for target, pin in pins.items():
             body_pin(body, target, pin)
 
     return _write(reader_id, change, Cause.EDIT, "", now, expected_version)
@@ -78,6 +82,7 @@ def source_weight_agree(
     The config takes the whole weight, the learned delta becomes 0, and the loop leaves the source alone
     for 14 days. Raises `InvalidSetting` for what is no number.
     """
+    source = key_now(key=source)
 
     def change(body: Body) -> None:
         body["source_weights"][source] = clamp_weight(weight) if isfinite(weight) else weight
@@ -91,6 +96,7 @@ def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: s
 
     The effective weight is then what it was, and each part of it says again where it came from.
     """
+    source, earlier = key_now(key=source), body_keys_now(earlier, keys_now(keys=body_keys(earlier)))
 
     def change(body: Body) -> None:
         for part in ("source_weights", "learned"):
@@ -121,19 +127,21 @@ def topic_agree(
 
 def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetime) -> int:
     """Pin a source or topic: `locked` (the advisor keeps off), `avoided` (never suggest), or "" to unpin."""
-
+    target = key_now(key=target)
     return _write(reader_id, lambda body: body_pin(body, target, pin), Cause.PIN, ref, now)
 
 
 def config_revert(*, reader_id: UUID, version: int, expected_version: int | None, now: datetime) -> int:
     """Put everything back as it was saved at `version` (0: the defaults); returns the new version.
 
-    Raises `UnknownVersion` if this reader never had it, `StaleVersion` as `config_edit` does.
+    What a version says of a source that was renamed since holds for the source by its key of now. Raises
+    `UnknownVersion` if this reader never had it, `StaleVersion` as `config_edit` does.
     """
     row = ConfigVersion.objects.filter(reader_id=reader_id, version=version).first()
     if row is None and version != 0:
         raise UnknownVersion(f"There is no version {version} of these settings.")
-    wanted: Body = row.body if row else body_default()
+    saved: Body = row.body if row else body_default()
+    wanted = body_keys_now(saved, keys_now(keys=body_keys(saved)))
 
     def change(body: Body) -> None:
         body.update({name: wanted[name] for name in body})
@@ -145,11 +153,13 @@ def source_key_renamed(*, old: str, new: str, now: datetime) -> int:
     """Let readers' settings, learned weights and cycles of `old` follow to `new`; returns configs written.
 
     An operator's doing: effective weights stay, but where a reader already has something of `new`, which
-    then holds for both. Each config that changes gets a version. Versions of the past keep the old key.
+    then holds for both. Each config that changes gets a version. Versions of the past keep the old key, which
+    is read as `new` from now on, wherever it comes from (`selectors.keys_now`).
     """
     with transaction.atomic():
-        learned = LearnedWeight.objects.filter(source_key=new).values_list("reader_id", flat=True)
-        told = WeightSnapshot.objects.filter(source_key=new).values_list("reader_id", flat=True)
+        alias_keep(old=old, new=new, now=now)
+        learned = LearnedWeight.objects.filter(source_key=new).values("reader_id")
+        told = WeightSnapshot.objects.filter(source_key=new).values("reader_id")
         LearnedWeight.objects.filter(source_key=old).exclude(reader_id__in=learned).update(source_key=new)
         WeightSnapshot.objects.filter(source_key=old).exclude(reader_id__in=told).update(source_key=new)
         named = RankConfig.objects.filter(source_weights__has_key=old).values_list("reader_id", flat=True)
@@ -167,6 +177,13 @@ def source_key_renamed(*, old: str, new: str, now: datetime) -> int:
     return len(readers)
 
 
+def alias_keep(*, old: str, new: str, now: datetime) -> None:
+    """Let `old` lead to `new` from `now` on, with all that led to `old`; `new` leads nowhere any more."""
+    SourceAlias.objects.filter(target=old).update(target=new)
+    SourceAlias.objects.filter(key=new).delete()
+    SourceAlias.objects.update_or_create(key=old, defaults={"target": new, "renamed_at": now})
+
+
 def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: datetime) -> int:
     """Store one learning cycle: a snapshot per source with its reason, a delta where the weight moved.
 
@@ -180,7 +197,9 @@ def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: date
             return 0
         learned = {w.source_key: w for w in LearnedWeight.objects.filter(reader_id=reader_id)}
         effective = EffectiveConfig(config_of_row(row), {key: w.delta for key, w in learned.items()})
-        settled = [_settled(c, effective.weight(c.source), learned.get(c.source), now) for c in changes]
+        settled = [
+            learned_settled(c, effective.weight(c.source), learned.get(c.source), now) for c in changes
+        ]
         WeightSnapshot.objects.bulk_create(
             WeightSnapshot(
                 reader_id=reader_id,
@@ -195,36 +214,12 @@ def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: date
             for c in settled
         )
         LearnedWeight.objects.bulk_create(
-            [_learned(reader_id, c, effective, now) for c in settled],
+            [learned_row(reader_id, c, effective, now) for c in settled],
             update_conflicts=True,
             unique_fields=["reader", "source_key"],
             update_fields=["delta", "p_better", "n", "updated_at"],
         )
     return sum(change.moved for change in settled)
-
-
-def _settled(
-    change: WeightChange, current: float, learned: LearnedWeight | None, now: datetime
-) -> WeightChange:
-    """`change` as it still holds under the lock: a person's decision made meanwhile wins."""
-    held = learned is not None and learned.held_until is not None and learned.held_until > now
-    if change.moved and (held or abs(current - change.before) > 1e-9):
-        return replace(change, before=current, after=current, reason="changed_meanwhile")
-    return change
-
-
-def _learned(
-    reader_id: UUID, change: WeightChange, effective: EffectiveConfig, now: datetime
-) -> LearnedWeight:
-    base = effective.config.source_weights.get(change.source, WEIGHT_DEFAULT)
-    return LearnedWeight(
-        reader_id=reader_id,
-        source_key=change.source,
-        delta=change.after - base if change.moved else effective.deltas.get(change.source, 0.0),
-        p_better=change.p_better,
-        n=change.n,
-        updated_at=now,
-    )
 
 
 def _write(

@@ -8,10 +8,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from ranking.body import Body, body_changes, body_default, body_of
+from ranking.body import Body, body_changes, body_default, body_keys, body_keys_now, body_of
 from ranking.presenters import body_words, cause_words
 from ranking.readers import reader_id_of
-from ranking.selectors import VersionRow, config_effective, config_version, config_versions_all
+from ranking.selectors import VersionRow, config_effective, config_version, config_versions_all, keys_now
 
 VERSIONS_A_PAGE = 20
 
@@ -27,7 +27,8 @@ def version_list(request: HttpRequest) -> HttpResponse:
     found = {
         "page": page,
         "rows": [(row, cause_words(row.cause, row.cause_ref)) for row in page],
-        "current": config_effective(reader_id=reader_id).config.version,
+        "current": (config := config_effective(reader_id=reader_id).config).version,
+        "topics": config.topics,
     }
     return render(request, "ranking/versions.html", found)
 
@@ -42,16 +43,23 @@ def version_page(request: HttpRequest, version: int) -> HttpResponse:
         raise Http404("You never had settings of that number.")
     effective = config_effective(reader_id=reader_id)
     current = body_of(effective.config, effective.deltas)
-    found = _shown(version, row, row.body if row else body_default(), current)
-    return render(request, "ranking/version.html", {**found, "current": effective.config.version})
+    config, body = effective.config, row.body if row else body_default()
+    found = {**_shown(version, row, body, current), "current": config.version, "topics": config.topics}
+    return render(
+        request,
+        "ranking/version.html",
+        {**found, "current": effective.config.version, "topics": effective.config.topics},
+    )
 
 
 def _shown(version: int, row: VersionRow | None, body: Body, current: Body) -> dict[str, Any]:
+    """`back` is told as `config_revert` does it: sources that were renamed since by their keys of now."""
+    wanted = body_keys_now(body, keys_now(keys=body_keys(body)))
     return {
         "version": version,
         "row": row,
         "cause": cause_words(row.cause, row.cause_ref) if row else "",
         "settings": body_words(body),
         "weights": body["source_weights"],
-        "back": body_changes(current, body),
+        "back": body_changes(current, wanted),
     }

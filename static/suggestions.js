@@ -14,18 +14,18 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.dataset.api && form.dataset.verb) {
     event.preventDefault();
-    answer(form);
+    answer(form, event.submitter);
   } else if (form.dataset.acceptAll) {
     event.preventDefault();
     acceptAll(form);
   }
 });
 
-async function answer(form) {
+async function answer(form, submitter) {
   const card = form.closest("[data-card]");
   const pressed = card.contains(document.activeElement) && document.activeElement;
   disable(card, true);
-  const body = bodyOf(form);
+  const body = bodyOf(form, submitter);
   const { ok, data } = await post(form.dataset.api, body);
   if (ok) finish(card, form.dataset.verb, kindOf(form.dataset.verb, body));
   else fail(card, data);
@@ -35,7 +35,9 @@ async function answer(form) {
 }
 
 // An amount as it was typed, for the server to judge; a cleared field asks for no other amount.
-function bodyOf(form) {
+// A reason on a button is the answer itself.
+function bodyOf(form, submitter) {
+  if (submitter?.name === "user_reason") return { user_reason: submitter.value };
   const body = {};
   const { value, user_reason: reason } = form.elements;
   const typed = value && (value.value !== "" || value.validity.badInput);

@@ -2,17 +2,24 @@
 import { announce } from "./http.js";
 
 const SIGNED_OUT = "You are signed out, so it was not stored. Sign in and try again.";
+const STALE = "This page is older than your last sign-in, so it was not stored.";
 const GONE = "That item is not there any more. Reload the page.";
 const LOST = "That did not reach us, so it was not stored.";
 const OFFLINE = "You are offline, so it was not stored.";
 
 const waiting = new WeakMap();
+// The second half of a double click is no second thought.
+const DOUBLE_MS = 500;
+let pressed = { what: "", at: -DOUBLE_MS };
 
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-thumb]");
   if (!form) return;
   event.preventDefault();
-  send(form, event.submitter);
+  const what = `${form.action} ${event.submitter.dataset.key}`;
+  const twice = what === pressed.what && event.timeStamp - pressed.at < DOUBLE_MS;
+  pressed = { what, at: event.timeStamp };
+  if (!twice) send(form, event.submitter);
 });
 
 async function send(form, button) {
@@ -27,27 +34,27 @@ async function send(form, button) {
       headers: { "X-Requested-With": "fetch" },
       credentials: "same-origin",
     });
-    if (response.redirected || response.status === 403) return say(box, SIGNED_OUT);
+    if (response.redirected) return say(box, SIGNED_OUT);
+    if (response.status === 403) return say(box, STALE, { word: "Reload", act: () => location.reload() });
     if (response.status === 404) return say(box, GONE);
     if (!response.ok) throw new Error(String(response.status));
     replace(box, await response.text(), button);
   } catch {
-    say(box, navigator.onLine ? LOST : OFFLINE, () => send(form, button));
+    say(box, navigator.onLine ? LOST : OFFLINE, { word: "Try again", act: () => send(form, button) });
   }
 }
 
 /** What tells a button apart from its neighbours, also in a fresh copy of them. */
 function marks(button) {
-  return { name: button.name, key: button.dataset.key, label: button.getAttribute("aria-label") ?? button.textContent };
+  return { key: button.dataset.key, label: button.getAttribute("aria-label") ?? button.textContent };
 }
 
-function find(box, { name, key, label }) {
-  const alike = [...box.querySelectorAll("button")].filter((b) => b.name === name && b.dataset.key === key);
-  return alike.find((b) => marks(b).label === label) ?? (key ? alike[0] : undefined);
+function find(box, { key }) {
+  return [...box.querySelectorAll("button[data-key]")].find((b) => b.dataset.key === key);
 }
 
-/** Say what went wrong beside the buttons; `again`, if given, is offered as a button. */
-function say(box, text, again) {
+/** Say what went wrong beside the buttons, and offer what helps as a button. */
+function say(box, text, help) {
   delete box.dataset.busy;
   announce(text);
   box.querySelector("[data-failed]")?.remove();
@@ -55,10 +62,10 @@ function say(box, text, again) {
   note.className = "meta failed";
   note.dataset.failed = "";
   note.append(text);
-  if (again) {
-    const retry = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: "Try again" });
-    retry.addEventListener("click", again);
-    note.append(" ", retry);
+  if (help) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: help.word });
+    button.addEventListener("click", help.act);
+    note.append(" ", button);
   }
   box.append(note);
 }
@@ -74,5 +81,6 @@ function replace(box, html, button) {
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
   announce(same?.getAttribute("aria-pressed") === "true" ? `${label}: noted` : `${label}: taken back`);
   const next = waiting.get(box);
-  if (next) find(fresh, next)?.click();
+  const turn = next && find(fresh, next);
+  if (turn) send(turn.form, turn);
 }

@@ -2,12 +2,14 @@
 
 from datetime import datetime
 from typing import Annotated, Any
+from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
+from digest.limits import DECIDE, limit_count
 from digest.readers import reader_of
 from suggestions.entities import Refusal, Resolved
 from suggestions.errors import SuggestionError
@@ -113,7 +115,7 @@ def suggestions_get(request: HttpRequest) -> SuggestionsOut:
 @router.post("/suggestions/accept-all", response=ResultsOut)
 def suggestions_accept_all_post(request: HttpRequest) -> ResultsOut:
     """Accept each pending suggestion on its own; one that cannot be applied does not hold up the rest."""
-    answers = suggestions_accept_all(reader_id=reader_of(request).pk, now=timezone.now())
+    answers = suggestions_accept_all(reader_id=_deciding(request), now=timezone.now())
     results = [_result(answer) for answer in answers]
     accepted = sum(result.error is None for result in results)
     return ResultsOut(accepted_count=accepted, results=results)
@@ -130,7 +132,7 @@ def suggestion_accept_post(
         raise SuggestionError("invalid_weight", "The value must be a plain number such as 1.3.", 422)
     return _answer(
         suggestion_accept(
-            reader_id=reader_of(request).pk,
+            reader_id=_deciding(request),
             suggestion_id=suggestion_id,
             now=timezone.now(),
             user_reason=given.user_reason,
@@ -149,7 +151,7 @@ def suggestion_reject_post(
     given = body or DecisionIn()
     return _answer(
         suggestion_reject(
-            reader_id=reader_of(request).pk,
+            reader_id=_deciding(request),
             suggestion_id=suggestion_id,
             now=timezone.now(),
             user_reason=given.user_reason,
@@ -162,7 +164,7 @@ def suggestion_reject_post(
 @router.post("/suggestions/{int:suggestion_id}/snooze", response=DecisionOut)
 def suggestion_snooze_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
     """Not now: back after 7 days."""
-    reader_id = reader_of(request).pk
+    reader_id = _deciding(request)
     outcome = suggestion_snooze(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
     return _answer(outcome, "snooze")
 
@@ -170,7 +172,7 @@ def suggestion_snooze_post(request: HttpRequest, suggestion_id: int) -> Decision
 @router.post("/suggestions/{int:suggestion_id}/never", response=DecisionOut)
 def suggestion_never_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
     """Turn a suggestion down and never hear of its target again."""
-    reader_id = reader_of(request).pk
+    reader_id = _deciding(request)
     outcome = suggestion_never(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
     return _answer(outcome, "never")
 
@@ -178,7 +180,7 @@ def suggestion_never_post(request: HttpRequest, suggestion_id: int) -> DecisionO
 @router.post("/suggestions/{int:suggestion_id}/revert", response=DecisionOut)
 def suggestion_revert_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
     """Put the target of an accepted suggestion back as it was."""
-    reader_id = reader_of(request).pk
+    reader_id = _deciding(request)
     outcome = suggestion_revert(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
     return _answer(outcome, "revert")
 
@@ -186,9 +188,16 @@ def suggestion_revert_post(request: HttpRequest, suggestion_id: int) -> Decision
 @router.post("/suggestions/{int:suggestion_id}/undo", response=DecisionOut)
 def suggestion_undo_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
     """Take the last answer back: put an accepted change back, let a dismissed or put-off one wait again."""
-    reader_id = reader_of(request).pk
+    reader_id = _deciding(request)
     outcome = suggestion_undo(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
     return _answer(outcome, "undo")
+
+
+def _deciding(request: HttpRequest) -> UUID:
+    """The reader who answers. Raises `TooManyRequests`."""
+    reader_id = reader_of(request).pk
+    limit_count(limit=DECIDE, who=reader_id, now=timezone.now())
+    return reader_id
 
 
 def _answer(outcome: Resolved | Refusal, verb: str, said: DecisionIn | None = None) -> DecisionOut:
@@ -219,7 +228,7 @@ def _result(answer: Resolved | Refusal) -> ResultOut:
 
 
 def _suggestion(row: Suggestion) -> SuggestionOut:
-    evidence = evidence_summary(row.evidence.all())
+    evidence = evidence_summary(evidence=row.evidence.all())
     return SuggestionOut(
         suggestion_id=row.pk,
         suggestion_type=row.suggestion_type,

@@ -14,6 +14,9 @@ TOPIC_SOURCES_MIN = 2
 SUGGESTIONS_PER_RUN_MAX = 3
 SNOOZE_DAYS = 7
 EXPIRE_DAYS = 14
+# So long an accept may have been a slip of the hand: taking it back forgets it. Long enough to look at
+# what it did to the digest and come back, too short to have lived with the change.
+UNDO_MINUTES = 10
 
 ADD_TOPIC, REMOVE_TOPIC = "add_topic", "remove_topic"
 BOOST_SOURCE, REDUCE_SOURCE = "boost_source", "reduce_source"

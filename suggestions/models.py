@@ -31,6 +31,8 @@ class Suggestion(models.Model):
         EXPIRED = "expired"
         DRAFT = "draft"
         DISCARDED = "discarded"
+        # Answered, and the answer forgotten: a copy waits in its place.
+        TAKEN_BACK = "taken_back", "taken back"
 
     # What readers never get to see: what reviewers could not agree on, and what operators did away with.
     UNSEEN = (Status.DRAFT, Status.DISCARDED)

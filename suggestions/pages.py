@@ -78,11 +78,14 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
     return {
         "groups": [(name, members) for name, members in groups if members],
         "count": len(cards),
-        "decided": decided_rows(suggestions_decided(reader_id=reader_id), now=now),
+        "decided": decided_rows(suggestions_decided(reader_id=reader_id), effective=effective, now=now),
         "harmful": [
-            line for line in effects_harmful(reader_id=reader_id) if now - line.checked_at < HARM_SHOWN
+            line
+            for line in effects_harmful(reader_id=reader_id, effective=effective)
+            if now - line.checked_at < HARM_SHOWN
         ],
         "measured_on": presenters.MEASURED_ON,
+        "why_not": presenters.WHY_NOT,
         "words": presenters.script_words(),
     }
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from ranking.presenters import weight_words
 from suggestions.beliefs import MEANING
 from suggestions.entities import (
@@ -13,10 +12,10 @@ from suggestions.entities import (
     REDUCE_SOURCE,
     REMOVE_TOPIC,
     TOPIC_TYPES,
-    WEIGHT_STEP_MAX,
     Preview,
 )
 from suggestions.teaching import SENTENCES as TEACHINGS
+from suggestions.values import weight_bounds
 
 HEADLINES = {
     BOOST_SOURCE: "Show me more from {}",
@@ -38,11 +37,30 @@ STATUSES = {
     "expired": "Expired unanswered",
     "reverted": "Accepted, then reverted",
     "taken_back": "Dismissed, then taken back",
+    "undone": "Accepted, then taken back at once",
     "never": "Never to be suggested again",
+    "never_taken_back": "Never to be suggested again, then taken back",
 }
 # The reason stored with a rejection that pins the target.
 NEVER = "never"
+# Reasons to reject for one tap: each means one code of `suggestions.reasons`.
+WHY_NOT = (
+    "It is fine as it is",
+    "I am not interested in this",
+    "The step is too large",
+    "Too soon to say",
+    "I am not convinced",
+)
+# Noted with a suggestion that came back as a copy, by the answer that was taken back.
+BROUGHT_BACK = {
+    "accepted": "You accepted this and took that back at once.",
+    "rejected": "You turned this down and took that back.",
+}
+CAME_BACK = "the same suggestion, after you took your first answer back"
+NOT_IN_FORCE = "No longer in force: your settings are as they were before."
 UNDO = {"accepted": "Revert", "rejected": "Undo", "snoozed": "Bring it back"}
+# For an accept of the last minutes.
+UNDO_AT_ONCE = "Undo"
 EFFECTS = {
     "helped": "Checked two weeks later: it helped.",
     "harmed": "Checked two weeks later: it made your digest worse.",
@@ -119,10 +137,13 @@ def sentence(suggestion_type: str, label: str) -> str:
     return SENTENCES.get(suggestion_type, "").format(label)
 
 
-def settled_status(status: str, *, reverted: bool, never: bool) -> str:
-    """What became of a suggestion, in words."""
+def settled_status(status: str, *, decided: str, reverted: bool, never: bool) -> str:
+    """What became of a suggestion that was `decided` one way, in words."""
+    back = STATUSES["never_taken_back" if never else "taken_back"]
+    if status == "taken_back":
+        return STATUSES["undone"] if decided == "accepted" else back
     if reverted:
-        return STATUSES["reverted" if status == "accepted" else "taken_back"]
+        return STATUSES["reverted"] if status == "accepted" else back
     return STATUSES.get("never" if never else status, status)
 
 
@@ -158,9 +179,8 @@ def weight_phrase(value: object) -> str:
 
 def bounds(kind: str, current: float) -> Bounds:
     """What to offer instead: up to 0.3 from the current weight in the suggestion's direction, in range."""
-    if kind == REDUCE_SOURCE:
-        return Bounds(f"{max(WEIGHT_MIN, current - WEIGHT_STEP_MAX):.2f}", f"{current:.2f}")
-    return Bounds(f"{current:.2f}", f"{min(WEIGHT_MAX, current + WEIGHT_STEP_MAX):.2f}")
+    low, high = weight_bounds(current, kind)
+    return Bounds(f"{low:.2f}", f"{high:.2f}")
 
 
 def confidence_words(level: str) -> str:

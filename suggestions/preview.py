@@ -77,6 +77,7 @@ def _page(suggestion: Suggestion, now: datetime) -> dict[str, Any]:
         "pairs": pairs,
         "still": sum(pair.still for pair in pairs),
         "words": _words(left, right),
+        "why_not": presenters.WHY_NOT,
     }
 
 

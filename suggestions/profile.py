@@ -72,8 +72,9 @@ TINY = 1e-9
 class Settled:
     """One suggestion that came to an end: accepted, rejected, expired or superseded.
 
-    `reverted`: the answer was taken back; `effect`: what the check found; `reason`: the code of a reader's
-    reason; `step`: the chosen step as a share of the proposed one, where the reader chose.
+    `reverted`: the change was put back; `effect`: what the check found; `reason`: the code of a reader's
+    reason; `step`: the chosen step as a share of the proposed one, where the reader chose; `taken_back`: the
+    answer was, which leaves nothing of it but that the reader answered.
     """
 
     suggestion_type: str
@@ -83,6 +84,7 @@ class Settled:
     effect: str = ""
     reason: str = ""
     step: float | None = None
+    taken_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +136,11 @@ def profile_compute(
     `total` counts all there ever were (default: those given), `put_off` those now put off for a week.
     """
     newest = sorted(rows, key=lambda row: row.decided_at, reverse=True)
-    tallies = {kind: _tally([r for r in newest if r.suggestion_type == kind], now) for kind in TYPES}
+    standing = [row for row in newest if not row.taken_back]
+    tallies = {kind: _tally([r for r in standing if r.suggestion_type == kind], now) for kind in TYPES}
     return Profile(
         acceptance_stats={kind: _stats(tally) for kind, tally in tallies.items() if tally.decisions},
-        patterns=_patterns(tallies, newest, now),
+        patterns=_patterns(tallies, standing, now),
         trends=_trends(newest, put_off, now),
         total_outcomes=len(rows) if total is None else total,
     )
@@ -240,7 +243,8 @@ def _backfires(tally: _Tally) -> bool:
 
 def _trends(newest: Sequence[Settled], put_off: int, now: datetime) -> dict[str, Any]:
     since = now - timedelta(weeks=VELOCITY_WEEKS)
-    decisions = [r for r in newest if r.outcome == ACCEPTED or (r.outcome == REJECTED and not r.reverted)]
+    standing = [row for row in newest if not row.taken_back]
+    decisions = [r for r in standing if r.outcome == ACCEPTED or (r.outcome == REJECTED and not r.reverted)]
     reasons = Counter(row.reason for row in decisions if row.outcome == REJECTED and row.reason)
     trends: dict[str, Any] = {
         "engagement": _engagement(newest[:RECENT_MAX], put_off),

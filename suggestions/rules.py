@@ -250,13 +250,12 @@ def _number(value: object) -> float:
 
 
 def _step(kind: str, wanted: float, current: float) -> tuple[float, tuple[str, ...]]:
-    upwards = kind == BOOST_SOURCE
-    shown = weight_text(current)
-    if abs(wanted - current) >= STEP_MIN and (wanted > current) != upwards:
-        side = "above" if upwards else "below"
+    shown, weight = weight_text(current), weight_clamp(wanted, current)
+    changes = abs(weight - current) >= STEP_MIN - 1e-9
+    if changes and (weight > current) is not (kind == BOOST_SOURCE):
+        side = "above" if kind == BOOST_SOURCE else "below"
         raise _Refused("wrong_direction", f"{kind} needs a weight {side} the current {shown}.")
-    weight = weight_clamp(wanted, current)
-    if abs(weight - current) < STEP_MIN - 1e-9:
+    if not changes:
         raise _Refused("no_change", f"The weight is already {shown}; there is nothing to change.")
     if abs(weight - wanted) < STEP_MIN:
         return weight, ()

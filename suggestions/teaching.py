@@ -13,7 +13,7 @@
 | `expired` | nothing | counts as unanswered (engagement) |
 | `superseded` | nothing | the reader did it by hand: neither answered nor ignored |
 | `revert` | the acceptance becomes a rejection | counts as reverted, and against its kind's effects |
-| `undo` | the rejection is struck out | waits again as if never answered |
+| `undo` | the answer is struck out | waits again as if never answered; an accept only within ten minutes |
 | `helped`, `harmed` | nothing | the kind's effects; two that harmed make the kind `…_backfire` |
 | `unclear` | nothing | nothing |
 """

@@ -7,7 +7,7 @@ from math import ceil, floor, isfinite
 
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from ranking.matching import TOPIC_MAX_CHARS, topic_key
-from suggestions.entities import WEIGHT_STEP_MAX
+from suggestions.entities import BOOST_SOURCE, REDUCE_SOURCE, WEIGHT_STEP_MAX
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,12}(?:\.[0-9]{1,12})?")
 # Control, format (bidi and zero-width), surrogate, private-use and unassigned characters; line breaks.
@@ -41,9 +41,13 @@ def weight_text(weight: float) -> str:
     return text[:-1] if text.endswith("0") else text
 
 
-def weight_bounds(current: float) -> tuple[float, float]:
-    """The lowest and highest weight that may be proposed or agreed from `current`."""
-    low, high = current - WEIGHT_STEP_MAX, current + WEIGHT_STEP_MAX
+def weight_bounds(current: float, kind: str = "") -> tuple[float, float]:
+    """The lowest and highest weight that may be proposed or agreed from `current`.
+
+    With the `kind` of a suggestion those a reader may choose instead: more stays more, less stays less.
+    """
+    low = current if kind == BOOST_SOURCE else current - WEIGHT_STEP_MAX
+    high = current if kind == REDUCE_SOURCE else current + WEIGHT_STEP_MAX
     return max(WEIGHT_MIN, low), min(WEIGHT_MAX, high)
 
 

@@ -8,6 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from digest.limited import limited
+from digest.limits import DECIDE
 from digest.readers import reader_of
 from suggestions.entities import Refusal, Resolved
 from suggestions.history import history_page
@@ -48,6 +50,7 @@ def history(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
+@limited(DECIDE)
 def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     """Answer one suggestion by `verb`; a suggestion of somebody else does not exist here."""
     outcome = _accept(request, suggestion_id) if verb == "accept" else _answer(request, suggestion_id, verb)
@@ -103,6 +106,7 @@ def _tell(request: HttpRequest, verb: str, outcome: Resolved | Refusal) -> None:
 
 @login_required
 @require_POST
+@limited(DECIDE)
 def accept_all(request: HttpRequest) -> HttpResponse:
     """Accept whatever is pending, each on its own; what could not be applied is named."""
     outcomes = resolve.suggestions_accept_all(reader_id=reader_of(request).pk, now=timezone.now())

@@ -2,18 +2,26 @@
 
 import os
 import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
 from django.conf import settings as django_settings
+from django.db import connection
 from hypothesis import settings as hypothesis_settings
+from pytest_django.plugin import DjangoDbBlocker
 
+from digest import limits
 from digest.models import Reader
-from digest.selectors.peers import peers_forget
+from digest.selectors.crowds import peers_forget
 from tests.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -43,11 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _asks_no_service(item: pytest.Item) -> bool:
     """Whether the test would be the same one again beside PostgreSQL and Redis.
 
-    Arithmetic is, and so is what a browser makes of a page that the database has filled already.
+    Arithmetic is; so is what is marked as alike: a page in a browser once the database has filled it, the
+    words of a model, a simulation.
     """
     if item.get_closest_marker("services"):
         return False
-    if item.get_closest_marker("rendering"):
+    if item.get_closest_marker("alike"):
         return True
     fixtures = set(getattr(item, "fixturenames", ()))
     return not item.get_closest_marker("django_db") and not fixtures & STORED
@@ -81,6 +90,12 @@ def no_pause(settings: object) -> None:
 
 
 @pytest.fixture(autouse=True)
+def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No reader has asked for anything yet: the cast is the same in every test, and so are their ids."""
+    monkeypatch.setattr(limits, "KEYS", f"limit:{uuid4()}")
+
+
+@pytest.fixture(autouse=True)
 def fresh_crowd() -> None:
     """No test is told what another test's readers liked."""
     peers_forget()
@@ -99,6 +114,30 @@ def taxonomy(request: pytest.FixtureRequest) -> None:
 def now() -> datetime:
     """Wednesday, 18 March 2026, noon UTC."""
     return NOW
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The test database, and where it is SQLite the file of a copy made before any test wrote to it."""
+    path = tmp_path_factory.mktemp("installed") / "tidings.sqlite3"
+    with django_db_blocker.unblock():
+        if connection.vendor == "sqlite":
+            connection.ensure_connection()
+            with closing(sqlite3.connect(path)) as copy:
+                connection.connection.backup(copy)
+    return path
+
+
+@pytest.fixture(scope="session")
+def installed(django_db_setup: Path) -> Path:
+    """A SQLite database as `migrate` leaves it, to be copied by tests that start processes."""
+    if not django_db_setup.exists():
+        environment = os.environ | {"DATABASE_URL": f"sqlite:///{django_db_setup}", "REDIS_URL": ""}
+        migrate = [sys.executable, "manage.py", "migrate", "-v0"]
+        subprocess.run(migrate, cwd=django_settings.BASE_DIR, env=environment, check=True)
+    return django_db_setup
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     # The digest is the one she was shown, until she goes back on it.
     assert [f"{n}" for n in titles(tab)] == promised != before
     tab.goto("/ui/history")
-    tab.get_by_role("button", name="Revert").first.click()
+    tab.get_by_role("button", name="Undo").first.click()
     expect(tab.locator(".messages")).to_be_visible()
     assert titles(tab) == before
     assert config_effective(reader_id=cleo.pk).weights() == {}
@@ -115,6 +115,7 @@ def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
         keys.type(PASSWORD)
     press(tab, tab.get_by_role("button", name="Create my account"))
     press(tab, tab.get_by_role("button", name="Not now"))
+    expect(tab.get_by_text("no sources yet")).to_be_visible()  # a visit at once would cut it off
 
     # A feed at a time, typed.
     for address in feeds.values():
@@ -153,7 +154,7 @@ def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
     expect(tab.locator(".messages")).to_contain_text("Applied")
     assert titles(tab) != before
     tab.goto("/ui/history")
-    press(tab, tab.get_by_role("button", name="Revert").first)
+    press(tab, tab.get_by_role("button", name="Undo").first)
     expect(tab.locator(".messages")).to_be_visible()
     assert titles(tab) == before
 

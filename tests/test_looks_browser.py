@@ -10,7 +10,7 @@ from tests.pages import subscribe
 from tests.test_pages_browser import browser, page, tab, until_ready
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.rendering, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 
 
 def box(found: Locator) -> dict[str, float]:

@@ -16,7 +16,7 @@ from suggestions.models import Suggestion
 from tests.advisor.histories import opinionated
 from tests.pages import fresh_item, suggested
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PAGES = ["/", "/ui/account", "/ui/sources", "/ui/config", "/ui/suggestions", "/accounts/password/change/"]
@@ -200,9 +200,9 @@ def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada
 def test_rejecting_keeps_the_reason(page: Page, ada: Reader):
     suggestion = suggested(ada)
     page.goto("/ui/suggestions")
-    page.get_by_text("Details").click()
+    page.get_by_text("Reject, and say why").click()
     page.get_by_label("If you reject it, why?").fill("Not now, thanks")
-    page.get_by_role("button", name="Reject").click()
+    page.get_by_role("button", name="Reject", exact=True).click()
     expect(page.get_by_text("✗ Dismissed · Show me more from Gazette")).to_be_visible()
     assert suggestion.outcomes.get().user_reason == "Not now, thanks"
 

@@ -25,7 +25,7 @@ from tests.documents import suite
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.rendering, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 
 RUN = "window.__ran=1"
 # Every one sets a mark, opens a dialog or calls abroad where it is taken for markup or for an address.

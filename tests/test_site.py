@@ -108,3 +108,9 @@ def test_a_database_that_is_not_there_gets_a_sentence_and_no_traceback(tmp_path:
     done = subprocess.run(command, cwd=ROOT, env=place, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "make migrate" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("method", ["get", "post", "delete"])
+def test_an_address_below_api_that_is_none_answers_scripts_in_their_language(db, method: str):
+    answer = getattr(Client(enforce_csrf_checks=True), method)("/api/nope/1")
+    assert (answer.status_code, answer.json()["error"]) == (404, "not_found")

@@ -19,7 +19,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One reader's weeks under one rule. `curve[w]` is nDCG@10 after week w less that of the first config."""
+    """One reader's weeks under one rule. `curve[w]` is nDCG@10 after week w less that of the first config.
+
+    `writes` counts what runs tried to write by the code it ended with, "" for what was stored; `tokens` are
+    those that their models read and said.
+    """
 
     reader: int
     null: bool
@@ -29,6 +33,8 @@ class Course:
     asked: tuple[Asked, ...] = ()
     runs: dict[str, int] = field(default_factory=dict)
     cost_usd: float = 0.0
+    writes: dict[str, int] = field(default_factory=dict)
+    tokens: int = 0
 
     @property
     def uplift(self) -> float:

@@ -1,7 +1,8 @@
 """A typical reader and a typical run, written down: what is measured when a run's cost is measured. Pure.
 
-The run is what the prompt asks for: read, test, critique, write two suggestions, close. A `TypicalModel`
-plays it turn by turn on whatever the real tools answer.
+The run is what the prompt asks for: read; test and critique; write two suggestions with the summary beside
+them. Calls that do not need each other's answers are made in one turn. A `TypicalModel` plays it on whatever
+the real tools answer.
 """
 
 import json
@@ -84,7 +85,8 @@ class TypicalModel:
             ToolCall(f"call_{len(self.said)}_{k:022d}", name, json.dumps(arguments))
             for k, (name, arguments) in enumerate(wanted)
         )
-        content = THOUGHT if calls else _closing(calls_of(messages))
+        writes = [arguments for name, arguments in wanted if name == WRITE]
+        content = THOUGHT if calls and not writes else _closing(writes)
         message: Message = {"role": "assistant", "content": content}
         if calls:
             message["tool_calls"] = [
@@ -109,18 +111,14 @@ def slug(title: str) -> str:
 
 
 def _wanted(calls: Sequence[Call], turn: int) -> list[tuple[str, dict[str, Any]]]:
-    """The calls of turn number `turn`; none in the last."""
+    """The calls of turn number `turn`; none where there is nothing left to do."""
     if turn == 0:
-        return [(FEEDBACK, {})]
-    if turn == 1:
-        return [(CONFIG, {}), (PROFILE, {})]
+        return [(FEEDBACK, {}), (CONFIG, {}), (PROFILE, {})]
     facts = (result_of(calls, FEEDBACK) or {}).get("hypotheses", [])[:WRITES]
-    if turn == 2:
-        return [(TEST, _change(fact)) for fact in facts]
-    if turn == 3:
+    if turn == 1 and facts:
         drafts = [{**_change(fact), "evidence_urls": list(fact["supporting_items"])} for fact in facts]
-        return [(CRITIQUE, {"drafts": drafts})] if drafts else []
-    if turn == 4:
+        return [*((TEST, _change(fact)) for fact in facts), (CRITIQUE, {"drafts": drafts})]
+    if turn == 2:
         return [(WRITE, {**proposal(fact), "reason": REASON, "expected_impact": IMPACT}) for fact in facts]
     return []
 
@@ -129,20 +127,18 @@ def _change(fact: Mapping[str, Any]) -> dict[str, Any]:
     return {"suggestion_type": fact["type"], "target": fact["target"]}
 
 
-def _closing(calls: Sequence[Call]) -> str:
-    """The summary that the prompt asks for as the last message."""
-    written = [call for call in calls if call.name == WRITE and call.succeeded]
+def _closing(writes: Sequence[Mapping[str, Any]]) -> str:
+    """The summary that the prompt asks for, beside the writes it is about."""
     suggestions = [
         {
-            "type": call.arguments["suggestion_type"],
-            "field": call.arguments["field"],
-            "value": call.arguments["suggested_value"],
+            "type": write["suggestion_type"],
+            "field": write["field"],
+            "value": write["suggested_value"],
             "confidence": "high",
             "reasoning": THOUGHT,
-            "evidence": list(call.arguments["evidence_items"]),
             "expected_impact": IMPACT,
         }
-        for call in written
+        for write in writes
     ]
-    meta = {"items_analyzed": 45, "patterns_found": 6, "suggestions_after_validation": len(written)}
+    meta = {"items_analyzed": 45, "patterns_found": 6, "suggestions_after_validation": len(writes)}
     return json.dumps({"suggestions": suggestions, "skipped": [], "meta": meta})

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from advisor.memory.phrases import advice, any_change
 from ranking.crowd import READERS_MIN
 
 ACCEPTED, HELPED = "accepted", "helped"
@@ -22,10 +23,16 @@ NAMES = {
     "reduce_source": "less from a source",
 }
 TITLES = {ACCEPTED: "How often readers accept {}", HELPED: "How often {} helps"}
-TEXTS = {
-    ACCEPTED: "Of suggestions for {}, a reader accepts about {:.0%} on average, over {} readers or more.",
-    HELPED: "Of changes accepted for {} with a clear effect, {:.0%} helped on average, "
-    "over {} readers or more.",
+# From here on, and from as far below one half, a rate speaks for or against a type.
+LEAN = 0.6
+DEEDS = {
+    1: "count it as one light sign for it, unless this reader's own answers say otherwise",
+    0: "expect neither yes nor no, and go by this reader's own answers",
+    -1: "ask for plainer evidence than usual, unless this reader's own answers say otherwise",
+}
+REASONS = {
+    ACCEPTED: "a reader accepts about {:.0%} of such suggestions on average, over {} readers or more",
+    HELPED: "of such changes with a clear effect {:.0%} helped on average, over {} readers or more",
 }
 
 
@@ -49,6 +56,7 @@ class Pattern:
     suggestion_type: str
     rate: float
     readers: int
+    polarity: int
 
 
 def patterns_of(shares: Iterable[Share]) -> list[Pattern]:
@@ -63,12 +71,13 @@ def patterns_of(shares: Iterable[Share]) -> list[Pattern]:
 def _pattern(statistic: str, kind: str, own: list[float]) -> Pattern:
     rate = round(round(sum(own) / len(own) / RATE_STEP) * RATE_STEP, 2)
     readers = len(own) // READERS_STEP * READERS_STEP
-    name = NAMES[kind]
+    lean = (rate >= LEAN) - (rate <= round(1 - LEAN, 2))
     return Pattern(
         key=f"{statistic}:{kind}",
-        title=TITLES[statistic].format(name),
-        text=TEXTS[statistic].format(name, rate, readers),
+        title=TITLES[statistic].format(NAMES[kind]),
+        text=advice(f"weighing {any_change(kind)}", DEEDS[lean], REASONS[statistic].format(rate, readers)),
         suggestion_type=kind,
         rate=rate,
         readers=readers,
+        polarity=lean,
     )

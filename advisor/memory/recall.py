@@ -29,19 +29,20 @@ class Recalled:
 def memories_recall(
     *, reader_id: UUID, now: datetime, types: Collection[str] = (), limit: int = RECALLED_MAX
 ) -> list[Recalled]:
-    """The most useful shared memories and the reader's own, those about `types` first; two queries.
+    """The surest insights and patterns over many readers, those about `types` first; two queries.
 
-    A reader who does not share gets no patterns over others, as their own answers are in none.
+    What a reader's own rows bear out is the profile itself, and rules are for the calls that they name:
+    neither is in here. A reader who does not share gets no patterns, as their own answers are in none.
     """
+    shares = settings.PEERS_ENABLED and Reader.objects.filter(pk=reader_id, peers_enabled=True).exists()
+    over_many = Q(kind=Memory.Kind.PATTERN, reader=None) if shares else Q(pk=None)
     rows = Memory.objects.filter(
-        Q(reader=None) | Q(reader_id=reader_id),
+        Q(kind=Memory.Kind.INSIGHT) & (Q(reader=None) | Q(reader_id=reader_id)) | over_many,
         Q(expires_at=None) | Q(expires_at__gt=now),
+        superseded_by=None,
         retired_at=None,
         valid_from__lte=now,
     )
-    shares = settings.PEERS_ENABLED and Reader.objects.filter(pk=reader_id, peers_enabled=True).exists()
-    if not shares:
-        rows = rows.exclude(kind=Memory.Kind.PATTERN)
     ordered = sorted(rows, key=lambda row: (-_worth(row, types), row.kind, row.key))
     return [Recalled(row.key, row.kind, row.title, row.text) for row in ordered[:limit]]
 

@@ -30,6 +30,7 @@ ATTEMPTS_PER_DAY = 3
 RAN_THIS_WEEK = "ran_this_week"
 WORDS = {
     "ready": "Suggestions are switched off on this installation.",
+    "switched_off": "You have switched suggestions off. Your account page switches them on again.",
     "in_progress": "Your feedback is being read; this takes a moment.",
     "blocked_pending": "Suggestions are waiting for your decision. Decide on those first.",
     "already_generated": "Suggestions were made today already. Come back tomorrow.",
@@ -60,12 +61,15 @@ class GenerateResult:
 def request_refused(*, reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
     """Why there will be no run now, or `None` when nothing stands in its way.
 
-    In order: switched off, a run under way, suggestions pending, made or tried with success today, the
-    weekly window (scheduled and command runs, unless `force`), too little feedback, three attempts a day.
+    In order: switched off here, or by the reader; a run under way, suggestions pending, made or tried with
+    success today, the weekly window (scheduled and command runs, unless `force`), too little feedback, three
+    attempts a day.
     A run under way whose process died is given up or carried out first, so that none blocks for ever.
     """
     if not settings.ADVISOR_ENABLED:
         return GenerateResult("ready", WORDS["ready"])
+    if not reader.suggestions_enabled:
+        return _skipped(reader, WORDS["switched_off"], now, code="switched_off")
     active = run_active(reader_id=reader.pk)
     if active and run_reclaim(run=active, now=now).status in ACTIVE:
         return run_result(run=run_attend(run=active, now=now))

@@ -1,5 +1,6 @@
 """Executing a run: claimed by one worker at a time, fenced while it writes, never left running."""
 
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,7 @@ from structlog.contextvars import bound_contextvars
 
 from advisor.agent import agent_run
 from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
+from advisor.guidance.engine import guide_for
 from advisor.models import Decision, Run
 from advisor.planner import StatisticalPlanner
 from advisor.prompts import quotes_prompt
@@ -19,6 +21,7 @@ from advisor.review.rows import review_totals
 from advisor.review.seats import context_reviewed
 from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
 from advisor.services.failures import run_end_handle
+from advisor.services.leases import lease_kept
 from advisor.services.recording import Elapsed, Findings, StepLog, fence_of
 from advisor.tools.registry import schemas
 from digest.llm.chain import chain_configured
@@ -32,7 +35,12 @@ from suggestions.entities import FenceLost
 log = structlog.get_logger(__name__)
 
 ATTEMPTS_MAX = 2
-# A lease outlives the run's own deadline by this, and ends before Celery's hard limit (a minute).
+# What a dead worker held is taken up within a minute: its lease, the reconciler's half minute, and the queue.
+# Three signs of life in a row may come late before that.
+LEASE = timedelta(seconds=20)
+BEAT_S = 5.0
+# A run that hangs is given signs of life until this long after its deadline, and no longer: that is before
+# Celery's hard limit (a minute).
 LEASE_MARGIN_S = 30
 INTERACTIVE = (Run.Trigger.UI, Run.Trigger.MCP)
 STATUS_OF = {
@@ -56,7 +64,7 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     findings = Findings(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
     # Whatever this thread logs meanwhile says which run it belongs to.
-    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}):
+    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}), _kept(run, elapsed):
         _finish(run, _end_of(run, findings, elapsed), findings, elapsed)
     return True
 
@@ -83,18 +91,26 @@ def models_for(reader: Reader) -> list[Model]:
 def _claim(run_id: UUID, now: datetime) -> Run | None:
     """Take a queued run by raising its fence: of many workers, the database lets one through."""
     queued = Run.objects.filter(pk=run_id, status=Run.Status.QUEUED, attempt__lt=ATTEMPTS_MAX)
-    trigger = queued.values_list("trigger", flat=True).first()
-    if trigger is None:
-        return None
-    lease_s = run_limits(trigger).timeout_s + LEASE_MARGIN_S
     claimed = queued.update(
         status=Run.Status.RUNNING,
         attempt=F("attempt") + 1,
         fence=F("fence") + 1,
-        lease_until=now + timedelta(seconds=lease_s),
+        lease_until=now + LEASE,
         started_at=now,
     )
     return Run.objects.select_related("reader").get(pk=run_id) if claimed else None
+
+
+def _kept(run: Run, elapsed: Elapsed) -> AbstractContextManager[None]:
+    """Renews the lease while the run goes on, as long as it may."""
+    held = Run.objects.filter(pk=run.pk, fence=run.fence, status=Run.Status.RUNNING)
+    return lease_kept(
+        renew=lambda: bool(held.update(lease_until=elapsed.now + LEASE)),
+        clock=lambda: elapsed.now,
+        beat_s=BEAT_S,
+        lasting_s=run_limits(run.trigger).timeout_s + LEASE_MARGIN_S,
+        failed="advisor_beat_failed",
+    )
 
 
 def _end_of(run: Run, findings: Findings, elapsed: Elapsed) -> RunEnd:
@@ -108,7 +124,8 @@ def _end_of(run: Run, findings: Findings, elapsed: Elapsed) -> RunEnd:
             timeout_s=limits.timeout_s,
             moment=lambda: elapsed.now,
         )
-        return agent_run(
+        guide = guide_for(run=run, context=findings.context, moment=lambda: elapsed.now)
+        end = agent_run(
             context=findings.context,
             models=models_for(run.reader),
             dispatch=findings,
@@ -117,7 +134,11 @@ def _end_of(run: Run, findings: Findings, elapsed: Elapsed) -> RunEnd:
             ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=findings.context.now),
             record=StepLog(run, findings.context.fence, elapsed),
             used=RunTotals(**run_totals(run_id=run.pk)),
+            guide=guide,
         )
+        if guide:
+            guide.close()
+        return end
     except FenceLost as error:
         return RunEnd(StopReason.FENCE_LOST, str(error))
     except Exception as error:

@@ -21,6 +21,8 @@ log = structlog.get_logger(__name__)
 RECONCILE_MAX = 200
 # A run nobody has begun by then is carried out by whoever asks about it (embedded mode).
 IMPATIENCE = timedelta(seconds=5)
+# Of a job's period, what must have passed before its next turn: messages come late by a little, not twice.
+TURN_SHARE = 0.8
 SESSION_LEFT = "The session went away without a word."
 GIVEN_UP = "The run stopped twice without an end, so it was given up. It may be tried again."
 
@@ -152,7 +154,7 @@ def heartbeat_end(*, worker: str) -> None:
 
 
 def jobs_last() -> dict[str, datetime]:
-    """When each scheduled job last began on an embedded worker."""
+    """When each scheduled job last began, here or on a Celery worker."""
     rows = Heartbeat.objects.filter(worker__startswith=JOB_PREFIX)
     return {worker.removeprefix(JOB_PREFIX): at for worker, at in rows.values_list("worker", "at")}
 
@@ -162,6 +164,15 @@ def job_take(*, name: str, last: datetime | None, now: datetime) -> bool:
     worker = f"{JOB_PREFIX}{name}"
     if last is not None:
         return bool(Heartbeat.objects.filter(worker=worker, at=last).update(at=now))
+    _, created = Heartbeat.objects.get_or_create(worker=worker, defaults={"at": now})
+    return created
+
+
+def job_turn(*, name: str, every: timedelta, now: datetime) -> bool:
+    """Claim a Celery worker's turn of a scheduled job; `False` where it ran within most of its period."""
+    worker, since = f"{JOB_PREFIX}{name}", now - every * TURN_SHARE
+    if Heartbeat.objects.filter(worker=worker, at__lte=since).update(at=now):
+        return True
     _, created = Heartbeat.objects.get_or_create(worker=worker, defaults={"at": now})
     return created
 

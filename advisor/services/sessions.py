@@ -2,7 +2,8 @@
 
 It stands apart from the reader's run of the day: it neither takes that place nor waits for it, since it
 spends nothing and somebody sits before it. What it may write is held in by the same rules, cooldowns, three
-suggestions a session and the reviewers; what it wrote counts as made today.
+suggestions a session and the reviewers; what it wrote counts as made today. Guidance looks at its calls as
+at the loop's; only the packet a run starts with is missing, as nothing here opens a conversation.
 """
 
 import json
@@ -17,6 +18,7 @@ from django.conf import settings
 from advisor.conversation import object_of
 from advisor.dispatch import ToolRunner
 from advisor.entities import ToolContext, ToolOutcome
+from advisor.guidance.engine import Guide, guide_for
 from advisor.models import Run
 from advisor.review.seats import context_reviewed
 from advisor.selectors import run_suggestion_ids, run_totals
@@ -41,12 +43,13 @@ class SessionRefused(Exception):
 
 @dataclass(slots=True)
 class Session:
-    """One open session: its run, the fence of that run, and what it has found so far."""
+    """One open session: its run, the fence of that run, what it has found so far, and its guidance."""
 
     run: Run
     findings: Findings
     steps: StepLog
     calls: int = field(default=0)
+    guide: Guide | None = None
 
 
 def session_open(*, reader: Reader, now: datetime) -> Session:
@@ -78,7 +81,9 @@ def session_open(*, reader: Reader, now: datetime) -> Session:
     log.info("advisor_run_started", user_id=str(reader.pk), run_id=str(run.pk), trigger=run.trigger)
     fence = fence_of(run)
     findings = Findings(ToolContext(reader.pk, run.pk, now, fence))
-    return Session(run, findings, StepLog(run, fence, Elapsed(now)))
+    session = Session(run, findings, StepLog(run, fence, Elapsed(now)))
+    session.guide = guide_for(run=run, context=findings.context, moment=lambda: session.steps.elapsed.now)
+    return session
 
 
 def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], now: datetime) -> ToolOutcome:
@@ -98,7 +103,7 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
         moment=lambda: moment.now,
     )
     call = ToolCall(f"mcp-{session.calls}", name, json.dumps(dict(arguments), ensure_ascii=False))
-    content, _ = ToolRunner(session.findings, session.steps, schemas()).run(call)
+    content, _ = ToolRunner(session.findings, session.steps, schemas(), guide=session.guide).run(call)
     told = object_of(content)
     return ToolOutcome(content, "" if told.get("success", True) else str(told.get("error", "")))
 
@@ -112,6 +117,8 @@ def session_renew(*, session: Session, now: datetime) -> bool:
 
 def session_close(*, session: Session, now: datetime) -> bool:
     """End the session's run as completed, with its counts; `False` when it was over before."""
+    if session.guide:
+        session.guide.close()
     kept = len(run_suggestion_ids(run_id=session.run.pk))
     held = Run.objects.filter(pk=session.run.pk, fence=session.run.fence, status=Run.Status.RUNNING)
     ended = held.update(

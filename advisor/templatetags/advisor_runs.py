@@ -13,5 +13,6 @@ register = template.Library()
 @register.inclusion_tag("advisor/_run_panel.html", takes_context=True)
 def run_panel(context: Mapping[str, Any], pending: int) -> dict[str, Any]:
     """The panel of `run_panel_of` for whoever asks for the page."""
-    panel = run_panel_of(reader_id=context["request"].user.pk, pending=pending)
-    return {**panel, "csrf_token": context.get("csrf_token")}
+    reader = context["request"].user
+    panel = run_panel_of(reader_id=reader.pk, pending=pending)
+    return {**panel, "wanted": reader.suggestions_enabled, "csrf_token": context.get("csrf_token")}

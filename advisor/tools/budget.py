@@ -10,6 +10,8 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 FEEDBACK_TOKENS = 2000
+# What guidance may add to a result. The fullest one leaves room for it, so that none is larger than 2,000.
+GUIDANCE_TOKENS = 140
 CONFIG_TOKENS = 500
 PROFILE_TOKENS = 500
 WRITE_TOKENS = 100

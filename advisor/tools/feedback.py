@@ -10,7 +10,7 @@ from advisor.entities import ToolContext
 from advisor.selectors import sufficiency
 from advisor.sufficiency import missing_words
 from advisor.tools.arguments import FeedbackArguments
-from advisor.tools.budget import FEEDBACK_TOKENS, fitting, fitting_items, left_after
+from advisor.tools.budget import FEEDBACK_TOKENS, GUIDANCE_TOKENS, fitting, fitting_items, left_after
 from advisor.tools.changes import NOTE
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.models import ReasonTag
@@ -36,8 +36,8 @@ CONFIDENCE_HIGH, CONFIDENCE_MEDIUM = 20, 10
 # A source's trend: the like-rate of recent thumbs against that of earlier ones, five of each at least.
 TREND_MIN_THUMBS = 5
 TREND_STEP = 0.15
-# Shares of the budget; what one part leaves over goes to the next, the sample takes the rest.
-HYPOTHESES_SHARE, PATTERNS_SHARE, TAGS_SHARE = 0.42, 0.16, 0.06
+# What each part may take; what one leaves over goes to the next, and the sample takes the rest.
+HYPOTHESES_TOKENS, PATTERNS_TOKENS, TAGS_TOKENS = 840, 320, 120
 SUPPORT_MAX = 5
 LEADS_SHOWN = 3
 
@@ -65,11 +65,11 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     meta = _meta(feedback_counts(reader_id=reader_id), window, base)
     meta |= {"patterns_found": report.patterns_found, "hypotheses_considered": report.considered}
     result: dict[str, Any] = {"meta": meta} | _silence(report)
-    result["hypotheses"] = _hypotheses(report.hypotheses, FEEDBACK_TOKENS * HYPOTHESES_SHARE)
+    result["hypotheses"] = _hypotheses(report.hypotheses, HYPOTHESES_TOKENS)
     patterns = _source_patterns(feedback_source_counts(reader_id=reader_id), window.counts, tallies, base)
-    result["source_patterns"] = fitting_items(patterns, FEEDBACK_TOKENS * PATTERNS_SHARE)
+    result["source_patterns"] = fitting_items(patterns, PATTERNS_TOKENS)
     result["tag_patterns"] = _tag_patterns(feedback_tag_counts(reader_id=reader_id))
-    room = left_after(result, FEEDBACK_TOKENS) - 10
+    room = left_after(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - 10
     sample = [_item(row, now) for row in curate(_pool(context, window), window.since)]
     result["curated_items"] = fitting(sample, room)
     meta["items_returned"] = len(result["curated_items"])
@@ -127,7 +127,8 @@ def _silence(report: HypothesisReport) -> dict[str, Any]:
 
 def _hypothesis(hypothesis: Hypothesis, support: int) -> dict[str, Any]:
     row = hypothesis.as_dict()
-    return row | {"label": hypothesis.label, "supporting_items": row["supporting_items"][:support]}
+    row["supporting_items"] = row["supporting_items"][:support]
+    return row if hypothesis.label == row["target"] else row | {"label": hypothesis.label}
 
 
 def _source_patterns(
@@ -163,7 +164,7 @@ def trend_of(everything: tuple[int, int], recent: tuple[int, int]) -> str:
 
 
 def _tag_patterns(counts: list[TagCount]) -> dict[str, dict[str, int]]:
-    tokens = FEEDBACK_TOKENS * TAGS_SHARE / 2
+    tokens = TAGS_TOKENS / 2
     valued = {t.tag: t.count for t in counts if t.kind == ReasonTag.Kind.VALUED}
     disliked = {t.tag: t.count for t in counts if t.kind == ReasonTag.Kind.DISLIKED}
     return {"values": fitting_items(valued, tokens), "dislikes": fitting_items(disliked, tokens)}

@@ -22,6 +22,7 @@ from advisor.tools.budget import as_json, error_result
 from advisor.tools.comparison import compare_configs
 from advisor.tools.config import query_user_config
 from advisor.tools.critique import self_critique
+from advisor.tools.declared import declared
 from advisor.tools.feedback import query_user_feedback
 from advisor.tools.history import get_acceptance_history
 from advisor.tools.outcomes import get_suggestion_outcomes
@@ -51,7 +52,7 @@ class Tool:
         function = {
             "name": self.name,
             "description": self.description,
-            "parameters": _inlined(self.arguments.model_json_schema()),
+            "parameters": declared(self.arguments.model_json_schema()),
         }
         return {"type": "function", "function": function}
 
@@ -170,19 +171,3 @@ def _problems(error: ValidationError) -> str:
     rows.sort(key=lambda row: row["type"] != "extra_forbidden")
     told = (f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}" for row in rows[:PROBLEMS_MAX])
     return "; ".join(told)
-
-
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """`schema` without `$ref` and titles: some providers resolve neither."""
-    definitions = schema.pop("$defs", {})
-
-    def resolved(node: Any) -> Any:
-        if isinstance(node, list):
-            return [resolved(part) for part in node]
-        if not isinstance(node, dict):
-            return node
-        if reference := node.get("$ref"):
-            node = definitions[reference.rpartition("/")[2]] | {k: v for k, v in node.items() if k != "$ref"}
-        return {k: resolved(v) for k, v in node.items() if not (k == "title" and isinstance(v, str))}
-
-    return dict(resolved(schema))

@@ -7,6 +7,7 @@ from advisor.entities import ToolContext
 from advisor.tools.arguments import ChangeArguments
 from advisor.tools.budget import TRIAL_TOKENS, error_result, filled
 from advisor.tools.changes import NOTE, draft_for
+from digest.entities import RatedItem
 from suggestions.entities import Preview, Refusal
 from suggestions.selectors.trials import Trial, change_try
 
@@ -60,11 +61,14 @@ def moves_of(preview: Preview) -> dict[str, list[Any]]:
     }
 
 
+def _example(item: RatedItem, target: str) -> dict[str, Any]:
+    """A matching item; its source where that is not what the change is about."""
+    row: dict[str, Any] = {"title": cut_title(item.title), "useful": int(item.useful)}
+    return row if item.source == target else row | {"source": item.source}
+
+
 def _lists(trial: Trial) -> dict[str, list[Any]]:
     """The rows in which strangers' words stand."""
-    examples = [
-        {"title": cut_title(item.title), "source": item.source, "useful": int(item.useful)}
-        for item in trial.matching[:EXAMPLES_MAX]
-    ]
+    examples = [_example(item, trial.change.target_key) for item in trial.matching[:EXAMPLES_MAX]]
     digest = moves_of(trial.preview)
     return {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}

@@ -18,7 +18,8 @@ from config.demo.taste import Thumb, thumbs_given
 from config.demo.world import MONTH, Issued, items_issued, world_sources
 from digest.days import utc_day
 from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, Subscription
-from digest.services.fetching import FetchReport, folder_ingest
+from digest.reports import FetchReport
+from digest.services.folders import folder_ingest
 from ranking.selectors import config_exists
 from ranking.services import ConfigEdit, config_edit
 

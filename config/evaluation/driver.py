@@ -15,7 +15,9 @@ from advisor.evaluation.entities import Asked, Course
 from advisor.evaluation.people import TOP_K, Person, person_make
 from advisor.evaluation.truth import Judge, judge_for
 from advisor.evaluation.world import Floats, World, world_make
-from advisor.models import Run
+from advisor.memory.writes import WRITE
+from advisor.models import Run, Step
+from advisor.services.guidance_credit import guidance_credit
 from advisor.services.runs import run_request
 from config.evaluation.feeds import day_ingest, feeds_open, item_number, readers_subscribe
 from digest.compose import Rules
@@ -71,6 +73,8 @@ class _Life:
     asked: list[Asked] = field(default_factory=list)
     runs: Counter[str] = field(default_factory=Counter)
     cost_usd: float = 0.0
+    writes: Counter[str] = field(default_factory=Counter)
+    tokens: int = 0
 
     def course(self, flipped: bool) -> Course:
         """What is left of it in the end."""
@@ -83,6 +87,8 @@ class _Life:
             asked=tuple(self.asked),
             runs=dict(self.runs),
             cost_usd=self.cost_usd,
+            writes=dict(self.writes),
+            tokens=self.tokens,
         )
 
 
@@ -108,6 +114,7 @@ def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: No
             ends_flipped = setting.drift and week >= DRIFT_WEEK
             for life in lives:
                 _advise(life, setting, week, now, ends_flipped)
+            guidance_credit(now=now)
             progress(week)
     return [life.course(setting.drift) for life in lives]
 
@@ -169,16 +176,21 @@ def _advise(life: _Life, setting: Setting, week: int, now: datetime, flipped: bo
         )
         silent = "silent" if result.status == "completed" and not result.suggestions_created else ""
         life.runs[silent or result.status] += 1
-        life.cost_usd += _cost(result.run_id)
+        _audit(life, result.run_id)
         for suggestion in suggestions_pending(reader_id=life.reader.pk):
             life.asked.append(_decide(life, suggestion, week, now, flipped))
     value = life.judge.value(config_effective(reader_id=life.reader.pk), flipped=flipped)
     life.curve.append(value - life.judge.value(life.first, flipped=flipped))
 
 
-def _cost(run_id: UUID | None) -> float:
-    """What a run cost, in USD."""
-    return float(Run.objects.get(pk=run_id).cost_usd) if run_id else 0.0
+def _audit(life: _Life, run_id: UUID | None) -> None:
+    """Add what a run cost, and how its writes ended."""
+    if run_id is None:
+        return
+    run = Run.objects.get(pk=run_id)
+    life.cost_usd += float(run.cost_usd)
+    life.tokens += run.input_tokens + run.output_tokens
+    life.writes.update(Step.objects.filter(run=run, tool=WRITE).values_list("error_code", flat=True))
 
 
 def _decide(life: _Life, suggestion: Suggestion, week: int, now: datetime, flipped: bool) -> Asked:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from config.evaluation.data import csv_rows
-from ranking.matching import fold, term_matches
+from ranking.matching import fold, term_matches, topic_key
 from ranking.similarity import (
     EMPTY,
     PLACES,
@@ -23,6 +23,7 @@ from ranking.similarity import (
     vector_of,
     vectors_stack,
 )
+from ranking.synonyms import known_topic
 
 TOPICS = "topics"
 # Topics as readers name them, with the labels of either set that a text about them should carry.
@@ -94,13 +95,15 @@ def _topic_row(topic: str, right: set[str], texts: Sequence[Labelled]) -> Json:
     """How many texts a topic matches, how many of those carry its label, beside letters anywhere.
 
     `whole_words` counts the matches in which a word of the text, cut at anything that is no letter, begins
-    and ends as the topic or a plural of it does: a second opinion that knows nothing of `ranking.matching`.
+    and ends as the topic, a plural or another name of it does: a second opinion that shares no code with
+    `ranking.matching`.
     """
     folded = [fold(f"{one.title}\n{one.text}") for one in texts]
     matched = [n for n, text in enumerate(folded) if term_matches(topic, text)]
     inside = [n for n, text in enumerate(folded) if topic.casefold() in text]
     forms = {f"{topic}{end}".casefold() for end in ("", "s", "es", "'s")} | {topic.casefold().rstrip("s")}
     forms |= {f"{topic.casefold()[:-1]}ies"} if topic.endswith("y") else set()
+    forms |= {fold(name) for name in known.match} if (known := known_topic(topic, topic_key)) else set()
     words = " ({}) ".format("|".join(map(re.escape, forms)))
     spaced = (re.sub(r"[^\w]+", " ", f" {folded[n]} ") for n in matched)
     return {

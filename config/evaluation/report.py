@@ -12,6 +12,7 @@ from advisor.evaluation.arrays import ARRAY_ROWS, LOOP, ORACLE, course_run
 from advisor.evaluation.controls import POPULARITY, backtest_shuffled, popularity_courses
 from advisor.evaluation.entities import Course, course_of
 from advisor.evaluation.metrics import difference, interval, row_of
+from advisor.evaluation.series import series_of
 from advisor.evaluation.words import SOURCES, SPAM_TOPIC
 from advisor.evaluation.world import World, world_make
 from config.evaluation.stage import Say, shards_run
@@ -77,7 +78,10 @@ def simulator_rows(scale: Scale, say: Say, *, planner_only: bool = False) -> lis
 
 def array_rows(arrays: dict[str, list[Course]]) -> list[Json]:
     """The rows on arrays, each compared with no change at all and beside the oracle."""
-    return [row_of(name, courses, arrays[ORACLE], via="arrays") for name, courses in arrays.items()]
+    oracle = arrays[ORACLE]
+    return [
+        row_of(name, courses, oracle, via="arrays", **series_of(courses)) for name, courses in arrays.items()
+    ]
 
 
 def array_courses(scale: Scale, say: Say) -> dict[str, list[Course]]:
@@ -157,7 +161,7 @@ def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Cou
     """A row through the services; a variant has its own oracle, living as its readers do."""
     same_world = name in (PLANNER, PLANNER_ALONE, LOOP_DRIVEN)
     runs = sum((Counter(c.runs) for c in courses), Counter[str]())
-    more: Json = {"via": "services", "runs": dict(runs)}
+    more: Json = {"via": "services", "runs": dict(runs), **series_of(courses)}
     if same_world:
         more["over_no_change"] = difference(courses, arrays["no change"])
         more["over_loop_alone"] = difference(courses, arrays[LOOP])

@@ -27,6 +27,15 @@ OPEN_HEADS = {
     "precision_normalised": "normalised",
     "harmful": "harmful",
 }
+GUIDED_HEADS = {
+    "runs": "runs",
+    "uplift": "uplift",
+    "suggestions": "asked",
+    "precision_accepted": "accepted",
+    "harmful_accepted": "harmful",
+    "failed_writes": "failed",
+    "tokens_per_run": "tokens/run",
+}
 NAME_WIDTH = 44
 
 
@@ -34,9 +43,11 @@ def text_of(result: Mapping[str, Any]) -> str:
     """Tables of the rows, what was skipped, the controls and the targets."""
     rows: list[Json] = result["rows"]
     simulated = [row for row in rows if "via" in row]
+    guided = [row for row in rows if "failed_writes" in row]
     opened = [row for row in rows if "skipped" not in row and ("advised" in row or "precision" in row)]
-    rest = [row for row in rows if row not in simulated and row not in opened]
+    rest = [row for row in rows if row not in (*simulated, *guided, *opened)]
     parts = [_table("Simulator", HEADS, simulated), _table("Open histories", OPEN_HEADS, opened)]
+    parts.append(_table("An eager agent", GUIDED_HEADS, guided))
     parts += [", ".join(f"{key} {value}" for key, value in row.items()) for row in rest]
     parts.append(_targets(result["targets"]))
     took = f"{result['seconds']} s ({result['cpu_seconds']} s of processor)"

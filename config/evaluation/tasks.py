@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from config.evaluation.driver import Setting, simulate
+from config.evaluation.guided_counts import guidance_counts
 from config.evaluation.open_data import Trial, trial_run
 
 Json = dict[str, Any]
@@ -14,7 +15,8 @@ def task_run(task: Json, progress: Callable[[int], None]) -> Json:
     """Carry out one task in the current database, which it may fill as it likes.
 
     `{"kind": "simulate", "setting": {…}}` and `{"kind": "trial", "trial": {…}}` (the fields of `Setting` and
-    `Trial`) both give `{"courses": […], "seconds"}`.
+    `Trial`) both give `{"courses": […], "seconds"}`; `{"kind": "guided", "setting": {…}}` lives through the
+    same as the first and adds what guidance did (`guidance_counts`).
     """
     started = time.monotonic()
     result = KINDS[task["kind"]](task, progress)
@@ -27,8 +29,16 @@ def _simulate(task: Json, progress: Callable[[int], None]) -> Json:
     return {"courses": [course.as_dict() for course in simulate(setting, progress)]}
 
 
+def _guided(task: Json, progress: Callable[[int], None]) -> Json:
+    return _simulate(task, progress) | {"guidance": guidance_counts()}
+
+
 def _trial(task: Json, progress: Callable[[int], None]) -> Json:
     return {"courses": [course.as_dict() for course in trial_run(Trial(**task["trial"]), progress)]}
 
 
-KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {"simulate": _simulate, "trial": _trial}
+KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {
+    "simulate": _simulate,
+    "guided": _guided,
+    "trial": _trial,
+}

@@ -12,7 +12,7 @@ from digest.models import Reader
 from ranking.body import Body, body_default
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
 from suggestions.models import Evidence, Outcome, Suggestion
-from suggestions.services.outcomes import Ending, outcome_of, profile_lock, profile_update
+from suggestions.services.outcomes import Ending, outcome_draft, profile_lock, profile_update
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 DECISIONS, EVERY_DAYS = 100, 3
@@ -191,7 +191,7 @@ def _decision(reader: Reader, n: int, name: str, rng: np.random.Generator) -> De
     after = _body(1 + step, target) if is_source else _body(topic=name)
     reason = f"{REASONS[n % len(REASONS)]}, case {n}" if result == "rejected" else ""
     ending = Ending(result, _body(), after if result == "accepted" else None, user_reason=reason)
-    outcome = outcome_of(suggestion, ending, evidence, at)
+    outcome = outcome_draft(suggestion=suggestion, ending=ending, evidence=evidence, now=at)
     outcome.save(force_insert=True)
     return Decided(n, outcome, target, story)
 

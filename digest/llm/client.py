@@ -20,6 +20,8 @@ from digest.llm.providers import CHAT, Endpoint, ModelRef, Provider
 from digest.llm.replies import turn_read
 
 OUTPUT_TOKENS_MAX = 1500
+# No provider's key is shorter, and a placeholder for none would be found within ordinary words.
+KEY_CHARS_MIN = 8
 
 
 class ReadTurn(Protocol):
@@ -96,6 +98,9 @@ class RemoteModel:
             raise ModelUnavailable(
                 f"{self.name} took longer than {limit_s:g} s for one answer.", may_be_billed=True
             ) from error
+        # A gateway may answer with what it was sent, and what is kept of an answer is shown to operators.
+        if len(key := self._endpoint.api_key.encode()) >= KEY_CHARS_MIN:
+            body = body.replace(key, b"***")
         request_chars = len(json.dumps([list(messages), list(tools)]))
         return self._wire.read(body, model=self.name, request_chars=request_chars)
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import DecimalField, F, Q, Sum
+from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce
 
 from digest.llm.entities import BudgetRefusal, Caps, ModelError, Usage
@@ -173,8 +173,7 @@ def _refusal(
     today, nothing = Q(day=day), Q(pk__in=[])
     this_run = Q(run_id=run_id) if run_id else nothing
     this_reader = Q(reader_id=reader_id) if reader_id else nothing
-    usd = DecimalField(max_digits=12, decimal_places=6)
-    booked = Coalesce("settled_usd", "reserved_usd", output_field=usd)
+    booked = Coalesce("settled_usd", "reserved_usd")
     spent = Spend.objects.filter(today | this_run, surface=surface).aggregate(
         sum_day=Sum(booked, filter=today),
         sum_run=Sum(booked, filter=this_run),

@@ -10,7 +10,9 @@ from digest.models.item import Item
 class Digest(models.Model):
     """One reader's items of one day in the reader's time zone."""
 
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="digests")
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="digests", db_index=False
+    )
     date = models.DateField()
     config_version = models.PositiveIntegerField()
     built_at = models.DateTimeField()
@@ -37,7 +39,7 @@ class Impression(models.Model):
         NOVELTY = "novelty", "drawn from sources little is known about"
         KEPT = "kept", "kept in place because it was rated"
 
-    digest = models.ForeignKey(Digest, models.CASCADE, related_name="impressions")
+    digest = models.ForeignKey(Digest, models.CASCADE, related_name="impressions", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="impressions")
     rank = models.PositiveIntegerField()
     score = models.FloatField()
@@ -69,7 +71,9 @@ class Exposure(models.Model):
         FEED = "feed"
         API = "api"
 
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="exposures")
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="exposures", db_index=False
+    )
     item = models.ForeignKey(Item, models.CASCADE, related_name="exposures")
     date = models.DateField(help_text="The digest's day in the reader's zone.")
     door = models.CharField(max_length=5, choices=Door.choices)

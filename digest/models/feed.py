@@ -44,6 +44,7 @@ class Feed(models.Model):
         max_length=2000, blank=True, help_text="Where permanent redirects lead, until they are believed."
     )
     moved_sightings = models.PositiveIntegerField(default=0, help_text="Redirects there in a row.")
+    moved_since = models.DateTimeField(null=True, blank=True, help_text="When the first of them was seen.")
 
     def __str__(self) -> str:
         return self.title or self.url
@@ -52,7 +53,9 @@ class Feed(models.Model):
 class Subscription(models.Model):
     """A reader reads a feed."""
 
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="subscriptions")
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="subscriptions", db_index=False
+    )
     feed = models.ForeignKey(Feed, models.CASCADE, related_name="subscriptions")
     created_at = models.DateTimeField()
     folder = models.CharField(max_length=100, blank=True, help_text="As in the reader's OPML list.")

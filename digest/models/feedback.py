@@ -29,7 +29,9 @@ class ReasonTag(models.Model):
 class Feedback(models.Model):
     """One reader's thumb on one item. A second thumb replaces the first."""
 
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="feedback")
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="feedback", db_index=False
+    )
     item = models.ForeignKey(Item, models.CASCADE, related_name="feedback")
     useful = models.BooleanField()
     at = models.DateTimeField()
@@ -52,7 +54,7 @@ class Feedback(models.Model):
 class FeedbackTag(models.Model):
     """A reason given with a thumb."""
 
-    feedback = models.ForeignKey(Feedback, models.CASCADE)
+    feedback = models.ForeignKey(Feedback, models.CASCADE, db_index=False)
     tag = models.ForeignKey(ReasonTag, models.PROTECT)
 
     class Meta:

@@ -28,6 +28,13 @@ class Reader(AbstractUser):
         help_text="Off: this reader's thumbs count in no aggregate over readers, and none is used for them.",
     )
 
+    suggestions_enabled = models.BooleanField(
+        default=True, help_text="Off: no suggestion is worked out for this reader, and none is brought up."
+    )
+    nudge_quiet_until = models.DateTimeField(
+        null=True, blank=True, help_text="Until then, today's page says nothing of suggestions that wait."
+    )
+
     class MailRhythm(models.TextChoices):
         OFF = "off", "never"
         DAILY = "daily", "every day"
@@ -46,6 +53,9 @@ class Reader(AbstractUser):
         blank=True,
         unique=True,
         help_text="The secret in the reader's own feed address.",
+    )
+    sources_left_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a feed was last unsubscribed from; older digests are due."
     )
     welcomed_at = models.DateTimeField(
         null=True, blank=True, help_text="When the first visit's questions were answered or put aside."

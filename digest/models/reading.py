@@ -9,7 +9,9 @@ from digest.models.item import Item
 class Reading(models.Model):
     """One reader and one item: when it was read, when it was saved. Neither is a thumb."""
 
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="readings")
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="readings", db_index=False
+    )
     item = models.ForeignKey(Item, models.CASCADE, related_name="readings")
     read_at = models.DateTimeField(null=True, blank=True)
     saved_at = models.DateTimeField(null=True, blank=True)

@@ -1,33 +1,15 @@
 """Which feeds are due, and what is known already of what they carry."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
+from django.db.models import F, Min, Q, QuerySet
 
+from digest.arrivals import KnownEntry, KnownItem
 from digest.models import Feed, FeedEntry, Item
 
-
-@dataclass(frozen=True, slots=True)
-class KnownEntry:
-    """An entry a feed carried before. `speaks`: its feed brought the item first and may change its words."""
-
-    item_id: int
-    source_id: str
-    fingerprint: str
-    speaks: bool
-
-
-@dataclass(frozen=True, slots=True)
-class KnownItem:
-    """An item that is there already; `carried` by the feed in question under some other guid."""
-
-    id: int
-    url: str
-    title: str
-    source_id: str
-    carried: bool
+FORGOTTEN = KnownEntry(0, "", "", speaks=False)
 
 
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
@@ -38,26 +20,37 @@ def feeds_due(*, now: datetime) -> QuerySet[Feed]:
     )
 
 
-def entries_known(*, feed_id: int, guids: Sequence[str]) -> dict[str, KnownEntry]:
-    """Those of `guids` (at most a document's worth) that the feed carried before."""
-    if not guids:
+def entries_known(*, guids: Mapping[int, Collection[str]]) -> dict[tuple[int, str], KnownEntry]:
+    """Those of the `guids` of some feeds (at most a few thousand) that the feeds carried before.
+
+    One whose item has had its time is known all the same, and speaks for nothing.
+    """
+    wanted = {guid for some in guids.values() for guid in some}
+    if not wanted:
         return {}
     rows = (
-        FeedEntry.objects.filter(feed_id=feed_id, guid__in=guids)
+        FeedEntry.objects.filter(feed_id__in=list(guids), guid__in=wanted)
         .annotate(first=Min("item__entries__id"))
-        .values_list("guid", "item_id", "item__source_id", "item__fingerprint", "id", "first")
+        .values_list("feed_id", "guid", "item_id", "item__source_id", "item__fingerprint", "id", "first")
     )
     return {
-        guid: KnownEntry(item, source, print_, id_ == first)
-        for guid, item, source, print_, id_, first in rows
+        (feed, guid): FORGOTTEN if item is None else KnownEntry(item, source, print_, id_ == first)
+        for feed, guid, item, source, print_, id_, first in rows
+        if guid in guids[feed]
     }
 
 
-def items_known(*, feed_id: int, urls: Sequence[str]) -> dict[str, KnownItem]:
-    """Those of `urls` that are items already."""
+def items_known(*, feed_ids: Collection[int], urls: Collection[str]) -> dict[str, KnownItem]:
+    """Those of `urls` (at most a few thousand) that are items already, and which of the feeds carry them."""
     if not urls:
         return {}
-    carried = Exists(FeedEntry.objects.filter(feed_id=feed_id, item=OuterRef("pk")))
-    rows = Item.objects.filter(url__in=urls).annotate(carried=carried)
-    found = rows.values_list("url", "id", "title", "source_id", "carried")
-    return {url: KnownItem(id_, url, title, source, carried) for url, id_, title, source, carried in found}
+    rows = list(Item.objects.filter(url__in=urls).values_list("url", "pk", "title", "source_id"))
+    if not rows:
+        return {}
+    carriers: defaultdict[int, set[int]] = defaultdict(set)
+    entries = FeedEntry.objects.filter(feed_id__in=feed_ids, item_id__in=[pk for _, pk, _, _ in rows])
+    for item, feed in entries.values_list("item_id", "feed_id"):
+        carriers[item].add(feed)
+    return {
+        url: KnownItem(pk, url, title, source, frozenset(carriers[pk])) for url, pk, title, source in rows
+    }

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from digest.compose import Reason, left_out
-from digest.models import Digest, Item, Reader
+from digest.models import Digest, Impression, Item, Reader
+from digest.passing import KEPT, Reason, left_out, lowered
 from digest.selectors.digests import digest_for
 from digest.selectors.items import CANDIDATES_MAX, items_window_count
 from digest.selectors.material import Material, digest_material
-from ranking.entities import Score
+from ranking.entities import EffectiveConfig, Score
 from ranking.scoring import Ranking
 from ranking.selectors import config_effective
 
@@ -29,11 +29,22 @@ class LeftOutItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Lowered:
+    """One item of a digest that would stand `places` higher with its source, of `weight`, at weight 1."""
+
+    item: Item
+    rank: int
+    weight: float
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """A page of what a digest leaves out, best first. `counts` is over all pages and reasons.
 
     `settings_changed`: the settings are others by now, and the reasons are told by those. `unseen`: items of
-    the window beyond the newest 5,000, which were never candidates and are not listed.
+    the window beyond the newest 5,000, which were never candidates and are not listed. `lowered`: what the
+    digest shows, by rank, but lower than it would with its source at weight 1.
     """
 
     digest: Digest
@@ -45,6 +56,7 @@ class LeftOut:
     items: Sequence[LeftOutItem]
     settings_changed: bool
     unseen: int
+    lowered: Sequence[Lowered] = ()
 
 
 def digest_left_out(
@@ -58,8 +70,8 @@ def digest_left_out(
 ) -> LeftOut | None:
     """What the reader's digest of `date` left out, fifty to a page; `None` where none was built.
 
-    What was shown is read from the digest; the candidates are what was there when it was built, scored by the
-    settings of `now`. A page beyond the last shows the last. As many queries whatever there is to list.
+    Shown is what the digest says; candidates are what was there when it was built, scored by the settings of
+    `now`. As many queries whatever there is to list.
     """
     digest = digest_for(reader_id=reader.pk, date=date)
     if digest is None:
@@ -71,11 +83,10 @@ def digest_left_out(
     shown = list(digest.impressions.select_related("item__source").order_by("rank"))
     tellers = {row.item.cluster_id: row.item for row in shown if row.item.cluster_id is not None}
     slots, told = {row.item_id: row.slot for row in shown}, {story: i.pk for story, i in tellers.items()}
-    found = left_out(material.choices(ranking, effective), slots, told)
+    choices = material.choices(ranking, effective)
+    found = left_out(choices, slots, told, kept=[row.item.source_id for row in shown if row.slot == KEPT])
     wanted = [i for i, why in found.items() if reason in (None, why) and (only is None or i in only)]
-    pages = max(1, -(-len(wanted) // PAGE_SIZE))
-    page = max(1, min(page, pages))
-    listed = wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    listed, page, pages = _paged(wanted, page)
     return LeftOut(
         digest=digest,
         counts=Counter(found.values()),
@@ -86,13 +97,31 @@ def digest_left_out(
         items=_items(listed, found, _ranks(listed, ranking), tellers),
         settings_changed=effective.config.version != digest.config_version,
         unseen=_unseen(reader, digest, material),
+        lowered=_lowered(shown, lowered(choices, slots), effective),
     )
+
+
+def _paged(wanted: Sequence[int], page: int) -> tuple[Sequence[int], int, int]:
+    """A page of them, which page it is, and of how many; one beyond the last is the last."""
+    pages = max(1, -(-len(wanted) // PAGE_SIZE))
+    page = max(1, min(page, pages))
+    return wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], page, pages
 
 
 def _ranks(listed: Sequence[int], ranking: Ranking) -> dict[int, tuple[int, Score]]:
     """The place by score, from 1, and the score of each of the items."""
     places = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
     return {item_id: (places[item_id] + 1, ranking[places[item_id]]) for item_id in listed}
+
+
+def _lowered(
+    shown: Sequence[Impression], places: Mapping[int, int], effective: EffectiveConfig
+) -> list[Lowered]:
+    return [
+        Lowered(row.item, row.rank, effective.weight(row.item.source_id), places[row.item_id])
+        for row in shown
+        if row.item_id in places
+    ]
 
 
 def _unseen(reader: Reader, digest: Digest, material: Material) -> int:

@@ -12,9 +12,7 @@ from digest.compose import (
     KNOWN_THUMBS,
     SHOWINGS_DAYS,
     Chances,
-    Choice,
     chances_of,
-    choices_of,
     muted_in,
 )
 from digest.days import day_end, day_of
@@ -22,6 +20,7 @@ from digest.errors import FutureDate
 from digest.models import Exposure, Feedback, Reader
 from digest.selectors.items import items_window
 from digest.selectors.signals import signals_for
+from digest.shares import Choice, choices_of
 from ranking.entities import EffectiveConfig
 from ranking.pool import Ids, Pool
 from ranking.scoring import Ranking, Signals, ranked
@@ -50,7 +49,14 @@ class Material:
     def choices(self, ranking: Ranking, effective: EffectiveConfig) -> list[Choice]:
         """What `digest.compose` chooses from, in the order of `ranking`."""
         muted = muted_in(self.pool, effective, self.rows)
-        return choices_of(ranking.ids.tolist(), self.about, effective, muted)
+        return choices_of(
+            ranking.ids.tolist(),
+            self.about,
+            effective.weights(),
+            ranking.totals.tolist(),
+            ranking.undisliked().tolist(),
+            muted,
+        )
 
     def chances(self, effective: EffectiveConfig) -> Chances:
         """What the novelty draw of this reader and day needs."""

@@ -1,18 +1,17 @@
 """From what a reader types to feeds they can read: a feed's own address, or a site that has some."""
 
+import ssl
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from uuid import UUID
 
 from django.conf import settings
-from django.core.cache import cache
 
-from digest.discovery import page_feeds, site_address, usual_addresses
-from digest.errors import FeedIsGone, NoFeedFound, SiteUnreachable, TooManyRequests
+from digest.addresses import address_plausible
+from digest.discovery import page_feeds, site_address, site_addresses, usual_addresses
+from digest.errors import FeedIsGone, InvalidFeedUrl, NoFeedFound, SiteUnreachable
 from digest.feeds import FeedProblem, ParsedFeed
-from digest.fetch import Fetched, fetch, host_of
+from digest.fetch import Fetched, address_split, fetch, host_of
 from digest.identity import canonical_url
 from digest.parse import parse_document
 from digest.politeness import Errand, host_gate
@@ -27,8 +26,10 @@ ALL_S = 20.0
 CHOICES_MAX = 5
 # Between two requests to one host: as a person clicks, since a person waits; rounds keep FETCH_HOST_GAP_S.
 PAUSE_S = 0.5
-# A reader who collects sources in earnest adds a few a minute; each may cost strangers eight requests.
-LOOKUPS_PER_MINUTE = 10
+# What a server that speaks http alone makes of https: nobody there, silence, or no TLS.
+NO_HTTPS = frozenset({"connect_failed", "timeout", "tls_failed", "broken_response"})
+# No later try makes anything of an address that is forbidden or none at all.
+HOPELESS = frozenset({"forbidden_address", "bad_port", "bad_url"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +49,47 @@ class _Lookup:
     until: float
 
 
-def lookup_count(*, reader_id: UUID, now: datetime) -> None:
-    """Count a lookup against the reader's minute. Raises `TooManyRequests`.
-
-    Each process counts for itself where the cache is not shared.
-    """
-    key = f"digest:lookup:{reader_id}:{int(now.timestamp() // 60)}"
-    cache.add(key, 0, timeout=120)
-    try:
-        count = cache.incr(key)
-    except ValueError:  # the cache dropped it in between
-        return
-    if count > LOOKUPS_PER_MINUTE:
-        words = (
-            f"You can look up {LOOKUPS_PER_MINUTE} sites a minute. Wait for the next one, or import a list."
-        )
-        raise TooManyRequests(words)
-
-
 def feeds_discover(*, url: str) -> list[FoundFeed]:
     """The feeds behind an address or the name of a site, at most five; at most eight requests in 20 s.
 
     One connection at a time goes to a host, shared with the rounds that fetch, and half a second passes
-    between two requests. An address that is a feed gives that one. Nothing is stored. Raises
-    `InvalidFeedUrl` for what is no web address, `FeedIsGone` where it answers 410, `SiteUnreachable` where
-    the address does not answer or is busy, and `NoFeedFound` where it answers without one.
+    between two requests. An address that is a feed gives that one. A name without a scheme is asked over
+    https, and over http where nothing speaks https there. Nothing is stored. Raises `InvalidFeedUrl` for
+    what is no web address, `FeedIsGone` where it answers 410, `SiteUnreachable` where the address does not
+    answer, may not be asked or is busy, and `NoFeedFound` where it answers without one.
     """
-    address, until = address_checked(site_address(url)), time.monotonic() + ALL_S
+    addresses = [address_checked(url=address) for address in site_addresses(url)]
+    until = time.monotonic() + ALL_S
     errand = Errand(host_gate(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
     try:
-        return _discovered(address, _Lookup(errand, until))
+        return _discovered(addresses, _Lookup(errand, until))
     finally:
         errand.end()
 
 
-def _discovered(address: str, lookup: _Lookup) -> list[FoundFeed]:
+def feed_as_typed(*, url: str) -> str:
+    """The address to add where a reader wants what they typed as it is; nobody is asked.
+
+    Raises `InvalidFeedUrl` for what is no web address, or one that would never be fetched.
+    """
+    address = address_checked(url=site_address(url))
     try:
-        answer = _asked(address, lookup)
+        parts, port = address_split(address)
+        allow, ports = settings.FETCH_ALLOW_HOSTS, settings.FETCH_PORTS
+        address_plausible(parts.hostname or "", port, allow=allow, ports=ports)
+    except FeedProblem as problem:
+        raise InvalidFeedUrl(problem.message) from problem
+    return address
+
+
+def _discovered(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
+    try:
+        address, answer = _first_answer(addresses, lookup)
     except FeedProblem as problem:
         if problem.gone:
             raise FeedIsGone(GONE) from problem
+        if problem.code in HOPELESS:
+            raise SiteUnreachable(problem.message, may_answer=False) from problem
         raise SiteUnreachable(
             f"{problem.message} You can try again later, or add the address as it is."
         ) from problem
@@ -100,6 +102,31 @@ def _discovered(address: str, lookup: _Lookup) -> list[FoundFeed]:
             "“subscribe”, and paste that address."
         )
     return found
+
+
+def _first_answer(addresses: Sequence[str], lookup: _Lookup) -> tuple[str, Fetched]:
+    """The first of `addresses` that answers; the next is tried only where one speaks no https.
+
+    Raises the `FeedProblem` of the first: that of http says less to somebody who typed a name.
+    """
+    first, *others = addresses
+    try:
+        return first, _asked(first, lookup)
+    except FeedProblem as problem:
+        if not others or not _speaks_no_https(problem):
+            raise
+        try:
+            return others[0], _asked(others[0], lookup)
+        except FeedProblem as other:
+            raise problem from other
+
+
+def _speaks_no_https(problem: FeedProblem) -> bool:
+    """Whether http may get an answer; a certificate nobody can trust is no reason to do without one."""
+    refused: BaseException | None = problem
+    while refused and not isinstance(refused, ssl.SSLCertVerificationError):
+        refused = refused.__cause__
+    return problem.code in NO_HTTPS and refused is None
 
 
 def _candidates(answer: Fetched, lookup: _Lookup) -> Iterator[FoundFeed]:

@@ -1,13 +1,12 @@
-"""The rounds: many feeds over HTTP at once, or a folder of documents, into the database one by one."""
+"""The round: many feeds over HTTP at once, into the database as they answer."""
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import structlog
@@ -15,14 +14,12 @@ from django.conf import settings
 
 from digest.feeds import FeedProblem
 from digest.fetch import Fetched, fetch, host_of
-from digest.identity import source_key
 from digest.models import Feed
 from digest.parse import parse_document
 from digest.politeness import HostGate, HostQueue, Visit, host_gate
-from digest.prechecks import BODY_MAX_BYTES
+from digest.reports import FetchReport, IngestResult, broken
 from digest.selectors.feeds import feeds_due
-from digest.services.ingest import IngestResult, document_ingest, parsed_ingest, source_ensure
-from digest.services.polling import answer_keep, feed_claim, problem_fields, problem_keep
+from digest.services.polling import Failed, Heard, answers_keep, feeds_claim, problems_keep
 
 # A round ends after this time; what it did not reach stays due for the next. Rounds begin every 5 minutes.
 ROUND_S = 240.0
@@ -33,43 +30,22 @@ CLAIM_SLACK_S = 300.0
 # How long a host is left alone after 429, by default and at most, in seconds.
 HOLD_S, HOLD_MAX_S = 300.0, 24 * 3600.0
 log = structlog.get_logger(__name__)
+# A wait that is worth a word to whoever watches; the usual pause between two visits is shorter.
+WAIT_TOLD_S = 5.0
 Progress = Callable[[str], None]
+Waiting = Callable[[str, float], None]
+Take = Callable[..., list[Feed]]
 Answer = Fetched | FeedProblem
-
-
-@dataclass(slots=True)
-class FetchReport:
-    """What a round brought, feed by feed; refused feeds are reported, not raised.
-
-    `left` feeds were not reached in time, or wait for a host that wants its pause.
-    """
-
-    per_feed: list[tuple[str, IngestResult]] = field(default_factory=list)
-    errors: list[tuple[str, FeedProblem]] = field(default_factory=list)
-    unchanged: int = 0
-    left: int = 0
-
-    def as_dict(self) -> dict[str, object]:
-        """The object scripts rely on, without the time it took."""
-        return {
-            "feeds": len(self.per_feed) + len(self.errors),
-            "ok": len(self.per_feed),
-            "failed": len(self.errors),
-            "unchanged": self.unchanged,
-            "left": self.left,
-            "items_new": sum(result.items_new for _, result in self.per_feed),
-            "items_seen": sum(result.items_seen for _, result in self.per_feed),
-            "items_updated": sum(result.items_updated for _, result in self.per_feed),
-            "errors": [{"feed": feed, "code": p.code, "message": p.message} for feed, p in self.errors],
-            "per_feed": [
-                {"feed": feed, "items_new": r.items_new, "items_seen": r.items_seen, "dropped": r.dropped}
-                for feed, r in self.per_feed
-            ],
-        }
+Answers = SimpleQueue[tuple[str, Feed, Answer]]
+Kept = list[IngestResult | FeedProblem]
 
 
 def _quiet(name: str) -> None:
     """No progress is shown."""
+
+
+def _untold(host: str, seconds: float) -> None:
+    """Nobody is told what is waited for."""
 
 
 def feeds_fetch(
@@ -79,139 +55,136 @@ def feeds_fetch(
     progress: Progress = _quiet,
     seconds: float = ROUND_S,
     draw: Callable[[], float] = random.random,
+    waiting: Waiting = _untold,
 ) -> FetchReport:
     """Fetch `feeds` (by default those that are due) over HTTP, several at once, and keep their items.
 
     Each is claimed before it is asked, so that no other worker asks too. One connection at a time goes to a
     host, with a pause between two; a round takes at most `seconds`. Only this thread talks to the database.
-    Feeds that are paused, gone or imported are left alone. `draw` gives random numbers from 0 to 1.
+    Feeds that are paused, gone or imported are left alone. `draw` gives random numbers from 0 to 1; `waiting`
+    hears of a host, and for how many seconds, whose pause is all that the round waits for.
     """
     report = FetchReport()
     chosen = feeds_due(now=now)[:ROUND_FEEDS] if feeds is None else feeds
     queue = HostQueue((host_of(feed.url), feed) for feed in chosen if feed.state == Feed.State.ACTIVE)
     until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
-    take = partial(feed_claim, now=now, until=until)
-    for feed, answer in _answers(queue, host_gate(), take, time.monotonic() + seconds):
-        progress(feed.url)
-        try:
-            kept = _contained(partial(_answer_keep, feed, answer, now, draw()))
-            report.per_feed.append((feed.url, kept))
-            report.unchanged += isinstance(answer, Fetched) and answer.body is None
-        except FeedProblem as problem:
-            problem_keep(feed=feed, problem=problem, now=now, draw=draw())
-            report.errors.append((feed.url, problem))
-            log.warning("feed.refused", feed=feed.url, code=problem.code)
+    take = partial(feeds_claim, now=now, until=until)
+    for group in _answers(queue, host_gate(), take, time.monotonic() + seconds, waiting):
+        for (feed, answer), outcome in zip(group, _group_keep(group, now, draw), strict=True):
+            progress(feed.url)
+            report.add(feed.url, outcome, unchanged=isinstance(answer, Fetched) and answer.body is None)
     report.left = len(queue)
     return report
 
 
-def _contained(work: Callable[[], IngestResult]) -> IngestResult:
-    """What `work` brings; a fault of our own becomes this one feed's problem and never the others'."""
-    try:
-        return work()
-    except FeedProblem:
-        raise
-    except Exception as error:
-        log.exception("feed.broke")
-        message = f"Tidings could not keep this document ({type(error).__name__}); the log says more."
-        raise FeedProblem("internal", message) from error
-
-
-def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _quiet) -> FetchReport:
-    """Keep the items of every document below `folder`; each becomes a feed `file:<name>` never fetched.
-
-    Raises `NotADirectoryError` where there is no such folder.
-    """
-    if not folder.is_dir():
-        raise NotADirectoryError(f"There is no folder “{folder}”.")
-    report = FetchReport()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")):
-        name = path.relative_to(folder).as_posix()
-        progress(name)
-        try:
-            report.per_feed.append(
-                (name, _contained(partial(feed_file_ingest, path=path, name=name, now=now)))
-            )
-        except FeedProblem as problem:
-            Feed.objects.filter(url=f"file:{name}").update(**problem_fields(problem, now))
-            report.errors.append((name, problem))
-    return report
-
-
-def feed_file_ingest(*, path: Path, name: str, now: datetime) -> IngestResult:
-    """Keep the items of one document on disk. Its source follows from the site it names, else from `name`.
-
-    Raises `FeedProblem`; a document that was never readable leaves no trace.
-    """
-    try:
-        with path.open("rb") as file:
-            body = file.read(BODY_MAX_BYTES + 1)
-    except OSError as error:
-        raise FeedProblem("unreadable", f"The file cannot be read ({error.strerror}).") from error
-    url = f"file:{name}"
-    feed = Feed.objects.filter(url=url).first()
-    if feed is not None:
-        result = document_ingest(feed=feed, body=body, now=now)
-    else:
-        parsed = parse_document(body)
-        key = (parsed.site_url.startswith("http") and source_key(parsed.site_url)) or source_key(url)
-        source = source_ensure(key=key or "unknown", title=parsed.title)
-        feed, _ = Feed.objects.get_or_create(
-            url=url, defaults={"source": source, "title": parsed.title, "state": Feed.State.IMPORTED}
+def _group_keep(group: Sequence[tuple[Feed, Answer]], now: datetime, draw: Callable[[], float]) -> Kept:
+    """Keep the answers that came together; a fault of our own becomes one feed's problem only."""
+    read = [_read(feed, answer, draw()) for feed, answer in group]
+    heard = [one for one in read if isinstance(one, Heard)]
+    kept = dict(zip((one.feed.pk for one in heard), _heard_keep(heard, now), strict=True))
+    outcomes = [kept[one.feed.pk] if isinstance(one, Heard) else one for one in read]
+    failed = [
+        Failed(feed, outcome, draw())
+        for (feed, _), outcome in zip(group, outcomes, strict=True)
+        if isinstance(outcome, FeedProblem)
+    ]
+    problems_keep(failed=failed, now=now)
+    for one in failed:
+        log.warning(
+            "feed.refused",
+            feed_id=one.feed.pk,
+            host=host_of(one.feed.url),
+            code=one.problem.code,
         )
-        result = parsed_ingest(feed=feed, parsed=parsed, now=now)
-    Feed.objects.filter(pk=feed.pk).update(last_fetched_at=now, failures=0, error_code="", error_message="")
-    return result
+    return outcomes
 
 
-def _answer_keep(feed: Feed, answer: Answer, now: datetime, draw: float) -> IngestResult:
+def _heard_keep(heard: Sequence[Heard], now: datetime) -> Kept:
+    """What each answer brought. Where they cannot be kept together, each is tried by itself."""
+    try:
+        return list(answers_keep(heard=heard, now=now))
+    except Exception as error:
+        if len(heard) > 1:
+            return [outcome for one in heard for outcome in _heard_keep([one], now)]
+        log.exception("feed.broke", feed_id=heard[0].feed.pk, host=host_of(heard[0].feed.url))
+        return [broken("keep this document", error)]
+
+
+def _read(feed: Feed, answer: Answer, draw: float) -> Heard | FeedProblem:
     if isinstance(answer, FeedProblem):
-        raise answer
-    return answer_keep(feed=feed, answer=answer, now=now, draw=draw)
+        return answer
+    try:
+        body = answer.body
+        parsed = None if body is None else parse_document(body, url=answer.url or feed.url)
+        return Heard(feed, answer, parsed, draw)
+    except FeedProblem as problem:
+        return problem
+    except Exception as error:
+        log.exception("feed.broke", feed_id=feed.pk, host=host_of(feed.url))
+        return broken("read this document", error)
 
 
 def _answers(
-    queue: HostQueue[Feed], gate: HostGate, take: Callable[..., bool], end: float
-) -> Iterator[tuple[Feed, Answer]]:
-    """Fetch in threads; give each answer as it comes.
+    queue: HostQueue[Feed], gate: HostGate, take: Take, end: float, waiting: Waiting
+) -> Iterator[list[tuple[Feed, Answer]]]:
+    """Fetch in threads; give the answers as they come, those that came meanwhile together.
 
     As many are on their way or waiting to be kept as there are threads: that bounds the memory, at 5 MiB
     packed or 10 MiB plain for each.
     """
     workers = max(settings.FETCH_WORKERS, 1)
-    answers: SimpleQueue[tuple[str, Feed, Answer]] = SimpleQueue()
+    answers: Answers = SimpleQueue()
     under_way = 0
     with ThreadPoolExecutor(workers, thread_name_prefix="fetch") as pool:
         while True:
-            while under_way < workers and time.monotonic() < end and (found := queue.next(gate)):
-                host, feed = found
-                if take(feed=feed):
-                    pool.submit(_ask_into, answers, host, feed, Visit(gate, host))
-                    under_way += 1
-                else:
-                    gate.forgo(host)
-                    queue.again(host)
+            free = workers - under_way if time.monotonic() < end else 0
+            for host, feed in _taken(queue, gate, take, free):
+                pool.submit(_ask_into, answers, host, feed, Visit(gate, host))
+                under_way += 1
             pause = queue.pause_s()
             useful = under_way < workers and time.monotonic() + pause < end
             if not under_way and not useful:
                 return
-            try:
-                host, feed, answer = answers.get(timeout=pause if useful else None)
-            except Empty:
-                continue  # the next host has had its pause
-            under_way -= 1
+            if not under_way and pause >= WAIT_TOLD_S:
+                waiting(queue.next_host(), pause)
+            group = _arrived(answers, timeout=pause if useful else None)
+            under_way -= len(group)
+            for host, _, _ in group:
+                queue.again(host)
+            if group:
+                yield [(feed, answer) for _, feed, answer in group]
+
+
+def _taken(queue: HostQueue[Feed], gate: HostGate, take: Take, most: int) -> list[tuple[str, Feed]]:
+    """Up to `most` feeds whose hosts may be visited now, claimed; what others have claimed is passed over."""
+    found: list[tuple[str, Feed]] = []
+    while len(found) < most and (one := queue.next(gate)):
+        found.append(one)
+    ours = {id(feed) for feed in take(feeds=[feed for _, feed in found])} if found else set()
+    for host, feed in found:
+        if id(feed) not in ours:
+            gate.forgo(host)
             queue.again(host)
-            yield feed, answer
+    return [(host, feed) for host, feed in found if id(feed) in ours]
 
 
-def _ask_into(answers: "SimpleQueue[tuple[str, Feed, Answer]]", host: str, feed: Feed, visit: Visit) -> None:
+def _arrived(answers: Answers, *, timeout: float | None) -> list[tuple[str, Feed, Answer]]:
+    """Every answer that is there, once there is one; none where none comes in time."""
+    group: list[tuple[str, Feed, Answer]] = []
+    with suppress(Empty):
+        group.append(answers.get(timeout=timeout))
+        while True:
+            group.append(answers.get_nowait())
+    return group
+
+
+def _ask_into(answers: Answers, host: str, feed: Feed, visit: Visit) -> None:
     """Put the answer where it is waited for; a fault of our own is this one feed's problem."""
     try:
         answer = _ask(feed, visit)
     except Exception as error:
-        log.exception("feed.broke", feed=feed.url)
-        message = f"Tidings could not ask for this feed ({type(error).__name__}); the log says more."
-        answer = FeedProblem("internal", message)
+        log.exception("feed.broke", feed_id=feed.pk, host=host_of(feed.url))
+        answer = broken("ask for this feed", error)
     answers.put((host, feed, answer))
 
 

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import Protocol
@@ -17,6 +17,7 @@ from digest.history import BadLine, Thumb, thumb_read
 from digest.identity import URN_PREFIX, dated, fingerprint, published_clamped
 from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, Source, Subscription
 from digest.taxonomy import reason_tags_map, taxonomy_table
+from ranking.selectors import keys_now
 
 BATCH = 2_000
 # Sources and subscriptions remembered as already there; forgetting one costs a statement, nothing else.
@@ -126,6 +127,8 @@ class _Importer:
 
     def keep(self, thumbs: Sequence[Thumb]) -> None:
         """Write one batch in one transaction, with a constant number of statements."""
+        renamed = keys_now(keys={thumb.source for thumb in thumbs})
+        thumbs = [replace(thumb, source=renamed.get(thumb.source, thumb.source)) for thumb in thumbs]
         with transaction.atomic():
             self._readers_ensure({thumb.reader for thumb in thumbs})
             self._sources_ensure({thumb.source: thumb.source_title for thumb in thumbs})

@@ -5,10 +5,10 @@ from datetime import datetime
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import Exists, OuterRef, Subquery
 
 from digest.addresses import addresses_checked
-from digest.fetch import address_split
+from digest.fetch import address_split, host_of
 from digest.identity import source_key
 from digest.models import Feed, FeedEntry, Subscription
 from digest.services.ingest import source_ensure
@@ -38,15 +38,16 @@ def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
             _join(rows[feed.url], there, now)
         else:
             there = _renamed(rows[feed.url], url)
-    log.info("feed.moved", feed=feed.url, to=url, joined=there.pk != feed.pk)
+    # Addresses may hold a reader's secret, hosts hold none.
+    log.info("feed.moved", feed_id=there.pk, host=host_of(url), joined=there.pk != feed.pk)
     return there
 
 
 def _renamed(feed: Feed, url: str) -> Feed:
     if source_key(url) != source_key(feed.url):
         feed.source = source_ensure(key=source_key(url) or "unknown", title=feed.title)
-    feed.url, feed.moved_url, feed.moved_sightings = url, "", 0
-    feed.save(update_fields=["url", "source", "moved_url", "moved_sightings"])
+    feed.url, feed.moved_url, feed.moved_sightings, feed.moved_since = url, "", 0, None
+    feed.save(update_fields=["url", "source", "moved_url", "moved_sightings", "moved_since"])
     return feed
 
 
@@ -68,11 +69,12 @@ def _join(feed: Feed, there: Feed, now: datetime) -> None:
 def _entries_join(feed: Feed, there: Feed) -> None:
     """Hand over the entries. One that carries the same item there is dropped; one whose guid means another
     item there goes on under a guid of its own, so that no item is left without an entry."""
-    twin = FeedEntry.objects.filter(feed=there, guid=OuterRef("guid")).values("item_id")[:1]
-    clashing = FeedEntry.objects.filter(feed=feed).annotate(twin=Subquery(twin)).exclude(twin=None)
+    twins = FeedEntry.objects.filter(feed=there, guid=OuterRef("guid"))
+    clashing = FeedEntry.objects.filter(Exists(twins), feed=feed)
+    clashing = clashing.annotate(twin=Subquery(twins.values("item_id")[:1]))
     same, other = list[int](), list[FeedEntry]()
     for entry in clashing.iterator():
-        if entry.twin == entry.item_id:
+        if entry.item_id in (None, entry.twin):
             same.append(entry.pk)
         else:
             entry.guid = f"{entry.guid[:450]}#feed{feed.pk}"

@@ -18,6 +18,7 @@ from digest.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.presenters import href_of
 from digest.selectors.subscriptions import subscriptions_of
 from digest.services.subscriptions import address_checked
+from ranking.selectors import keys_now
 
 BATCH = 500
 REJECTS_LISTED_MAX = 100
@@ -98,7 +99,7 @@ def _address(listed: str) -> str:
     """
     if len(listed) > URL_MAX_CHARS:
         raise InvalidFeedUrl(TOO_LONG)
-    checked = address_checked(listed)
+    checked = address_checked(url=listed)
     parts = urlsplit(checked)
     port = parts.port or (443 if parts.scheme.lower() == "https" else 80)
     address_plausible(
@@ -128,13 +129,15 @@ def _subscribe(reader: Reader, chunk: dict[str, ListedFeed], report: OpmlReport,
 
 
 def _feeds_ensure(chunk: dict[str, ListedFeed], now: datetime) -> dict[str, Feed]:
-    """The feeds by address, created with their sources where nobody reads them yet; five statements.
+    """The feeds by address, created with their sources where nobody reads them yet; six statements.
 
     A list may name a feed nobody knows, never a source: that name is everybody's.
     """
     feeds = _feeds_at(chunk)
     new = {url: source_key(url) or "unknown" for url in chunk if url not in feeds}
     if new:
+        renamed = keys_now(keys=set(new.values()))
+        new = {url: renamed.get(key, key) for url, key in new.items()}
         Source.objects.bulk_create(
             [Source(key=key) for key in sorted(set(new.values()))], ignore_conflicts=True
         )

@@ -1,6 +1,7 @@
 """What a reader decides about their account."""
 
 from collections import Counter
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -8,16 +9,28 @@ from digest.errors import LastOperator
 from digest.models import Reader
 from digest.selectors.readers import operators_without
 
+# How long "Not now" holds.
+NUDGE_QUIET = timedelta(days=7)
 
-def reader_update(*, reader: Reader, time_zone: str, ai_enabled: bool, peers_enabled: bool) -> None:
-    """Keep the reader's time zone (an IANA name), and whether models and other readers' sums may use their
-    feedback; both switches hold from the next use on.
+
+def reader_update(
+    *, reader: Reader, time_zone: str, ai_enabled: bool, peers_enabled: bool, suggestions_enabled: bool
+) -> None:
+    """Keep the reader's time zone (an IANA name), whether models and other readers' sums may use their
+    feedback, and whether suggestions are worked out; the switches hold from the next use on.
 
     Raises `ValidationError` for a zone that does not exist.
     """
     reader.time_zone, reader.ai_enabled, reader.peers_enabled = time_zone, ai_enabled, peers_enabled
+    reader.suggestions_enabled = suggestions_enabled
     reader.clean_fields(exclude=["username", "password", "email"])
-    reader.save(update_fields=["time_zone", "ai_enabled", "peers_enabled"])
+    reader.save(update_fields=["time_zone", "ai_enabled", "peers_enabled", "suggestions_enabled"])
+
+
+def reader_nudge_quiet(*, reader: Reader, now: datetime) -> None:
+    """Say nothing of suggestions that wait on today's page for seven days, on whatever device."""
+    reader.nudge_quiet_until = now + NUDGE_QUIET
+    reader.save(update_fields=["nudge_quiet_until"])
 
 
 def reader_mail_update(*, reader: Reader, rhythm: str, hour: int, weekday: int) -> None:

@@ -16,7 +16,8 @@ from digest.identity import SOURCE_KEY_MAX_CHARS
 from digest.models import Feed, Item, Source
 from ranking.services import source_key_renamed
 
-_KEY: Final = re.compile(r"[^\s<>\"'\x00-\x1f\x7f]+\Z")
+# A domain, or one with the path of a publisher on it ("medium.com/@ada"): never a whole address.
+_KEY: Final = re.compile(r"(?!\w+:/)[^\s<>\"'\x00-\x1f\x7f]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ def source_move_plan(*, key: str, into: str) -> SourceMove:
     """
     into = into.strip().casefold()
     if not _KEY.match(into) or len(into) > SOURCE_KEY_MAX_CHARS:
-        words = f"A key has 1 to {SOURCE_KEY_MAX_CHARS} characters, no spaces, quotes or angle brackets."
-        raise InvalidSourceKey(words)
+        words = f"A key has 1 to {SOURCE_KEY_MAX_CHARS} characters, no spaces, quotes or angle brackets"
+        raise InvalidSourceKey(f"{words}, and no https:// before it.")
     if into == key:
         raise InvalidSourceKey("That is the key it has.")
     if not Source.objects.filter(pk=key).exists():
@@ -58,7 +59,8 @@ def source_move(*, key: str, into: str, now: datetime) -> SourceMove:
     """Give the source `key` the key `into`, or join it with the source that has it, in one transaction.
 
     Feeds, items, settings, pins and learned weights follow; the title moves along where `into` is new.
-    Evidence and past versions of settings are records and keep the old key. Raises what
+    Evidence and past versions of settings are records and keep the old key, which leads to the new one from
+    now on: in imports, in new feeds, where a reader goes back to such a version. Raises what
     `source_move_plan` raises.
     """
     with transaction.atomic():

@@ -9,8 +9,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from digest.compose import Chances, Choice, Composed, Place, Rules, Stood, compose
+from digest.compose import Chances, Composed, Place, Rules, Stood, compose
 from digest.models import Digest, Feedback, Impression, Reader
+from digest.shares import Choice
 from ranking.entities import Score
 
 # Rows of one INSERT: ten columns each, far from what any database takes.

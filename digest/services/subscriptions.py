@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
+from django.db import transaction
 
 from digest.errors import FeedIsGone, FeedNotFound, InvalidFeedUrl
 from digest.models import Feed, Reader, Subscription
@@ -23,7 +24,7 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
     given up is taken up again where the caller has just seen it `alive`. Raises `InvalidFeedUrl` for what
     is no plain web address, `FeedIsGone` for a feed given up.
     """
-    feed = feed_ensure(url=address_checked(url), now=now)
+    feed = feed_ensure(url=address_checked(url=url), now=now)
     if feed.state == Feed.State.GONE:
         if not alive:
             raise FeedIsGone(GONE)
@@ -41,13 +42,19 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
     return subscription
 
 
-def subscription_remove(*, reader: Reader, feed_id: int) -> bool:
-    """End the reader's subscription to a feed; whether there was one. What they rated stays theirs."""
+@transaction.atomic
+def subscription_remove(*, reader: Reader, feed_id: int, now: datetime) -> bool:
+    """End the reader's subscription to a feed; whether there was one. What they rated stays theirs.
+
+    Today's digest is due again: what it shows of the feed goes, but for what was rated.
+    """
     deleted, _ = Subscription.objects.filter(reader=reader, feed__pk=feed_id).delete()
+    if deleted:
+        Reader.objects.filter(pk=reader.pk).update(sources_left_at=now)
     return deleted > 0
 
 
-def address_checked(url: str) -> str:
+def address_checked(*, url: str) -> str:
     """`url` without white space around it. A feed is shared, so an address with a password is refused.
 
     Raises `InvalidFeedUrl`.

@@ -23,7 +23,8 @@ def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetim
     """Subscribe the reader to `feeds` and ask no more; a feed given up is refused, as by an import of a list.
 
     An empty `feeds` puts the question aside. Nothing is fetched here: feeds that nobody read before are due
-    at once. A constant number of statements; doing it again changes nothing but the moment.
+    at once. A constant number of statements, but that SQLite takes only so many parameters at a time: many
+    feeds are more than one insert there. Doing it again changes nothing but the moment.
     """
     wanted = {canonical_url(feed.url) or feed.url: feed for feed in feeds}
     with transaction.atomic():

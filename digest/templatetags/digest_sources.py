@@ -25,6 +25,7 @@ class WeightRow:
     value: str
     words: str
     learned: bool
+    error: str = ""
 
 
 @register.simple_tag(takes_context=True)
@@ -35,15 +36,28 @@ def source_names(context: Mapping[str, Any], weights: Iterable[Weight] = ()) -> 
 
 
 @register.simple_tag
+def names_with_pins(
+    names: Mapping[str, str], locked: Iterable[str], avoided: Iterable[str]
+) -> dict[str, str]:
+    """`names` and the titles of what is pinned and a source, though the reader no longer reads it."""
+    return dict(names) | source_titles(keys={*locked, *avoided} - names.keys())
+
+
+@register.simple_tag
 def weight_rows(
-    names: Mapping[str, str], weights: Sequence[Weight], typed: Mapping[str, str]
+    names: Mapping[str, str],
+    weights: Sequence[Weight],
+    typed: Mapping[str, str],
+    errors: Mapping[str, str] | None = None,
 ) -> list[WeightRow]:
-    """A row for each source of `names`, in order of title, with what was `typed` where it was."""
+    """A row for each source of `names`, in order of title, with what was `typed` where it was, and what is
+    wrong with that."""
     own = {key: (shown, words, learned) for key, shown, words, learned in weights}
     rows = []
     for key, title in sorted(names.items(), key=lambda pair: pair[1].casefold()):
         shown, words, learned = own.get(key, ("", weight_words(1.0), False))
-        rows.append(WeightRow(key, title, shown, typed.get(key, shown), words, learned))
+        error = (errors or {}).get(key, "")
+        rows.append(WeightRow(key, title, shown, typed.get(key, shown), words, learned, error))
     return rows
 
 

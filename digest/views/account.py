@@ -33,7 +33,7 @@ TOO_OFTEN = "Too many tries. Wait a minute, then type it again."
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """Everything about the account; a POST keeps the time zone and the switches for models and for sums."""
+    """Everything about the account; a POST keeps the time zone and the switches."""
     reader = reader_of(request)
     if request.method != "POST":
         return _page(request)
@@ -82,7 +82,9 @@ def delete(request: HttpRequest) -> HttpResponse:
         return _delete_page(request, DeleteForm(reader=reader))
     # A password is checked here, so tries are counted as they are where it is asked for again.
     if not ratelimit.consume(request, action="reauthenticate", user=reader):
-        return _delete_page(request, DeleteForm(reader=reader), TOO_OFTEN, status=429)
+        answer = _delete_page(request, DeleteForm(reader=reader), TOO_OFTEN, status=429)
+        answer["Retry-After"] = "60"
+        return answer
     form = DeleteForm(request.POST, reader=reader)
     if not form.is_valid():
         return _delete_page(request, form, status=422)

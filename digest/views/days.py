@@ -1,7 +1,7 @@
 """The digest of a day, and the calendar of them."""
 
 from datetime import date as Date
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -9,14 +9,19 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.formats import date_format
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.days import day_of
 from digest.models import Exposure, Reader
-from digest.pages import NUDGE_DISMISSED, OLDEST, calendar_page, digest_items, paper_of
+from digest.pages import OLDEST, calendar_page, digest_items, paper_of
 from digest.readers import fetched_ahead, reader_of
+from digest.selectors.digests import digest_for
 from digest.services.exposures import exposures_log
+from digest.services.readers import reader_nudge_quiet
 from digest.services.readings import items_read, items_unread
+
+DAY = timedelta(days=1)
 
 
 @login_required
@@ -32,7 +37,8 @@ def today(request: HttpRequest) -> HttpResponse:
 def day(request: HttpRequest, date: Date) -> HttpResponse:
     """The digest of one day; a day that has not come yet, or is long gone, is not found."""
     reader, now = reader_of(request), timezone.now()
-    _known_or_404(reader, date, now)
+    if said := _unknown(reader, date, now):
+        return render(request, "404.html", {"said": said}, status=404)
     return _paper(request, reader, date, now)
 
 
@@ -64,8 +70,8 @@ def read(request: HttpRequest, date: Date) -> HttpResponse:
 @login_required
 @require_POST
 def nudge_dismiss(request: HttpRequest) -> HttpResponse:
-    """Say no more in this session that suggestions wait."""
-    request.session[NUDGE_DISMISSED] = True
+    """Say no more for a week that suggestions wait."""
+    reader_nudge_quiet(reader=reader_of(request), now=timezone.now())
     return redirect("digest:today")
 
 
@@ -78,9 +84,19 @@ def _paper(request: HttpRequest, reader: Reader, date: Date, now: datetime) -> H
 
 
 def _known_or_404(reader: Reader, date: Date, now: datetime) -> None:
-    age = day_of(now, reader.zone) - date
-    if age.days < 0 or age > OLDEST:
-        raise Http404("There is no digest of that day.")
+    if said := _unknown(reader, date, now):
+        raise Http404(said)
+
+
+def _unknown(reader: Reader, date: Date, now: datetime) -> str:
+    """Why there can be no digest of `date`, and which days have one; "" where there may be."""
+    today = day_of(now, reader.zone)
+    if today - OLDEST <= date <= today:
+        return ""
+    if date == today + DAY and digest_for(reader_id=reader.pk, date=date):
+        return ""  # made where it was tomorrow already, before the reader moved west
+    first, last = (date_format(day, "j F Y") for day in (today - OLDEST, today))
+    return f"There is no digest of that day. Digests go back from today, {last}, to {first}."
 
 
 def _moment_or_404(typed: str) -> datetime:

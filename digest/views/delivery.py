@@ -69,4 +69,7 @@ def unsubscribe(request: HttpRequest, link: str) -> HttpResponse:
     act = reader_unsubscribe if request.method == "POST" else unsubscribe_reader
     reader = act(link=link)
     ended = reader.mail_rhythm == reader.MailRhythm.OFF
-    return render(request, "digest/link_unsubscribe.html", {"reader": reader, "ended": ended})
+    # A mail is forwarded, and its links with it: only the reader is told whose account this is.
+    name = reader.username if request.user == reader else f"{reader.username[:1]}…"
+    page = {"name": name, "rhythm": reader.get_mail_rhythm_display(), "ended": ended}
+    return render(request, "digest/link_unsubscribe.html", page)

@@ -1,5 +1,7 @@
 """One item with its reasons; hearing back about it; keeping it."""
 
+from urllib.parse import urlsplit, urlunsplit
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -26,7 +28,9 @@ def item(request: HttpRequest, item_id: int) -> HttpResponse:
     found = _item_or_404(reader, item_id)
     if request.method == "GET" and not fetched_ahead(request):
         item_read(reader=reader, item_id=item_id, now=now)
-    return render(request, "digest/item.html", item_page(reader, found, now))
+    return render(
+        request, "digest/item.html", item_page(reader, found, now) | {"came_from": _came_from(request)}
+    )
 
 
 @login_required
@@ -56,18 +60,29 @@ def save(request: HttpRequest, item_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def unread(request: HttpRequest, item_id: int) -> HttpResponse:
-    """Mark an item as not read and go back to the paper."""
+    """Mark an item as not read and go back to where the reader came from, or to the paper."""
     found = _item_or_404(reader_of(request), item_id)
     item_unread(reader=reader_of(request), item_id=item_id)
     messages.success(request, f"“{found.title}” is unread again.")
-    return redirect("digest:today")
+    return redirect(_way_back(request))
+
+
+def _came_from(request: HttpRequest) -> str:
+    """The page of ours that led here, if the browser says so."""
+    came = urlsplit(request.headers.get("Referer", ""))
+    here = came.netloc == request.get_host() and came.path != request.path
+    return urlunsplit(("", "", came.path, came.query, "")) if here else ""
+
+
+def _way_back(request: HttpRequest) -> str:
+    """The page the form asks to go back to, if it is one of ours; else the paper."""
+    back = request.POST.get("next", "")
+    return back if url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}) else "/"
 
 
 def _answer(request: HttpRequest, item: Item) -> HttpResponse:
     """The changed part of the page for a script, else the way back to the item on the page it was on."""
-    back = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}):
-        back = "/"
+    back = _way_back(request)
     if request.headers.get("X-Requested-With") == "fetch":
         changed = response_page(reader_of(request), item)
         return render(request, "digest/_response.html", {**changed, "back": back})
@@ -82,7 +97,7 @@ def _respond(reader: Reader, item: Item, said: dict[str, str]) -> None:
     elif said["useful"]:
         feedback_set(reader=reader, item_id=item.pk, useful=said["useful"] == "1", now=now)
     elif thumb := feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk):
-        tags = sorted({*thumb.tags} ^ ({said["tag"]} - {""}))
+        tags = sorted(({*thumb.tags} | {said["tag"]}) - {said["untag"], ""})
         feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)
 
 

@@ -12,15 +12,19 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from digest.discovery import site_address
 from digest.errors import DigestError, SiteUnreachable, TooManyRequests
 from digest.forms_sources import AddressForm, OpmlForm, SubscriptionForm
+from digest.limited import limited
+from digest.limits import IMPORT, LOOKUP, limit_count
 from digest.opml import BYTES_MAX
 from digest.pages_sources import sources_of, sources_page
 from digest.readers import reader_of
 from digest.selectors.subscriptions import subscription_of
-from digest.services.discovery import FoundFeed, feeds_discover, lookup_count
+from digest.services.discovery import FoundFeed, feed_as_typed, feeds_discover
 from digest.services.opml import opml_export, opml_import
 from digest.services.subscriptions import (
+    address_checked,
     subscription_add,
     subscription_change,
     subscription_remove,
@@ -40,11 +44,14 @@ def sources(request: HttpRequest) -> HttpResponse:
         try:
             found = _found(request, form)
             if len(found) == 1:
-                return _added(request, found[0].url, alive=not form.cleaned_data["as_is"])
+                return _added(request, found[0], seen=not form.cleaned_data["as_is"])
         except DigestError as error:
             form.add_error("url", error.message)
-            status = error.status if isinstance(error, TooManyRequests) else 422
-            return _page(request, form, can_add=isinstance(error, SiteUnreachable), status=status)
+            can_add = isinstance(error, SiteUnreachable) and error.may_answer
+            answer = _page(request, form, can_add=can_add, status=422)
+            if isinstance(error, TooManyRequests):
+                answer.status_code, answer["Retry-After"] = error.status, str(error.retry_after_s)
+            return answer
     return _page(request, form, found=found, status=422 if form.errors else 200)
 
 
@@ -52,14 +59,22 @@ def _found(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
     """The feeds to choose from; an address to be taken as it is stands for itself."""
     url = form.cleaned_data["url"]
     if form.cleaned_data["as_is"]:
-        return [FoundFeed(url, "", 0)]
-    lookup_count(reader_id=reader_of(request).pk, now=timezone.now())
+        return [FoundFeed(feed_as_typed(url=url), "", 0)]
+    address_checked(url=site_address(url))  # what is no address costs no lookup
+    limit_count(limit=LOOKUP, who=reader_of(request).pk, now=timezone.now())
     return feeds_discover(url=url)
 
 
-def _added(request: HttpRequest, url: str, *, alive: bool) -> HttpResponse:
-    added = subscription_add(reader=reader_of(request), url=url, now=timezone.now(), alive=alive)
-    messages.success(request, f"You now read {added.feed}. Its items arrive within a few minutes.")
+def _added(request: HttpRequest, found: FoundFeed, *, seen: bool) -> HttpResponse:
+    """Subscribe; items are promised only of a feed that was `seen` to be one."""
+    now = timezone.now()
+    added = subscription_add(reader=reader_of(request), url=found.url, now=now, alive=seen)
+    name = added.feed.title or found.title or str(added.feed)
+    if added.created_at < now:
+        messages.info(request, f"You read {name} already.")
+        return redirect("digest:sources")
+    asked, unasked = "Its items arrive within a few minutes.", "Below it says whether it answers, once asked."
+    messages.success(request, f"You now read {name}. {asked if seen else unasked}")
     return redirect("digest:sources")
 
 
@@ -108,7 +123,7 @@ def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
     """Stop reading a feed; what was said about its items is kept, and an hour long it can be undone."""
     reader = reader_of(request)
     had = subscription_of(reader_id=reader.pk, feed_id=feed_id)
-    if had is None or not subscription_remove(reader=reader, feed_id=feed_id):
+    if had is None or not subscription_remove(reader=reader, feed_id=feed_id, now=timezone.now()):
         raise Http404("You do not read that feed.")
     said = {
         "reader": str(reader.pk),
@@ -155,6 +170,7 @@ def _undo_read(request: HttpRequest, signed: str) -> dict[str, Any] | None:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
+@limited(IMPORT)
 def opml_upload(request: HttpRequest) -> HttpResponse:
     """Import a list and say line by line what could not be; a GET leads to the form."""
     if request.method != "POST":

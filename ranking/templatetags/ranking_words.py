@@ -1,12 +1,13 @@
 """The words of `ranking.presenters`, for templates."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import template
 
 from ranking import presenters
 from ranking.entities import Config
+from ranking.matching import topic_key
 from ranking.pins import PinRow, pin_rows
 from ranking.selectors import SnapshotRow
 
@@ -23,6 +24,19 @@ def change_words(change: Mapping[str, Any], names: Mapping[str, str]) -> str:
 def learned_words(step: SnapshotRow) -> str:
     """One step of the learning loop as a sentence."""
     return presenters.learned_words(step.before, step.after, step.reason)
+
+
+@register.filter
+def lost_words(changes: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
+    """What going back takes away of what was learned, as a sentence."""
+    said = "; ".join(presenters.change_words(change, names) for change in changes)
+    return f"Going back also changes what was learned from your thumbs. {said}."
+
+
+@register.simple_tag
+def names_with_topics(names: Mapping[str, str], topics: Iterable[str]) -> dict[str, str]:
+    """`names` and the reader's `topics` as they spell them, by the key under which a topic is pinned."""
+    return {topic_key(topic): topic for topic in topics} | dict(names)
 
 
 @register.simple_tag

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Count
 
-from suggestions.models import Outcome
+from suggestions.models import Outcome, Suggestion
 
 TARGET_CHARS, REASON_CHARS = 64, 120
 AFTERWARDS = (Outcome.Kind.EFFECT, Outcome.Kind.REVERT)
@@ -27,10 +27,14 @@ class Acceptance:
 def acceptance_history(*, reader_id: UUID, limit: int, now: datetime) -> Acceptance:
     """The reader's decisions with the newest `limit` of either kind; four queries however many there are.
 
+    An answer that was taken back is no decision.
+
     A row holds `type`, `target`, `value`, `days_ago`, the reader's `reason` if one was given, and what came
     of an accepted one: `later` (helped, harmed, unclear, reverted).
     """
-    rows = Outcome.objects.filter(reader_id=reader_id)
+    rows = Outcome.objects.filter(reader_id=reader_id).exclude(
+        suggestion__status=Suggestion.Status.TAKEN_BACK
+    )
     counted: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for kind, outcome, count in (
         rows.order_by("suggestion_type", "outcome")

@@ -10,7 +10,7 @@ from digest.entities import RatedItem
 from digest.selectors import feedback_source_counts, reason_tags
 from suggestions.critique import Issue, Past, Record, confidence_after, critique, duplicates
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Draft, Refusal
-from suggestions.models import Outcome
+from suggestions.models import Outcome, Suggestion
 from suggestions.rules import Accepted, Facts, Target, change_of, concerns
 from suggestions.selectors.facts import facts_for
 from suggestions.selectors.trials import foreseen, with_value
@@ -61,7 +61,8 @@ def drafts_critique(
 
 def outcomes_about(*, reader_id: UUID, keys: Collection[str]) -> dict[Target, tuple[Past, ...]]:
     """What became of the reader's earlier suggestions about each of the targets; one query."""
-    rows = Outcome.objects.filter(reader_id=reader_id, target_key__in=keys).order_by("-decided_at")
+    about = Outcome.objects.filter(reader_id=reader_id, target_key__in=keys)
+    rows = about.exclude(suggestion__status=Suggestion.Status.TAKEN_BACK).order_by("-decided_at")
     found: defaultdict[Target, list[Past]] = defaultdict(list)
     for kind, key, outcome, at in rows.values_list("suggestion_type", "target_key", "outcome", "decided_at"):
         found[FIELD_OF_TYPE[kind], key].append(Past(kind, outcome, at))

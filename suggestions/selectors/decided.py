@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import F, Prefetch, QuerySet
 
-from suggestions.entities import EXPIRE_DAYS
+from suggestions.entities import EXPIRE_DAYS, UNDO_MINUTES
 from suggestions.models import Outcome, Suggestion
 
 
@@ -26,13 +26,29 @@ def suggestions_decided(*, reader_id: UUID, limit: int = 5) -> list[Suggestion]:
     return list(suggestions_settled(reader_id=reader_id)[:limit])
 
 
-def undo_open(suggestion: Suggestion, now: datetime) -> bool:
+def suggestion_undo_open(*, suggestion: Suggestion, now: datetime) -> bool:
     """Whether `suggestion_undo` would take this answer back; outcomes prefetched."""
     if suggestion.status == Suggestion.Status.SNOOZED:
         return True
     if any(row.kind == Outcome.Kind.REVERT for row in suggestion.outcomes.all()):
         return False
-    fresh = now - suggestion.created_at < timedelta(days=EXPIRE_DAYS)
     return suggestion.status == Suggestion.Status.ACCEPTED or (
-        suggestion.status == Suggestion.Status.REJECTED and fresh
+        suggestion.status == Suggestion.Status.REJECTED
+        and suggestion_still_open(suggestion=suggestion, now=now)
+    )
+
+
+def suggestion_still_open(*, suggestion: Suggestion, now: datetime) -> bool:
+    """Whether the suggestion would still wait for an answer, had it none."""
+    return now - suggestion.created_at < timedelta(days=EXPIRE_DAYS)
+
+
+def suggestion_forgotten(*, suggestion: Suggestion, now: datetime) -> bool:
+    """Whether taking back its accept now forgets the answer, rather than counting as a no."""
+    answered = suggestion.resolved_at
+    at_once = answered is not None and now - answered <= timedelta(minutes=UNDO_MINUTES)
+    return (
+        suggestion.status == Suggestion.Status.ACCEPTED
+        and at_once
+        and suggestion_still_open(suggestion=suggestion, now=now)
     )

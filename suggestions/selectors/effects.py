@@ -5,10 +5,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Prefetch
 
+from ranking.entities import EffectiveConfig
 from suggestions.models import Outcome
 from suggestions.presenters import EFFECTS, headline
+from suggestions.standing import undone_since
 from suggestions.teaching import teaching_of
 
 
@@ -30,14 +32,23 @@ class EffectLine:
     checked_at: datetime
 
 
-def effects_harmful(*, reader_id: UUID) -> list[EffectLine]:
-    """The changes that made the reader's digest worse and still stand, newest first; one query."""
+def effects_harmful(*, reader_id: UUID, effective: EffectiveConfig) -> list[EffectLine]:
+    """The changes that made the reader's digest worse and still stand, newest first; two queries.
+
+    `effective` are the reader's settings of now: what they have set back by hand needs no putting back.
+    """
     reverted = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind=Outcome.Kind.REVERT)
     harmed = Outcome.objects.filter(
         reader_id=reader_id, kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED
     )
-    standing = harmed.filter(~Exists(reverted)).select_related("suggestion")
-    return [_line(row) for row in standing.order_by("-decided_at", "-pk")]
+    standing = harmed.filter(~Exists(reverted)).select_related("suggestion").order_by("-decided_at", "-pk")
+    decided = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION)
+    rows = standing.prefetch_related(Prefetch("suggestion__outcomes", decided))
+    return [
+        _line(row)
+        for row in rows
+        if not undone_since(row.suggestion, next(iter(row.suggestion.outcomes.all()), None), effective)
+    ]
 
 
 def _line(row: Outcome) -> EffectLine:

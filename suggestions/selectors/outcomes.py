@@ -3,7 +3,8 @@
 Each layer costs more to read than the one before (about 50, 200 and 500 tokens a row), so an asker searches
 first and then opens only what it needs. Lists and texts are cut to keep every row within its layer.
 
-A line says `effect` where the check after two weeks was made, and `reverted` where the answer was taken back.
+A line says `effect` where the check after two weeks was made, and `reverted` where the change was put back
+later. An answer that was taken back is no decision.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from ranking.body import Body, body_effective
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
-from suggestions.models import Evidence, Outcome, OutcomeArchive
+from suggestions.models import Evidence, Outcome, OutcomeArchive, Suggestion
 from suggestions.search import ROWS_MAX, relevance
 from suggestions.values import topic_in_config, weight_text
 
@@ -86,8 +87,8 @@ def outcomes_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> li
             **_states(row),
             "edited_value": row.edited_value,
             "user_reason": _cut(row.user_reason, REASON_CHARS),
-            "evidence": _evidence(heavy_of(row).evidence_summary),
-            "config_before": _config(heavy_of(row).config_before),
+            "evidence": _evidence(outcome_heavy(outcome=row).evidence_summary),
+            "config_before": _config(outcome_heavy(outcome=row).config_before),
             "created_at": row.created_at.isoformat(timespec="minutes"),
             "decided_at": row.decided_at.isoformat(timespec="minutes"),
         }
@@ -95,7 +96,7 @@ def outcomes_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> li
     ]
 
 
-def target_state(outcome: Outcome, body: Body | None) -> str | None:
+def outcome_target_state(*, outcome: Outcome, body: Body | None) -> str | None:
     """The target in one config body: a weight, "present" or "absent"; `None` where there is no body."""
     if body is None:
         return None
@@ -104,7 +105,7 @@ def target_state(outcome: Outcome, body: Body | None) -> str | None:
     return "present" if topic_in_config(outcome.target_key, body["topics"]) else "absent"
 
 
-def heavy_of(outcome: Outcome) -> Outcome | OutcomeArchive:
+def outcome_heavy(*, outcome: Outcome) -> Outcome | OutcomeArchive:
     """Whoever holds the outcome's configs and evidence: itself, or its archive once it was compacted."""
     try:
         return outcome.archive
@@ -113,10 +114,10 @@ def heavy_of(outcome: Outcome) -> Outcome | OutcomeArchive:
 
 
 def _states(row: Outcome) -> dict[str, str | None]:
-    heavy = heavy_of(row)
+    heavy = outcome_heavy(outcome=row)
     return {
-        "before": target_state(row, heavy.config_before),
-        "after": target_state(row, heavy.config_after),
+        "before": outcome_target_state(outcome=row, body=heavy.config_before),
+        "after": outcome_target_state(outcome=row, body=heavy.config_after),
     }
 
 
@@ -125,12 +126,17 @@ _TEXT_FIELDS = ("user_reason", "suggestion__label")
 
 
 def _decisions(reader_id: UUID) -> QuerySet[Outcome]:
-    """The reader's decisions, newest first, each with what followed it."""
+    """The reader's decisions, newest first, each with what followed it; none that was taken back."""
     others = Outcome.objects.filter(suggestion=OuterRef("suggestion"))
-    return Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION).annotate(
+    return _standing(reader_id).annotate(
         effect=Subquery(others.filter(kind=Outcome.Kind.EFFECT).values("outcome")[:1]),
         reverted=Exists(others.filter(kind=Outcome.Kind.REVERT)),
     )
+
+
+def _standing(reader_id: UUID) -> QuerySet[Outcome]:
+    decisions = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION)
+    return decisions.exclude(suggestion__status=Suggestion.Status.TAKEN_BACK)
 
 
 def _light(rows: QuerySet[Outcome]) -> QuerySet[Outcome]:
@@ -169,7 +175,7 @@ def _with_neighbours(reader_id: UUID, picked: Sequence[Outcome]) -> list[Outcome
     """`picked` and the two decisions on either side of each, newest first; at most 25 rows in one query."""
     if not picked:
         return []
-    plain = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION)
+    plain = _standing(reader_id)
     wanted = Q(pk__in=[row.pk for row in picked])
     for row in picked:
         newer = Q(decided_at__gt=row.decided_at) | Q(decided_at=row.decided_at, pk__gt=row.pk)

@@ -20,7 +20,7 @@ from ranking.selectors import config_effective_many
 from suggestions.effects import WINDOW_DAYS, Case, Exposure, Placed, Thumbs, exposure_of, score_without
 from suggestions.entities import SOURCE_WEIGHTS
 from suggestions.models import Outcome, OutcomeArchive
-from suggestions.selectors.outcomes import heavy_of
+from suggestions.selectors.outcomes import outcome_heavy
 from suggestions.values import topic_in_config
 
 WINDOW = timedelta(days=WINDOW_DAYS)
@@ -171,7 +171,7 @@ def _case(decision: Outcome, world: World) -> Case:
     thumbs = world.thumbs.get(reader_id, ())
     before = [t for t in thumbs if at - WINDOW <= t.at < at]
     after = [t for t in thumbs if at <= t.at < at + WINDOW]
-    heavy = heavy_of(decision)
+    heavy = outcome_heavy(outcome=decision)
     return Case(
         suggestion_type=decision.suggestion_type,
         label=suggestion.label,

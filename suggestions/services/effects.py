@@ -14,7 +14,7 @@ from django.db import transaction
 from suggestions.effects import HARMED, HELPED, UNCLEAR, Effect, effect_measure
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.selectors.windows import cases_of, decisions_due
-from suggestions.services.outcomes import Ending, outcome_of, profiles_update
+from suggestions.services.outcomes import Ending, outcome_draft, profiles_update
 
 log = structlog.get_logger(__name__)
 BATCH = 50
@@ -62,7 +62,9 @@ def _store(judged: Sequence[Judged], now: datetime) -> list[Judged]:
     )
     fresh = [pair for pair in judged if pair[0].suggestion_id not in followed]
     Outcome.objects.bulk_create(
-        outcome_of(suggestions[decision.suggestion_id], _ending(effect), (), now)
+        outcome_draft(
+            suggestion=suggestions[decision.suggestion_id], ending=_ending(effect), evidence=(), now=now
+        )
         for decision, effect in fresh
     )
     profiles_update(reader_ids=readers, now=now)

@@ -14,7 +14,7 @@ from ranking.selectors import config_changed_since, config_effective_many
 from suggestions.entities import EXPIRE_DAYS, SOURCE_WEIGHTS, TOPICS
 from suggestions.models import Outcome, Suggestion
 from suggestions.rules import target_pinned
-from suggestions.services.outcomes import Ending, outcome_of, profile_lock, profile_update
+from suggestions.services.outcomes import Ending, outcome_draft, profile_lock, profile_update
 
 Status = Suggestion.Status
 OPEN = (Status.PENDING, Status.SNOOZED)
@@ -100,6 +100,9 @@ def _settle_reader(rows: QuerySet[Suggestion], reader_id: UUID, status: str, now
         profile_lock(reader_id=reader_id, now=now)
         current = config_effective_many(reader_ids=[reader_id])[reader_id]
         ending = Ending(outcome=status, before=body_of(current.config, current.deltas))
-        Outcome.objects.bulk_create(outcome_of(row, ending, row.evidence.all(), now) for row in claimed)
+        Outcome.objects.bulk_create(
+            outcome_draft(suggestion=row, ending=ending, evidence=row.evidence.all(), now=now)
+            for row in claimed
+        )
         profile_update(reader_id=reader_id, now=now)
     return len(claimed)

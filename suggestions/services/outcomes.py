@@ -42,14 +42,14 @@ def outcome_record(*, suggestion: Suggestion, ending: Ending, now: datetime) -> 
     Raises `IntegrityError` if the suggestion already has an outcome of this kind.
     """
     profile_lock(reader_id=suggestion.reader_id, now=now)
-    outcome = outcome_of(suggestion, ending, suggestion.evidence.all(), now)
+    outcome = outcome_draft(suggestion=suggestion, ending=ending, evidence=suggestion.evidence.all(), now=now)
     outcome.save(force_insert=True)
     profile_update(reader_id=suggestion.reader_id, now=now)
     return outcome
 
 
-def outcome_of(
-    suggestion: Suggestion, ending: Ending, evidence: Iterable[Evidence], now: datetime
+def outcome_draft(
+    *, suggestion: Suggestion, ending: Ending, evidence: Iterable[Evidence], now: datetime
 ) -> Outcome:
     """The unsaved outcome row, with the evidence copied into it."""
     return Outcome(
@@ -63,14 +63,14 @@ def outcome_of(
         edited_value=ending.edited_value,
         config_before=ending.before,
         config_after=ending.after,
-        evidence_summary=evidence_summary(evidence),
+        evidence_summary=evidence_summary(evidence=evidence),
         measured=dict(ending.measured),
         created_at=suggestion.created_at,
         decided_at=now,
     )
 
 
-def evidence_summary(evidence: Iterable[Evidence]) -> list[dict[str, Any]]:
+def evidence_summary(*, evidence: Iterable[Evidence]) -> list[dict[str, Any]]:
     """The evidence as plain JSON; the URL is the canonical key."""
     return [
         {
@@ -139,12 +139,14 @@ def _settled(reader_ids: Collection[UUID], now: datetime) -> defaultdict[UUID, l
         )
         .values_list(
             "reader_id", "suggestion_type", "outcome", "decided_at", "reverted", "effect", "user_reason",
-            "edited_value", "suggestion__current_value", "suggestion__suggested_value",
+            "edited_value", "suggestion__status", "suggestion__current_value", "suggestion__suggested_value",
         )
     )  # fmt: skip
     settled: defaultdict[UUID, list[Settled]] = defaultdict(list)
-    for reader_id, kind, outcome, at, reverted, effect, reason, *values in rows:
+    for reader_id, kind, outcome, at, reverted, effect, reason, edited, status, *values in rows:
         code = "" if outcome != Outcome.Result.REJECTED or reason == NEVER else reason_code(reason)
-        step = step_share(*values)
-        settled[reader_id].append(Settled(kind, outcome, at, bool(reverted), effect or "", code, step))
+        struck, step = status == Suggestion.Status.TAKEN_BACK, step_share(edited, *values)
+        settled[reader_id].append(
+            Settled(kind, outcome, at, bool(reverted), effect or "", code, step, struck)
+        )
     return settled

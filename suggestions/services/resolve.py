@@ -28,8 +28,9 @@ from ranking.services import (
 from suggestions.entities import ADD_TOPIC, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
 from suggestions.forecasts import config_with
 from suggestions.models import Outcome, Suggestion
+from suggestions.reasons import reason_code
 from suggestions.selectors import preview_of, suggestion_for
-from suggestions.selectors.outcomes import heavy_of
+from suggestions.selectors.outcomes import outcome_heavy
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.outcomes import Ending, outcome_record, profile_lock, profile_update
 from suggestions.values import topic_in_config, weight_bounds, weight_clamp, weight_parse, weight_text
@@ -37,7 +38,6 @@ from suggestions.wording import changed_message, no_op_note
 
 log = structlog.get_logger(__name__)
 
-LOGGED_CHARS_MAX = 200
 Status = Suggestion.Status
 Result = Outcome.Result
 NEVER_REASON = "never"
@@ -98,7 +98,8 @@ def suggestion_reject(
     def decide(suggestion: Suggestion) -> Resolved:
         return _reject(suggestion, now, user_reason)
 
-    said = {"user_reason": user_reason[:LOGGED_CHARS_MAX]}
+    # A reader's own words are kept with the answer and never logged.
+    said = {"user_reason": reason_code(user_reason)}
     return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now, **said)
 
 
@@ -142,7 +143,9 @@ def suggestion_revert(*, reader_id: UUID, suggestion_id: int, now: datetime) -> 
         if decision is None or suggestion.outcomes.filter(kind=Outcome.Kind.REVERT).exists():
             raise _Refused(_already(suggestion))
         before = config_effective(reader_id=reader_id)
-        version = _put_back(suggestion, heavy_of(decision).config_before, now)
+        version = target_put_back(
+            suggestion=suggestion, earlier=outcome_heavy(outcome=decision).config_before, now=now
+        )
         after = config_effective(reader_id=reader_id)
         ending = Ending(Result.REVERTED, _body(before), _body(after), kind=Outcome.Kind.REVERT)
         outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
@@ -199,7 +202,6 @@ def _claim(suggestion: Suggestion, status: str, now: datetime, snoozed_until: da
     resolved_at = None if status == Status.SNOOZED else now
     if not pending.update(status=status, resolved_at=resolved_at, snoozed_until=snoozed_until):
         raise _Refused(_already(suggestion))
-    suggestion.status = status
 
 
 def _already(suggestion: Suggestion) -> Refusal:
@@ -223,7 +225,8 @@ def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _A
         if value is not None:
             raise _Refused(Refusal("invalid_weight", "A topic has no weight to choose.", suggestion.label))
         return _Agreement(suggestion, before)
-    low, high = weight_bounds(before.weight(suggestion.target_key))
+    kind = suggestion.suggestion_type if value is not None else ""
+    low, high = weight_bounds(before.weight(suggestion.target_key), kind)
     wanted = weight_parse(suggestion.suggested_value if value is None else value)
     if wanted is not None and low - SLACK <= wanted <= high + SLACK:
         edited = weight_text(wanted) if value is not None else ""
@@ -274,7 +277,8 @@ def _apply(agreed: _Agreement, now: datetime) -> int:
     return version
 
 
-def _put_back(suggestion: Suggestion, earlier: Body, now: datetime) -> int:
+def target_put_back(*, suggestion: Suggestion, earlier: Body, now: datetime) -> int:
+    """Give the one target of `suggestion` what it had in the body `earlier`; the config's version then."""
     reader_id, target, ref = suggestion.reader_id, suggestion.target_key, f"revert:{suggestion.pk}"
     if suggestion.field == SOURCE_WEIGHTS:
         return source_weight_restore(reader_id=reader_id, source=target, earlier=earlier, ref=ref, now=now)

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import template
+from django.utils import timezone
 
-from digest.pages import NUDGE_DISMISSED
+from digest.readers import reader_of
 from suggestions.selectors.pending import suggestions_pending_count
 
 register = template.Library()
@@ -13,8 +14,10 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def suggestions_waiting(context: Mapping[str, Any]) -> int:
-    """How many suggestions wait for the reader's word: one query; 0 and none once told to be quiet."""
-    request = context["request"]
-    if request.session.get(NUDGE_DISMISSED):
+    """How many suggestions wait for the reader's word: one query; 0 and none where they are switched off, or
+    for a week once told to be quiet."""
+    reader = reader_of(context["request"])
+    quiet = reader.nudge_quiet_until is not None and reader.nudge_quiet_until > timezone.now()
+    if quiet or not reader.suggestions_enabled:
         return 0
-    return suggestions_pending_count(reader_id=request.user.pk)
+    return suggestions_pending_count(reader_id=reader.pk)

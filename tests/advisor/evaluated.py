@@ -24,7 +24,7 @@ def asked(gain: float, *, accepted: bool = True, p: float | None = None, week: i
     return Asked(week, "boost_source", "harbour.example", gain, accepted, p, **more)
 
 
-def course(number: int, uplift: float, *given: Asked, null: bool = False, thumbs: int = 10) -> Course:
+def course(number: int, uplift: float, *given: Asked, null: bool = False, thumbs: int = 10, **more) -> Course:
     """Twelve weeks of one reader, made by hand."""
     curve = (*[0.0] * 12, uplift)
-    return Course(number, null, 0.4, curve, (thumbs,) * 12, given)
+    return Course(number, null, 0.4, curve, (thumbs,) * 12, given, **more)

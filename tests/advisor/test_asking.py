@@ -6,12 +6,15 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from structlog.testing import capture_logs
 
-from advisor.entities import StopReason, ToolOutcome
+from advisor.entities import StepRecord, StopReason, ToolOutcome
 from digest.llm.chain import chain_configured
 from digest.models import Spend
 from tests.advisor.bench import LIMITS, LOOK, SUMMARY, WRITE, Canned
 from tests.scripted import assert_paired, calls, checked, garbage, status, text
+
+pytestmark = pytest.mark.alike
 
 
 def test_the_ledger_holds_every_call_settled_at_its_real_cost(bench):
@@ -120,3 +123,41 @@ def test_a_model_without_a_price_is_passed_over(bench, settings):
 def test_a_free_model_needs_no_ledger_row(bench):
     assert bench.run(models=[Canned()]).reason is StopReason.DONE
     assert not Spend.objects.exists()
+
+
+def test_every_call_is_a_step_and_a_line_of_the_log_with_its_tokens_and_cost(bench):
+    with capture_logs() as logged:
+        end = bench.run(
+            calls((LOOK, {}), (LOOK, {}), content="Let me see."), status(503, "busy"), text(SUMMARY)
+        )
+    assert all(isinstance(step.ms, int) for step in bench.steps)
+    asked, broken, closing = [replace(step, ms=0) for step in bench.steps if step.kind == "model"]
+    assert asked == StepRecord(
+        kind="model",
+        model="openai:gpt-6-luna",
+        result=f"{LOOK}, {LOOK}",
+        reasoning="Let me see.",
+        input_tokens=1000,
+        output_tokens=100,
+        cost_usd=Decimal("0.000114"),
+    )
+    assert (broken.error_code, broken.input_tokens, broken.cost_usd) == ("model_unavailable", 0, 0)
+    assert "busy" in broken.result
+    assert (closing.model, closing.result, closing.reasoning) == ("openai:gpt-4o", SUMMARY, "")
+    lines = [line for line in logged if line["event"] == "model_call"]
+    assert all(isinstance(line.pop("ms"), int) for line in lines)
+    assert lines[0] == {
+        "event": "model_call",
+        "log_level": "info",
+        "cost_usd": "0.000114",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "openai:gpt-6-luna",
+        "gen_ai.usage.input_tokens": 1000,
+        "gen_ai.usage.cache_read.input_tokens": 400,
+        "gen_ai.usage.cache_creation.input_tokens": 0,
+        "gen_ai.usage.output_tokens": 100,
+        "gen_ai.usage.reasoning.output_tokens": 0,
+        "error.type": "",
+    }
+    assert (lines[1]["error.type"], lines[1]["cost_usd"]) == ("model_unavailable", "0")
+    assert (end.totals.turns, end.totals.input_tokens, end.totals.output_tokens) == (2, 2000, 200)

@@ -10,6 +10,8 @@ from digest.models import Item, Reader, Spend
 from suggestions.models import Suggestion
 from tests.advisor.histories import opinionated
 
+pytestmark = pytest.mark.alike
+
 
 def evaluated(capsys, *options):
     """The command's object and its exit code."""
@@ -29,7 +31,7 @@ def row(report, name):
 def test_a_typical_run_reads_tests_writes_two_suggestions_and_leaves_nothing(capsys):
     report, _ = evaluated(capsys)
     run = row(report, "run")
-    assert (run["ended"], run["turns"], run["tool_calls"], run["tool_errors"]) == ("done", 6, 8, 0)
+    assert (run["ended"], run["turns"], run["tool_calls"], run["tool_errors"]) == ("done", 3, 8, 0)
     assert not Reader.objects.exists() and not Item.objects.exists()
     assert not Suggestion.objects.exists() and not Spend.objects.exists()
 

@@ -56,11 +56,10 @@ def test_answers_are_told_with_their_reason(ada):
     at = first.created_at
     with capture_logs() as logs:
         suggestion_accept(reader_id=ada.pk, suggestion_id=first.pk, now=at)
-        suggestion_reject(reader_id=ada.pk, suggestion_id=second.pk, now=at, user_reason="Too much" * 100)
+        suggestion_reject(reader_id=ada.pk, suggestion_id=second.pk, now=at, user_reason="Too much, sir")
         suggestion_never(reader_id=ada.pk, suggestion_id=third.pk, now=at)
     accepted = named(logs, "suggestion_accepted")
     assert (accepted["suggestion_id"], accepted["type"]) == (first.pk, "boost_source")
     rejected = [entry for entry in logs if entry["event"] == "suggestion_rejected"]
     assert [entry["suggestion_id"] for entry in rejected] == [second.pk, third.pk]
-    assert rejected[0]["user_reason"].startswith("Too much") and len(rejected[0]["user_reason"]) == 200
-    assert rejected[1]["user_reason"]
+    assert [entry["user_reason"] for entry in rejected] == ["too_much", "never"]

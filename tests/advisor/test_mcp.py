@@ -39,6 +39,8 @@ from tests.advisor.histories import balanced, opinionated
 from tests.advisor.test_tools import boost, liked_urls
 from tests.factories import ReaderFactory
 
+pytestmark = pytest.mark.alike
+
 ROOT = Path(__file__).resolve().parents[2]
 MANAGE = str(ROOT / "manage.py")
 
@@ -122,7 +124,8 @@ def test_a_session_from_hello_to_goodbye(server, tmp_path):
     assert said["vague"][0] and said["vague"][1]["error"] == "review_improve"
     assert "does not name the target" in said["vague"][1]["details"]
     assert said["written"][0] is False and said["written"][1]["success"] is True, said["written"]
-    assert said["twice"][0] and said["twice"][1]["error"] == "duplicate_pending"
+    assert said["twice"][0] and said["twice"][1]["error"] == "blocked"
+    assert said["twice"][1]["rule_id"] == "duplicate_pending"
     for name in ("accepted", "unknown"):
         assert said[name][0] and said[name][1]["error"] == "unknown_tool"
         assert said[name][1]["valid_tools"] == list(TOOLS)
@@ -136,7 +139,7 @@ def test_a_session_from_hello_to_goodbye(server, tmp_path):
         ("write_suggestion", "invalid_arguments"),
         ("write_suggestion", "review_improve"),
         ("write_suggestion", ""),
-        ("write_suggestion", "duplicate_pending"),
+        ("write_suggestion", "blocked"),
         ("accept_suggestion", "unknown_tool"),
         ("drop_tables", "unknown_tool"),
     ]

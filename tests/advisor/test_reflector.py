@@ -20,12 +20,14 @@ from digest.llm.chain import chain_configured
 from digest.llm.entities import Model
 from digest.llm.ledger import advisor_account
 from digest.models import Reader
-from digest.selectors.peers import peers_forget
+from digest.selectors.crowds import peers_forget
 from ranking.crowd import Opinion
 from suggestions.entities import FenceLost, Proposal
 from suggestions.models import PreferenceProfile
 from tests.digest.test_peers import GOOD, member, rated
 from tests.scripted import Script, garbage, status, text
+
+pytestmark = pytest.mark.alike
 
 AGAINST, FOR = Opinion(10, 50, -0.2), Opinion(10, 50, 0.2)
 YES = '{"helps": true, "accepts": true, "confidence": 0.7, "reasoning": "own thumbs"}'

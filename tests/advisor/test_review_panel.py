@@ -36,6 +36,8 @@ from tests.advisor.test_tools import liked_urls
 from tests.factories import SubscriptionFactory
 from tests.scripted import calls, checked, garbage, status, text
 
+pytestmark = pytest.mark.alike
+
 SUMMARY = '{"suggestions": [], "skipped": [], "meta": {}}'
 YES = vote("approve")
 

@@ -18,6 +18,8 @@ from digest.llm.typed import Question, TypedAnswer, fenced, typed_ask, typed_ask
 from digest.models import Spend
 from tests.scripted import Script, Step, calls, garbage, status, text
 
+pytestmark = pytest.mark.alike
+
 
 class Answer(BaseModel):
     model_config = ConfigDict(extra="ignore")

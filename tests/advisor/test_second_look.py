@@ -18,7 +18,7 @@ from tests.advisor.test_tools import SLACK, answer, boost, call, liked_urls, out
 from tests.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.scripted import Script, calls
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 BOOST = {"suggestion_type": "boost_source", "target": "loved.example"}
 LESS = {"suggestion_type": "reduce_source", "target": "loathed.example"}
 
@@ -60,7 +60,7 @@ def test_a_source_is_tried_on_every_thumb_and_measured_on_the_later_ones(ada):
         forecast["p_helpful"] > 0.95 and forecast["ndcg_low"] < forecast["ndcg_gain"] < forecast["ndcg_high"]
     )
     assert 20 <= forecast["later_thumbs"] <= 70 and tried["would_be_refused"] == ""
-    assert {example["source"] for example in tried["examples"]} == {"loved.example"}
+    assert tried["examples"] and not any("source" in example for example in tried["examples"])
     assert "never instructions" in tried["note"]
 
 
@@ -306,9 +306,10 @@ def test_a_model_that_insists_offers_no_seventh_reduction_to_who_turned_six_down
     with Script(httpserver, [], beyond=lambda body: insists) as script:
         result = run_request(reader=ada, trigger="ui", now=now)
     assert not Suggestion.objects.filter(reader=ada, status__in=["pending", "draft"]).exists()
-    assert result.status == "agent_error" and "type_declined" in result.reason
-    told = [m["content"] for m in script.bodies[-1]["messages"] if m["role"] == "tool"]
-    assert [json.loads(content)["error"] for content in told] == ["type_declined"] * 2
+    assert result.status == "agent_error" and "blocked" in result.reason
+    told = [json.loads(m["content"]) for m in script.bodies[-1]["messages"] if m["role"] == "tool"]
+    # Guidance stops it before the rules do; its first stop is not counted, the next three end the run.
+    assert [(one["error"], one["rule_id"]) for one in told] == [("blocked", "type_declined")] * 3
     tried = answer(
         context_for(ada), "test_suggestion", suggestion_type="reduce_source", target="loathed.example"
     )
@@ -325,4 +326,4 @@ def test_the_same_reader_is_still_offered_more_of_what_they_like(ada, now):
 
 
 def test_the_schemas_of_all_tools_together_stay_small():
-    assert len(json.dumps(schemas())) / 4 < 2200, "sent with every turn"
+    assert len(json.dumps(schemas())) / 4 < 1500, "sent with every turn"

@@ -82,6 +82,16 @@ def test_every_object_in_a_schema_is_closed():
     assert evidence["items"]["additionalProperties"] is False
 
 
+def test_what_is_ignored_is_taken_and_not_asked_for(ada):
+    opinionated(ada)
+    asked = TOOLS["write_suggestion"].schema["function"]["parameters"]
+    ignored = {"current_value": "1.1", "confidence": "high"}
+    assert not set(ignored) & set(asked["properties"]) and asked["properties"]["ack"]["type"] == "string"
+    urls = liked_urls(ada)
+    written = boost([]) | ignored | {"evidence_items": [{"url": url, "title": "Any"} for url in urls]}
+    assert answer(context_for(ada), "write_suggestion", **written)["success"]
+
+
 # --- Bad calls -------------------------------------------------------------------------------------
 
 

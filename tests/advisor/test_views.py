@@ -4,6 +4,7 @@ from django.test import Client
 from django.utils import timezone
 
 from advisor.models import Run
+from advisor.selectors import readers_due
 from digest.models import Reader
 from suggestions.models import Suggestion
 from tests.advisor.histories import opinionated
@@ -48,6 +49,20 @@ def test_open_suggestions_come_first(client: Client, ada: Reader):
 def test_switched_off_says_coming_soon(client: Client, ada: Reader, settings):
     settings.ADVISOR_ENABLED = False
     assert "Coming soon" in ask(client, ada)
+
+
+def test_who_switched_suggestions_off_is_told_how_to_switch_them_on(client: Client, ada: Reader):
+    opinionated(ada, now=timezone.now())
+    Reader.objects.filter(pk=ada.pk).update(suggestions_enabled=False)
+    assert "Your account page switches them on again." in ask(client, ada)
+    body = client.get("/ui/suggestions").content.decode()
+    assert "Suggestions are switched off" in body and "data-generate=" not in body
+    answer = client.post("/api/suggestions/generate").json()
+    assert (answer["status"], "switched suggestions off" in answer["reason"]) == ("skipped", True)
+    assert readers_due(now=timezone.now()) == [] and not Run.objects.exists()
+    Reader.objects.filter(pk=ada.pk).update(suggestions_enabled=True)
+    assert readers_due(now=timezone.now()) == [ada]
+    assert 'data-generate="' in client.get("/ui/suggestions").content.decode()
 
 
 def test_asking_takes_a_form_of_this_site(ada: Reader):

@@ -15,6 +15,8 @@ from suggestions.entities import FenceLost
 from tests.advisor.bench import LIMITS, LOOK, SUMMARY, WRITE
 from tests.scripted import calls, checked, garbage, text
 
+pytestmark = pytest.mark.alike
+
 
 def test_a_happy_run_ends_with_its_summary_and_everything_on_record(bench, ada):
     end = bench.run(
@@ -49,6 +51,18 @@ def test_fifty_turns_are_the_end_and_every_request_stays_in_the_window(bench):
     end = bench.run(*steps, limits=replace(LIMITS, tool_calls=1000))
     assert (end.reason, end.totals.turns, len(bench.called)) == (StopReason.TURN_LIMIT, 50, 100)
     assert sum(m["role"] == "assistant" for m in bench.script.bodies[-1]["messages"]) == 15
+
+
+def test_a_summary_beside_writes_that_are_all_stored_ends_the_run_and_beside_anything_else_does_not(bench):
+    refused = ToolOutcome('{"success": false, "error": "weak"}', "weak", "x")
+    bench.answer = lambda call: refused if '"n": 0' in call.arguments else ToolOutcome('{"success": true}')
+    end = bench.run(
+        calls((LOOK, {}), (WRITE, {"n": 1}), content=SUMMARY),
+        calls((WRITE, {"n": 0}), (WRITE, {"n": 2}), content=SUMMARY),
+        calls((WRITE, {"n": 3}), content="No summary yet."),
+        calls((WRITE, {"n": 4}), (WRITE, {"n": 5}), content=SUMMARY),
+    )
+    assert (end.reason, end.totals.turns, end.summary) == (StopReason.DONE, 4, json.loads(SUMMARY))
 
 
 def test_the_31st_call_is_not_run_but_answered_and_so_is_the_rest_of_its_batch(bench):

@@ -1,6 +1,7 @@
 """The embedded worker does what is due, in order, and outlives whatever breaks."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -83,6 +84,15 @@ def test_a_queued_run_is_carried_out(ada, now):
 
 
 @pytest.mark.django_db
+def test_a_run_behind_a_long_round_is_held_from_when_it_begins(ada, now):
+    opinionated(ada)
+    Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
+    seconds = iter([0.0, 240.0])
+    assert Worker("w", lambda: next(seconds)).tick(now=now, stopping=lambda: False)
+    assert Run.objects.get().started_at == now + 4 * MINUTE
+
+
+@pytest.mark.django_db
 def test_one_jobs_failure_is_noted_and_stops_nothing(ada, ben, now, settings):
     opinionated(ada)
     Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
@@ -122,10 +132,10 @@ def workers_alive(path: Path) -> int:
         return database.execute(query).fetchone()[0]
 
 
-def test_a_signal_ends_it_in_good_order(tmp_path):
+def test_a_signal_ends_it_in_good_order(installed, tmp_path):
     path, manage = tmp_path / "work.sqlite3", [sys.executable, str(ROOT / "manage.py")]
+    shutil.copy(installed, path)
     var = {"TIDINGS_VAR_DIR": str(tmp_path), "DATABASE_URL": f"sqlite:///{path}", "REDIS_URL": ""}
-    subprocess.run([*manage, "migrate", "--verbosity", "0"], env=os.environ | var, check=True)
     for number in (signal.SIGTERM, signal.SIGINT):
         worker = subprocess.Popen([*manage, "work"], env=os.environ | var, stderr=subprocess.DEVNULL)
         try:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 @contextmanager
-def engine() -> Iterator[Path]:
-    """Set Django up on a fresh database; gives the folder it lies in. Once in a process."""
+def engine(*, database: str = "") -> Iterator[Path]:
+    """Set Django up on a fresh SQLite, or on `database`, a URL; gives a folder. Once in a process."""
     with tempfile.TemporaryDirectory(prefix="tidings-bench-") as folder:
         os.environ |= {
             "TIDINGS_VAR_DIR": folder,
-            "DATABASE_URL": "",
+            "DATABASE_URL": database,
             "REDIS_URL": "",
             "LOG_LEVEL": "CRITICAL",
             "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -40,6 +40,19 @@ def where() -> dict[str, object]:
     }
 
 
+def peak_mb(pid: int | str = "self") -> int:
+    """The largest a process has been, in MB.
+
+    Not `ru_maxrss`, which a process takes over from the one that started it.
+    """
+    return _memory(pid, "VmHWM")
+
+
+def resident_mb(pid: int) -> int:
+    """How large a process is now, in MB, pages shared with others included."""
+    return _memory(pid, "VmRSS")
+
+
 class Clock:
     """Seconds on the wall and of the processor (children included) since it was made."""
 
@@ -49,6 +62,13 @@ class Clock:
     def read(self) -> dict[str, float]:
         """Both, so far."""
         return {"wall_s": time.perf_counter() - self._wall, "cpu_s": _cpu() - self._cpu}
+
+
+def _memory(pid: int | str, key: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+        if line.startswith(f"{key}:"):
+            return round(int(line.split()[1]) / 1024)
+    return 0  # the process is gone
 
 
 def _cpu() -> float:

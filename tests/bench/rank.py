@@ -37,15 +37,18 @@ def main() -> None:
     first = ranked(pool, effective, NOW, signals)
     order = floor_of(pool, effective, signals)
     assert first.ids[:SHOWN].tolist() == pool.ids[order()[:SHOWN]].tolist()
+    floor, ours = best(options.rounds, order, lambda: ranked(pool, effective, NOW, signals)[:SHOWN])
+    once, whole = best(
+        max(1, options.rounds // 10),
+        lambda: held(candidates, effective),
+        lambda: rank(candidates, effective, NOW, signals),
+    )
     rows = {
-        "bare NumPy (floor)": best(order, options.rounds),
-        "ranked, 30 explained": best(lambda: ranked(pool, effective, NOW, signals)[:SHOWN], options.rounds),
-        "columns, folding and terms": best(lambda: held(candidates, effective), max(1, options.rounds // 10)),
-        "all 5,000 explained, from candidates": best(
-            lambda: rank(candidates, effective, NOW, signals), max(1, options.rounds // 10)
-        ),
+        "bare NumPy (floor)": floor,
+        "ranked, 30 explained": ours,
+        "columns, folding and terms": once,
+        "all 5,000 explained, from candidates": whole,
     }
-    floor, ours = rows["bare NumPy (floor)"], rows["ranked, 30 explained"]
     report = {
         "command": "tests.bench.rank",
         **where(),
@@ -115,14 +118,19 @@ def held(candidates: list[Candidate], effective: EffectiveConfig) -> None:
         pool.held(term)
 
 
-def best(work: Callable[[], object], rounds: int) -> float:
-    """The shortest of the rounds, in seconds."""
-    times = []
+def best(rounds: int, *works: Callable[[], object]) -> list[float]:
+    """The shortest of the rounds of each, in seconds.
+
+    They take turns: what is run again and again alone finds its branches foretold and its data at hand,
+    and would be compared with what is not.
+    """
+    times: list[list[float]] = [[] for _ in works]
     for _ in range(rounds):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return min(times)
+        for work, taken in zip(works, times, strict=True):
+            began = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - began)
+    return [min(taken) for taken in times]
 
 
 if __name__ == "__main__":

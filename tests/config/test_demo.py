@@ -233,6 +233,7 @@ def test_the_story_ends_with_an_accepted_suggestion_and_a_different_digest():
         assert all(row.evidence.count() >= 3 for row in rows)
 
 
+@pytest.mark.alike
 @pytest.mark.django_db
 def test_told_again_the_same_day_it_accepts_nothing_more_and_shows_how_things_stand():
     story_tell(now=NOW, say=lambda line: None)
@@ -244,6 +245,7 @@ def test_told_again_the_same_day_it_accepts_nothing_more_and_shows_how_things_st
     assert "accepted  " in text and "pending   " in text
 
 
+@pytest.mark.alike
 @pytest.mark.django_db
 @pytest.mark.parametrize("hour", [0, 23])
 def test_the_story_works_at_any_hour_of_any_day(hour: int):

@@ -23,6 +23,8 @@ from config.evaluation.shard import DATABASE_VARIABLE
 from config.evaluation.tables import text_of
 from tests.advisor.evaluated import asked, course
 
+pytestmark = pytest.mark.alike
+
 
 @pytest.mark.django_db
 def test_the_services_and_the_arrays_live_the_same_life():

@@ -12,7 +12,7 @@ from config.memory_bench.measures import effects_measure, retrieval_measure, tar
 from digest.models import Item, Reader
 from suggestions.models import Outcome
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 
 
 def test_three_layers_cost_a_fraction_of_fetching_all_at_equal_sufficiency():

@@ -8,14 +8,24 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from config.evaluation.ranking_data import NOW, Case, Data
-from config.evaluation.ranking_rows import FULL, POPULARITY, ROWS, SHUFFLED, Figures, interval, rows_of
+from config.evaluation.ranking_data import MOVIELENS, NOW, Case, Data
+from config.evaluation.ranking_rows import (
+    FULL,
+    POPULARITY,
+    RECENCY,
+    ROWS,
+    SHUFFLED,
+    SILENT,
+    Figures,
+    interval,
+    rows_of,
+)
 from config.evaluation.ranking_topics import Labelled, _topic_row, likeness
 from config.evaluation.ranking_world import World
 from ranking.entities import Candidate
 
 
-def world_of(tastes: dict[str, str], rated: int = 12, offered: int = 8) -> World:
+def world_of(tastes: dict[str, str], rated: int = 12, offered: int = 8, name: str = MOVIELENS) -> World:
     """Readers who like the items of one of two subjects and sources, and no other."""
     subjects = ("solar panels on roofs", "football cup final")
     items = [
@@ -28,13 +38,17 @@ def world_of(tastes: dict[str, str], rated: int = 12, offered: int = 8) -> World
         thumbs = tuple(zip(mine[:rated], likes[:rated], strict=True))
         said[reader] = thumbs
         cases.append(Case(reader, thumbs, tuple(mine[rated:]), tuple(likes[rated:])))
-    return World(Data("movielens", items, [()] * 40, np.arange(40.0), said, cases))
+    return World(Data(name, items, [()] * 40, np.arange(40.0), said, cases))
 
 
 @pytest.fixture(scope="module")
 def both() -> World:
-    """Twelve readers, half of either taste."""
-    return world_of({f"r{n}": ("solar", "football")[n % 2] for n in range(12)})
+    """Twenty readers, half of either taste."""
+    return world_of(halves(20))
+
+
+def halves(readers: int) -> dict[str, str]:
+    return {f"r{n}": ("solar", "football")[n % 2] for n in range(readers)}
 
 
 @pytest.mark.parametrize("name", ["TF-IDF alone", "source and topic rates alone", "without community", FULL])
@@ -50,7 +64,7 @@ def test_shuffled_thumbs_find_nothing(both):
 def test_what_nobody_knows_is_ordered_at_random(both):
     # Without a thumb or a crowd all items are equal, whatever order they came in.
     figures = Figures(both, ROWS["no feedback"], seed=1)
-    assert figures.column("auc").tolist() == [0.5] * 12
+    assert figures.column("auc").tolist() == [0.5] * 20
 
 
 def test_others_lift_what_they_like_from_twenty_raters_on():
@@ -74,7 +88,7 @@ def test_rows_carry_intervals_and_a_missed_target_is_missed(both):
     rows, targets = rows_of(both, seed=1, names=(FULL, POPULARITY, SHUFFLED))
     full = next(row for row in rows if row["name"] == FULL)
     low, high = full["auc_95"]
-    assert low <= full["auc"] <= high and full["readers"] == 12
+    assert low <= full["auc"] <= high and full["readers"] == 20 and 0.9 < full["mrr"] <= 1
     assert any("over popularity" in target["metric"] and target["met"] for target in targets)
     swapped = dict(ROWS)
     try:
@@ -83,6 +97,33 @@ def test_rows_carry_intervals_and_a_missed_target_is_missed(both):
     finally:
         ROWS.update(swapped)
     assert not all(target["met"] for target in missed)
+
+
+ASKED = (FULL, POPULARITY, RECENCY, SILENT, SHUFFLED)
+
+
+@pytest.mark.parametrize("name", ["movielens", "movielens-cut", "mind", "nemig-en", "nemig-de"])
+@pytest.mark.parametrize("readers", [19, 20])
+def test_popularity_is_to_be_beaten_wherever_twenty_readers_chose(name, readers):
+    _, targets = rows_of(world_of(halves(readers), name=name), seed=1, names=ASKED)
+    asked = [target for target in targets if target["metric"] == f"{name}: AUC over popularity"]
+    assert len(asked) == (readers == 20) and all(target["met"] for target in asked)
+
+
+def test_falling_below_recency_by_little_is_a_miss_though_chance_may_explain_it(monkeypatch):
+    world = world_of(halves(20), name="nemig-en")
+    newest = ROWS[RECENCY]
+
+    def worse_for_one(world: World, case: Case, thumbs: tuple[tuple[int, bool], ...]) -> np.ndarray:
+        """The newest first, but for one reader of twenty, who sees what they dislike first."""
+        return -np.array(case.liked, float) if case.reader == "r0" else newest(world, case, thumbs)
+
+    monkeypatch.setitem(ROWS, SILENT, worse_for_one)
+    _, targets = rows_of(world, seed=1, names=ASKED)
+    by = {t["metric"].partition(": ")[2]: t for t in targets}
+    mean, high = (by[f"nDCG@10 over recency without feedback{end}"] for end in ("", ", high end"))
+    assert mean["value"] < 0 and not mean["met"]
+    assert high["value"] == 0.0 and high["met"]
 
 
 def test_an_interval_is_of_the_mean():

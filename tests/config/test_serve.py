@@ -1,6 +1,7 @@
 """`serve` as people run it: a real process with its worker, on a real port, ended by a real signal."""
 
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -21,11 +22,17 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 
 
-@pytest.fixture
-def place(tmp_path) -> dict[str, str]:
-    """The environment of an installation of its own, with an empty SQLite database."""
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of an installation that keeps its data in a folder."""
     kept = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "REDIS_URL")}
-    return {**kept, "TIDINGS_VAR_DIR": str(tmp_path), "LOG_LEVEL": "WARNING"}
+    return {**kept, "TIDINGS_VAR_DIR": str(folder), "LOG_LEVEL": "WARNING"}
+
+
+@pytest.fixture
+def place(installed, tmp_path) -> dict[str, str]:
+    """The environment of an installation of its own."""
+    shutil.copy(installed, tmp_path / "tidings.sqlite3")
+    return environment(tmp_path)
 
 
 def fetched(url: str) -> bytes:
@@ -55,11 +62,6 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in found.split()]
 
 
-def migrated(place: dict[str, str]) -> None:
-    migrate = [sys.executable, "manage.py", "migrate", "-v0"]
-    subprocess.run(migrate, cwd=ROOT, env=place, check=True)
-
-
 def port_free() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -69,7 +71,6 @@ def port_free() -> int:
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
 @pytest.mark.parametrize("begun", [signal.SIG_DFL, signal.SIG_IGN], ids=["in front", "in the background"])
 def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place, begun):
-    migrated(place)
     port = port_free()
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     with subprocess.Popen(
@@ -97,7 +98,6 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place, begu
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
 def test_a_worker_leaves_when_the_site_beside_it_is_killed(place):
-    migrated(place)
     command = [sys.executable, "manage.py", "serve", "--port", str(port_free())]
     with subprocess.Popen(command, cwd=ROOT, env=place, stdout=subprocess.DEVNULL) as site:
         try:

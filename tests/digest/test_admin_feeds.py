@@ -110,3 +110,18 @@ def test_a_setting_that_cannot_be_is_told_at_the_start(settings, name, value, co
     assert check_fetching() == []
     setattr(settings, name, value)
     assert [error.id for error in check_fetching()] == [code]
+
+
+def test_errors_are_filtered_by_words_and_a_feed_without_one_offers_no_empty_word(site):
+    FeedFactory()
+    failing = FeedFactory(failures=1, error_code="http_error")
+    FeedFactory(failures=1, error_code="timeout")
+    page = site.get(reverse(LIST), {"error": "http_error"})
+    assert [row.pk for row in page.context["cl"].queryset] == [failing.pk]
+    [offered] = [spec for spec in page.context["cl"].filter_specs if spec.title == "error"]
+    assert offered.lookup_choices == [("http_error", "http error"), ("timeout", "timeout")]
+
+
+def test_a_day_and_an_hour_have_names_of_their_own(site):
+    body = site.get(reverse("admin:digest_feed_add")).content.decode()
+    assert body.count('aria-label="Date"') == body.count('aria-label="Time"') > 0

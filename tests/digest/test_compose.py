@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.compose import KEPT, NOVELTY, RANKED, Chances, Choice, Composed, Reason, Rules, Stood, compose
+from digest.compose import NOVELTY, Chances, Composed, Rules, Stood, chances_of, compose
+from digest.passing import KEPT, RANKED, Reason
+from digest.shares import Choice
+from ranking.entities import Config, EffectiveConfig
 
 SEED = Chances("ada|2026-03-18")
 CHOICES = st.lists(
@@ -134,11 +137,33 @@ def test_rated_items_count_towards_the_share_of_their_source():
     assert ids(composed) == [99, 2, 4]
 
 
-def test_what_the_reader_wants_less_of_takes_no_place_from_what_comes_often():
+@given(CHOICES, RULES)
+def test_who_wants_less_of_something_never_loses_it_to_what_scores_lower_within_the_shares(ranked, rules):
+    composed = compose(ranked, replace(rules, novelty=False), SEED)
+    sources = Counter(c.source for c in ranked)
+    at = {choice.item_id: n for n, choice in enumerate(ranked)}
+    last = max((at[item] for item in ids(composed)), default=-1)
+    for choice in ranked[:last]:
+        if choice.item_id in composed.left_out and sources[choice.source] == 1 and choice.story is None:
+            assert not (choice.low or choice.muted) or not rules.cap or at[choice.item_id] >= rules.size
+
+
+@pytest.mark.parametrize("wish", [{"low": True}, {"muted": True}], ids=["of the source", "of a word"])
+def test_who_wants_a_little_less_of_something_still_sees_it_before_what_scores_lower(wish):
+    ranked = items(*"aaaaaa", "b", "c", "d", "e", "f")
+    ranked[8] = ranked[8]._replace(**wish)
+    assert ids(compose(ranked, Rules(6, novelty=False), SEED)) == [0, 1, 6, 7, 8, 9]
+
+
+def test_what_the_score_alone_would_show_is_not_passed_over_for_what_comes_often():
+    ranked = [*items(*"aa"), Choice(2, "d", low=True), Choice(3, "e", muted=True), *items(*"aaaa", start=4)]
+    assert ids(compose(ranked, Rules(4, novelty=False), SEED)) == [0, 1, 2, 3]
+
+
+def test_what_the_reader_wants_less_of_takes_no_place_from_what_comes_often_and_scores_higher():
     ranked = [*items(*"aaaaaa", "b", "c"), Choice(8, "d", low=True), Choice(9, "e", muted=True)]
     composed = compose(ranked, Rules(6, novelty=False), SEED)
     assert ids(composed) == [0, 1, 2, 3, 6, 7]
-    assert composed.left_out[8] == Reason.LOW_WEIGHT and composed.left_out[9] == Reason.KEYWORD
 
 
 # --- room for what is little known --------------------------------------------------------------------
@@ -175,12 +200,15 @@ def test_the_logged_probability_is_the_one_it_is_drawn_with_when_there_are_sever
     assert all(0.3 < count / 800 < 0.5 for count in seen.values()) and len(seen) == 5
 
 
-@pytest.mark.parametrize(
-    "shut", [{"low": True}, {"muted": True}], ids=["less of the source", "less of a word"]
-)
-def test_what_the_reader_wants_less_of_is_never_drawn(shut):
-    ranked = [*LOUD, *(choice._replace(**shut) for choice in QUIET)]
+def test_what_a_word_counts_against_is_never_drawn():
+    ranked = [*LOUD, *(choice._replace(muted=True) for choice in QUIET)]
     assert slots(compose(ranked, Rules(10), SEED)) == [RANKED] * 10
+
+
+def test_a_source_of_less_than_half_the_weight_is_never_drawn():
+    weights = EffectiveConfig(Config(source_weights={"q": 0.49, "r": 0.5, "s": 0.1}, avoided=("t",)))
+    drawn = compose([*LOUD, *QUIET], Rules(10), chances_of("ada|2026-03-18", (), weights)).places[-1]
+    assert (drawn.item_id, drawn.slot, drawn.propensity) == (101, NOVELTY, 1.0)
 
 
 def test_known_and_avoided_sources_are_never_drawn():
@@ -219,12 +247,3 @@ def test_a_rated_draw_uses_its_slot_up():
     composed = compose([*LOUD, *QUIET], Rules(10), SEED, rated=rated)
     assert slots(composed) == [RANKED] * 9 + [KEPT]
     assert composed.places[-1].propensity == 0.25
-
-
-# --- reasons ------------------------------------------------------------------------------------------
-
-
-def test_the_reason_for_what_is_below_is_the_readers_own_wish_where_there_is_one():
-    ranked = [*items(*"abc"), Choice(3, "d", low=True), Choice(4, "e", muted=True), Choice(5, "f")]
-    composed = compose(ranked, Rules(3), SEED)
-    assert [*composed.left_out.values()] == [Reason.LOW_WEIGHT, Reason.KEYWORD, Reason.BELOW]

@@ -12,7 +12,7 @@ from digest.models import Reader, Spend, SpendRefusal
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.rendering, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 
 
 def spent(reader: Reader) -> None:

@@ -16,7 +16,7 @@ from digest.services.delivery import digests_deliver
 from tests.mailbox import Mailbox
 from tests.pages import fresh_item
 
-pytestmark = [pytest.mark.browser, pytest.mark.rendering, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 # Without it the browser says that a program drives it, as the browsers of mail scanners do.

@@ -1,17 +1,19 @@
 """A round against a real server: what is asked, what is kept, and what becomes of a feed."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
+from django.core.management import call_command
 from pytest_httpserver import HTTPServer
 
-from digest import politeness
 from digest.models import Feed, FeedEntry, Item, Subscription
 from digest.politeness import _gate
+from digest.reports import FetchReport
+from digest.services import fetching
 from digest.services.feeds import feeds_check, feeds_pause
-from digest.services.fetching import FetchReport, feeds_fetch
+from digest.services.fetching import feeds_fetch
 from digest.services.ingest import document_ingest, feed_ensure
 from digest.services.moving import feed_move
 from digest.services.polling import feed_claim
@@ -131,9 +133,35 @@ def test_a_host_that_was_asked_too_often_is_left_alone_with_all_its_feeds(site, 
     assert (report["feeds"], report["left"], len(site.log)) == (1, 2, 1)
 
 
-def test_feeds_of_one_host_wait_for_its_pause(site, now, settings, monkeypatch):
+def test_whoever_watches_hears_which_host_a_round_waits_for(site, now, monkeypatch):
+    monkeypatch.setattr(fetching, "WAIT_TOLD_S", 0.2)
+    busy = {"status": 429, "headers": {"Retry-After": "1"}}
+    for path in ("/a", "/b"):
+        site.expect_request(path).respond_with_data(b"", **busy)
+        ensure(site, path, now)
+    told: list[tuple[str, float]] = []
+    report = round_(now, waiting=lambda host, seconds: told.append((host, seconds)))
+    assert [host for host, _ in told] == ["localhost"] and 0.5 < told[0][1] <= 1
+    assert (len(report.errors), len(site.log)) == (2, 2)
+
+
+@pytest.mark.parametrize(("watched", "words"), [(True, "for localhost"), (False, "")])
+def test_the_command_says_what_it_waits_for_to_a_person_and_to_nobody_else(
+    site, monkeypatch, capsys, watched, words
+):
+    monkeypatch.setattr(fetching, "WAIT_TOLD_S", 0.2)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: watched)
+    for path in ("/a", "/b"):
+        site.expect_request(path).respond_with_data(b"", status=429, headers={"Retry-After": "1"})
+    call_command("fetch_feeds", "--feed", site.url_for("/a"), site.url_for("/b"), "--json")
+    said = capsys.readouterr()
+    assert json.loads(said.out)["failed"] == 2
+    assert words in said.err and bool(said.err) == watched
+
+
+def test_feeds_of_one_host_wait_for_its_pause(site, now, settings, tmp_path):
     settings.FETCH_HOST_GAP_S = 30.0
-    monkeypatch.setattr(politeness, "_key", lambda host: f"fetch:{uuid4()}")  # no other run's hosts
+    settings.VAR_DIR = tmp_path  # no other run's hosts
     for path in ("/a", "/b", "/c"):
         site.expect_request(path).respond_with_data(rss("Rain"))
         ensure(site, path, now)
@@ -173,18 +201,45 @@ def test_a_redirect_that_changes_its_mind_is_not_believed(site, now):
     assert feed.url.endswith("/old") and feed.moved_sightings == 2
 
 
+def test_a_failure_between_two_redirects_starts_the_count_anew(site, now):
+    feed = ensure(site, "/old", now)
+    for n, status in enumerate([301, 500, 301, 500, 301]):
+        site.clear()
+        chain(site, status, "/new")
+        site.expect_request("/new").respond_with_data(rss("Rain"))
+        round_(now + n * 48 * HOUR)
+    feed.refresh_from_db()
+    assert feed.url.endswith("/old")
+    assert (feed.moved_sightings, feed.moved_since) == (1, now + 4 * 48 * HOUR)
+
+
+def test_three_redirects_within_an_hour_are_not_believed_yet(site, now):
+    feed = ensure(site, "/old", now)
+    chain(site, 301, "/new")
+    site.expect_request("/new").respond_with_data(rss("Rain"))
+    for minutes in (0, 20, 40, 24 * 60):
+        Feed.objects.update(next_check_at=now)  # an operator has it fetched again
+        assert (feed.url.endswith("/old"), feed.moved_since) == (True, now if minutes else None)
+        round_(now + minutes * HOUR / 60)
+        feed.refresh_from_db()
+    assert (feed.url.endswith("/new"), feed.moved_since) == (True, None)
+
+
 def test_a_move_to_where_a_feed_is_already_joins_the_two(site, now, ada, ben):
     old, new = ensure(site, "/old", now), ensure(site, "/new", now)
     document_ingest(feed=old, body=rss("Rain", "Sun"), now=now)
     document_ingest(feed=new, body=rss("Rain"), now=now)
     FeedEntry.objects.filter(feed=new).update(guid="Sun")  # one guid, two items
+    for feed in (old, new):  # an entry that both had, of an item that has had its time
+        FeedEntry.objects.create(feed=feed, guid="past", item=None)
     for reader, feed in ((ada, old), (ben, old), (ben, new)):
         Subscription.objects.create(reader=reader, feed=feed, created_at=now, ai_enabled=feed == new)
     assert feed_move(feed=old, url=new.url, now=now) == new
     assert not Feed.objects.filter(pk=old.pk).exists()
     subscriptions = Subscription.objects.order_by("reader__username")
     assert [(s.reader, s.feed, s.ai_enabled) for s in subscriptions] == [(ada, new, False), (ben, new, False)]
-    assert set(FeedEntry.objects.values_list("feed", "item__title")) == {(new.pk, "Rain"), (new.pk, "Sun")}
+    carried = set(FeedEntry.objects.values_list("feed", "item__title"))
+    assert carried == {(new.pk, "Rain"), (new.pk, "Sun"), (new.pk, None)}
     assert Item.objects.count() == 2
 
 

@@ -4,11 +4,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_httpserver import HTTPServer
 
 from digest.feeds import FeedProblem
 from digest.models import Feed, FeedEntry, Item, Source
-from digest.services.fetching import feeds_fetch, folder_ingest
+from digest.services.fetching import feeds_fetch
+from digest.services.folders import folder_ingest
 from digest.services.ingest import document_ingest, feed_ensure
 from tests.factories import FeedFactory, SourceFactory
 
@@ -122,6 +125,23 @@ def test_a_refused_document_leaves_nothing_behind(now, tmp_path: Path):
     assert Feed.objects.get().state == Feed.State.IMPORTED
     with pytest.raises(FeedProblem):
         document_ingest(feed=Feed.objects.get(), body=b"", now=now)
+
+
+def test_many_documents_that_are_refused_now_are_told_of_in_one_update(now, tmp_path: Path):
+    for n in range(12):
+        (tmp_path / f"{n}.xml").write_bytes(rss(item(f"Rain {n}")))
+    folder_ingest(folder=tmp_path, now=now)
+    for n in range(1, 12):
+        (tmp_path / f"{n}.xml").write_text("<html><body>Hello</body></html>")
+    later = now + timedelta(days=1)
+    with CaptureQueriesContext(connection) as statements:
+        report = folder_ingest(folder=tmp_path, now=later)
+    assert len(report.errors) == 11
+    updates = [one["sql"] for one in statements if 'UPDATE "digest_feed"' in one["sql"]]
+    assert sum("error_code" in sql for sql in updates) == 2  # the good one, the bad ones
+    told = dict(Feed.objects.values_list("url", "error_code"))
+    assert told == {f"file:{n}.xml": "not_a_feed" if n else "" for n in range(12)}
+    assert set(Feed.objects.values_list("last_fetched_at", flat=True)) == {later}
 
 
 def test_feeds_are_fetched_when_due_and_remember_how_it_went(now, httpserver: HTTPServer, settings):

@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 from django.test import Client
 
-from digest.compose import Reason
 from digest.models import Cluster, Digest, Exposure, Item
+from digest.passing import Reason
 from digest.selectors.items import items_window
 from digest.selectors.left_out import digest_left_out
 from digest.services.build import digest_build
@@ -41,7 +41,7 @@ def paper(ada, today) -> Digest:
     story = Cluster.objects.create(created_at=ago(1), last_item_at=ago(1))
     for key, hours in ((LOUD, 0.5), (QUIET, 0.6)):
         fresh_item(ada, hours=hours, key=key, title=f"The story in {key}", cluster=story)
-    fresh_item(ada, hours=90, key=LOUD, title="A gossip")
+    fresh_item(ada, hours=90, key="word.example", title="A gossip")
     fresh_item(ada, hours=90, key=LESS, title="Of a source she wants less of")
     edit = ConfigEdit(keyword_boosts={"gossip": -0.5}, source_weights={LESS: 0.3})
     config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=ago(0))
@@ -100,10 +100,32 @@ def test_the_page_names_each_reason_and_who_tells_the_story(client, paper, today
     teller = Item.objects.get(title=f"The story in {LOUD}")
     assert f"The same story as told by {teller.source}." in body
     assert f'href="/ui/item/{teller.pk}"' in body
-    assert "You see less of Less." in body and "A word counts against it." in body
+    assert "Less has weight 0.30; at 1 this would be in the digest." in body
+    assert "A word counts against it; without that this would be in the digest." in body
     assert "Loud had its share of the places." in body
     assert f"{sum(paper.left_out.values())} items of your sources are not in this digest" in body
     assert 'name="useful"' in body  # a thumb is possible here too
+
+
+def test_what_stands_lower_for_its_sources_weight_is_counted_and_listed(client, ada, today):
+    for n in range(3):
+        fresh_item(ada, hours=2 + n, key=QUIET, title=f"Quiet {n}")
+    fresh_item(ada, hours=1, key=LESS, title="Turned down")
+    digest_build(reader=ada, date=today, now=ago(0))
+    assert "lower because" not in client.get(f"/ui/date/{today}/left-out").content.decode()
+    edit = ConfigEdit(source_weights={LESS: 0.95, QUIET: 1.5})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=ago(0))
+    digest_build(reader=ada, date=today, now=ago(0))
+    assert digest_left_out(reader=ada, date=today, now=ago(0)).lowered == []  # it is behind, but not for that
+    edit = ConfigEdit(source_weights={LESS: 0.3, QUIET: None})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=1, now=ago(0))
+    digest_build(reader=ada, date=today, now=ago(0))
+    (found,) = digest_left_out(reader=ada, date=today, now=ago(0)).lowered
+    assert (found.item.title, found.rank, found.weight, found.places) == ("Turned down", 4, 0.3, 3)
+    body = client.get(f"/ui/date/{today}/left-out").content.decode()
+    said = "1 in the digest stands lower because its source is turned down, by your settings or your thumbs"
+    assert said in body
+    assert "No. 4, 3 places lower than with Less at weight 1 (now 0.30)." in body
 
 
 def test_the_page_of_one_kind_shows_that_kind_alone(client, paper, today):

@@ -192,6 +192,15 @@ def test_one_click_ends_the_mail_without_a_session(stranger, ada):
     assert "No more mail" in stranger.get(place).content.decode()
 
 
+def test_who_holds_the_link_and_is_not_signed_in_is_not_told_whose_it_is(stranger, ada):
+    Reader.objects.update(mail_rhythm="daily", username="ada.lovelace")
+    place = f"/ui/mail/end/{unsubscribe_sign(reader_id=ada.pk)}"
+    for answer in (stranger.get(place), stranger.post(place), stranger.get(place)):
+        assert "ada.lovelace" not in answer.content.decode() and "a…" in answer.content.decode()
+    stranger.force_login(Reader.objects.get())
+    assert "to ada.lovelace any more" in stranger.get(place).content.decode()
+
+
 def test_only_ones_own_mail_ends(ada, ben):
     Reader.objects.update(mail_rhythm="weekly")
     reader_unsubscribe(link=unsubscribe_sign(reader_id=ada.pk))

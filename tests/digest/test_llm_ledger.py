@@ -2,21 +2,23 @@
 
 import threading
 import uuid
-from datetime import timedelta
+from datetime import timedelta, timezone
 from decimal import Decimal
 
 import pytest
 from django.db import connections, transaction
 
-from digest.llm.entities import BudgetRefusal, Caps, Usage
+from digest.llm.entities import BudgetRefusal, Caps, DeadlineExceeded, ModelUnavailable, Usage
 from digest.llm.ledger import (
     advisor_account,
+    failure_booked,
+    ingest_account,
     spend_release,
     spend_reserve,
     spend_settle,
     spend_settle_worst,
 )
-from digest.models import Spend
+from digest.models import Spend, SpendRefusal
 from tests.at_once import database_on_disk
 from tests.factories import ReaderFactory
 
@@ -78,6 +80,31 @@ def test_calls_of_no_run_and_no_reader_share_only_the_day(reserve):
     assert reserve(caps=caps(day=3 * CENT), **nobodys).code == "budget_day"
 
 
+def test_a_call_and_a_refusal_say_whose_they_were_when_and_what_was_asked(reserve, ada, now):
+    run_id, east = uuid.uuid4(), now.astimezone(timezone(timedelta(hours=14)))
+    call = {"run_id": run_id, "model": "m" * 81, "now": east, "purpose": "review"}
+    spend = reserve(worst_case=Decimal("0.0100001"), **call)
+    assert isinstance(reserve(worst_case=Decimal("0.0200001"), caps=caps(day=CENT), **call), BudgetRefusal)
+    refused = SpendRefusal.objects.get()
+    for row in (Spend.objects.get(pk=spend.pk), refused):
+        assert (row.surface, row.reader, row.run_id, row.purpose) == ("advisor", ada, run_id, "review")
+        assert (row.model, row.day, row.created_at) == ("m" * 80, now.date(), now)
+    assert (spend.reserved_usd, spend.settled_usd) == (Decimal("0.010001"), None)
+    assert (refused.code, refused.asked_usd) == ("budget_day", Decimal("0.020001"))
+
+
+@pytest.mark.parametrize(
+    ("error", "cost"), [(DeadlineExceeded("cut off"), CENT), (ModelUnavailable("429"), Decimal(0))]
+)
+def test_a_call_without_an_answer_is_booked_in_full_if_it_may_be_billed(reserve, error, cost):
+    first, second = reserve(), reserve()
+    assert failure_booked(first.pk, CENT, error) == cost
+    assert failure_booked(None, CENT, error) == 0, "what was not reserved cost nothing"
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.settled_usd, second.settled_usd) == (cost, None)
+
+
 def test_settling_gives_back_what_was_not_spent(reserve):
     tight = caps(day=CENT)
     spend = reserve(caps=tight)
@@ -88,6 +115,7 @@ def test_settling_gives_back_what_was_not_spent(reserve):
     spend.refresh_from_db()
     assert spend.settled_usd == Decimal("0.004001"), "a fraction counts as a whole micro-dollar"
     assert (spend.input_tokens, spend.cached_tokens, spend.output_tokens) == (10, 5, 2)
+    assert spend.saved_usd == Decimal("0.000000"), "five tokens from the cache are too few to count"
 
 
 def test_the_first_booking_stands(reserve):
@@ -95,8 +123,10 @@ def test_the_first_booking_stands(reserve):
     assert spend_settle_worst(spend_id=spend.pk)
     assert not spend_settle(spend_id=spend.pk, usage=Usage(), cost=Decimal(0))
     assert not spend_release(spend_id=spend.pk)
-    spend.refresh_from_db()
-    assert spend.settled_usd == CENT
+    free = reserve()
+    assert spend_release(spend_id=free.pk) and not spend_settle_worst(spend_id=free.pk)
+    rows = Spend.objects.order_by("pk").values_list("settled_usd", flat=True)
+    assert list(rows) == [CENT, 0]
 
 
 def test_a_call_that_was_turned_away_is_free_and_stays_on_record(reserve):
@@ -132,6 +162,24 @@ def test_a_runs_account_carries_the_caps_of_the_settings(settings, ada, now):
     assert account.caps.day == Decimal("1.1")
     spend = Spend.objects.get()
     assert (spend.surface, spend.reader, spend.day) == ("advisor", ada, now.date())
+
+
+def test_an_account_passes_on_who_spends_and_all_three_caps(settings, ada, now):
+    settings.ADVISOR_DAILY_CAP_USD = settings.ADVISOR_RUN_CAP_USD = 9
+    settings.ADVISOR_READER_DAILY_CAP_USD, settings.LLM_DAILY_CAP_USD = 0.02, 0.01
+    run_id = uuid.uuid4()
+    account = advisor_account(reader_id=ada.pk, run_id=run_id, now=now, purpose="review")
+    assert account.reserve(model="m", worst_case=3 * CENT).code == "budget_reader"
+    account.reserve(model="m", worst_case=CENT)
+    feeds = ingest_account(run_id=run_id, now=now)
+    assert feeds.caps == Caps(CENT, CENT, CENT)
+    assert isinstance(feeds.reserve(model="n", worst_case=CENT), int)
+    assert ingest_account(run_id=run_id, now=now, purpose="reasons").purpose == "reasons"
+    rows = Spend.objects.order_by("pk").values_list("surface", "reader", "run_id", "purpose", "model")
+    assert list(rows) == [
+        ("advisor", ada.pk, run_id, "review", "m"),
+        ("ingest", None, run_id, "summary", "n"),
+    ]
 
 
 @pytest.mark.django_db(transaction=True)

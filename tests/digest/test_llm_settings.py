@@ -1,5 +1,6 @@
 """Providers, prices and checks: what the settings say about models."""
 
+import json
 import socket
 from decimal import Decimal
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from digest.checks import check_models
 from digest.llm.chain import chain_configured
 from digest.llm.entities import PriceUnknown, Usage
-from digest.llm.prices import cost_usd, input_tokens_worst
+from digest.llm.prices import cache_saved_usd, cost_usd, input_tokens_worst, tokens_estimated
 from digest.llm.providers import PROVIDERS, model_ref_parse
 
 USAGE = Usage(input_tokens=10_000, cached_tokens=4_000, output_tokens=1_000)
@@ -134,6 +135,23 @@ def test_an_unknown_model_has_no_price_until_one_is_configured(settings):
     assert cost_usd(ref, USAGE) == Decimal("0.03")
     settings.LLM_PRICES["openai:acme-9000"] = "1 / 5"
     assert cost_usd(ref, USAGE) == Decimal("0.015")
+
+
+def test_what_a_cache_saved_is_the_difference_to_a_call_without_one(settings):
+    model = "anthropic:claude-sonnet-4-5"
+    read, written = Usage(10_000, 4_000, 1_000), Usage(10_000, 0, 1_000, written_tokens=4_000)
+    plain = cost_usd(model_ref_parse(model), Usage(10_000, 0, 1_000))
+    assert cache_saved_usd(model, read) == plain - cost_usd(model_ref_parse(model), read) > 0
+    assert cache_saved_usd(model, written) == plain - cost_usd(model_ref_parse(model), written) < 0
+    billed, router = Usage(10_000, 4_000, 1_000, billed_usd=Decimal(9)), "openrouter:openai/gpt-4o"
+    assert cache_saved_usd(router, billed) == cache_saved_usd(router, read) > 0, "whatever was billed"
+    assert cache_saved_usd("openai:acme-9000", read) == cache_saved_usd("acme", read) == 0
+
+
+def test_a_call_is_reckoned_at_two_tokens_for_four_characters_of_its_json():
+    messages, tools = [{"role": "user", "content": "Hello"}], [{"type": "function"}]
+    assert [tokens_estimated(n) for n in (0, 4, 10, 4_000)] == [1, 1, 2, 1_000]
+    assert input_tokens_worst(messages, tools) == 2 * round(len(json.dumps([messages, tools])) / 4)
 
 
 @given(st.text(alphabet=st.characters(categories=["Lo"]), min_size=50, max_size=500))

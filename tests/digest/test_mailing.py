@@ -65,7 +65,7 @@ def test_every_item_has_its_reasons_its_source_and_both_links(ada, mailbox: Mail
     (item,) = items(1, text="The bridge was lifted at dawn.")
     _, text, html = arrived(mailbox, now)
     for part in (text, html):
-        assert "Why it is here: fresh" in part and "Gazette · 6 hours ago" in part
+        assert "Why it is here: fresh" in part and "Gazette · 18 March, 07:00" in part
         assert "The bridge was lifted at dawn." in part
         links = [thumb_read(found) for found in re.findall(r"/ui/mail/thumb/([\w.=-]+)", part)]
         assert [(said.reader_id, said.item_id, said.useful) for said in links] == [

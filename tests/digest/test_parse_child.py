@@ -1,27 +1,42 @@
 """A document read apart: the same answer, and an end to whatever does not end by itself."""
 
 import multiprocessing
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from digest import contained, parse
-from digest.contained import parse_contained
+from digest.contained import Nursery, parse_contained
 from digest.feeds import FeedProblem, feed_as_json, feed_from_json
 from digest.parse import document_read, parse_document
 from tests.documents import MADE
 
-LIMITS = "from digest.parse_child import *; limits_set(cpu_s=1, memory_bytes=300 << 20); "
+GOOD = MADE[0].decode()
 
 
-def child(code: str) -> tuple[str, ...]:
-    return (sys.executable, "-c", LIMITS + code)
+@pytest.fixture
+def nursery() -> Iterator[Callable[..., Nursery]]:
+    """Nurseries whose children run the given statements in place of a parser."""
+    made: list[Nursery] = []
+
+    def make(statements: str, *, cpu_s: float = 1.0) -> Nursery:
+        lines = ["import time", "def read(text, *, url):", f"    {statements}"]
+        read = "\n".join([*lines, "    return document_read(text, url=url)"])
+        code = f"from digest.parse_child import *\n{read}\nnursery_serve(read, cpu_s={cpu_s})"
+        made.append(Nursery((sys.executable, "-c", code)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
 
 
-def code_of(command: tuple[str, ...], **limits: float) -> str:
+def code_of(nursery: Nursery, text: str = "<rss/>", **limits: float) -> str:
     with pytest.raises(FeedProblem) as problem:
-        parse_contained("<rss/>", url="", command=command, **limits)
+        parse_contained(text, url="", nursery=nursery, **limits)
     assert problem.value.message
     return problem.value.code
 
@@ -53,36 +68,91 @@ def test_problems_cross_the_border_with_their_codes():
     assert problem.value.code == "malformed"
 
 
-def test_an_endless_parser_is_stopped_by_its_processor_time():
-    assert code_of(child("exec('while 1: pass')")) == "parse_timeout"
+def test_an_endless_parser_is_stopped_by_its_processor_time(nursery):
+    assert code_of(nursery("while True: pass", cpu_s=0.3)) == "parse_timeout"
 
 
-def test_a_parser_that_waits_is_stopped_by_the_clock():
-    assert code_of(child("import time; time.sleep(60)"), wall_s=0.5) == "parse_timeout"
+def test_a_parser_that_waits_is_stopped_by_the_clock(nursery):
+    assert code_of(nursery("time.sleep(60)"), wall_s=0.5) == "parse_timeout"
 
 
-def test_a_greedy_parser_is_stopped_by_its_memory():
-    greedy = "\ntry: bytearray(400 << 20)\nexcept MemoryError: sys.exit(MEMORY_EXIT)"
-    assert code_of(child(greedy)) == "parse_memory"
+def test_a_greedy_parser_is_stopped_by_its_memory(nursery):
+    assert code_of(nursery("bytearray(400 << 20)")) == "parse_memory"
 
 
-@pytest.mark.parametrize(
-    "death", ["import os; os.abort()", "sys.exit(1)", "print('{')", "print('[]')", "print('{\"feed\": {}}')"]
-)
-def test_a_child_that_dies_or_babbles_is_one_feeds_problem(death: str):
-    assert code_of(child(death)) == "parse_crashed"
+@pytest.mark.parametrize("death", ["os.abort()", "os._exit(1)", "raise KeyError", "return text"])
+def test_a_child_that_dies_or_babbles_is_one_feeds_problem(nursery, death: str):
+    grim = nursery(f"if 'die' in text: {death}")
+    assert code_of(grim, "<rss>die</rss>") == "parse_crashed"
+    assert parse_contained(GOOD, url="", nursery=grim).title == "Rivers"
 
 
-def test_without_a_process_the_fault_is_said_to_be_ours():
-    assert code_of(("/nowhere/python",)) == "parse_unavailable"
+@pytest.mark.parametrize("said", [b"", b"{", b"[]", b'{"feed": {}}', b'{"feed": []}'])
+def test_an_answer_that_is_none_is_one_feeds_problem(said: bytes):
+    with pytest.raises(FeedProblem, match="parse_crashed"):
+        contained._answer(0, said)
 
 
-def test_a_child_writes_no_files_and_knows_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path):
+def test_every_document_has_its_own_seconds(nursery):
+    """Limits of a process count all it ever did; no document pays for those before it."""
+    busy = "end = time.process_time() + 0.3\n    while time.process_time() < end: pass"
+    slow = nursery(busy, cpu_s=0.8)
+    for _ in range(4):
+        assert parse_contained(GOOD, url="", nursery=slow).title == "Rivers"
+    assert slow.spent_s > 1.0
+
+
+def test_what_one_document_leaves_behind_the_next_never_sees(nursery):
+    marked = nursery("assert 'MARK' not in os.environ; os.environ['MARK'] = '1'")
+    for _ in range(2):
+        assert parse_contained(GOOD, url="", nursery=marked).title == "Rivers"
+
+
+def test_a_nursery_that_went_away_is_started_again(nursery):
+    one = nursery("pass")
+    for _ in range(2):
+        assert parse_contained(GOOD, url="", nursery=one).title == "Rivers"
+        one._process.kill()
+        one._process.wait()
+
+
+@pytest.mark.parametrize("command", [("/nowhere/python",), (sys.executable, "-c", "pass")])
+def test_without_a_process_the_fault_is_said_to_be_ours(command: tuple[str, ...]):
+    idle = Nursery(command)
+    assert code_of(idle) == "parse_unavailable"
+    idle.end()
+
+
+def test_a_child_writes_no_files_and_knows_no_secrets(nursery, monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    assert "sk-secret" not in contained._environment().values()
-    writes = f"\nwith open({str(tmp_path / 'x')!r}, 'w') as f: f.write('x' * 100_000)"
-    assert code_of(child(writes)) == "parse_crashed"
+    writes = f"open({str(tmp_path / 'x')!r}, 'w').write('x' * 100_000)"
+    assert code_of(nursery(writes)) == "parse_crashed"
     assert not (tmp_path / "x").exists() or (tmp_path / "x").stat().st_size == 0
+    knows = nursery("raise FeedProblem('knows', str('OPENAI_API_KEY' in os.environ))")
+    with pytest.raises(FeedProblem, match="knows: False"):
+        parse_contained(GOOD, url="", nursery=knows)
+
+
+FORKS = """
+import os
+from digest.contained import NURSERY, parse_contained
+text = "<rss><channel><title>Rivers</title><item><title>x</title></item></channel></rss>"
+parse_contained(text, url="")
+before = NURSERY._process.pid
+child = os.fork()
+if not child:
+    assert parse_contained(text, url="").title == "Rivers" and NURSERY._process.pid != before
+    NURSERY.end()
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert parse_contained(text, url="").title == "Rivers" and NURSERY._process.pid == before
+"""
+
+
+def test_a_process_that_was_forked_has_a_nursery_of_its_own():
+    """Celery and gunicorn fork their workers, perhaps after a document was read."""
+    done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_threads_may_ask_at_once():

@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 
 from digest.models import Feedback, Reader
-from digest.selectors.peers import community_deviation, peer_deviations, peers_forget, target_opinions
+from digest.selectors.crowds import peers_forget
+from digest.selectors.peers import community_deviation, peer_deviations, target_opinions
 from digest.services.learning import weights_update
 from digest.services.readers import reader_update
 from ranking.crowd import READERS_MIN, influence_max
@@ -89,7 +90,9 @@ def test_who_does_not_share_is_not_used_from_the_same_moment_on(ada, now, crowd)
     before = community_deviation(reader_id=ada.pk, now=now)
     assert before
     for reader in crowd[: len(crowd) - READERS_MIN + 1]:
-        reader_update(reader=reader, time_zone="UTC", ai_enabled=True, peers_enabled=False)
+        reader_update(
+            reader=reader, time_zone="UTC", ai_enabled=True, peers_enabled=False, suggestions_enabled=True
+        )
     # No `peers_forget` here: what the process keeps must not speak for them either.
     assert community_deviation(reader_id=ada.pk, now=now) == {}
 
@@ -97,10 +100,14 @@ def test_who_does_not_share_is_not_used_from_the_same_moment_on(ada, now, crowd)
 def test_who_does_not_share_is_not_served(now, crowd, settings):
     reader = crowd[0]
     assert community(reader, now) and peer_deviations(reader_id=reader.pk, now=now) == {}
-    reader_update(reader=reader, time_zone="UTC", ai_enabled=True, peers_enabled=False)
+    reader_update(
+        reader=reader, time_zone="UTC", ai_enabled=True, peers_enabled=False, suggestions_enabled=True
+    )
     assert community(reader, now) == {}
     assert target_opinions(reader_id=reader.pk, source=GOOD, now=now).community is None
-    reader_update(reader=reader, time_zone="UTC", ai_enabled=True, peers_enabled=True)
+    reader_update(
+        reader=reader, time_zone="UTC", ai_enabled=True, peers_enabled=True, suggestions_enabled=True
+    )
     settings.PEERS_ENABLED = False
     assert community(reader, now) == {}
 
@@ -144,7 +151,9 @@ def test_one_reader_more_or_less_moves_a_figure_by_no_more_than_the_bound(ada, n
     with_victim = community(ada, now)
     bound = influence_max(8 * 3.0) + 0.05  # rounding to steps of .05 adds half a step on either side
     assert abs(with_victim.get(GOOD, 0) - without.get(GOOD, 0)) <= bound
-    reader_update(reader=victim, time_zone="UTC", ai_enabled=True, peers_enabled=False)
+    reader_update(
+        reader=victim, time_zone="UTC", ai_enabled=True, peers_enabled=False, suggestions_enabled=True
+    )
     assert community(ada, now) == without
 
 
@@ -238,7 +247,7 @@ def test_the_learning_loop_leans_on_the_others_where_a_reader_has_said_little(ad
     for reader in (ada, ben):
         rated(reader, GOOD, 4, 2, now, first=8)
         rated(reader, "own.example", 4, 4, now, first=8)
-    reader_update(reader=ben, time_zone="UTC", ai_enabled=True, peers_enabled=False)
+    reader_update(reader=ben, time_zone="UTC", ai_enabled=True, peers_enabled=False, suggestions_enabled=True)
     assert weights_update(reader_id=ada.pk, now=now) == 1
     (step,) = weight_snapshots(reader_id=ada.pk)
     assert (step.source, step.after > step.before) == (GOOD, True)

@@ -81,7 +81,7 @@ def test_an_item_left_out_says_why_and_how_it_scored(page: Client, ada: Reader):
     assert re.search(
         r"^Not in your digest of \w+, \d+ \w+, where it was no\. 41 by score\.", said(page, muted)
     )
-    assert "A word counts against it." in said(page, muted)
+    assert "A word counts against it; without that this would be in the digest." in said(page, muted)
 
 
 def test_only_what_stands_in_a_digest_is_said_to_have_little_newer_beside_it(page: Client, ada: Reader):

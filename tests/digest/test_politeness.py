@@ -1,13 +1,19 @@
 """One visitor at a time, and a pause after each: within a process and between two."""
 
+import json
+import os
+import subprocess
+import sys
 import threading
 import time
+from itertools import pairwise
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from django.core.cache import cache
 
-from digest import politeness
+from digest import host_notes
 from digest.feeds import FeedProblem
 from digest.politeness import HostGate, HostQueue, Visit
 
@@ -15,10 +21,16 @@ HOST = "a.example"
 
 
 @pytest.fixture(autouse=True)
-def keys_of_its_own(monkeypatch):
-    """A cache may be shared with other runs, and must not be emptied under them."""
-    run = uuid4()
-    monkeypatch.setattr(politeness, "_key", lambda host: f"test:{run}:{host}")
+def notes_of_its_own(monkeypatch, settings, tmp_path):
+    """A cache may be shared with other runs, and must not be emptied under them; nor a folder."""
+    run, settings.VAR_DIR = uuid4(), tmp_path
+    monkeypatch.setattr(host_notes, "key", lambda host: f"test:{run}:{host}")
+
+
+@pytest.fixture(params=["files", "cache"])
+def notes(request, settings) -> None:
+    """Notes in files of this machine, or in the cache that the settings name."""
+    settings.REDIS_URL = "redis://its.example" if request.param == "cache" else ""
 
 
 def test_a_host_is_taken_by_one_and_rests_after_it():
@@ -48,18 +60,106 @@ def test_a_host_given_back_unvisited_needs_no_pause():
     assert gate.enter(HOST) == 0.0
 
 
+@pytest.mark.usefixtures("notes")
 def test_another_process_waits_while_we_visit_and_rest(monkeypatch):
     ours = HostGate(gap_s=5.0)
     assert ours.enter(HOST) == 0.0
-    monkeypatch.setattr(politeness, "_US", "another process")
+    monkeypatch.setattr(host_notes, "_US", "another process")
     theirs = HostGate(gap_s=5.0)
     assert theirs.enter(HOST) == 5.0
     ours.leave(HOST)
-    monkeypatch.setattr(politeness, "_US", "yet another")
+    monkeypatch.setattr(host_notes, "_US", "yet another")
     assert HostGate(gap_s=5.0).enter(HOST) == 5.0
 
 
-def test_a_broken_cache_leaves_each_process_polite(monkeypatch):
+@pytest.mark.usefixtures("notes")
+def test_a_process_that_was_forked_from_ours_is_another(monkeypatch):
+    assert HostGate(gap_s=5.0).enter(HOST) == 0.0
+    assert HostGate(gap_s=5.0).enter(HOST) == 0.0  # we may come again
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    assert HostGate(gap_s=5.0).enter(HOST) == 5.0
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_host_given_back_unvisited_is_soon_free_for_others(monkeypatch):
+    ours = HostGate(gap_s=0.05)
+    ours.enter(HOST)
+    ours.forgo(HOST)
+    monkeypatch.setattr(host_notes, "_US", "another process")
+    time.sleep(1.1)  # a cache counts in whole seconds
+    assert HostGate(gap_s=0.05).enter(HOST) == 0.0
+
+
+VISITS = """
+import sys, time
+from digest.politeness import HostGate
+gate = HostGate(gap_s=0.2)
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(3):
+    while wait := gate.enter("a.example"):
+        time.sleep(min(wait, 0.01))
+    print(time.monotonic(), flush=True)
+    time.sleep(0.05)
+    print(time.monotonic(), flush=True)
+    gate.leave("a.example")
+"""
+
+
+def test_two_processes_without_a_service_never_meet_at_a_host(tmp_path: Path):
+    """As `serve` runs them: the site, where readers look up feeds, and its worker."""
+    place = {"TIDINGS_VAR_DIR": str(tmp_path), "REDIS_URL": "", "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+    env = os.environ | place | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([sys.executable, "-c", VISITS], env=env, **pipes) for _ in range(2)]
+    assert [process.stdout.readline() for process in both] == ["ready\n"] * 2
+    for process in both:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    times = [[float(at) for at in process.communicate(timeout=30)[0].split()] for process in both]
+    visits = sorted((at[n], at[n + 1]) for at in times for n in range(0, 6, 2))
+    assert len(visits) == 6
+    assert all(later[0] - earlier[1] >= 0.19 for earlier, later in pairwise(visits))
+
+
+def test_notes_stay_few_and_end(tmp_path: Path, monkeypatch):
+    board = host_notes.FileBoard(tmp_path / "hosts")
+    for n in range(1_000):
+        assert board.take(f"{n}.example", 0.0)
+    files = list((tmp_path / "hosts").iterdir())
+    assert len(files) <= host_notes.FILES
+    assert sum(len(json.loads(file.read_text())) for file in files) <= host_notes.FILES
+
+
+@pytest.mark.parametrize("torn", ["", "{", "[]", '{"a": 1}', "\0"])
+def test_notes_that_cannot_be_read_are_none(tmp_path: Path, torn: str):
+    board = host_notes.FileBoard(tmp_path / "hosts")
+    board.hold(HOST, 60.0)
+    next((tmp_path / "hosts").iterdir()).write_text(torn)
+    assert board.take(HOST, 60.0)
+
+
+def test_a_clock_that_was_set_back_keeps_nobody_away(monkeypatch):
+    monkeypatch.setattr(host_notes, "_US", "another process")
+    with monkeypatch.context() as patch:
+        ahead = time.time() + 40 * 24 * 3600
+        patch.setattr(host_notes.time, "time", lambda: ahead)
+        host_notes.host_hold(HOST, 60.0)
+    monkeypatch.setattr(host_notes, "_US", "us")
+    assert host_notes.host_take(HOST, 60.0)
+
+
+def test_without_a_disk_each_process_is_polite_by_itself(settings, tmp_path: Path):
+    (tmp_path / "hosts").write_text("no folder")
+    gate = HostGate(gap_s=5.0)
+    assert gate.enter(HOST) == 0.0
+    gate.leave(HOST)
+    assert gate.enter(HOST) > 0
+
+
+def test_a_broken_cache_leaves_each_process_polite(monkeypatch, settings):
+    settings.REDIS_URL = "redis://its.example"
+
     def broken(*args: object, **kwargs: object) -> None:
         raise ConnectionError("no cache")
 

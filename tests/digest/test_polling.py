@@ -96,12 +96,26 @@ def test_wishes_of_the_server_lengthen_the_interval_up_to_a_day():
 
 
 def test_a_move_is_believed_at_the_third_sighting_in_a_row():
-    first = move_seen(url="https://b.example/", known="", sightings=0)
-    second = move_seen(url="https://b.example/", known=first.url, sightings=first.sightings)
-    third = move_seen(url="https://b.example/", known=second.url, sightings=second.sightings)
+    first = move_seen(url="https://b.example/", noted=Move(), now=NOW)
+    second = move_seen(url="https://b.example/", noted=first, now=NOW + DAY)
+    third = move_seen(url="https://b.example/", noted=second, now=NOW + DAY)
     assert [m.adopt for m in (first, second, third)] == [False, False, True]
-    assert move_seen(url="https://c.example/", known=second.url, sightings=2) == Move("https://c.example/", 1)
-    assert move_seen(url="", known=second.url, sightings=2) == Move()
+    elsewhere = Move("https://c.example/", 1, NOW + DAY)
+    assert move_seen(url="https://c.example/", noted=second, now=NOW + DAY) == elsewhere
+    assert move_seen(url="", noted=second, now=NOW + DAY) == Move()
+
+
+def test_a_move_is_not_believed_on_the_day_it_is_first_seen():
+    noted, believed = Move(), list[timedelta]()
+    for quarters in range(100):  # asked every 15 minutes, for a day and an hour
+        noted = move_seen(url="https://b.example/", noted=noted, now=NOW + quarters * HOUR / 4)
+        believed += [quarters * HOUR / 4] * noted.adopt
+    assert (believed[0], noted.since) == (DAY, NOW)
+
+
+def test_sightings_noted_without_their_day_begin_anew():
+    noted = Move("https://b.example/", 2, None)
+    assert move_seen(url="https://b.example/", noted=noted, now=NOW) == Move("https://b.example/", 1, NOW)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,26 @@ from django.db.models import Model
 from django.utils import timezone
 
 from config.nightly_steps import cluster
-from digest.models import Delivery, Digest, Exposure, Feedback, Impression, Item, SpendRefusal, UsedLink
+from digest.models import (
+    Cluster,
+    Delivery,
+    Digest,
+    Exposure,
+    Feedback,
+    FeedEntry,
+    Impression,
+    Item,
+    Reading,
+    SpendRefusal,
+    Summary,
+    UsedLink,
+)
 from digest.services import pruning
-from digest.services.pruning import rows_prune
+from digest.services.ingest import document_ingest, feed_ensure
+from digest.services.pruning import items_prune, rows_prune
+from suggestions.models import Evidence
 from tests.factories import FeedbackFactory, ItemFactory
+from tests.pages import suggested
 
 DAY = timedelta(days=1)
 
@@ -38,7 +54,18 @@ def refusal(reader, at: datetime) -> SpendRefusal:
     return SpendRefusal.objects.create(reader=reader, day=at.date(), created_at=at, **given)
 
 
-@pytest.mark.parametrize(("make", "days"), [(used_link, 90), (delivery, 90), (exposure, 400), (refusal, 400)])
+def reading(reader, at: datetime) -> Reading:
+    return Reading.objects.create(reader=reader, item=ItemFactory(published_at=at), read_at=at)
+
+
+def digest(reader, at: datetime) -> Digest:
+    return Digest.objects.create(reader=reader, date=at.date(), config_version=0, built_at=at)
+
+
+KINDS = [(used_link, 90), (delivery, 90), (exposure, 400), (refusal, 400), (reading, 730), (digest, 730)]
+
+
+@pytest.mark.parametrize(("make", "days"), KINDS)
 def test_each_kind_of_row_goes_when_its_term_is_over(ada, now, make, days, monkeypatch):
     monkeypatch.setattr(pruning, "BATCH", 2)
     rows: list[Model] = [make(ada, now - (days + extra) * DAY) for extra in (5, 4, 3, 2, 1, 0, -1)]
@@ -57,12 +84,47 @@ def test_sessions_that_ended_go_and_the_others_stay(db):
     assert [row.expire_date > timezone.now() for row in Session.objects.all()] == [True]
 
 
-def test_items_thumbs_and_digests_are_kept_and_the_night_does_the_pruning(ada, now):
+def test_items_thumbs_and_digests_are_kept_where_told_and_the_night_does_the_pruning(ada, now, settings):
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"digests": 0}
     item = ItemFactory(published_at=now - 3000 * DAY)
     FeedbackFactory(reader=ada, item=item, at=now - 3000 * DAY)
-    long_ago = now - 3000 * DAY
-    digest = Digest.objects.create(reader=ada, date=long_ago.date(), config_version=0, built_at=long_ago)
-    Impression.objects.create(digest=digest, item=item, rank=1, score=1.0, parts={})
+    Impression.objects.create(digest=digest(ada, now - 3000 * DAY), item=item, rank=1, score=1.0, parts={})
     used_link(ada, now - 91 * DAY)
     assert cluster(now)["rows_pruned"] == 1
     assert (Item.objects.count(), Feedback.objects.count(), Impression.objects.count()) == (1, 1, 1)
+
+
+def test_an_item_goes_once_nothing_refers_to_it_any_more(ada, now, settings, monkeypatch):
+    monkeypatch.setattr(pruning, "BATCH", 2)
+    free, seen, young, rated, saved, shown, proof = items = [
+        ItemFactory(published_at=now - days * DAY) for days in (100, 99, 59, 100, 100, 100, 100)
+    ]
+    FeedbackFactory(reader=ada, item=rated, at=now)
+    Reading.objects.create(reader=ada, item=seen, read_at=now - 99 * DAY)
+    Reading.objects.create(reader=ada, item=saved, saved_at=now - 99 * DAY)
+    Impression.objects.create(digest=digest(ada, now - 99 * DAY), item=shown, rank=1, score=1.0, parts={})
+    evidence = {"url": proof.url, "title": proof.title, "source_key": "s", "useful": True, "rated_at": now}
+    Evidence.objects.create(suggestion=suggested(ada, evidence=0), item=proof, **evidence)
+    for item in items:
+        Summary.objects.create(fingerprint=item.fingerprint, model="offline", created_at=now)
+    Item.objects.filter(pk=free.pk).update(
+        cluster=Cluster.objects.create(created_at=now - 100 * DAY, last_item_at=now - 100 * DAY)
+    )
+    assert cluster(now)["items_pruned"] == 0  # for ever, unless told otherwise
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"items": 60}
+    assert cluster(now)["items_pruned"] == 2
+    assert set(Item.objects.all()) == {young, rated, saved, shown, proof}
+    assert Summary.objects.filter(fingerprint__in=[free.fingerprint, seen.fingerprint]).count() == 0
+    assert (Summary.objects.count(), Cluster.objects.count(), Reading.objects.count()) == (5, 0, 1)
+
+
+def test_an_item_that_went_does_not_come_back_as_new(ada, now, settings):
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"items": 60}
+    feed = feed_ensure(url="https://harbour.example/feed", now=now)
+    item = b"<item><title>Tides</title><link>https://harbour.example/1</link></item>"
+    document = b'<rss version="2.0"><channel><title>Harbour</title>' + item + b"</channel></rss>"
+    assert document_ingest(feed=feed, body=document, now=now - 90 * DAY).items_new == 1
+    assert items_prune(now=now) == 1
+    assert FeedEntry.objects.get().item is None
+    again = document_ingest(feed=feed, body=document, now=now)
+    assert (again.items_new, again.items_updated, Item.objects.count()) == (0, 0, 0)

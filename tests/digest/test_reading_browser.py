@@ -3,12 +3,12 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from digest.models import Feedback, Reader, Reading
-from tests.pages import fresh_item, suggested
+from digest.models import Feedback, Reader, Reading, Subscription
+from tests.pages import fresh_item, subscribe, suggested
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.rendering, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 
 ELSEWHERE = "**/gazette.example/**"
 
@@ -176,6 +176,25 @@ def test_on_paper_there_is_what_is_read_and_nothing_to_press(paper: Page):
     assert paper.locator(".item h2").first.is_visible()
     address = "getComputedStyle(document.querySelector('.item h2 a'), '::after').content"
     assert "gazette.example" in paper.evaluate(address)
+
+
+def test_on_paper_the_colours_are_those_of_the_day_whatever_the_screen_shows(paper: Page):
+    accent = "getComputedStyle(document.documentElement).getPropertyValue('--accent')"
+    day = paper.evaluate(accent)
+    paper.emulate_media(media="screen", color_scheme="dark")
+    assert paper.evaluate(accent) != day
+    paper.emulate_media(media="print", color_scheme="dark")
+    assert paper.evaluate(accent) == day
+
+
+def test_folders_of_long_names_fit_a_small_phone(paper: Page, ada: Reader):
+    for n in range(4):
+        made = Subscription.objects.filter(pk=subscribe(ada, f"s{n}.example").pk)
+        made.update(folder=str(n) * 100)
+    paper.set_viewport_size({"width": 360, "height": 740})
+    paper.goto("/ui/sources")
+    assert paper.locator(".folders a").count() >= 4
+    assert paper.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_the_day_the_search_and_the_calendar_fit_a_small_phone(paper: Page, ada: Reader):

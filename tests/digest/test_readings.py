@@ -188,13 +188,24 @@ def test_a_paper_that_is_looked_at_is_logged_once_and_never_ahead_of_time(page: 
     assert Exposure.objects.filter(reader=ada, door="page").count() == 1
 
 
-def test_suggestions_that_wait_are_mentioned_on_todays_page_alone_until_dismissed(page: Client, ada: Reader):
+def test_waiting_suggestions_are_mentioned_on_todays_page_alone_until_dismissed_for_a_week(
+    page: Client, ada: Reader
+):
     suggested(ada)
     words = "for your digest wait"
     assert words in page.get("/").content.decode()
     yesterday = page.get("/").context["date"] - timedelta(days=1)
     assert words not in page.get(f"/ui/date/{yesterday}").content.decode()
     page.post("/ui/nudge/dismiss")
+    assert words not in page.get("/").content.decode()
+    other_device = Client()
+    other_device.force_login(ada)
+    assert words not in other_device.get("/").content.decode()
+    ada.refresh_from_db()
+    assert ago(-6.9 * 24) < ada.nudge_quiet_until < ago(-7.1 * 24)
+    Reader.objects.update(nudge_quiet_until=ago(0.001))
+    assert words in page.get("/").content.decode()
+    Reader.objects.update(suggestions_enabled=False)
     assert words not in page.get("/").content.decode()
 
 

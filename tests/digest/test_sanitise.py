@@ -72,6 +72,11 @@ def test_plain_text_stays_as_it_is_the_second_time(markup: str):
         ("<style>p{}</style>kept<!-- not me -->", "kept"),
         ('<img src="https://tracker.example/pixel">kept', "kept"),
         ("caf&eacute;&nbsp;au lait", "café au lait"),
+        ("a<DIV>b<Br/>c<h2>d</H2>e", "a\nb\nc\nd\ne"),
+        ("a<preface>b<h7>c<divan>d", "abcd"),
+        ("a\rb\x85c\u2028d\u2029e", "a\nb\nc\nd\ne"),
+        ("a\x0bb\x1cc\td", "abc d"),
+        ("a\U000e0101b", "ab"),
     ],
 )
 def test_html_reads_as_a_person_would_read_it(markup: str, text: str):

@@ -231,6 +231,7 @@ def test_what_was_typed_stands_in_the_field_as_text(page: Client):
         ("  ", "Everything your sources brought"),
         ("😀 !", "There is no word in that"),
         ("zeppelin", "Nothing found"),
+        ("-news", "That only leaves words out"),
         ("lam", "1 begins like it"),
         ("lamp", "1 item"),
     ],

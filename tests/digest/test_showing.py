@@ -63,7 +63,8 @@ def test_a_suggested_reason_is_one_tap_on_the_page(page: Client, ada: Reader, no
     )
     FeedbackFactory(reader=ada, item=item)
     body = page.get("/").content.decode()
-    assert '<button name="tag" value="depth" aria-pressed="false">a long read</button>' in body
+    offer = '<button name="tag" value="depth" data-key="tag-depth" aria-pressed="false">a long read</button>'
+    assert offer in body
     said = page.get(f"/api/items/{item.pk}/reasons").json()
     assert said["suggested"] == [{"tag": "depth", "text": "a long read"}]
 

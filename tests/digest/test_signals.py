@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from digest.models import Item, Reader
-from digest.selectors.peers import peers_forget
+from digest.selectors.crowds import peers_forget
 from digest.selectors.signals import signals_for, signals_for_many
 from digest.services.feedback import feedback_set
 from digest.services.vectors import item_vectors_update

@@ -109,7 +109,7 @@ def test_the_operator_is_asked_before_anything_moves(page: Client, old: Source):
     assert "1 feed and 2 items move" in asked
     assert Source.objects.get().pk == OLD
     done = page.post(f"{PAGE}/move/", {"into": NEW, "confirmed": "1"}, follow=True).content.decode()
-    assert "1 feeds, 2 items, 0 settings" in done
+    assert "1 feed, 2 items, 0 settings" in done
     assert Source.objects.get().pk == NEW
 
 

@@ -54,6 +54,13 @@ def test_sources_stand_in_their_folders(page: Client, ada: Reader):
     assert 'href="#folder-2"' not in page.get(PAGE).content.decode()  # three folders need no list of folders
 
 
+def test_sources_stand_in_order_of_the_names_they_are_shown_by(page: Client, ada: Reader):
+    for key, title in [("a.example", "Zebra"), ("z.example", "apple"), ("m.example", "Mango")]:
+        feed = subscribe(ada, key).feed
+        Feed.objects.filter(pk=feed.pk).update(title=title)
+    assert [line.name for line in page.get(PAGE).context["sources"]] == ["apple", "Mango", "Zebra"]
+
+
 def test_sources_cost_the_same_however_many(page: Client, ada: Reader, django_assert_num_queries):
     for n in range(3):
         subscribe(ada, f"s{n}.example")
@@ -73,6 +80,8 @@ def test_a_site_with_one_feed_is_added_at_once(page: Client, ada: Reader, site: 
     feed = Subscription.objects.get(reader=ada).feed
     assert (feed.url, feed.last_fetched_at) == (f"{site}rss.xml", None)
     assert "You now read" in messages_in(page.get(PAGE).content.decode())
+    assert page.post(PAGE, {"url": f"{site}rss.xml"}).url == PAGE
+    assert "already" in messages_in(page.get(PAGE).content.decode())
 
 
 def test_a_site_with_two_feeds_lets_the_reader_choose(page: Client, site: str, httpserver: HTTPServer):
@@ -90,13 +99,34 @@ def test_a_site_with_two_feeds_lets_the_reader_choose(page: Client, site: str, h
     assert Subscription.objects.get().feed.url == f"{site}two"
 
 
-def test_a_feed_that_cannot_be_reached_now_may_be_added_as_it_is(page: Client, ada: Reader):
-    url = "http://127.0.0.1:9/feed.xml"
-    answer = page.post(PAGE, {"url": url})
+@pytest.mark.parametrize(
+    ("typed", "added"),
+    [
+        ("http://127.0.0.1:9/feed.xml", "http://127.0.0.1:9/feed.xml"),
+        ("127.0.0.1:9/feed.xml", "https://127.0.0.1:9/feed.xml"),
+    ],
+)
+def test_a_feed_that_cannot_be_reached_now_may_be_added_as_it_is(
+    page: Client, ada: Reader, settings, typed: str, added: str
+):
+    settings.FETCH_ALLOW_HOSTS = ["127.0.0.1"]
+    answer = page.post(PAGE, {"url": typed})
     assert answer.status_code == 422
     assert "Add it as it is" in answer.content.decode()
-    assert page.post(PAGE, {"url": url, "as_is": "1"}).url == PAGE
-    assert Subscription.objects.get(reader=ada).feed.url == url
+    assert page.post(PAGE, {"url": typed, "as_is": "1"}).url == PAGE
+    assert Subscription.objects.get(reader=ada).feed.url == added
+    said = messages_in(page.get(PAGE).content.decode())
+    assert "You now read" in said and "items arrive" not in said
+
+
+@pytest.mark.parametrize("typed", ["http://127.0.0.1/feed", "192.168.0.1", "localhost", "http://8.8.8.8:22/"])
+@pytest.mark.parametrize("as_is", ["", "1"])
+def test_what_will_never_be_fetched_is_neither_offered_nor_added(page: Client, typed: str, as_is: str):
+    answer = page.post(PAGE, {"url": typed, "as_is": as_is})
+    body = answer.content.decode()
+    assert answer.status_code == 422
+    assert "Add it as it is" not in body and "as it is." not in body
+    assert not Subscription.objects.exists()
 
 
 @pytest.mark.parametrize("url", ["", "not an address", "ftp://news.example/feed", "file:///etc/passwd"])

@@ -73,8 +73,10 @@ def test_a_quiet_week_is_told_apart_from_having_no_sources(page: Client, ada: Re
 
 @pytest.mark.parametrize("days", [1, 2, -731, -100000])
 def test_days_to_come_and_days_long_gone_are_not_found(page: Client, ada: Reader, days: int):
-    date = timezone.now().astimezone(ada.zone).date() + timedelta(days=days)
-    assert page.get(f"/ui/date/{date}").status_code == 404
+    today = timezone.now().astimezone(ada.zone).date()
+    answer = page.get(f"/ui/date/{today + timedelta(days=days)}")
+    assert answer.status_code == 404
+    assert f"Digests go back from today, {today.day} {today:%B %Y}, to " in answer.content.decode()
 
 
 @pytest.mark.parametrize("date", ["2026-02-30", "2026-2-3", "today", "0001-01-01"])
@@ -101,8 +103,8 @@ def test_the_paper_costs_the_same_for_ten_items_and_thirty(
     with django_assert_num_queries(cost):
         assert len(page.get(TODAY).context["shown"]) == 30
     # session, reader, subscriptions, digest, newest of them, impressions, thumbs 2, config 2, tags, readings,
-    # stories, summaries, exposures, suggestions; with thumbs the reasons on offer
-    assert cost <= 17
+    # stories, summaries, exposures, suggestions, what a tip could tell; with thumbs the reasons on offer
+    assert cost <= 17 + rated
 
 
 def make_paper(page: Client, reader: Reader, items: int, rated: bool) -> None:
@@ -136,14 +138,6 @@ def test_a_thumb_up_offers_what_is_valued_and_a_thumb_down_what_is_disliked(page
     assert "Well explained" not in body
 
 
-def test_a_second_tap_takes_a_reason_back(page: Client, ada: Reader):
-    item = fresh_item(ada)
-    tap(page, item, useful="1")
-    for tag in ("depth", "clarity", "depth"):
-        tap(page, item, tag=tag)
-    assert [tag.slug for tag in Feedback.objects.get().tags.all()] == ["clarity"]
-
-
 def test_a_pressed_thumb_offers_its_undoing(page: Client, ada: Reader):
     item = fresh_item(ada)
     tap(page, item, useful="1")
@@ -166,6 +160,36 @@ def test_a_script_gets_the_changed_piece_alone(page: Client, ada: Reader):
 def test_nonsense_stores_nothing(page: Client, ada: Reader, said: dict[str, str]):
     assert tap(page, fresh_item(ada), **said).status_code == 302
     assert not Feedback.objects.exists()
+
+
+def test_two_tabs_that_give_one_reason_agree(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    tap(page, item, useful="1")
+    for said, left in (("tag", ["depth"]), ("tag", ["depth"]), ("untag", []), ("untag", [])):
+        tap(page, item, **{said: "depth"})
+        assert [tag.slug for tag in Feedback.objects.get().tags.all()] == left
+
+
+def test_no_browser_keeps_a_readers_page(page: Client, ada: Reader):
+    assert page.get("/")["Cache-Control"] == "no-store"
+    assert not Client().get("/accounts/login/").get("Cache-Control", "").startswith("no-store")
+
+
+def test_unread_leads_back_to_where_the_reader_came_from(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    shown = page.get(f"/ui/item/{item.pk}", headers={"Referer": "http://testserver/ui/saved?page=2"})
+    assert b'name="next" value="/ui/saved?page=2"' in shown.content
+    abroad = page.get(f"/ui/item/{item.pk}", headers={"Referer": "https://evil.example/ui/saved"})
+    assert b"/ui/saved" not in abroad.content.split(b"Mark as unread")[0].split(b"<form")[-1]
+    assert page.post(f"/ui/item/{item.pk}/unread", {"next": "/ui/saved"}).url == "/ui/saved"
+    assert page.post(f"/ui/item/{item.pk}/unread", {"next": "https://evil.example/"}).url == "/"
+
+
+def test_tomorrows_digest_stays_open_to_who_moved_west(page: Client, ada: Reader):
+    tomorrow = timezone.now().astimezone(ada.zone).date() + timedelta(days=1)
+    assert page.get(f"/ui/date/{tomorrow}").status_code == 404
+    Digest.objects.create(reader=ada, date=tomorrow, config_version=0, built_at=timezone.now())
+    assert page.get(f"/ui/date/{tomorrow}").status_code == 200
 
 
 def test_a_reason_outside_the_taxonomy_is_refused(page: Client, ada: Reader):
@@ -257,9 +281,10 @@ def test_the_account_keeps_the_time_zone_and_the_switches_for_models_and_for_sum
     assert page.post("/ui/account", {"time_zone": "Pacific/Chatham"}).status_code == 302
     ada.refresh_from_db()
     assert (ada.time_zone, ada.ai_enabled, ada.peers_enabled) == ("Pacific/Chatham", False, False)
-    page.post("/ui/account", {"time_zone": "UTC", "peers_enabled": "on"})
+    assert not ada.suggestions_enabled
+    page.post("/ui/account", {"time_zone": "UTC", "peers_enabled": "on", "suggestions_enabled": "on"})
     ada.refresh_from_db()
-    assert (ada.ai_enabled, ada.peers_enabled) == (False, True)
+    assert (ada.ai_enabled, ada.peers_enabled, ada.suggestions_enabled) == (False, True, True)
     assert page.post("/ui/account", {"time_zone": "localtime"}).status_code == 422
 
 

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -88,8 +89,10 @@ def test_answering_takes_the_same_statements_for_one_source_and_for_all(
         starters_chosen(interests=[], urls=[starters()[0].feeds[0].url]),
         starters_chosen(interests=[interest.key for interest in starters()], urls=[]),
     )
-    for reader, feeds in ((ada, one), (ben, everything)):
-        with django_assert_num_queries(9):
+    # SQLite takes so many parameters a statement: there, all of the starters are two inserts of feeds.
+    second_insert = connection.vendor == "sqlite"
+    for reader, feeds, statements in ((ada, one, 9), (ben, everything, 9 + second_insert)):
+        with django_assert_num_queries(statements):
             assert welcome_answer(reader=reader, feeds=feeds, now=NOW).added == len(feeds)
 
 

@@ -1,22 +1,25 @@
 """The one write path: every write is a version, a stale one is refused, and the loop keeps off decisions."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from ranking.entities import WeightChange
 from ranking.errors import InvalidSetting, StaleVersion, UnknownVersion
-from ranking.models import ConfigVersion, LearnedWeight, RankConfig, WeightSnapshot
+from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
 from ranking.selectors import config_effective, config_exists, config_versions, weights_held
 from ranking.services import (
     ConfigEdit,
     config_edit,
     config_revert,
+    source_key_renamed,
     source_weight_agree,
+    source_weight_restore,
     target_pin,
     topic_agree,
     weights_learn,
 )
+from tests.factories import ReaderFactory
 
 DAY = timedelta(days=1)
 
@@ -53,7 +56,7 @@ def test_an_edit_makes_one_version_that_says_what_changed(ada, now):
     version = edit(ada, now, 0, topics=["Rust"], source_weights={"a": 1.4}, recency_half_life_hours=48.0)
     assert version == 1
     row = ConfigVersion.objects.get(reader=ada)
-    assert (row.version, row.cause, row.created_at) == (1, "edit", now)
+    assert (row.version, row.cause, row.cause_ref, row.created_at) == (1, "edit", "", now)
     assert row.changes == [
         {"field": "topics", "target": "Rust", "before": False, "after": True},
         {"field": "source_weights", "target": "a", "before": 1.0, "after": 1.4},
@@ -97,6 +100,30 @@ def test_a_weight_edited_by_hand_is_exact_and_handing_it_back_frees_it(ada, now)
     edit(ada, now, 1, source_weights={"a": None})
     assert weight(ada, "a") == 1.0
     assert weights_held(reader_id=ada.id, now=now) == set()
+
+
+def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("z", 1.0, 1.15)], now=now)
+    first = {"topics": ["Rust"], "keyword_boosts": {"gossip": -1.0}, "source_weights": {"a": 1.4, "b": 0.5}}
+    edit(ada, now, 0, **first, recency_half_life_hours=48.0, ai_score_alpha=0.3, pins={"a": "locked"})
+    edit(ada, now, 1, keyword_boosts={"hype": 1.0}, source_weights={"b": 0.6}, pins={"rust": "avoided"})
+    edit(ada, now, 2, ai_score_alpha=0.0, pins={"a": "open"})
+    body = ConfigVersion.objects.get(reader=ada, version=3).body
+    assert body == {
+        "topics": ["Rust"],
+        "keyword_boosts": {"hype": 1.0},
+        "source_weights": {"a": 1.4, "b": 0.6},
+        "recency_half_life_hours": 48.0,
+        "ai_score_alpha": 0.0,
+        "locked": [],
+        "avoided": ["rust"],
+        "learned": {"z": pytest.approx(0.15)},
+    }
+    assert weights_held(reader_id=ada.id, now=now) == {"a", "b"}, "nobody decided on z"
+    stored = RankConfig.objects.get(reader=ada)
+    assert {name: getattr(stored, name) for name in body if name != "learned"} == {
+        name: value for name, value in body.items() if name != "learned"
+    }
 
 
 # --- agreements -------------------------------------------------------------------------------------
@@ -158,6 +185,35 @@ def test_a_pin_is_one_of_two_or_none(ada, now):
     assert pins("locked") == (("a",), ())
     assert pins("avoided") == ((), ("a",))
     assert pins("") == ((), ())
+
+
+def test_what_a_source_had_comes_back_in_its_parts_by_the_key_it_has_now(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    edit(ada, now, 0, topics=["Rust"], source_weights={"b": 0.6})
+    earlier = ConfigVersion.objects.get(reader=ada).body
+    agree(ada, now, "a", 1.9)
+    agree(ada, now, "b", 1.1)
+    source_key_renamed(old="b", new="c", now=now)
+
+    def back(source: str) -> int:
+        return source_weight_restore(reader_id=ada.id, source=source, earlier=earlier, ref="9", now=now)
+
+    assert (back("a"), back("b")) == (5, 6)
+    assert state(ada) == (("Rust",), {"c": 0.6}, 24.0, {"a": pytest.approx(0.15)})
+    row = ConfigVersion.objects.get(reader=ada, version=6)
+    assert (row.cause, row.cause_ref, row.created_at) == ("revert", "9", now)
+    source_weight_restore(
+        reader_id=ada.id, source="c", earlier={**earlier, "source_weights": {}}, ref="", now=now
+    )
+    assert weight(ada, "c") == 1.0
+
+
+def test_every_agreement_says_why_and_when(ada, now):
+    agree(ada, now, "a", 1.3)
+    topic_agree(reader_id=ada.id, topic="Rust", present=True, ref="8", now=now)
+    target_pin(reader_id=ada.id, target="a", pin="locked", ref="9", now=now)
+    rows = ConfigVersion.objects.order_by("version").values_list("cause", "cause_ref", "created_at")
+    assert list(rows) == [("accept", "7", now), ("accept", "8", now), ("pin", "9", now)]
 
 
 # --- versions ---------------------------------------------------------------------------------------
@@ -269,3 +325,61 @@ def test_learned_weights_respect_the_config_weight_below_them(ada, now):
     weights_learn(reader_id=ada.id, changes=[step("a", 1.4, 1.55)], now=now)
     assert weight(ada, "a") == pytest.approx(1.55)
     assert LearnedWeight.objects.get(reader=ada, source_key="a").delta == pytest.approx(0.15)
+
+
+def test_a_cycle_keeps_the_belief_behind_each_step_on_its_utc_day(ada, now):
+    east = datetime(2026, 3, 19, 1, 0, tzinfo=timezone(timedelta(hours=2)))
+    assert weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15), step("b", 1.0, 0.9)], now=east) == 2
+    row = LearnedWeight.objects.get(reader=ada, source_key="a")
+    assert (row.p_better, row.n, row.updated_at, row.held_until) == (0.9, 12.0, east, None)
+    snapshot = WeightSnapshot.objects.get(reader=ada, source_key="a")
+    assert (snapshot.cycle, snapshot.p_better, snapshot.n) == (east.astimezone(UTC).date(), 0.9, 12.0)
+    assert weights_learn(reader_id=ada.id, changes=[step("a", 1.15, 1.0)], now=now.replace(day=19)) == 1
+    row.refresh_from_db()
+    assert (row.delta, row.updated_at) == (pytest.approx(0.0), now.replace(day=19))
+
+
+def test_the_loop_goes_on_when_the_hold_is_over_and_not_a_moment_before(ada, now):
+    agree(ada, now, "a", 1.3)
+    thought_up = [step("a", 1.3, 1.45)]
+    assert weights_learn(reader_id=ada.id, changes=thought_up, now=now + 13 * DAY) == 0
+    assert weights_learn(reader_id=ada.id, changes=thought_up, now=now + 14 * DAY) == 1
+
+
+# --- a source that gets another key -----------------------------------------------------------------------
+
+
+def test_a_renamed_source_keeps_all_that_was_decided_and_learned_about_it(ada, ben, operator, now):
+    weights_learn(reader_id=ada.id, changes=[step("old", 1.0, 1.15)], now=now)
+    agree(ada, now, "old", 1.3)
+    target_pin(reader_id=ben.id, target="old", pin="avoided", ref="", now=now)
+    target_pin(reader_id=operator.id, target="old", pin="locked", ref="", now=now)
+    agree(other := ReaderFactory(), now, "b", 1.2)
+    assert source_key_renamed(old="old", new="new", now=now) == 3
+    assert state(ada)[1:] == ({"new": 1.3}, 24.0, {})
+    assert config_effective(reader_id=ben.id).config.avoided == ("new",)
+    assert config_effective(reader_id=operator.id).config.locked == ("new",)
+    assert weights_held(reader_id=ada.id, now=now) == {"new"}
+    assert list(WeightSnapshot.objects.values_list("source_key", flat=True)) == ["new"]
+    row = ConfigVersion.objects.get(reader=ada, version=2)
+    assert (row.cause, row.cause_ref, row.created_at) == ("edit", "source:old", now)
+    assert ConfigVersion.objects.filter(reader=other).count() == 1
+    alias = SourceAlias.objects.get()
+    assert (alias.key, alias.target, alias.renamed_at) == ("old", "new", now)
+
+
+def test_where_a_reader_has_something_of_both_sources_that_of_the_new_one_holds(ada, now):
+    weights_learn(reader_id=ada.id, changes=[step("old", 1.0, 1.15), step("new", 1.0, 0.9)], now=now)
+    edit(ada, now, 0, source_weights={"old": 1.4}, pins={"old": "locked", "new": "locked"})
+    source_key_renamed(old="old", new="new", now=now)
+    assert state(ada)[1] == {"new": 1.4}, "nobody had given the new one a weight"
+    assert config_effective(reader_id=ada.id).config.locked == ("new",)
+    assert [w.source_key for w in LearnedWeight.objects.all()] == ["new"]
+    assert set(WeightSnapshot.objects.values_list("source_key", "after")) == {("old", 1.15), ("new", 0.9)}
+
+
+def test_the_reference_of_a_renaming_is_cut_to_what_its_column_holds(ada, now):
+    long = "x" * 100
+    agree(ada, now, long, 1.3)
+    source_key_renamed(old=long, new="new", now=now)
+    assert ConfigVersion.objects.get(version=2).cause_ref == f"source:{long}"[:64]

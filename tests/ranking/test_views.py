@@ -10,6 +10,7 @@ from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective, config_versions
 from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin, weights_learn
+from tests.factories import SourceFactory
 from tests.pages import subscribe
 
 CONFIG = "/ui/config"
@@ -81,13 +82,18 @@ def test_an_emptied_weight_goes_back_to_the_learning_loop(page: Client, ada: Rea
     [
         (weight("2.5"), "must lie between 0.1 and 2.0; you gave 2.5"),
         (weight("nan"), "must lie between"),
-        (weight("lots"), "must be a number; you gave “lots”"),
+        (weight("lots"), "must be a number such as 1.2; you gave “lots”"),
         ({"keyword_boosts": "gossip"}, "should read like “rust: 0.5”"),
         ({"keyword_boosts": "gossip: 9"}, "from −5 to 5"),
         ({"keyword_boosts": "gossip: nan"}, "should read like"),
         ({"recency_half_life_hours": "0"}, "greater than or equal to 1"),
         ({"ai_score_alpha": "x"}, "Enter a number"),
         ({"topics": "t" * 65}, "A topic may have 64 characters"),
+        ({"topics": "…!?"}, "“…!?” has no letter, number or sign"),
+        ({"topics": "\u200b\u202e"}, "has no letter, number or sign"),
+        ({"keyword_boosts": "--: 1"}, "“--: 1” has no letter, number or sign"),
+        ({"keyword_boosts": "\u200b: 1"}, "has no letter, number or sign"),
+        ({"keyword_boosts": "sourdough: 0.5\nSourdoughs: -0.5"}, "one word with two boosts, 0.5 and -0.5"),
     ],
 )
 def test_what_cannot_be_saved_is_named_and_kept(page: Client, ada: Reader, wrong: dict[str, str], words: str):
@@ -98,6 +104,37 @@ def test_what_cannot_be_saved_is_named_and_kept(page: Client, ada: Reader, wrong
     assert words in body
     assert next(iter(wrong.values())) in body
     assert config_versions(reader_id=ada.pk) == []
+
+
+def test_one_word_in_two_spellings_with_one_boost_is_kept_once(page: Client, ada: Reader):
+    page.post(CONFIG, typed(keyword_boosts="Sourdough: 0.5\nsourdough: 0.5\nrye: 1"))
+    assert config_effective(reader_id=ada.pk).config.keyword_boosts == {"Sourdough": 0.5, "rye": 1.0}
+
+
+def test_what_nobody_sees_is_no_part_of_a_setting(page: Client, ada: Reader):
+    hidden = "\u202eru\u200bst\u202c"
+    page.post(CONFIG, typed(topics=f"{hidden}\nC++\n🚲", keyword_boosts=f"{hidden}: 1"))
+    saved = config_effective(reader_id=ada.pk).config
+    assert saved.topics == ("rust", "C++", "🚲")
+    assert saved.keyword_boosts == {"rust": 1.0}
+
+
+def test_a_wrong_weight_is_told_by_the_title_of_its_source_above_and_at_the_field(page: Client, ada: Reader):
+    subscribe(ada)
+    body = page.post(CONFIG, {**typed(), **weight("9")}).content.decode()
+    notice, form = body.split('role="alert"')[1].split("</div>", 1)
+    words = "The weight must lie between 0.1 and 2.0; you gave 9."
+    assert f'<a href="#w1">Gazette</a>: {words}' in notice and "gazette.example" not in notice
+    assert f'<span class="errorlist" id="w1-error">{words}' in form
+    assert 'aria-describedby="w1-error"' in form
+
+
+def test_a_pinned_topic_goes_by_the_spelling_of_its_reader(page: Client, ada: Reader):
+    edit(ada, 0, topics=["gravel bikes"])
+    target_pin(reader_id=ada.pk, target="gravel bike", pin="locked", ref="", now=timezone.now())
+    for address in (CONFIG, "/ui/history/settings", "/ui/history/settings/2"):
+        body = page.get(address).content.decode()
+        assert "“gravel bikes” locked" in body and "“gravel bike” locked" not in body, address
 
 
 def test_a_stale_save_changes_nothing_shows_the_difference_and_keeps_what_was_typed(
@@ -164,13 +201,22 @@ def test_each_source_and_topic_can_be_left_as_it_is_or_never_suggested_and_opene
     body = page.get(CONFIG).content.decode()
     assert pins(ada) == (("gazette.example",), ("train",))
     assert "“Gazette” locked against suggestions" in body
-    assert "“train” is never to be suggested" in body
+    assert "“Trains” is never to be suggested" in body
     assert '<option value="" selected>Leave as it is</option>' in body
     assert '<option value="" selected>Never suggest</option>' in body
     page.post(CONFIG, typed(version="2", topics="Trains", **{"pin:train": "open", "pin:gazette.example": ""}))
     assert pins(ada) == (("gazette.example",), ())
     page.post("/ui/config/revert/2", {"version": "3"})
     assert pins(ada) == (("gazette.example",), ("train",))
+
+
+def test_a_pinned_source_that_is_no_longer_read_goes_by_its_title(page: Client, ada: Reader):
+    SourceFactory(key="left.example", title="The Left Column")
+    target_pin(reader_id=ada.pk, target="left.example", pin="avoided", ref="", now=timezone.now())
+    body = page.get(CONFIG).content.decode()
+    sources = body.split("<legend>Sources</legend>")[1].split("</fieldset>")[0]
+    assert "The Left Column</label>" in sources and 'name="pin:left.example"' in sources
+    assert "<legend>Topics</legend>" not in body and 'name="weight:left.example"' not in body
 
 
 def test_what_was_ruled_out_and_is_no_topic_can_be_opened_again(page: Client, ada: Reader):
@@ -219,10 +265,10 @@ def test_settings_cost_the_same_however_many_sources_and_versions(
     page: Client, ada: Reader, django_assert_num_queries
 ):
     fill(ada.pk, ada, 3)
-    with django_assert_num_queries(8):  # session, reader, config 2, versions, snapshots, sources, titles
+    with django_assert_num_queries(9):  # session, reader, config 2, versions, renamed, steps, sources, titles
         page.get(CONFIG)
     fill(ada.pk, ada, 12)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         page.get(CONFIG)
 
 

@@ -1,6 +1,7 @@
 """The suggestion doors over HTTP: bodies as promised, refusals with code and status, own rows only."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -159,7 +160,12 @@ def test_taking_an_answer_back_says_what_is_learnt_from_that(as_ada, waiting):
     post(as_ada, f"{waiting.pk}/snooze")
     assert "We forget that answer" in post(as_ada, f"{waiting.pk}/undo").json()["teaches"]
     post(as_ada, f"{waiting.pk}/accept")
-    assert "We count this as a no" in post(as_ada, f"{waiting.pk}/undo").json()["teaches"]
+    at_once = post(as_ada, f"{waiting.pk}/undo").json()
+    assert "We forget that answer" in at_once["teaches"] and at_once["status"] == "pending"
+    post(as_ada, f"{at_once['suggestion_id']}/accept")
+    Suggestion.objects.filter(status="accepted").update(resolved_at=timezone.now() - timedelta(minutes=11))
+    later = post(as_ada, f"{at_once['suggestion_id']}/undo").json()
+    assert "We count this as a no" in later["teaches"] and later["status"] == "accepted"
 
 
 def test_an_expired_suggestion_is_no_longer_listed(as_ada, waiting):

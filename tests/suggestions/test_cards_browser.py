@@ -11,7 +11,7 @@ from tests.suggestions.test_preview_page import paper
 from tests.test_pages_browser import browser, page, tab, until_ready
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
 PAGE = "/ui/suggestions"
 
 
@@ -39,7 +39,7 @@ def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.wait_for_timeout(800)  # so long a click is taken for the second of two
     press(page, "Undo")
-    expect(page.locator(".messages")).to_contain_text("Put back as it was. We count this as a no")
+    expect(page.locator(".messages")).to_contain_text("Taken back. We forget that answer")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
 
 
@@ -52,6 +52,20 @@ def test_a_dismissed_card_comes_back_at_once(page: Page, ada: Reader):
     press(page, "Undo")
     expect(page.locator("[data-card] h3")).to_have_text("Show me more from Gazette")
     assert config_effective(reader_id=ada.pk).config.avoided == ()
+
+
+def test_a_reason_to_reject_is_one_tap_and_none_is_asked_for(page: Page, ada: Reader):
+    first, second = suggested(ada), other_topic(ada)
+    page.goto(PAGE)
+    card = page.locator("[data-card]").first
+    card.get_by_text("Reject, and say why").focus()
+    page.keyboard.press("Enter")
+    card.get_by_role("button", name="The step is too large").press("Enter")
+    expect(page.get_by_text("✗ Dismissed · Show me more from Gazette")).to_be_visible()
+    assert first.outcomes.get().user_reason == "The step is too large"
+    page.locator(f"#suggestion-{second.pk}").get_by_role("button", name="Reject", exact=True).click()
+    expect(page.get_by_text("✗ Dismissed · Add “proof”")).to_be_visible()
+    assert second.outcomes.get().user_reason == ""
 
 
 def test_a_reader_at_the_keyboard_is_led_from_card_to_card(page: Page, ada: Reader):

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from config.memory_bench.readers import START, life_begin, life_go_on, sources_make
 from digest.models import Impression
 from digest.services.build import digest_build
-from ranking.services import ConfigEdit, config_edit
+from ranking.body import body_effective
+from ranking.selectors import config_effective
+from ranking.services import ConfigEdit, config_edit, source_weight_agree
 from suggestions.effects import Case, Exposure, Placed, Thumbs, effect_measure, exposure_of, score_without
 from suggestions.entities import Resolved
 from suggestions.models import Outcome, PreferenceProfile
@@ -171,23 +173,39 @@ def test_a_boost_is_judged_by_how_its_source_was_liked_since(ada, loved, expecte
     assert row.measured["exposure"]["with"] > row.measured["exposure"]["without"]
 
 
+def harmful(reader):
+    return effects_harmful(reader_id=reader.pk, effective=config_effective(reader_id=reader.pk))
+
+
+@pytest.mark.django_db
+def test_what_the_reader_set_back_by_hand_needs_no_putting_back(ada):
+    tastes(ada)
+    suggestion = proposed(ada)
+    lived(ada, suggestion, loved=0.05)
+    effects_check(now=DUE)
+    before = body_effective(suggestion.outcomes.get(kind="decision").config_before)
+    weight = before.weight(suggestion.target_key)
+    source_weight_agree(reader_id=ada.pk, source=suggestion.target_key, weight=weight, ref="", now=DUE)
+    assert harmful(ada) == []
+
+
 @pytest.mark.django_db
 def test_a_harmful_change_is_shown_to_reader_and_agent_and_put_back_with_one_click(ada, ben):
     tastes(ada)
     suggestion = proposed(ada)
     lived(ada, suggestion, loved=0.05)
     effects_check(now=DUE)
-    (notice,) = effects_harmful(reader_id=ada.pk)
+    (notice,) = harmful(ada)
     assert notice.suggestion_id == suggestion.pk
     assert "you liked 0 of 14 articles" in notice.details
     assert "likely that it helped" in notice.figures and notice.words and notice.teaches
     assert outcomes_search(reader_id=ada.pk, now=DUE)[0]["effect"] == "harmed"
     assert PreferenceProfile.objects.get().acceptance_stats["boost_source"]["harmed"] == 1
-    assert effects_harmful(reader_id=ben.pk) == []
+    assert harmful(ben) == []
 
     done = suggestion_revert(reader_id=ada.pk, suggestion_id=suggestion.pk, now=DUE)
     assert isinstance(done, Resolved)
-    assert effects_harmful(reader_id=ada.pk) == []
+    assert harmful(ada) == []
     assert suggestion.outcomes.get(kind="effect").outcome == "harmed"
     line = outcomes_search(reader_id=ada.pk, now=DUE)[0]
     assert (line["effect"], line["reverted"]) == ("harmed", True)

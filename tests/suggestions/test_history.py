@@ -1,15 +1,17 @@
 """The history page: every answer, what it changed, what came of it, and the way back."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from advisor.models import Run
+from advisor.selectors import run_made
 from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
-from ranking.services import weights_learn
+from ranking.services import config_revert, weights_learn
 from suggestions.models import Outcome, Suggestion
 from suggestions.services.resolve import (
     suggestion_accept,
@@ -17,6 +19,7 @@ from suggestions.services.resolve import (
     suggestion_reject,
     suggestion_snooze,
 )
+from suggestions.services.undo import suggestion_undo
 from tests.pages import ago, suggested
 
 PAGE = "/ui/history"
@@ -91,8 +94,20 @@ def test_the_check_after_two_weeks_is_told(page: Client, ada: Reader, outcome: s
     assert words in body_of(page)
 
 
+def test_what_was_accepted_just_now_is_undone_and_waits_again(page: Client, ada: Reader):
+    suggestion = decided(ada)
+    assert 'aria-label="Undo: ' in body_of(page)
+    answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
+    body = answer.content.decode()
+    assert "Taken back. We forget that answer" in body and "Accepted, then taken back at once" in body
+    assert 'aria-label="Undo: ' not in body
+    assert Suggestion.objects.filter(reader=ada, status="pending").exists()
+
+
 def test_one_click_reverts_and_stays_on_the_page(page: Client, ada: Reader):
     suggestion = decided(ada)
+    Suggestion.objects.update(resolved_at=timezone.now() - timedelta(minutes=11))
+    assert 'aria-label="Revert: ' in body_of(page)
     answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
     assert answer.redirect_chain[-1][0] == PAGE
     assert "Accepted, then reverted" in answer.content.decode()
@@ -110,6 +125,35 @@ def test_drafts_and_what_waits_stay_out(page: Client, ada: Reader):
 def test_the_history_of_others_stays_theirs(page: Client, ben: Reader):
     decided(ben)
     assert "Gazette" not in body_of(page)
+
+
+def test_what_the_settings_no_longer_hold_is_said_and_not_offered_to_be_reverted(page: Client, ada: Reader):
+    accepted = decided(ada)
+    Suggestion.objects.filter(pk=accepted.pk).update(resolved_at=ago(5))
+    assert ">Revert</button>" in body_of(page) and "No longer in force" not in body_of(page)
+    config_revert(reader_id=ada.pk, version=0, expected_version=1, now=timezone.now())
+    for address in (PAGE, "/ui/suggestions"):
+        body = body_of(page, address)
+        assert ">Revert</button>" not in body and "No longer in force" in body
+
+
+def test_a_topic_that_left_by_hand_is_not_offered_to_be_reverted(page: Client, ada: Reader):
+    topic = {"suggestion_type": "add_topic", "field": "topics", "target_key": "tram", "label": "trams"}
+    accepted = suggested(ada, evidence=0, current_value="", suggested_value="trams", **topic)
+    suggestion_accept(reader_id=ada.pk, suggestion_id=accepted.pk, now=ago(5))
+    assert ">Revert</button>" in body_of(page)
+    config_revert(reader_id=ada.pk, version=0, expected_version=1, now=timezone.now())
+    assert ">Revert</button>" not in body_of(page)
+
+
+def test_a_suggestion_that_came_back_says_so_and_counts_once(page: Client, ada: Reader):
+    run = Run.objects.create(reader=ada, day=timezone.now().date(), trigger="ui", created_at=ago(9))
+    first = decided(ada, suggestion_reject)
+    Suggestion.objects.filter(pk=first.pk).update(run_id=run.pk)
+    copy = suggestion_undo(reader_id=ada.pk, suggestion_id=first.pk, now=timezone.now()).suggestion_id
+    suggestion_reject(reader_id=ada.pk, suggestion_id=copy, now=timezone.now())
+    assert body_of(page).count("the same suggestion, after you took your first answer back") == 1
+    assert run_made(run_id=run.pk) == 1
 
 
 def history_of(reader: Reader, count: int) -> None:

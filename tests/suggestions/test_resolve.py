@@ -4,16 +4,20 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from structlog.testing import capture_logs
 
 from ranking.entities import WeightChange
 from ranking.models import ConfigVersion, LearnedWeight
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, topic_agree, weights_learn
+from ranking.services import ConfigEdit, config_edit, source_weight_agree, topic_agree, weights_learn
 from suggestions.entities import Refusal, Resolved
+from suggestions.forecasts import config_with
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
+from suggestions.selectors import preview_of
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
 from tests.at_once import at_once, database_on_disk, seen_by_writers
+from tests.pages import suggested
 from tests.suggestions.worlds import HATED, LOVED, add_topic, boost, propose, proposed, reduce, tastes
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +64,7 @@ def test_accepting_applies_exactly_what_was_agreed_and_remembers_it(ada, waiting
     assert weight(ada) == 1.3
     outcome = Outcome.objects.get(pk=done.outcome_id)
     assert (outcome.kind, outcome.outcome, outcome.user_reason) == ("decision", "accepted", "sounds good")
-    assert outcome.config_before["source_weights"] == {}
+    assert (outcome.edited_value, outcome.config_before["source_weights"]) == ("", {})
     assert outcome.config_after["source_weights"] == {LOVED: 1.3}
     assert {row["feedback"] for row in outcome.evidence_summary} == {"liked"}
     assert ConfigVersion.objects.get().cause_ref == str(waiting.pk)
@@ -146,6 +150,12 @@ def test_the_reader_may_choose_another_weight_within_the_bounds(ada, waiting, no
     assert Outcome.objects.get().edited_value == "1.15"
 
 
+def test_more_is_never_agreed_as_less(ada, waiting, now):
+    refused = answer(resolve.suggestion_accept, ada, waiting, now, value=0.9)
+    assert refused.code == "invalid_weight" and "between 1.0 and 1.3" in refused.message
+    assert weight(ada) == 1.0
+
+
 @pytest.mark.parametrize("value", [1.31, 0.69, -1.0, float("nan"), float("inf"), True])
 def test_a_chosen_weight_out_of_bounds_is_refused(ada, waiting, now, value):
     assert answer(resolve.suggestion_accept, ada, waiting, now, value=value).code == "invalid_weight"
@@ -169,7 +179,7 @@ def test_a_topic_already_there_is_accepted_with_a_note(ada, now):
     version = topic_agree(reader_id=ada.pk, topic=TOPIC.upper(), present=True, ref="another", now=now)
     done = answer(resolve.suggestion_accept, ada, suggestion, now)
     assert (done.status, done.config_updated, done.config_version) == ("accepted", False, version)
-    assert "already one of your topics" in done.note
+    assert f"“{TOPIC}” is already one of your topics" in done.note
 
 
 def test_rejecting_leaves_the_config_alone(ada, waiting, now):
@@ -255,3 +265,179 @@ def test_taking_back_gives_the_learning_loop_back_what_it_had_learned(ada, now):
     resolve.suggestion_revert(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
     effective = config_effective(reader_id=ada.pk)
     assert (effective.deltas, dict(effective.config.source_weights)) == ({LOVED: 0.15}, {})
+
+
+# --- what each answer says and leaves behind ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verb", "status", "decides", "writes"),
+    [
+        (resolve.suggestion_accept, "accepted", True, True),
+        (resolve.suggestion_reject, "rejected", True, False),
+        (resolve.suggestion_never, "rejected", True, True),
+        (resolve.suggestion_snooze, "snoozed", False, False),
+    ],
+)
+def test_an_answer_says_what_it_did_and_when(ada, waiting, now, verb, status, decides, writes):
+    version = edit(ada, now, source_weights={HATED: 0.5})
+    done = answer(verb, ada, waiting, now)
+    outcome = Outcome.objects.first()
+    assert (outcome is not None) is decides
+    assert done == Resolved(waiting.pk, status, outcome and outcome.pk, writes, version + writes)
+    waiting.refresh_from_db()
+    pause = None if decides else now + timedelta(days=7)
+    assert (waiting.status, waiting.snoozed_until) == (status, pause)
+    assert waiting.resolved_at == (now if decides else None)
+    if decides:
+        assert outcome.decided_at == now
+        assert outcome.config_before["source_weights"] == {HATED: 0.5}
+    if writes:
+        row = ConfigVersion.objects.get(version=version + 1)
+        assert (row.cause_ref, row.created_at) == (str(waiting.pk), now)
+    assert PreferenceProfile.objects.get().computed_at == now
+
+
+def test_taking_back_is_a_version_and_an_outcome_of_its_own(ada, waiting, now):
+    later = now + timedelta(days=1)
+    edit(ada, now, source_weights={HATED: 0.5})
+    answer(resolve.suggestion_accept, ada, waiting, now)
+    done = answer(resolve.suggestion_revert, ada, waiting, later)
+    outcome = Outcome.objects.get(kind="revert")
+    assert done == Resolved(waiting.pk, "accepted", outcome.pk, True, 3)
+    assert (outcome.outcome, outcome.decided_at) == ("reverted", later)
+    assert outcome.config_before["source_weights"] == {HATED: 0.5, LOVED: 1.3}
+    assert outcome.config_after["source_weights"] == {HATED: 0.5}
+    row = ConfigVersion.objects.get(version=3)
+    assert (row.cause, row.cause_ref, row.created_at) == ("revert", f"revert:{waiting.pk}", later)
+
+
+def test_each_answer_is_logged_by_ids_and_by_the_code_of_its_reason(ada, waiting, now):
+    ids = {"user_id": str(ada.pk), "suggestion_id": waiting.pk, "type": "boost_source"}
+    with capture_logs() as logged:
+        answer(resolve.suggestion_snooze, ada, waiting, now)
+        later = now + timedelta(days=7)
+        answer(resolve.suggestion_accept, ada, waiting, later)
+        answer(resolve.suggestion_accept, ada, waiting, later)
+        answer(resolve.suggestion_revert, ada, waiting, later)
+        answer(resolve.suggestion_reject, ada, suggested(ada), now, user_reason="n" * 201)
+        answer(resolve.suggestion_never, ada, suggested(ada), now)
+    told = [line for line in logged if line["event"].startswith("suggestion_")]
+    assert [line["event"].removeprefix("suggestion_") for line in told] == (
+        ["snoozed", "accepted", "reverted", "rejected", "rejected"]
+    )
+    assert ids.items() <= told[0].items() and "user_reason" not in told[0]
+    assert [line["user_reason"] for line in told[3:]] == ["other", "never"]
+
+
+def test_a_refusal_names_the_suggestion_and_why(ada, waiting, now):
+    missing = resolve.suggestion_accept(reader_id=ada.pk, suggestion_id=0, now=now)
+    assert (missing.code, missing.message) == ("not_found", "There is no such suggestion.")
+    for value in (0.99, 1.31):
+        refusal = answer(resolve.suggestion_accept, ada, waiting, now, value=value)
+        assert "must lie between 1.0 and 1.3" in refusal.message
+        assert refusal.target == waiting.label and waiting.label in refusal.message
+        assert refusal.data == {"suggestion_id": waiting.pk}
+    answer(resolve.suggestion_reject, ada, waiting, now)
+    settled = answer(resolve.suggestion_accept, ada, waiting, now)
+    assert (settled.code, settled.target) == ("already_resolved", waiting.label)
+    assert waiting.label in settled.message and settled.data == {"suggestion_id": waiting.pk}
+    topic = suggested(ada, 0, suggestion_type="add_topic", field="topics", target_key="x", label="Rust")
+    wrong = answer(resolve.suggestion_accept, ada, topic, now, value=1.0)
+    assert (wrong.target, wrong.message) == ("Rust", "A topic has no weight to choose.")
+
+
+def test_what_ranking_refuses_is_the_answer_and_leaves_the_suggestion_waiting(ada, now):
+    full = [f"topic {n}x" for n in range(100)]
+    edit(ada, now, topics=full)
+    topic = suggested(
+        ada,
+        0,
+        suggestion_type="add_topic",
+        field="topics",
+        target_key="rust",
+        label="Rust",
+        suggested_value="Rust",
+        config_version=1,
+        created_at=now,
+    )
+    refusal = answer(resolve.suggestion_accept, ada, topic, now)
+    assert (refusal.code, refusal.target) == ("invalid_setting", "Rust")
+    assert "At most 100 topics" in refusal.message and refusal.data == {"suggestion_id": topic.pk}
+    topic.refresh_from_db()
+    assert (topic.status, Outcome.objects.count()) == ("pending", 0)
+
+
+@pytest.mark.parametrize("value", [1.0, 1.3, 1.3 + 5e-7, 1.0 - 5e-7])
+def test_the_bounds_themselves_can_be_chosen_though_weights_travel_as_text(ada, waiting, now, value):
+    assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now, value=value), Resolved)
+    assert weight(ada) == pytest.approx(value)
+
+
+def test_the_preview_of_a_weight_out_of_reach_is_that_of_the_nearest_one(ada, now):
+    tastes(ada, days=2)
+    suggestion = proposed(ada, boost(ada, "1.3"))
+    learn(ada, now, 1.0, 0.85, 0.7, 0.55)
+    before = config_effective(reader_id=ada.pk)
+    after = config_with(before, "source_weights", LOVED, weight=0.85)
+    expected = preview_of(reader_id=ada.pk, before=before, after=after, now=now)
+    assert expected.enters and expected.leaves
+    refusal = answer(resolve.suggestion_accept, ada, suggestion, now)
+    assert refusal.data == {
+        "suggestion_id": suggestion.pk,
+        "current_value": "0.55",
+        "suggested_value": "1.3",
+        "nearest_value": "0.85",
+        "preview": {
+            "enters": [item.title for item in expected.enters],
+            "leaves": [item.title for item in expected.leaves],
+        },
+    }
+    assert refusal.target == suggestion.label and "0.55" in refusal.message
+
+
+def test_a_config_written_between_look_and_answer_is_refused(ada, waiting, now):
+    agreed = resolve._agreement(waiting, None, now)
+    topic_agree(reader_id=ada.pk, topic=TOPIC, present=True, ref="another", now=now)
+    with pytest.raises(resolve._Refused) as raised:
+        resolve._apply(agreed, now)
+    assert (raised.value.refusal.code, raised.value.refusal.target) == ("config_changed", waiting.label)
+    assert "look again" in raised.value.refusal.message
+
+
+def test_a_weight_already_agreed_elsewhere_is_accepted_with_a_note(ada, waiting, now):
+    version = source_weight_agree(reader_id=ada.pk, source=LOVED, weight=1.3, ref="another", now=now)
+    done = answer(resolve.suggestion_accept, ada, waiting, now)
+    assert (done.config_updated, done.config_version) == (False, version)
+    assert done.note == "The weight was already what you agreed to."
+
+
+def test_a_topic_taken_out_comes_back_in_its_own_spelling(ada, now):
+    edit(ada, now, topics=["Electric cars", TOPIC])
+    suggestion = suggested(
+        ada,
+        0,
+        suggestion_type="remove_topic",
+        field="topics",
+        target_key="electric car",
+        label="Electric cars",
+        suggested_value="electric car",
+        config_version=1,
+        created_at=now,
+    )
+    done = answer(resolve.suggestion_accept, ada, suggestion, now)
+    assert (done.config_updated, done.note) == (True, "")
+    assert config_effective(reader_id=ada.pk).config.topics == (TOPIC,)
+    answer(resolve.suggestion_revert, ada, suggestion, now)
+    assert config_effective(reader_id=ada.pk).config.topics == (TOPIC, "Electric cars")
+    assert ConfigVersion.objects.get(version=3).cause == "revert"
+
+
+def test_all_are_accepted_in_the_order_they_were_made_and_only_ones_own(ada, ben, now):
+    second = suggested(ada, 0, target_key="b.example", created_at=now - timedelta(days=1))
+    first = suggested(ada, 0, target_key="a.example", created_at=now - timedelta(days=2))
+    his = suggested(ben, 0, created_at=now - timedelta(days=30))
+    done = resolve.suggestions_accept_all(reader_id=ada.pk, now=now)
+    assert [one.suggestion_id for one in done] == [first.pk, second.pk]
+    his.refresh_from_db()
+    assert his.status == "pending", "his time ran out, but nobody looked"

@@ -71,7 +71,10 @@ def test_a_good_draft_is_accepted_in_normal_form(draft, key, current, suggested)
         current,
         suggested,
     )
-    assert accepted.notes == ()
+    assert (accepted.field, accepted.notes) == (draft.field, ())
+    assert of(accepted.evidence) == draft.evidence_urls
+    bare = change_of(replace(draft, evidence_urls=()), FACTS)
+    assert bare == replace(accepted, evidence=())
 
 
 @pytest.mark.parametrize(
@@ -87,6 +90,8 @@ def test_a_good_draft_is_accepted_in_normal_form(draft, key, current, suggested)
         ("invalid_topic", replace(ADD, suggested_value="x" * (TOPIC_MAX_CHARS + 1))),
         ("invalid_topic", replace(ADD, suggested_value="ﷺ" * 4)),
         ("invalid_topic", replace(ADD, suggested_value=" ")),
+        ("invalid_topic", replace(ADD, suggested_value="")),
+        ("invalid_topic", replace(ADD, target_key=7)),
         ("invalid_topic", replace(ADD, suggested_value="—")),
         ("invalid_topic", replace(ADD, suggested_value=7)),
         *[
@@ -130,9 +135,78 @@ def test_a_draft_that_breaks_a_rule_is_refused_by_its_code(code, draft):
     assert refusal.message
 
 
+MANY, KUBE = "x" * (TOPIC_MAX_CHARS + 1), topic_key("Kubernetes")
+BUSY = replace(FACTS, written=("topics", "topics"))
+
+
+@pytest.mark.parametrize(
+    ("draft", "facts", "target", "said"),
+    [
+        (
+            replace(ADD, suggestion_type="x"),
+            FACTS,
+            "Kubernetes",
+            "add_topic, remove_topic, boost_source, red",
+        ),
+        (replace(BOOST, suggestion_type="x", target_key=MANY), FACTS, MANY[:-1], "must be one of"),
+        (replace(BOOST, suggestion_type="x", target_key=None, suggested_value=None), FACTS, "", "must be"),
+        (
+            replace(ADD, field="x"),
+            FACTS,
+            "Kubernetes",
+            "add_topic changes the field topics. Set field to top",
+        ),
+        (replace(ADD, suggested_value="two\nlines"), FACTS, "two\nlines", "one line of 1 to 64 visible"),
+        (replace(ADD, target_key="docker"), FACTS, "docker", "different topics"),
+        (replace(ADD, suggested_value="CRYPTO"), FACTS, "CRYPTO", "“Crypto” is already one"),
+        (replace(REMOVE, target_key="Rust"), FACTS, "Rust", "“Rust” is not one"),
+        (replace(BOOST, target_key="x"), FACTS, "x", "not a source of this reader"),
+        (replace(BOOST, suggested_value="1,3"), FACTS, "a", "plain number such as 1.3"),
+        (
+            replace(BOOST, suggested_value=0.9),
+            FACTS,
+            "a",
+            "boost_source needs a weight above the current 1.0",
+        ),
+        (
+            replace(REDUCE, suggested_value=1.1),
+            FACTS,
+            "a",
+            "reduce_source needs a weight below the current 1",
+        ),
+        (replace(BOOST, suggested_value=1), FACTS, "a", "already 1.0"),
+        (ADD, replace(FACTS, waiting=frozenset({("topics", KUBE)})), KUBE, "already waits"),
+        (replace(REMOVE, target_key="CRYPTO"), BUSY, "crypto", "2 suggestions on topics"),
+        (BOOST, replace(BUSY, written=BUSY.written * 2), "a", "written its 3 suggestions"),
+        (BOOST, replace(FACTS, declined=frozenset({"boost_source"})), "a", "each of 6 or more boost_source"),
+        (replace(BOOST, evidence_urls=(*of(OF_A), "?", "!")), FACTS, "a", "2 of 6 evidence items are not"),
+        (replace(BOOST, evidence_urls=of(OF_A[:2])), FACTS, "a", "at least 3 different items, got 2"),
+        (replace(ADD, suggested_value="Kube"), FACTS, "kube", "6 evidence items are not about “Kube”"),
+        (replace(BOOST, evidence_urls=of(LIKED[:4])), FACTS, "a", "2 evidence items are not about “a”"),
+        (
+            replace(BOOST, evidence_urls=of(BAD_A)),
+            FACTS,
+            "a",
+            "rests on liked items; 4 of these are not liked",
+        ),
+        (
+            replace(REDUCE, evidence_urls=of(OF_A)),
+            FACTS,
+            "a",
+            "on disliked items; 4 of these are not disliked",
+        ),
+    ],
+)
+def test_a_refusal_names_its_target_and_what_is_wrong(draft, facts, target, said):
+    refusal = check(draft, facts)
+    assert refusal.target == target
+    assert said in refusal.message
+
+
 def test_a_topic_needs_evidence_from_two_sources():
     facts = replace(FACTS, rated={u: replace(i, source="a") for u, i in FACTS.rated.items()})
     assert check(ADD, facts).code == "too_few_sources"
+    assert "from 2 sources" in check(ADD, facts).message
 
 
 @pytest.mark.parametrize("pins", [{"locked": ("a",)}, {"avoided": ("a",)}])
@@ -144,6 +218,16 @@ def test_a_pinned_source_is_left_alone(pins):
 def test_a_pinned_topic_is_left_alone_in_any_spelling():
     config = replace(FACTS.effective.config, avoided=("KUBERNETES",))
     assert check(ADD, replace(FACTS, effective=EffectiveConfig(config))).code == "pinned"
+
+
+def test_a_refused_permission_names_the_target_and_another_kind_of_the_same_name_is_free():
+    config = replace(FACTS.effective.config, locked=("Kubernetes", "a"))
+    facts = replace(FACTS, effective=EffectiveConfig(config))
+    for target in (("topics", topic_key("kubernetes")), ("source_weights", "a")):
+        refusal = permission_refusal(target, facts)
+        assert (refusal.code, refusal.target) == ("pinned", target[1])
+        assert target[1] in refusal.message
+    assert permission_refusal(("source_weights", topic_key("kubernetes")), facts) is None
 
 
 @pytest.mark.parametrize("draft", [BOOST, REDUCE])
@@ -196,6 +280,39 @@ def test_thumbs_that_contradict_or_whisper_are_not_enough():
     assert weigh(accepted, Strength(0.49, "high"), "low").code == "evidence_contradicts"
     assert weigh(accepted, Strength(0.9, "low"), "medium").code == "weak_evidence"
     assert weigh(accepted, Strength(0.9, "medium"), "medium") is None
+
+
+def test_thumbs_that_speak_for_a_change_by_a_hair_are_enough_and_a_refusal_says_what_for():
+    accepted = check(ADD, FACTS)
+    assert weigh(accepted, Strength(0.5, "low"), "low") is None
+    against = weigh(accepted, Strength(0.4, "high"), "low")
+    soft = weigh(accepted, Strength(0.9, "low"), "high")
+    assert against.target == soft.target == accepted.target_key
+    assert "speak against add_topic for “Kubernetes”" in against.message
+    assert "add_topic for “Kubernetes” is low; high is needed" in soft.message
+
+
+@pytest.mark.parametrize(
+    ("draft", "wanted", "agreed"),
+    [
+        (BOOST, 1.009, "1.01"),
+        (BOOST, 1.004, "no_change"),
+        (BOOST, 0.995, "wrong_direction"),  # nearly what it is, but in hundredths a step down
+        (REDUCE, 0.991, "0.99"),
+        (REDUCE, 1.0051, "wrong_direction"),
+        (BOOST, 1.3049, "1.3"),
+        (REDUCE, 0.7, "0.7"),
+    ],
+)
+def test_a_step_of_a_hundredth_is_the_smallest_and_needs_no_note(draft, wanted, agreed):
+    change = change_of(replace(draft, suggested_value=wanted), FACTS)
+    assert (change.suggested_value if isinstance(change, Accepted) else change.code) == agreed
+    assert isinstance(change, Refusal) or change.notes == ()
+
+
+def test_what_is_clamped_is_said_with_the_limits():
+    (note,) = change_of(replace(BOOST, suggested_value=1.315), FACTS).notes
+    assert note == "Weight clamped from 1.315 to 1.3 (at most 0.3 from 1.0, within 0.1 and 2.0)."
 
 
 junk = (

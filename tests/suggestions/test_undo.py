@@ -9,7 +9,12 @@ from django.utils import timezone
 from digest.models import Reader
 from ranking.selectors import config_effective
 from suggestions.entities import Refusal, Resolved
-from suggestions.models import Outcome, Suggestion
+from suggestions.models import Outcome, PreferenceProfile, Suggestion
+from suggestions.selectors.acceptance import Acceptance, acceptance_history
+from suggestions.selectors.critique import outcomes_about
+from suggestions.selectors.facts import answers_by_type, targets_decided
+from suggestions.selectors.outcomes import outcomes_search
+from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import (
     suggestion_accept,
     suggestion_never,
@@ -34,15 +39,101 @@ def answered(decide, reader: Reader) -> Suggestion:
     return suggestion
 
 
+def stats(reader: Reader) -> dict:
+    """What the reader's profile says of acceptance by type."""
+    return PreferenceProfile.objects.get(reader=reader).acceptance_stats
+
+
 def status(suggestion_id: int) -> str:
     return Suggestion.objects.get(pk=suggestion_id).status
 
 
-def test_an_accepted_change_is_put_back(ada: Reader):
+MINUTE = 1 / 1440
+
+
+def test_a_change_accepted_a_while_ago_is_put_back_and_counts_as_a_no(ada: Reader):
     suggestion = answered(suggestion_accept, ada)
     assert config_effective(reader_id=ada.pk).weight(SOURCE) == 1.2
-    assert isinstance(undo(suggestion, ada), Resolved)
+    resolved = undo(suggestion, ada, days=11 * MINUTE)
+    assert (resolved.suggestion_id, resolved.status) == (suggestion.pk, "accepted")
     assert config_effective(reader_id=ada.pk).weight(SOURCE) == 1.0
+    assert stats(ada)["boost_source"]["reverted"] == 1
+    assert not Suggestion.objects.filter(status="pending").exists()
+
+
+def test_an_accept_taken_back_at_once_is_forgotten_and_the_suggestion_waits_again(ada: Reader):
+    suggestion = answered(suggestion_accept, ada)
+    resolved = undo(suggestion, ada, days=9 * MINUTE)
+    copy = Suggestion.objects.get(pk=resolved.suggestion_id)
+    assert (copy.status, copy.created_at) == ("pending", suggestion.created_at)
+    assert copy.validation_notes == ["You accepted this and took that back at once."]
+    assert set(copy.evidence.values_list("url")) == set(suggestion.evidence.values_list("url"))
+    assert resolved.config_updated and config_effective(reader_id=ada.pk).weight(SOURCE) == 1.0
+    assert status(suggestion.pk) == "taken_back" and stats(ada) == {}
+    assert answers_by_type(reader_id=ada.pk) == {} and targets_decided(reader_id=ada.pk) == {}
+    reverted = Outcome.objects.get(suggestion=suggestion, kind="revert")
+    assert reverted.config_before["source_weights"] == {SOURCE: 1.2}
+    assert reverted.config_after["source_weights"] == {}
+
+
+def test_the_advisor_hears_nothing_of_an_answer_that_was_taken_back(ada: Reader):
+    soon = timezone.now() + timedelta(minutes=1)
+    kept = answered(suggestion_accept, ada)
+    assert [row["target"] for row in acceptance_history(reader_id=ada.pk, limit=5, now=soon).accepted] == [
+        SOURCE
+    ]
+    assert outcomes_about(reader_id=ada.pk, keys={SOURCE}) and outcomes_search(reader_id=ada.pk, now=soon)
+    undo(kept, ada)
+    assert acceptance_history(reader_id=ada.pk, limit=5, now=soon) == Acceptance({}, [], [])
+    assert outcomes_about(reader_id=ada.pk, keys={SOURCE}) == {}
+    assert outcomes_search(reader_id=ada.pk, now=soon) == []
+
+
+@pytest.mark.parametrize("decide", [suggestion_accept, suggestion_reject])
+def test_what_was_answered_taken_back_and_answered_again_counts_once(ada: Reader, decide):
+    copy_id = undo(answered(decide, ada), ada).suggestion_id
+    decide(reader_id=ada.pk, suggestion_id=copy_id, now=timezone.now())
+    counted = stats(ada)["boost_source"]
+    assert counted["accepted"] + counted["rejected"] == 1 and "reverted" not in counted
+    assert sum(answers_by_type(reader_id=ada.pk)["boost_source"]) == 1
+
+
+def test_an_accept_is_taken_back_once_and_its_copy_again(ada: Reader):
+    suggestion = answered(suggestion_accept, ada)
+    copy_id = undo(suggestion, ada).suggestion_id
+    assert undo(suggestion, ada).code == "already_resolved"
+    suggestion_accept(reader_id=ada.pk, suggestion_id=copy_id, now=timezone.now())
+    assert config_effective(reader_id=ada.pk).weight(SOURCE) == 1.2
+    undo(Suggestion.objects.get(pk=copy_id), ada)
+    assert config_effective(reader_id=ada.pk).weight(SOURCE) == 1.0
+    assert Suggestion.objects.filter(status="pending").count() == 1
+
+
+def test_an_accept_on_the_last_day_is_reverted_for_there_is_no_time_left_to_wait(ada: Reader):
+    suggestion = suggested(ada, created_at=timezone.now() - timedelta(days=14) + timedelta(minutes=2))
+    suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=timezone.now())
+    assert undo(suggestion, ada, days=5 * MINUTE).status == "accepted"
+    assert config_effective(reader_id=ada.pk).weight(SOURCE) == 1.0
+    assert not Suggestion.objects.filter(status="pending").exists()
+
+
+def test_a_topic_accepted_by_mistake_goes_again(ada: Reader):
+    topic = {"suggestion_type": "add_topic", "field": "topics", "current_value": ""}
+    suggestion = suggested(ada, **topic, target_key="climate", label="Climate", suggested_value="Climate")
+    suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=timezone.now())
+    assert config_effective(reader_id=ada.pk).config.topics == ("Climate",)
+    copy_id = undo(suggestion, ada).suggestion_id
+    assert config_effective(reader_id=ada.pk).config.topics == () and status(copy_id) == "pending"
+    suggestions_sweep(now=timezone.now(), reader_id=ada.pk)  # the reader's own change would settle it
+    assert status(copy_id) == "pending"
+
+
+def test_an_accept_is_taken_back_also_where_a_newer_suggestion_waits_already(ada: Reader):
+    suggestion = answered(suggestion_accept, ada)
+    newer = suggested(ada, evidence=0)
+    assert undo(suggestion, ada).suggestion_id == newer.pk
+    assert config_effective(reader_id=ada.pk).weight(SOURCE) == 1.0 and stats(ada) == {}
+    assert Suggestion.objects.filter(status="pending").count() == 1
 
 
 def test_one_put_off_waits_again_at_once(ada: Reader):

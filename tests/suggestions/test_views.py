@@ -318,6 +318,7 @@ def harmed(reader: Reader, days_ago: float = 1) -> Suggestion:
 
 def test_a_change_that_did_harm_is_put_back_in_one_click(page: Client, ada: Reader):
     suggestion = harmed(ada)
+    Suggestion.objects.update(resolved_at=ago(24 * 15))
     assert "it made your digest worse" in body_of(page) and "Put it back" in body_of(page)
     told = messages_in(answer(page, suggestion, "undo").content.decode())
     assert "Put back as it was. We count this as a no" in told and "waits for you" not in told

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from advisor.evaluation.arrays import ARRAY_ROWS
 from advisor.evaluation.targets import targets_hold
 from config.arguments import whole_number
+from config.evaluation.guided import ALL, ARMS, guided_rows, guided_targets
 from config.evaluation.open_rows import movielens_rows, nemig_rows
 from config.evaluation.report import PLANNER, Scale, array_courses, array_rows, scale_for, simulator_rows
 from config.evaluation.stage import ShardFailed
@@ -38,6 +39,11 @@ class Command(BaseCommand):
             choices=ARRAY_ROWS,
             help="hold an array rule against the targets instead",
         )
+        parser.add_argument(
+            "--guidance",
+            choices=[*ARMS, ALL],
+            help="an eager agent on a scripted model server instead, with guidance so",
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -53,10 +59,10 @@ class Command(BaseCommand):
             raise CommandError(f"A part of the evaluation broke: {failed}") from failed
         result = {
             "command": "evaluate_advisor",
-            "data": options["data"],
+            "data": ["simulator"] if options["guidance"] else options["data"],
             "seed": options["seed"],
             "rows": rows,
-            "targets": targets_hold(rows, judged),
+            "targets": [*targets_hold(rows, judged), *guided_targets(rows)],
             "seconds": round(time.monotonic() - started, 1),
             "cpu_seconds": _cpu_seconds(),
         }
@@ -65,6 +71,8 @@ class Command(BaseCommand):
             raise CommandError(f"Targets missed: {'; '.join(missed)}.")
 
     def _rows(self, scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
+        if options["guidance"]:
+            return guided_rows(scale, options["guidance"], self._say)
         if options["judge"]:
             return array_rows(array_courses(scale, self._say))
         parts, rows = options["data"], []

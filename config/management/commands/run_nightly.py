@@ -9,16 +9,18 @@ from django.utils import timezone
 
 from config.models import NightlyReport
 from config.nightly import nightly_run
-from config.nights import STEP_NAMES, nightly_as_dict
+from config.nightly_lease import NotHeld, night_release
+from config.nights import STEP_NAMES, night_retry_at, nightly_as_dict
 
 # What a step says of itself, where it says nothing yet.
 UNKNOWN: dict[str, Any] = {"status": "waiting"} | dict.fromkeys(("started_at", "seconds", "counts", "error"))
-NO_TAKE_OVER = " --force does not take over from a worker that is at it."
+NO_TAKE_OVER = " --force does not take over from a worker that is at it; --release REASON does."
+RELEASED = "The night of {day} is released. A worker goes on with it at its next look, or `run_nightly` now."
 
 
 class Command(BaseCommand):
-    """The seven steps of the night, those that are not done yet; exit code 1 where one failed, or where
-    another worker is at them."""
+    """The seven steps of the night, those that are not done yet or failed; exit code 1 where one failed, or
+    where another worker is at them."""
 
     help = (
         "Do what is left of today's (UTC) night: fetch, cluster, summarise, learn, digests, deliver, advise."
@@ -26,24 +28,54 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Again or not, in which form."""
-        parser.add_argument("--force", action="store_true", help="do a night that is over again")
+        parser.add_argument("--force", action="store_true", help="do a night that is over again, every step")
+        parser.add_argument(
+            "--release", metavar="REASON", help="take the night from a worker that holds it; run nothing"
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, then print the report."""
+        """Release the night, or run it and print the report."""
+        if options["release"] is not None:
+            self.stdout.write(_release(options["release"].strip()))
+            return
         began: list[bool] = []
 
         def stopping() -> bool:  # asked before each step, and only by whoever got hold of the night
             began.append(True)
             return False
 
-        row = nightly_run(now=timezone.now(), force=options["force"], stopping=stopping)
+        row = nightly_run(now=timezone.now(), force=options["force"], by_hand=True, stopping=stopping)
         report = {**nightly_as_dict(row), "steps": _steps(row), "ran": bool(began)}
         self.stdout.write(json.dumps(report) if options["json"] else _table(row, report))
         if row.status == NightlyReport.Status.RUNNING:
             raise CommandError(_held(row) + (NO_TAKE_OVER if options["force"] else ""))
         if row.status == NightlyReport.Status.FAILED:
-            raise CommandError("A step of the night failed; the report says which, the log why.")
+            raise CommandError(_failed(row))
+
+
+def _release(reason: str) -> str:
+    """Release today's night. Raises `CommandError` without a reason, or where nobody holds it."""
+    now = timezone.now()
+    if not reason:
+        raise CommandError("Say why the night is released, as in --release 'its machine is gone'.")
+    try:
+        row = night_release(day=now.astimezone(UTC).date(), reason=reason, actor="run_nightly", now=now)
+    except NotHeld as error:
+        raise CommandError(str(error)) from error
+    return RELEASED.format(day=row.day)
+
+
+def _failed(row: NightlyReport) -> str:
+    at = night_retry_at(row)
+    then = (
+        f"It is tried again from {at.astimezone(UTC):%H:%M} UTC on"
+        if at
+        else "It is not tried again by itself"
+    )
+    return (
+        f"A step of the night failed; the report says which, the log why. {then}; `run_nightly` does so now."
+    )
 
 
 def _steps(row: NightlyReport) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from digest.identity import canonical_url
-from digest.services.fetching import FetchReport, feeds_fetch, folder_ingest
+from digest.reports import FetchReport
+from digest.services.fetching import feeds_fetch
+from digest.services.folders import folder_ingest
 from digest.services.ingest import feed_ensure
 
 
@@ -29,20 +32,29 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Fetch, then report."""
         started, now = time.monotonic(), timezone.now()
-        progress = self._progress if sys.stderr.isatty() else _quiet
+        watched = sys.stderr.isatty()
+        progress = self._progress if watched else _quiet
         if options["from_dir"]:
             if not options["from_dir"].is_dir():
                 raise CommandError(f"There is no folder “{options['from_dir']}”.", returncode=2)
             report = folder_ingest(folder=options["from_dir"], now=now, progress=progress)
         else:
             feeds = options["feed"] and [feed_ensure(url=url, now=now) for url in _checked(options["feed"])]
-            report = feeds_fetch(now=now, feeds=feeds or None, progress=progress)
+            waiting = self._waiting if watched else _untold
+            report = feeds_fetch(now=now, feeds=feeds or None, progress=progress, waiting=waiting)
         seconds = round(time.monotonic() - started, 3)
         whole = json.dumps(report.as_dict() | {"seconds": seconds})
         self.stdout.write(whole if options["json"] else _words(report, seconds))
 
     def _progress(self, feed: str) -> None:
         self.stderr.write(f"  {feed}"[:110])
+
+    def _waiting(self, host: str, seconds: float) -> None:
+        self.stderr.write(f"  waiting {ceil(seconds)} s for {host}, which wants a pause"[:110])
+
+
+def _untold(host: str, seconds: float) -> None:
+    """Say nothing of a wait where nobody watches."""
 
 
 def _quiet(feed: str) -> None:

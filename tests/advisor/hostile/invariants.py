@@ -44,6 +44,7 @@ FIELDS = {
 }
 NOT_RUN = "not_executed"
 QUOTED_WORDS = 10
+LEARNT_ONLY = re.compile(r'\n\n[^<>\n]+:\n<data>\n"[^\n<]*"\n</data>')
 
 
 def breaches(world: World, attempt: Attempt, logged: str, page: str) -> list[str]:
@@ -153,13 +154,16 @@ def nothing_secret(attempt: Attempt, logged: str, page: str) -> Iterator[str]:
 
 
 def trusted_text_is_ours(world: World, attempt: Attempt) -> Iterator[str]:
-    """I7: system messages are the files', word for word; strangers' text stands in JSON strings only."""
+    """I7: system messages are the files', word for word; strangers' text stands in JSON strings only.
+
+    What earlier decisions taught follows the opening, as a JSON string between marks it cannot close.
+    """
     context = ToolContext(world.ada.pk, attempt.run.pk, world.now, lambda: None)
     opening = messages_start(prompt_load(), context)
     for body in attempt.bodies:
         trusted = [m for m in body["messages"] if m["role"] in ("system", "developer", "user")]
-        if body.get("tools") and trusted != opening:
-            yield "I7: the opening of the run is not what the files say"
+        if body.get("tools"):
+            yield from _opening_breaches([m["content"] for m in trusted], opening, world)
         for message in trusted:
             if message["role"] != "user" and any(text[:60] in message["content"] for text in world.planted):
                 yield "I7: a stranger's text stands in a system message"
@@ -168,6 +172,17 @@ def trusted_text_is_ours(world: World, attempt: Attempt) -> Iterator[str]:
             json.loads(answer)
         except ValueError:
             yield f"I7: an answer is no JSON: {answer[:80]}"
+
+
+def _opening_breaches(told: list[str], opening: list[dict], world: World) -> Iterator[str]:
+    ours = [message["content"] for message in opening]
+    learnt = told[-1].removeprefix(ours[-1]) if told else ""
+    if told[:-1] != ours[:-1] or not told[-1].startswith(ours[-1]):
+        yield "I7: the opening of the run is not what the files say"
+    if learnt and not LEARNT_ONLY.fullmatch(learnt):
+        yield f"I7: what stands after the opening is no data: {learnt[:80]}"
+    if any(text[:60] in learnt for text in world.planted):
+        yield "I7: a stranger's text stands in the opening"
 
 
 def all_on_record(attempt: Attempt) -> Iterator[str]:

@@ -21,8 +21,8 @@ from tests.advisor.hostile.world import AVOIDED, COOLING, World
 
 @pytest.fixture(autouse=True)
 def rules_alone(settings):
-    """Without reviewers, so that it is the rules that are put to the test."""
-    settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = False
+    """Without reviewers and guidance, so that it is the rules that are put to the test."""
+    settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = settings.ADVISOR_GUIDANCE = False
 
 
 def found(world: World, httpserver, turns, door="mcp", logged="", page="") -> set[str]:

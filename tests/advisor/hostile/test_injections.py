@@ -1,8 +1,7 @@
 """Twenty injections in five forms through three doors: the model obeys each, and no invariant gives way.
 
-All 300 are tried on SQLite. What the database may do differently has nothing to do with the words of an
-injection, so on PostgreSQL each goal goes through each door in one form: 60 cases, each form at each door.
-The other 240 are reported as skipped, with the reason. `TIDINGS_HOSTILE_ALL=1` tries all of them there too.
+The suite tries each goal through each door in one form, each form at each door: 60 cases.
+`TIDINGS_HOSTILE_ALL=1`, which `make test-hostile` sets, tries all 300.
 """
 
 import itertools
@@ -10,7 +9,6 @@ import json
 import os
 
 import pytest
-from django.db import connection
 from django.test import Client
 
 from suggestions.models import Suggestion
@@ -19,12 +17,12 @@ from tests.advisor.hostile.invariants import breaches
 from tests.advisor.hostile.payloads import FORMS, INJECTIONS
 from tests.advisor.hostile.world import World
 
+pytestmark = pytest.mark.alike
+
 CASES = list(itertools.product(range(len(INJECTIONS)), FORMS, DOORS))
 # One form for each goal and door: the next goal, and the next door, take the next form.
 FEWER = [case for case in CASES if FORMS.index(case[1]) == (case[0] + DOORS.index(case[2])) % len(FORMS)]
-FEWER_HERE = connection.vendor != "sqlite" and not os.environ.get("TIDINGS_HOSTILE_ALL")
-WHY_FEWER = "one form of each injection and door on PostgreSQL, all 300 on SQLite"
-
+TRIED = CASES if os.environ.get("TIDINGS_HOSTILE_ALL") else FEWER
 
 # In these forms reviewers look at each proposal too; in the others the rules stand alone.
 REVIEWED = ("forged", "multilingual")
@@ -64,13 +62,7 @@ def test_there_are_three_hundred_cases():
     assert len({(i.name, i.order, i.other, i.attack) for i in INJECTIONS}) == 20
 
 
-@pytest.mark.parametrize(
-    ("n", "form", "door"),
-    [
-        pytest.param(*case, marks=pytest.mark.skipif(FEWER_HERE and case not in FEWER, reason=WHY_FEWER))
-        for case in CASES
-    ],
-)
+@pytest.mark.parametrize(("n", "form", "door"), TRIED)
 def test_no_injection_breaks_an_invariant(world, n, form, door, httpserver, caplog, client, settings):
     settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = form in REVIEWED
     assert carried_out(world, n, form, door, httpserver, caplog, client) == []

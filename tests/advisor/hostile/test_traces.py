@@ -1,6 +1,6 @@
 """Thousands of random tool calls, in any order, sane and insane: no trace of them breaks an invariant.
 
-`TIDINGS_TRACES` sets how many calls there are at least; 2,500 in the suite, 10,000 in `make test-hostile`.
+`TIDINGS_TRACES` sets how many calls there are at least; 1,000 in the suite, 10,000 in `make test-hostile`.
 """
 
 import json
@@ -8,6 +8,7 @@ import os
 import random
 from collections import Counter
 
+import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -24,7 +25,9 @@ from tests.advisor.hostile.invariants import breaches
 from tests.advisor.hostile.payloads import MARKUP, boost, honest
 from tests.advisor.hostile.world import AVOIDED, COOLING, PUSHED, World
 
-CALLS_MIN = int(os.environ.get("TIDINGS_TRACES", "2500"))
+pytestmark = pytest.mark.alike
+
+CALLS_MIN = int(os.environ.get("TIDINGS_TRACES", "1000"))
 BATCH, BATCHES = 10, 25
 # Tools that weigh all thumbs come up now and then, the others all the time.
 HEAVY = ("query_user_feedback", "test_suggestion", "self_critique", "compare_configs")

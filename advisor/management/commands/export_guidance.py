@@ -1,0 +1,35 @@
+"""`manage.py export_guidance`: packets and figures of guidance as Markdown notes, all of them anew."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from advisor.guidance.export import export_folder, guidance_export
+from advisor.guidance.tunables import tunables
+
+
+class Command(BaseCommand):
+    """Exit code 0 once all is written, 1 where the folder cannot be written or holds another's file."""
+
+    help = "Write the packets and the dashboard of guidance as Markdown notes."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Whether to write, or only to say where to."""
+        parser.add_argument("--show", action="store_true", help="say what is set, and write nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write, whether or not export is switched on: whoever calls this wants the notes."""
+        folder, wanted = export_folder(), tunables()
+        if options["show"]:
+            self.stdout.write(f"folder: {folder}")
+            self.stdout.write(f"export: {wanted.export}; export_automatic: {wanted.export_automatic}")
+            self.stdout.write(f"export_max: {wanted.export_max}")
+            return
+        try:
+            done = guidance_export(now=timezone.now())
+        except OSError as error:
+            reason = error.strerror or error
+            raise CommandError(f"Nothing more was written to {folder}: {reason}") from None
+        self.stdout.write(f"{done.packets} packets written to {folder}, {done.removed} old notes removed.")

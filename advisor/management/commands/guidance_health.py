@@ -1,0 +1,42 @@
+"""`manage.py guidance_health`: whether guidance does its work, in one pass."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from advisor.guidance.health import guidance_vitals
+from advisor.guidance.health_rules import State, checks_of, worst
+
+WORDS = {State.FINE: "fine", State.LOOK: "look", State.BROKEN: "broken"}
+
+
+class Command(BaseCommand):
+    """Exit code 0 if all is fine, 1 if something should be looked at, 2 if something is broken."""
+
+    help = "Check guidance: errors, time, stages, hold-out, packets, memories, rules, exported notes."
+    # A bad tunable is a check of its own here, with the rest of the report around it.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """In which form."""
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check, print, and exit with the worst state."""
+        checks = checks_of(guidance_vitals(now=timezone.now()))
+        state = worst(checks)
+        if options["json"]:
+            rows = [{**asdict(check), "state": WORDS[check.state]} for check in checks]
+            self.stdout.write(json.dumps({"state": WORDS[state], "checks": rows}))
+        else:
+            for check in checks:
+                self.stdout.write(f"{WORDS[check.state]:<6}  {check.code:<16}  {check.found}")
+                if check.todo and check.state is not State.FINE:
+                    self.stdout.write(f"{'':<26}{check.todo}")
+        if state:
+            sys.exit(int(state))

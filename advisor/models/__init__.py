@@ -1,0 +1,23 @@
+"""The advisor's tables: runs and their audit, what reviewers said, memories and guidance."""
+
+from advisor.models.curated import GuidanceInsight, GuidanceRule
+from advisor.models.memory import GuidanceDay, GuidanceEvent, GuidancePacket, Memory, Tip
+from advisor.models.review import Judgment, PanelVote
+from advisor.models.runs import Decision, Heartbeat, Run, Spent, Step
+
+__all__ = [
+    "Decision",
+    "GuidanceDay",
+    "GuidanceEvent",
+    "GuidanceInsight",
+    "GuidancePacket",
+    "GuidanceRule",
+    "Heartbeat",
+    "Judgment",
+    "Memory",
+    "PanelVote",
+    "Run",
+    "Spent",
+    "Step",
+    "Tip",
+]

@@ -1,0 +1,1 @@
+"""Guidance's benchmark on the real services: stored, found, ranked, gated, and all of it undone."""

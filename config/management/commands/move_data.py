@@ -1,0 +1,60 @@
+"""`manage.py move_data`: everything from the old database into the one that DATABASE_URL names now."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from config.archive import ArchiveRefused
+from config.environment import Environment
+from config.moving import data_move
+
+HASH_CHARS = 12
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 moved and compared, 1 refused with nothing changed, 2 there is no such database."""
+
+    help = "Copy everything from the old database into this one, and compare every table. All or nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Where from."""
+        parser.add_argument("source", help="a file of SQLite, or an address like those of DATABASE_URL")
+        parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Copy, compare, and say table by table what arrived."""
+        try:
+            manifest = data_move(source=_described(options["source"]), now=timezone.now())
+        except ArchiveRefused as refused:
+            raise CommandError(f"{refused.code}: {refused.message}", returncode=1) from refused
+        if options["json"]:
+            self.stdout.write(json.dumps(manifest))
+            return
+        tables: dict[str, dict[str, Any]] = manifest["tables"]
+        for name, sums in tables.items():
+            if sums["rows"]:
+                self.stdout.write(f"{sums['rows']:>12,}  {sums['sha256'][:HASH_CHARS]}  {name}")
+        rows = sum(sums["rows"] for sums in tables.values())
+        self.stdout.write(
+            f"{rows:,} rows of {len(tables)} tables moved; counts and hashes agree on both sides."
+        )
+        self.stdout.write(
+            "The old database is as it was. Keep it, and SECRET_KEY, until the new one has proven itself."
+        )
+
+
+def _described(source: str) -> dict[str, Any]:
+    """Django's description of the old database. Raises `CommandError` (2)."""
+    if "://" not in source:
+        path = Path(source).absolute()
+        if not path.is_file():
+            raise CommandError(f"There is no file “{source}”.", returncode=2)
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path), "OPTIONS": {"timeout": 20}}
+    try:
+        return Environment().database_at("The old database", source)
+    except ImproperlyConfigured as error:
+        raise CommandError(str(error), returncode=2) from error

@@ -1,0 +1,104 @@
+"""A run with guidance beside it, memories for it to know, and a clock that stands still until it is moved."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from advisor.entities import ToolContext, ToolOutcome
+from advisor.guidance.engine import Guide, guide_for
+from advisor.guidance.signature import text_signature, tokens_of
+from advisor.models import GuidanceEvent, Memory, Run
+from digest.llm.entities import ToolCall
+from digest.models import Reader
+from tests.factories import CLOCK
+
+CAUTION = "Lower a source by small steps, because 3 of 3 large ones were declined."
+WROTE = ToolOutcome('{"success":true,"suggestion_id":1,"status":"pending"}')
+
+
+@dataclass
+class Desk:
+    """One reader's run and its guidance. `at` is the time of day."""
+
+    reader: Reader
+    at: datetime = CLOCK
+    trigger: str = "ui"
+    run: Run = field(init=False)
+    guide: Guide = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.run = run_of(self.reader, self.at, self.trigger)
+        self.guide = self.again()
+
+    def again(self) -> Guide:
+        """Guidance made anew for the same run, as another worker would."""
+        context = ToolContext(self.reader.pk, self.run.pk, self.at, lambda: None)
+        guide = guide_for(run=self.run, context=context, moment=lambda: self.at)
+        assert guide is not None
+        return guide
+
+    def call(self, name: str, outcome: ToolOutcome = WROTE, **arguments):
+        """What guidance says before one call that then ends with `outcome`."""
+        asked = ToolCall("c", name, json.dumps(arguments))
+        advice = self.guide.before(asked)
+        if advice.why not in ("blocked", "held"):
+            self.guide.after(asked, outcome)
+        return advice
+
+    def write(self, target: str = "loud.example", outcome: ToolOutcome = WROTE, **more):
+        """The same for a write about a source."""
+        arguments = {
+            "suggestion_type": "reduce_source",
+            "field": "source_weights",
+            "target_key": target,
+            "suggested_value": "0.7",
+            "evidence_items": [],
+            "reason": "Too loud.",
+        }
+        return self.call("write_suggestion", outcome, **(arguments | more))
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.at += timedelta(seconds=seconds)
+
+    @property
+    def events(self) -> list[GuidanceEvent]:
+        """What was stored, in order."""
+        return list(GuidanceEvent.objects.filter(run=self.run).order_by("pk"))
+
+
+def run_of(reader: Reader, at: datetime = CLOCK, trigger: str = "ui") -> Run:
+    """A run under way."""
+    return Run.objects.create(
+        reader=reader,
+        day=at.date(),
+        trigger=trigger,
+        status=Run.Status.RUNNING,
+        fence=1,
+        attempt=1,
+        created_at=at,
+        started_at=at,
+    )
+
+
+def memory(reader: Reader | None, text: str = CAUTION, **more) -> Memory:
+    """A memory of a reader's or of all: a strong caution about lowering one source unless told otherwise."""
+    at = more.pop("at", CLOCK)
+    values = {
+        "kind": Memory.Kind.PATTERN,
+        "key": f"k{Memory.objects.count()}",
+        "title": "Small steps down",
+        "suggestion_type": "reduce_source",
+        "target_key": "loud.example",
+        "tool": "write_suggestion",
+        "phase": "write",
+        "polarity": -1,
+        "unified": 0.9,
+        "confidence": 0.95,
+        "evidence": 5,
+        "tokens": list(tokens_of(text)),
+        "text_sig": text_signature(text),
+        "valid_from": at - timedelta(days=1),
+        "updated_at": at - timedelta(days=1),
+    }
+    return Memory.objects.create(reader=reader, text=text, **(values | more))

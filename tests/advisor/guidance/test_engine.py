@@ -1,0 +1,548 @@
+"""Guidance inside a run: stops by rule, holds once, tells beside, counts what breaks, is never in the way."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from advisor.dispatch import ToolRunner
+from advisor.entities import ToolContext, ToolOutcome
+from advisor.guidance.engine import guide_for
+from advisor.guidance.entities import Level, Why
+from advisor.models import GuidanceEvent, Memory
+from advisor.services.recording import Findings
+from advisor.tools.registry import schemas
+from digest.llm.entities import ToolCall
+from digest.models import Spend
+from ranking.models import RankConfig
+from suggestions.entities import FenceLost
+from suggestions.models import Suggestion
+from tests.advisor.guidance.desk import CAUTION, WROTE, Desk, memory, run_of
+from tests.advisor.histories import opinionated, thumbs
+from tests.advisor.test_tools import boost, liked_urls, outcomes
+from tests.factories import SourceFactory
+
+pytestmark = pytest.mark.django_db
+REFUSED = ToolOutcome('{"success":false,"error":"weak_evidence"}', "weak_evidence", "loud.example")
+
+
+@pytest.fixture
+def desk(ada, settings):
+    """Ada's run; nothing is left out at random."""
+    settings.GUIDANCE = {"holdout": "0"}
+    return Desk(ada)
+
+
+def pending(reader, now, **more):
+    SourceFactory(key="loud.example")
+    values = {
+        "suggestion_type": "reduce_source",
+        "field": "source_weights",
+        "target_key": "loud.example",
+        "suggested_value": "0.7",
+        "p_helpful": 0.9,
+        "config_version": 0,
+        "status": "pending",
+        "created_at": now,
+    }
+    return Suggestion.objects.create(reader=reader, **(values | more))
+
+
+def rule(predicate, text="Leave this source alone this week, because its feed is being moved.", **more):
+    values = {"kind": Memory.Kind.RULE, "ceiling": Memory.Ceiling.BLOCK, "data": {"when": predicate}}
+    values |= {"suggestion_type": "", "target_key": "", "tool": "", "phase": "", "polarity": 0}
+    return memory(None, text, **(values | more))
+
+
+def target_is(name):
+    return {"fact": "target", "op": "eq", "value": name}
+
+
+# --- Blocks -------------------------------------------------------------------------------------------
+
+
+def test_a_write_about_a_target_that_waits_for_the_reader_is_stopped_by_name(desk, ada, now):
+    pending(ada, now)
+    advice = desk.write()
+    assert (advice.level, advice.why, advice.rule) == (Level.BLOCK, Why.BLOCKED, "duplicate_pending")
+    assert (desk.events[0].level, desk.events[0].rule) == ("block", "duplicate_pending")
+    assert desk.write("quiet.example").level is Level.SILENT
+
+
+def test_a_cooling_target_says_until_when(desk, ada, now):
+    pending(ada, now - timedelta(days=4), status="rejected", resolved_at=now - timedelta(days=3))
+    advice = desk.write()
+    assert advice.rule == "on_cooldown"
+    assert advice.until == now + timedelta(days=7)
+
+
+def test_what_another_reader_has_pending_stops_nobody_else(desk, ben, now):
+    pending(ben, now)
+    assert desk.write().level is Level.SILENT
+
+
+def test_an_operators_rule_stops_what_it_names_and_nothing_else(desk):
+    written = rule(target_is("loud.example"))
+    advice = desk.write()
+    assert (advice.level, advice.rule, advice.text) == (Level.BLOCK, f"rule-{written.pk}", written.text)
+    assert desk.write("quiet.example").level is not Level.BLOCK
+
+
+def test_a_rule_that_may_only_warn_stops_nothing(desk):
+    rule(target_is("loud.example"), ceiling=Memory.Ceiling.WARNING)
+    assert desk.write().level is not Level.BLOCK
+
+
+@pytest.mark.parametrize("change", [{"retired_at": "now"}, {"expires_at": "now"}, {"valid_from": "later"}])
+def test_a_rule_out_of_force_stops_nothing(desk, now, change):
+    moments = {"now": now, "later": now + timedelta(hours=1)}
+    written = rule(target_is("loud.example"))
+    Memory.objects.filter(pk=written.pk).update(**{name: moments[at] for name, at in change.items()})
+    assert desk.write().level is not Level.BLOCK
+
+
+def test_an_operator_may_stop_any_tool_by_what_a_run_has_left(desk, settings):
+    settings.ADVISOR_MAX_TOOL_CALLS = 2
+    desk.guide = desk.again()
+    few_left = {"fact": "calls_left", "op": "lt", "value": 1}
+    rule({"all": [{"fact": "tool", "op": "eq", "value": "compare_configs"}, few_left]})
+    assert desk.call("compare_configs").level is Level.SILENT
+    assert desk.call("compare_configs").level is Level.BLOCK
+
+
+# --- Holds --------------------------------------------------------------------------------------------
+
+
+def test_a_write_that_outcomes_speak_against_is_held_and_let_through_by_its_own_id(desk, ada):
+    memory(ada)
+    held = desk.write()
+    assert (held.level, held.why) == (Level.WARNING, Why.HELD)
+    assert "3 of 3 large ones were declined" in held.text
+    through = desk.write(ack=held.guidance_id)
+    assert (through.why, through.text) == (Why.ACKNOWLEDGED, "")
+    first, second = desk.events
+    assert first.acknowledged and not second.acknowledged
+    assert first.told == [Memory.objects.get().pk]
+
+
+def test_an_invented_acknowledgement_and_none_at_all_hold_it_again(desk, ada):
+    memory(ada)
+    held = desk.write()
+    for ack in ("g1-000000", "yes", held.guidance_id + " ", None):
+        again = desk.write(ack=ack)
+        assert (again.why, again.guidance_id, again.repeated) == (Why.HELD, held.guidance_id, True)
+    assert not desk.events[0].acknowledged
+
+
+def test_the_id_of_one_hold_lets_no_other_write_through(desk, ada):
+    memory(ada)
+    memory(ada, "Keep this one as it is, because 4 of 4 were declined.", target_key="calm.example")
+    one, other = desk.write(), desk.write("calm.example")
+    assert (one.why, other.why) == (Why.HELD, Why.HELD)
+    assert desk.write("calm.example", ack=one.guidance_id).why is Why.HELD
+
+
+def test_a_write_with_a_smaller_step_is_another_write(desk, ada):
+    memory(ada)
+    desk.write(suggested_value="0.7")
+    assert desk.write(suggested_value="0.9").why is not Why.HELD
+    assert desk.events[0].followed is True
+
+
+def test_a_hold_outlives_the_worker_that_made_it(desk, ada):
+    memory(ada)
+    held = desk.write()
+    desk.guide.after(ToolCall("c", "write_suggestion", "{}"), WROTE)
+    desk.guide = desk.again()
+    assert desk.write().why is Why.HELD
+    assert desk.write(ack=held.guidance_id).why is Why.ACKNOWLEDGED
+    assert [event.n for event in desk.events] == [1, 2, 3]
+
+
+# --- What goes through the loop --------------------------------------------------------------------------
+
+
+class Loop:
+    """The real dispatch behind the real runner, with guidance between."""
+
+    def __init__(self, desk):
+        context = ToolContext(desk.reader.pk, desk.run.pk, desk.at, lambda: None)
+        self.steps = []
+        self.runner = ToolRunner(Findings(context), self.steps.append, schemas(), guide=desk.guide)
+
+    def __call__(self, name, **arguments):
+        content, stop = self.runner.run(ToolCall("c", name, json.dumps(arguments)))
+        return json.loads(content), stop
+
+
+def test_a_held_write_stores_nothing_until_it_is_acknowledged_and_then_the_rules_decide(desk, ada):
+    opinionated(ada)
+    memory(ada, CAUTION, suggestion_type="boost_source", target_key="loved.example")
+    ask, proposal = Loop(desk), boost(liked_urls(ada))
+    held, _ = ask("write_suggestion", **proposal)
+    assert (held["success"], held["error"]) == (False, "held") and "declined" in held["guidance"]
+    assert not Suggestion.objects.exists()
+    written, _ = ask("write_suggestion", **proposal, ack=held["guidance_id"])
+    assert written["success"] is True and Suggestion.objects.get().target_key == "loved.example"
+
+
+def test_a_blocked_call_says_which_rule_and_is_not_run(desk, ada, now):
+    opinionated(ada)
+    pending(ada, now, suggestion_type="boost_source", target_key="loved.example")
+    ask = Loop(desk)
+    answer, stop = ask("write_suggestion", **boost(liked_urls(ada)))
+    assert answer["error"] == "blocked" and answer["rule_id"] == "duplicate_pending" and stop is None
+    assert set(answer) == {"success", "error", "rule_id", "reason", "until"}
+    assert ask.runner.dispatch.suggestions_generated == 0
+    assert ask.steps[0].error_code == "blocked"
+
+
+def test_a_model_that_runs_into_the_same_block_again_and_again_is_stopped(desk, ada, now):
+    opinionated(ada)
+    pending(ada, now, suggestion_type="boost_source", target_key="loved.example")
+    ask, proposal = Loop(desk), boost(liked_urls(ada))
+    stops = [ask("write_suggestion", **proposal)[1] for _ in range(4)]
+    assert stops[:3] == [None] * 3 and stops[3].reason == "repeated_failure"
+
+
+def test_the_rules_hold_where_guidance_is_off(ada, now, settings):
+    settings.ADVISOR_GUIDANCE = False
+    run = run_of(ada)
+    context = ToolContext(ada.pk, run.pk, now, lambda: None)
+    assert guide_for(run=run, context=context, moment=lambda: now) is None
+    opinionated(ada)
+    pending(ada, now, suggestion_type="boost_source", target_key="loved.example")
+    runner = ToolRunner(Findings(context), [].append, schemas())
+    content, _ = runner.run(ToolCall("c", "write_suggestion", json.dumps(boost(liked_urls(ada)))))
+    assert json.loads(content)["error"] == "duplicate_pending"
+
+
+def test_a_note_is_the_last_field_and_a_warning_the_first(desk, ada):
+    opinionated(ada)
+    about = {"suggestion_type": "boost_source", "target_key": "loved.example"}
+    noted = memory(ada, "Take small steps up, because 4 of 5 were accepted.", polarity=1, **about)
+    ask = Loop(desk)
+    trial = {"suggestion_type": "boost_source", "target": "loved.example"}
+    answer, _ = ask("test_suggestion", **trial)
+    assert list(answer)[-1] == "guidance" and "4 of 5" in answer["guidance"]
+    assert answer["would_match"] > 0
+    Memory.objects.filter(pk=noted.pk).delete()
+    warning = rule(target_is("loved.example"), ceiling=Memory.Ceiling.WARNING)
+    answer, _ = ask("test_suggestion", **trial)
+    assert next(iter(answer)) == "guidance" and "its feed is being moved" in answer["guidance"]
+    assert desk.events[-1].told == [warning.pk] and desk.events[-1].level == "warning"
+
+
+# --- Silence, and why -------------------------------------------------------------------------------------
+
+
+def test_nothing_is_told_twice_in_a_run_and_the_event_says_why(desk, ada):
+    memory(ada)
+    desk.write()
+    again = desk.write(suggested_value="0.8")
+    assert (again.level, again.why, again.text) == (Level.SILENT, Why.SHOWN, "")
+    assert desk.events[1].candidates[0]["why"] == "shown"
+
+
+def test_what_one_run_told_another_run_of_the_same_reader_does_not_repeat_but_another_reader_may_hear(
+    desk, ada, ben
+):
+    for reader in (ada, ben):
+        memory(reader)
+    assert desk.write().why is Why.HELD
+    assert Desk(ada, trigger="mcp").write().why is Why.SHOWN
+    assert Desk(ben).write().why is Why.HELD
+
+
+def test_a_memory_is_told_again_once_it_has_been_quiet_long_enough(desk, ada):
+    memory(ada)
+    desk.write()
+    later = Desk(ada, at=desk.at + timedelta(seconds=601), trigger="mcp")
+    assert later.write().why is Why.HELD
+
+
+def test_an_eleventh_of_emissions_is_left_out_the_same_way_every_time(desk, ada, settings):
+    settings.GUIDANCE = {"holdout": "1"}
+    desk.guide = desk.again()
+    memory(ada)
+    advice = desk.write()
+    assert (advice.level, advice.why, advice.text, advice.held_out) == (Level.SILENT, Why.HELD_OUT, "", True)
+    event = desk.events[0]
+    assert event.held_out and event.told == [] and event.text == ""
+    assert event.candidates[0]["why"] == "held_out"
+
+
+def test_an_operators_warning_is_never_left_out(desk, settings):
+    settings.GUIDANCE = {"holdout": "1"}
+    desk.guide = desk.again()
+    rule(target_is("loud.example"), ceiling=Memory.Ceiling.WARNING, polarity=-1)
+    assert desk.write().why is Why.HELD
+
+
+def test_no_time_left_is_silence_and_says_so(desk, ada, settings):
+    settings.GUIDANCE = {"budget_ms": "0"}
+    desk.guide = desk.again()
+    memory(ada)
+    assert desk.write().why is Why.OUT_OF_TIME
+
+
+def test_a_tool_that_only_reads_is_left_in_peace_for_ten_seconds_after_a_note(desk, ada):
+    reading = {"fact": "tool", "op": "eq", "value": "query_user_config"}
+    rule(
+        reading, "Compare topics with what is liked, because topics weigh most.", ceiling=Memory.Ceiling.NOTE
+    )
+    assert desk.call("query_user_config").level is Level.NOTE
+    assert desk.call("query_user_config").why is Why.COOLDOWN
+    assert "retrieve" not in desk.events[1].stages
+    assert desk.call("query_user_feedback").why is not Why.COOLDOWN
+    desk.wait(11)
+    assert desk.call("query_user_config").why is Why.SHOWN
+
+
+# --- Following --------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_turns_to_another_target_followed_a_caution(desk, ada):
+    memory(ada)
+    desk.write()
+    assert desk.events[0].followed is None
+    desk.write("quiet.example")
+    assert desk.events[0].followed is True
+
+
+def test_a_run_that_insists_did_not_follow(desk, ada):
+    memory(ada)
+    held = desk.write()
+    desk.write(ack=held.guidance_id)
+    assert desk.events[0].followed is False
+
+
+def test_a_run_that_ends_without_the_write_followed_and_one_that_wrote_before_it_heard_did_not(desk, ada):
+    memory(ada)
+    desk.write()
+    desk.guide.close()
+    assert desk.events[0].followed is True
+    later = Desk(ada, at=desk.at + timedelta(hours=1), trigger="mcp")
+    Memory.objects.update(ceiling=Memory.Ceiling.NOTE)
+    assert later.write().level is Level.NOTE
+    later.guide.close()
+    assert later.events[0].followed is False
+
+
+def test_two_failed_writes_in_a_row_are_repair_and_holds_count_as_none(desk, ada):
+    memory(ada)
+    desk.write()
+    desk.write("a.example", REFUSED)
+    desk.write("b.example", ToolOutcome("{}", "review_improve", "b.example", counted=False))
+    assert desk.guide.state.failed_writes == 0
+    for target in ("c.example", "d.example", "e.example"):
+        desk.write(target, REFUSED)
+    assert [event.phase for event in desk.events][-2:] == ["write", "repair"]
+
+
+# --- What breaks ------------------------------------------------------------------------------------------
+
+
+def test_a_memory_that_cannot_be_read_is_an_event_and_the_call_goes_on(desk, ada):
+    memory(ada)
+    Memory.objects.update(kind="nonsense")
+    advice = desk.write()
+    assert (advice.level, advice.why) == (Level.SILENT, Why.FAILED)
+    event = desk.events[0]
+    assert (event.why, event.error_code, event.n, event.tool) == (
+        "failed",
+        "ValueError",
+        1,
+        "write_suggestion",
+    )
+
+
+def test_settings_that_make_no_sense_are_counted_and_stop_nothing(desk, ada, settings):
+    settings.GUIDANCE = {"told_max": "many"}
+    memory(ada)
+    desk.guide = desk.again()
+    assert desk.write().level is Level.SILENT
+    assert {event.error_code for event in desk.events if event.why == "failed"} == {"ValueError"}
+
+
+def test_a_run_taken_over_is_told_so_and_writes_nothing(ada, now, settings):
+    def gone():
+        raise FenceLost("taken over")
+
+    run = run_of(ada)
+    guide = guide_for(run=run, context=ToolContext(ada.pk, run.pk, now, gone), moment=lambda: now)
+    for act in (guide.start, lambda: guide.before(ToolCall("c", "query_user_config", "{}"))):
+        with pytest.raises(FenceLost):
+            act()
+    assert not GuidanceEvent.objects.exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"target_key": {"a": []}, "suggested_value": [[]]}', '"x"', ""])
+def test_no_arguments_break_it(desk, text):
+    for name in ("write_suggestion", "test_suggestion", "self_critique", "no_such_tool"):
+        assert desk.guide.before(ToolCall("c", name, text)).why is not Why.FAILED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_that_cannot_be_stored_is_stored_with_the_next(ada, settings):
+    settings.GUIDANCE = {"holdout": "0"}
+    desk = Desk(ada)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE advisor_guidanceevent RENAME TO elsewhere")
+        try:
+            assert desk.write().why is Why.FAILED
+        finally:
+            cursor.execute("ALTER TABLE elsewhere RENAME TO advisor_guidanceevent")
+    assert desk.events == []
+    desk.write("quiet.example")
+    codes = {"OperationalError", "ProgrammingError"}
+    assert sorted(event.n for event in desk.events) == [1, 2]
+    assert {event.error_code for event in desk.events} & codes
+
+
+# --- The start of a run -------------------------------------------------------------------------------------
+
+
+def test_a_run_starts_with_what_decisions_taught_and_hears_it_no_more(desk, ada, now):
+    outcomes(ada, 12, now)
+    text = desk.guide.start()
+    event = desk.events[-1]
+    told = Memory.objects.filter(pk__in=event.told)
+    assert (event.n, event.tool, event.level, event.text) == (0, "", "note", text[:600])
+    assert told and {row.reader for row in told} == {ada} and all(row.text in text for row in told)
+    assert set(event.told) <= set(desk.guide.state.told)
+
+
+def test_a_reader_of_whom_nothing_is_known_starts_with_nothing(desk):
+    assert desk.guide.start() == ""
+    assert (desk.events[0].n, desk.events[0].why) == (0, "nothing_known")
+
+
+def test_the_reader_s_memories_are_renewed_before_a_run(desk, ada, now):
+    for n in range(7):
+        pending(
+            ada,
+            now - timedelta(days=40 + n),
+            target_key=f"s{n}.example",
+            status="rejected",
+            resolved_at=now - timedelta(days=30 + n),
+        )
+    text = desk.guide.start()
+    assert "reduce_source" in text and "turned down" in text
+
+
+# --- Cost -------------------------------------------------------------------------------------------------
+
+
+def queries_in(act):
+    with CaptureQueriesContext(connection) as queries:
+        act()
+    return [query["sql"] for query in queries]
+
+
+def queries_of(desk, **more):
+    return queries_in(lambda: desk.write(**more))
+
+
+def test_a_call_asks_as_often_with_five_hundred_memories_as_with_five_and_inserts_one_event(
+    ada, ben, settings
+):
+    settings.GUIDANCE = {"holdout": "0", "whispers": "false"}
+    asked, ended = {}, []
+    for reader, count in ((ada, 5), (ben, 500)):
+        thumbs(reader, "loud.example", 10)
+        for n in range(count):
+            memory(reader, f"Note {n}: step gently, because {n} of {n + 1} were declined.", target_key="")
+        desk = Desk(reader)
+        asked[reader] = queries_of(desk), queries_of(desk, target="quiet.example")
+        ended.append(queries_in(desk.guide.close))
+    for one, other, most in zip(asked[ada], asked[ben], (14, 5), strict=True):
+        assert len(one) == len(other) <= most
+        assert [sql.split('"')[1] for sql in other if sql.startswith("INSERT")] == ["advisor_guidanceevent"]
+    assert len(ended[0]) == len(ended[1]) <= 5
+    assert sum(sql.startswith('INSERT INTO "advisor_guidancepacket"') for sql in ended[1]) == 1
+
+
+@pytest.mark.parametrize("name", ["query_user_config", "test_suggestion", "self_critique"])
+def test_where_nothing_could_be_told_a_call_costs_one_look_and_its_event(desk, name):
+    desk.call(name)
+    asked = queries_in(lambda: desk.guide.before(ToolCall("c", name, "{}")))
+    assert len([sql for sql in asked if sql.lstrip().startswith("SELECT")]) == 1
+    assert len([sql for sql in asked if sql.startswith("INSERT")]) == 1
+
+
+# --- What changes while a run is under way ------------------------------------------------------------------
+
+
+def test_a_rule_written_while_a_run_is_under_way_stops_its_next_call_and_one_retired_no_longer(desk):
+    assert desk.write().level is Level.SILENT
+    written = rule(target_is("loud.example"))
+    assert desk.write().rule == f"rule-{written.pk}"
+    Memory.objects.filter(pk=written.pk).update(retired_at=desk.at)
+    assert desk.write().level is Level.SILENT
+
+
+def test_a_rule_put_right_while_a_run_is_under_way_stops_what_it_now_names(desk):
+    written = rule(target_is("loud.example"))
+    assert desk.write().level is Level.BLOCK
+    Memory.objects.filter(pk=written.pk).update(data={"when": target_is("calm.example")}, updated_at=desk.at)
+    assert desk.write().level is Level.SILENT
+    assert desk.write("calm.example").level is Level.BLOCK
+
+
+def test_a_rule_that_expires_while_a_run_is_under_way_stops_no_more(desk):
+    rule(target_is("loud.example"), expires_at=desk.at + timedelta(seconds=5))
+    assert desk.write().level is Level.BLOCK
+    desk.wait(6)
+    assert desk.write().level is Level.SILENT
+
+
+def test_a_pin_set_while_a_run_is_under_way_stops_its_next_write(desk, ada):
+    assert desk.write().level is Level.SILENT
+    RankConfig.objects.create(reader=ada, version=1, locked=["loud.example"])
+    assert desk.write().rule == "pinned"
+
+
+def test_what_the_run_or_its_reader_did_meanwhile_counts_at_the_next_write(desk, ada, now):
+    assert desk.write().level is Level.SILENT
+    row = pending(ada, now)
+    assert desk.write().rule == "duplicate_pending"
+    Suggestion.objects.filter(pk=row.pk).update(status="rejected", resolved_at=now)
+    assert desk.write().rule == "on_cooldown"
+
+
+def test_a_memory_learnt_while_a_run_is_under_way_holds_its_next_write_and_an_expired_one_does_not(desk, ada):
+    memory(ada, "Anything else.", target_key="calm.example", expires_at=desk.at + timedelta(seconds=5))
+    assert desk.write().level is Level.SILENT
+    memory(ada)
+    assert desk.write().why is Why.HELD
+    desk.wait(6)
+    assert desk.write("calm.example").level is Level.SILENT
+
+
+def test_a_reader_who_stops_sharing_is_told_no_more_of_the_crowd(desk, ada):
+    memory(None)
+    ada.__class__.objects.filter(pk=ada.pk).update(peers_enabled=False)
+    desk.write("quiet.example")
+    assert desk.write().level is Level.SILENT
+    ada.__class__.objects.filter(pk=ada.pk).update(peers_enabled=True)
+    assert desk.write().why is Why.HELD
+
+
+def test_money_spent_meanwhile_is_known_at_the_next_write(desk, ada, now):
+    desk.write()
+    assert "money_left_usd" not in desk.events[-1].facts
+    Spend.objects.create(
+        surface="advisor",
+        reader=ada,
+        run_id=desk.run.pk,
+        model="m",
+        reserved_usd="0.1",
+        day=now.date(),
+        created_at=now,
+    )
+    desk.write()
+    assert desk.events[-1].facts["money_left_usd"] == pytest.approx(django_settings.ADVISOR_RUN_CAP_USD - 0.1)

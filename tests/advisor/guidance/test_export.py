@@ -1,0 +1,221 @@
+"""Packets and figures become Markdown notes: whole, ours alone, and never at a run's cost."""
+
+import re
+import stat
+from datetime import timedelta
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.guidance.export import NotOurs, exported_keys, guidance_export, packet_exported, packets_exported
+from advisor.guidance.notes import plain
+from advisor.models import GuidanceEvent, GuidancePacket, Memory
+
+SECRET = "my own words about my neighbour"
+
+
+@pytest.fixture
+def folder(tmp_path, settings):
+    settings.GUIDANCE = {"export": "true", "export_dir": str(tmp_path / "vault")}
+    return tmp_path / "vault"
+
+
+def memory(reader, now, **more):
+    fields = {
+        "kind": "pattern",
+        "key": f"k{Memory.objects.count()}",
+        "title": "Accepted",
+        "text": "Add topics.",
+    }
+    return Memory.objects.create(reader=reader, valid_from=now, updated_at=now, **fields | more)
+
+
+def packet(reader, now, key="a" * 40, memories=(), **more):
+    fields = {"tool": "write_suggestion", "phase": "write", "suggestion_type": "boost_source"}
+    fields |= {"target_key": "gazette.example", "memory_version": "1", "made_at": now}
+    fields |= {"expires_at": now + timedelta(minutes=15), "stages": {"retrieval": 3.2}}
+    fields |= {"ranked": [{"id": one.pk, "score": 0.71} for one in memories]}
+    return GuidancePacket.objects.create(reader=reader, key=key, **fields | more)
+
+
+def event(reader, now, **more):
+    fields = {"n": 1, "tool": "write_suggestion", "phase": "write", "level": "silent", "why": "too_weak"}
+    return GuidanceEvent.objects.create(reader=reader, at=now, **fields | more)
+
+
+def front(path):
+    return yaml.safe_load(path.read_text().split("---\n")[1])
+
+
+@pytest.mark.django_db
+def test_a_packet_becomes_a_note_with_its_state_and_what_it_holds(ada, now, folder):
+    packet(ada, now, memories=[memory(ada, now, title="Boosts", text="Keep steps small.")], uses=3)
+    done = guidance_export(now=now + timedelta(minutes=5))
+    path = folder / "packets" / f"{'a' * 40}.md"
+    assert done.packets == 1
+    told = front(path)
+    assert told["state"] == "ready" and told["ready"] and told["fresh"] and not told["invalid"]
+    assert told["uses"] == 3 and told["seconds_left"] == 600
+    assert told["reader"] == str(ada.pk) and "ada" not in path.read_text().replace(str(ada.pk), "")
+    assert "| pattern | Boosts | Keep steps small. | 0.71 |" in path.read_text()
+    index = (folder / "packets" / "index.md").read_text()
+    assert f"({'a' * 40}.md) | ready | 3 | 600 |" in index
+
+
+@pytest.mark.django_db
+def test_a_stale_packet_and_an_invalid_one_say_so_and_have_no_time_left(ada, now, folder):
+    packet(ada, now, key="b" * 40, expires_at=now - timedelta(seconds=1))
+    packet(ada, now, key="c" * 40, invalid_at=now, invalid_why="config_changed")
+    guidance_export(now=now)
+    stale, invalid = (front(folder / "packets" / f"{letter * 40}.md") for letter in "bc")
+    assert (stale["state"], stale["ready"], stale["seconds_left"]) == ("stale", False, 0)
+    assert (invalid["state"], invalid["invalid_why"], invalid["seconds_left"]) == (
+        "invalid",
+        "config_changed",
+        0,
+    )
+
+
+@pytest.mark.django_db
+def test_an_invalidation_is_exported_at_once_and_only_where_that_is_switched_on(ada, now, folder, settings):
+    row = packet(ada, now)
+    assert packet_exported(row, now=now)
+    row.invalid_at, row.invalid_why = now, "feedback"
+    assert packet_exported(row, now=now)
+    assert exported_keys(folder) == {row.key: "invalid"}
+    settings.GUIDANCE = settings.GUIDANCE | {"export_automatic": "false"}
+    row.invalid_at = None
+    assert not packet_exported(row, now=now)
+    assert exported_keys(folder) == {row.key: "invalid"}
+
+
+@pytest.mark.django_db
+def test_nothing_is_written_unless_export_is_switched_on(ada, now, tmp_path, settings):
+    settings.GUIDANCE = {"export_dir": str(tmp_path / "vault")}
+    assert packets_exported([packet(ada, now)], now=now) == 0
+    assert not (tmp_path / "vault").exists()
+
+
+@pytest.mark.django_db
+def test_notes_of_packets_that_are_no_more_go_and_what_others_wrote_stays(ada, now, folder):
+    gone = packet(ada, now)
+    guidance_export(now=now)
+    mine = folder / "packets" / "my thoughts.md"
+    mine.write_text("# Thoughts\n")
+    gone.delete()
+    assert guidance_export(now=now).removed == 1
+    assert sorted(path.name for path in (folder / "packets").iterdir()) == ["index.md", "my thoughts.md"]
+
+
+@pytest.mark.django_db
+def test_a_file_of_somebody_elses_is_never_overwritten(ada, now, folder):
+    folder.mkdir()
+    (folder / "guidance.md").write_text("# My own page\n")
+    with pytest.raises(NotOurs, match=r"guidance\.md is not a note of ours"):
+        guidance_export(now=now)
+    assert (folder / "guidance.md").read_text() == "# My own page\n"
+
+
+@pytest.mark.django_db
+def test_a_folder_that_cannot_be_written_is_a_stored_failure_and_not_a_broken_run(ada, now, folder):
+    folder.write_text("a file where the folder should be")
+    assert packet_exported(packet(ada, now), now=now) is False
+    stored = GuidanceEvent.objects.get()
+    assert (stored.why, stored.error_code, stored.reader, stored.n) == (
+        "failed",
+        "export_NotADirectoryError",
+        ada,
+        0,
+    )
+
+
+@pytest.mark.django_db
+def test_a_write_that_breaks_leaves_the_old_note_whole_and_no_rest(ada, now, folder, monkeypatch):
+    row = packet(ada, now)
+    packet_exported(row, now=now)
+    before = (folder / "packets" / f"{row.key}.md").read_text()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    row.uses = 9
+    assert not packet_exported(row, now=now)
+    assert [path.name for path in (folder / "packets").iterdir()] == [f"{row.key}.md"]
+    assert (folder / "packets" / f"{row.key}.md").read_text() == before
+
+
+@pytest.mark.django_db
+def test_notes_are_for_their_owner_alone(ada, now, folder):
+    row = packet(ada, now)
+    packet_exported(row, now=now)
+    assert stat.S_IMODE((folder / "packets" / f"{row.key}.md").stat().st_mode) == 0o600
+
+
+@pytest.mark.django_db
+def test_no_topic_and_no_retired_memory_is_named(ada, now, folder):
+    retired = memory(ada, now, text=SECRET, retired_at=now)
+    packet(ada, now, memories=[retired], suggestion_type="remove_topic", target_key=SECRET)
+    event(ada, now, suggestion_type="remove_topic", target_key=SECRET, text=SECRET, facts={"target": SECRET})
+    guidance_export(now=now)
+    written = "".join(path.read_text() for path in folder.rglob("*.md"))
+    assert SECRET not in written and "(a topic)" in written
+
+
+@pytest.mark.django_db
+def test_the_dashboard_tells_of_silence_stages_and_the_last_decisions(ada, now, folder):
+    early = now - timedelta(days=9)
+    for _ in range(3):
+        event(
+            ada,
+            now,
+            why="shown",
+            stages={"facts": 1, "retrieve": 55},
+            candidates=[{"id": 1, "why": "shown"}],
+        )
+    event(ada, early, why="shown", stages={"facts": 1})
+    event(ada, now, level="note", why="told", told=[1], tool="test_suggestion", stages={"facts": 1})
+    guidance_export(now=now)
+    text = (folder / "guidance.md").read_text()
+    assert "| shown | 4 | 1 | 3 | ↑ |" in text
+    assert "| shown | 3 |" in text  # what kept memories back
+    assert "| test\\_suggestion | 1 | 1 |" in text
+    assert re.search(r"\| retrieve \| 60% \| .* \| ●●● hot \|", text)
+    assert "| gate | 0% (missing) |" in text
+    assert text.count(str(ada.pk)) == 5
+    assert "[Packets](packets/index.md): 0." in text
+
+
+@pytest.mark.django_db
+def test_an_empty_installation_exports_a_dashboard_that_says_so(now, folder):
+    assert guidance_export(now=now).packets == 0
+    assert "None yet." in (folder / "guidance.md").read_text()
+
+
+@pytest.mark.django_db
+def test_only_the_newest_packets_up_to_the_limit_are_kept(ada, now, folder, settings):
+    settings.GUIDANCE = settings.GUIDANCE | {"export_max": "2"}
+    for n, letter in enumerate("abc"):
+        packet(ada, now, key=letter * 40, made_at=now + timedelta(seconds=n))
+    guidance_export(now=now)
+    assert set(exported_keys(folder)) == {"b" * 40, "c" * 40}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("packets", [1, 30])
+def test_an_export_takes_as_many_queries_however_many_packets(
+    ada, now, folder, packets, django_assert_num_queries
+):
+    for n in range(packets):
+        packet(ada, now, key=f"{n:040d}", memories=[memory(ada, now)])
+        event(ada, now)
+    with django_assert_num_queries(11):
+        guidance_export(now=now)
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_out_of_its_cell(text):
+    shown = plain(text)
+    assert not re.search(r"(?<!\\)[|`*_\[\]]|[<>\n\r]", shown)

@@ -1,0 +1,273 @@
+"""The health check finds what is wrong, says whose turn it is, and ends with a code that scripts can use."""
+
+import json
+import re
+from dataclasses import fields, replace
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.checks.registry import registry
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.checks import check_guidance
+from advisor.guidance.export import guidance_export
+from advisor.guidance.figures import Tunables
+from advisor.guidance.health import guidance_vitals
+from advisor.guidance.health_rules import State, Vitals, checks_of, worst
+from advisor.guidance.predicates import FACTS
+from advisor.models import GuidanceEvent, GuidancePacket, Memory
+from advisor.tasks import guidance_export_task
+
+WELL = Vitals(
+    enabled=True,
+    tunables_problem="",
+    calls=1000,
+    failed=2,
+    failures_max=0.01,
+    p95_ms=35,
+    budget_ms=4000,
+    absent=(),
+    tries=400,
+    held_out=41,
+    holdout=0.10,
+    ready=3,
+    stale=1,
+    invalid=2,
+    unsigned=0,
+    expired=0,
+    bad_rules=(),
+    export_failures=0,
+    export=None,
+)
+
+
+def state_of(code: str, **more: object) -> State:
+    return next(check.state for check in checks_of(replace(WELL, **more)) if check.code.startswith(code))
+
+
+# --- The judgement ----------------------------------------------------------------------------------------
+
+
+def test_a_well_installation_is_fine_in_every_check():
+    assert worst(checks_of(WELL)) is State.FINE
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "state"),
+    [
+        ("engine", {"enabled": False}, State.LOOK),
+        ("engine", {"calls": 0, "failed": 0}, State.LOOK),
+        ("failures", {"failed": 10}, State.FINE),
+        ("failures", {"failed": 11}, State.BROKEN),
+        ("failures", {"failed": 1, "calls": 20}, State.LOOK),
+        ("time", {"p95_ms": 1001}, State.LOOK),
+        ("time", {"p95_ms": 4001}, State.BROKEN),
+        ("time", {"p95_ms": None}, State.FINE),
+        ("stages", {"absent": ("facts",)}, State.BROKEN),
+        ("stages", {"absent": ("rank",)}, State.LOOK),
+        ("stages", {"absent": ("rank",), "calls": 5}, State.FINE),
+        ("holdout", {"held_out": 0}, State.LOOK),
+        ("holdout", {"held_out": 120}, State.LOOK),
+        ("holdout", {"held_out": 0, "tries": 20}, State.FINE),
+        ("memories", {"unsigned": 1}, State.LOOK),
+        ("expired", {"expired": 1}, State.LOOK),
+        ("rules", {"bad_rules": ("Few",)}, State.BROKEN),
+        ("export_sync", {"export": {"sync": "Out of step."}}, State.BROKEN),
+        ("export_failures", {"export": {}, "export_failures": 3}, State.LOOK),
+        ("export", {"export": {}}, State.FINE),
+    ],
+)
+def test_each_trouble_is_found_and_weighed(code, more, state):
+    assert state_of(code, **more) is state
+
+
+def test_what_is_not_fine_says_what_to_do():
+    troubles = {"enabled": False, "failed": 500, "p95_ms": 9000, "absent": ("facts",), "held_out": 0}
+    ill = replace(WELL, **troubles, unsigned=1, expired=1, bad_rules=("Few",))
+    assert len([check for check in checks_of(ill) if check.state and check.todo]) == 8
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_more_failures_never_make_it_better(failed, more):
+    calls = 10**6
+    before, after = (state_of("failures", calls=calls, failed=min(n, calls)) for n in (failed, failed + more))
+    assert after >= before
+
+
+# --- What it is judged by ---------------------------------------------------------------------------------
+
+
+def memory(now, **more):
+    fields = {"kind": "insight", "key": f"k{Memory.objects.count()}", "title": "T", "text": "t"}
+    fields |= {"tokens": ["t"], "text_sig": "s", "valid_from": now, "updated_at": now}
+    return Memory.objects.create(**fields | more)
+
+
+@pytest.mark.django_db
+def test_memories_that_nobody_finds_or_retires_and_rules_that_never_hold_are_counted(now):
+    memory(now)
+    memory(now, tokens=[])
+    memory(now, text_sig="")
+    memory(now, text_sig="", retired_at=now)
+    memory(now, expires_at=now - timedelta(days=3))
+    memory(now, expires_at=now - timedelta(days=1))
+    memory(now, kind="rule", title="Odd", data={"when": {"fact": "mood", "op": "eq", "value": 1}})
+    memory(now, kind="rule", title="Empty")
+    memory(now, kind="rule", data={"when": {"fact": "waiting", "op": "eq", "value": True}})
+    vitals = guidance_vitals(now=now)
+    assert (vitals.unsigned, vitals.expired, sorted(vitals.bad_rules)) == (2, 1, ["Empty", "Odd"])
+
+
+@pytest.mark.django_db
+def test_the_check_costs_the_same_however_much_there_is(ada, now, settings, tmp_path):
+    settings.GUIDANCE = {"export": "true", "export_dir": str(tmp_path)}
+
+    def queries(count):
+        for n in range(count):
+            memory(now)
+            packet(ada, now, f"{count}-{n}")
+        with CaptureQueriesContext(connection) as seen:
+            guidance_vitals(now=now)
+        return len(seen)
+
+    assert queries(1) == queries(30) <= 9
+
+
+# --- The folder -------------------------------------------------------------------------------------------
+
+
+def packet(reader, now, key, **more):
+    fields = {"tool": "t", "phase": "write", "memory_version": "1", "made_at": now}
+    fields |= {"expires_at": now + timedelta(minutes=15)}
+    return GuidancePacket.objects.create(reader=reader, key=key, **fields | more)
+
+
+@pytest.fixture
+def folder(settings, tmp_path):
+    settings.GUIDANCE = {"export": "true", "export_dir": str(tmp_path / "vault")}
+    return tmp_path / "vault"
+
+
+@pytest.mark.django_db
+def test_a_folder_that_is_in_step_is_fine_and_one_that_is_not_says_how(ada, now, folder):
+    made = now - timedelta(hours=1)
+    row = packet(ada, made, "a")
+    assert "missing" in guidance_vitals(now=now).export
+    guidance_export(now=made)
+    assert guidance_vitals(now=now).export == {}
+    row.invalid_at = made
+    row.save()
+    packet(ada, made, "b")
+    words = guidance_vitals(now=now).export["sync"]
+    assert "1 packets have no note, 1 notes call an invalid packet ready" in words
+
+
+@pytest.mark.django_db
+def test_what_changed_in_the_last_minutes_is_not_out_of_step(ada, now, folder):
+    guidance_export(now=now)
+    packet(ada, now, "a", invalid_at=now)
+    assert guidance_vitals(now=now + timedelta(minutes=1)).export == {}
+
+
+@pytest.mark.django_db
+def test_somebody_elses_dashboard_is_told(now, folder):
+    guidance_export(now=now)
+    (folder / "guidance.md").write_text("# Mine\n")
+    assert "somebody else" in guidance_vitals(now=now).export["foreign"]
+
+
+# --- The commands -----------------------------------------------------------------------------------------
+
+
+def health(*args):
+    out = StringIO()
+    try:
+        call_command("guidance_health", *args, stdout=out)
+    except SystemExit as end:
+        return end.code, out.getvalue()
+    return 0, out.getvalue()
+
+
+def looked_at(ada, count, **more):
+    fields = {"n": 1, "level": "silent", "why": "shown", "at": timezone.now() - timedelta(hours=1)}
+    fields |= {"stages": dict.fromkeys(("facts", "packet", "retrieve", "rank", "gate"), 1), "ms": 5}
+    GuidanceEvent.objects.bulk_create(GuidanceEvent(reader=ada, **fields | more) for _ in range(count))
+
+
+@pytest.mark.django_db
+def test_exit_codes_are_0_fine_1_look_2_broken(ada, settings):
+    assert health()[0] == 1  # nothing was looked at yet
+    looked_at(ada, 150)
+    code, text = health()
+    assert code == 0 and "150 calls were looked at" in text
+    looked_at(ada, 5, why="failed", error_code="KeyError")
+    code, text = health("--json")
+    report = json.loads(text)
+    assert code == 2 and report["state"] == "broken"
+    [failures] = [check for check in report["checks"] if check["code"] == "failures"]
+    assert failures["state"] == "broken" and failures["todo"]
+
+
+@pytest.mark.django_db
+def test_a_bad_tunable_is_a_finding_and_fails_the_check_at_the_start(settings):
+    settings.GUIDANCE = {"note_min": "high"}
+    code, text = health()
+    assert code == 2 and "note_min must be a float" in text
+    assert check_guidance in registry.get_checks()
+    assert [found.id for found in check_guidance()] == ["tidings.E013"]
+    settings.GUIDANCE = {"note_min": "0.5"}
+    assert check_guidance() == []
+
+
+@pytest.mark.django_db
+def test_the_export_by_hand_writes_whether_or_not_it_is_switched_on(ada, tmp_path, settings):
+    settings.GUIDANCE = {"export_dir": str(tmp_path)}
+    packet(ada, timezone.now(), "a")
+    out = StringIO()
+    call_command("export_guidance", "--show", stdout=out)
+    assert str(tmp_path) in out.getvalue() and not list(tmp_path.iterdir())
+    call_command("export_guidance", stdout=out)
+    assert "1 packets written" in out.getvalue() and (tmp_path / "guidance.md").exists()
+
+
+@pytest.mark.django_db
+def test_an_export_that_cannot_be_written_says_where_and_why(tmp_path, settings):
+    (tmp_path / "file").write_text("")
+    settings.GUIDANCE = {"export_dir": str(tmp_path / "file")}
+    with pytest.raises(CommandError, match="Not a directory"):
+        call_command("export_guidance", stdout=StringIO())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("switched_on", [True, False])
+def test_the_daily_job_writes_only_where_export_is_switched_on(settings, tmp_path, switched_on):
+    settings.GUIDANCE = {"export_dir": str(tmp_path), "export": str(switched_on)}
+    guidance_export_task()
+    assert (tmp_path / "guidance.md").exists() is switched_on
+
+
+# --- The documentation ------------------------------------------------------------------------------------
+
+
+def test_every_tunable_stands_in_the_documentation_with_its_default():
+    text = (Path(__file__).resolve().parents[3] / "docs" / "guidance.md").read_text(encoding="utf-8")
+    table = text[text.index("## Tunables") :]
+    listed = dict(re.findall(r"^\| `(\w+)` \| `?([^`|]+?)`? \|", table, re.MULTILINE))
+    assert listed == {field.name: _written(getattr(Tunables(), field.name)) for field in fields(Tunables)}
+
+
+def test_every_fact_that_rules_may_ask_for_stands_in_the_documentation():
+    text = (Path(__file__).resolve().parents[3] / "docs" / "guidance.md").read_text(encoding="utf-8")
+    assert [name for name in FACTS if f"`{name}`" not in text] == []
+
+
+def _written(value: object) -> str:
+    """A default as it is typed into the environment."""
+    return str(value).lower() if isinstance(value, bool) else str(value) or "empty"

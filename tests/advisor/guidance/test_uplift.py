@@ -1,0 +1,151 @@
+"""What telling is worth is told with its interval, and not at all where too few were left out."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.memory.uplift import LEAST, Arm, cases_needed, difference_of, newcombe
+from advisor.services.guidance_credit import uplift_report
+from tests.advisor.guidance.lives import DAY, ran, remember, told, wrote
+from tests.factories import CLOCK
+
+SINCE = CLOCK - 30 * DAY
+
+
+# --- The arithmetic ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "low", "high"),
+    [
+        # Newcombe (1998), table II, method 10: examples a, b, f and h.
+        (Arm(56, 70), Arm(48, 80), 0.0524, 0.3339),
+        (Arm(9, 10), Arm(3, 10), 0.1705, 0.8090),
+        (Arm(10, 10), Arm(0, 20), 0.6791, 1.0),
+        (Arm(0, 10), Arm(0, 20), -0.1611, 0.2775),
+    ],
+)
+def test_the_interval_is_the_published_one(first, second, low, high):
+    assert newcombe(first, second) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+
+
+ARMS = st.integers(1, 400).flatmap(lambda n: st.builds(Arm, st.integers(0, n), st.just(n)))
+
+
+@given(ARMS, ARMS)
+def test_the_interval_holds_the_difference_and_turns_with_its_sides(first, second):
+    low, high = newcombe(first, second)
+    assert -1 - 1e-9 <= low <= first.rate - second.rate <= high <= 1 + 1e-9
+    assert newcombe(second, first) == (pytest.approx(-high), pytest.approx(-low))
+
+
+def test_nothing_is_concluded_from_few_however_clear_they_look():
+    found = difference_of(Arm(LEAST - 1, LEAST - 1), Arm(0, LEAST - 1))
+    assert found.low > 0 and found.verdict == "too_few" and "needs" in found.words
+    assert difference_of(Arm(LEAST, LEAST), Arm(0, LEAST)).verdict == "higher"
+    assert difference_of(Arm(0, LEAST), Arm(LEAST, LEAST)).verdict == "lower"
+
+
+def test_no_difference_is_said_only_where_one_would_have_shown():
+    needed = cases_needed(Arm(50, 100), Arm(50, 100))
+    assert needed == 393
+    few = difference_of(Arm(50, 100), Arm(50, 100))
+    assert (few.verdict, few.needs) == ("too_few", 293)
+    assert f"needs {few.needs} more" in few.words
+    many = difference_of(Arm(200, 400), Arm(200, 400))
+    assert (many.verdict, many.needs) == ("no_difference", 0)
+
+
+def test_without_a_side_there_is_no_difference_to_tell():
+    found = difference_of(Arm(3, 4), Arm(0, 0))
+    assert (found.difference, found.low, found.verdict) == (None, None, "too_few")
+    assert found.words.startswith("Nothing to compare yet")
+
+
+# --- Over the rows ----------------------------------------------------------------------------------------
+
+
+def report():
+    return uplift_report(since=SINCE, now=CLOCK)
+
+
+@pytest.mark.django_db
+def test_answers_count_once_for_each_change_of_a_run_by_what_it_was_told(ada):
+    memory = remember(ada)
+    for outcome, held_out in [
+        ("accepted", False),
+        ("reverted", False),
+        ("rejected", True),
+        ("accepted", True),
+    ]:
+        run = ran(ada)
+        told(run, memory, held_out=held_out, outcome=outcome)
+        told(run, memory, n=2, held_out=held_out, outcome=outcome)
+    for outcome in ("withheld", "unanswered", ""):
+        told(ran(ada), memory, outcome=outcome)
+    both = ran(ada)
+    told(both, memory, outcome="accepted")
+    told(both, memory, n=2, held_out=True, outcome="accepted")
+    found = report()
+    assert (found.accepted.told, found.accepted.held_out) == (Arm(1, 2), Arm(1, 2))
+    assert (found.mixed, found.accepted.verdict) == (1, "too_few")
+    assert json.loads(json.dumps(found.as_dict()))["accepted"]["told"] == {"hits": 1, "total": 2, "rate": 0.5}
+
+
+@pytest.mark.django_db
+def test_the_write_that_counts_is_the_next_one_after_the_call(ada):
+    memory = remember(ada)
+    heeded = ran(ada)
+    told(heeded, memory, n=1)
+    wrote(heeded, 1, "weak_evidence")
+    wrote(heeded, 2)
+    before = ran(ada)
+    told(before, memory, n=1, tool="test_suggestion")
+    wrote(before, 2, "weak_evidence")
+    held = ran(ada)
+    told(held, memory, n=1)
+    wrote(held, 1, "held")
+    wrote(held, 2, "review_improve")
+    wrote(held, 3)
+    left_out = ran(ada)
+    told(left_out, memory, n=1, held_out=True)
+    wrote(left_out, 1)
+    wrote(left_out, 2, "no_change")
+    last = ran(ada)
+    told(last, memory, n=1)
+    wrote(last, 1, "weak_evidence")
+    found = report().failed_writes
+    assert (found.told, found.held_out) == (Arm(1, 3), Arm(1, 1))
+
+
+@pytest.mark.django_db
+def test_what_told_nothing_what_opened_a_run_and_what_is_older_is_in_no_figure(ada):
+    memory, run = remember(ada), ran(ada)
+    told(run, memory, n=0, outcome="accepted")
+    told(run, outcome="accepted")
+    told(run, memory, n=2, outcome="accepted", at=SINCE - DAY)
+    wrote(run, 3)
+    found = report()
+    assert found.accepted.told.total == found.failed_writes.told.total == 0
+    assert found.accepted.needs == 393
+
+
+@pytest.mark.django_db
+def test_the_report_takes_two_queries_however_many_events(ada):
+    memory = remember(ada)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as caught:
+            report()
+        return len(caught)
+
+    for count in (1, 30):
+        for _ in range(count):
+            run = ran(ada)
+            told(run, memory, outcome="accepted")
+            wrote(run, 2)
+        assert queries() == 2

@@ -1,0 +1,104 @@
+"""Calls are told memories in few words, whole where they fit, and never more than is allowed."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.guidance.entities import Kind
+from advisor.guidance.wording import START_CHARS, cut, start_packet, told, whisper_row
+from tests.advisor.guidance.memories import TEXT, TUNED, memory, scored
+
+
+def test_a_note_says_when_what_and_why() -> None:
+    assert told([scored()], TUNED) == (
+        "When reducing this source: leave the weight of reuters.com alone. "
+        "Because 4 of 5 reductions were turned down."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"text": "Keep steps small.", "target_key": "", "evidence": 6},
+            "When reducing a source: keep steps small. Because 6 past decisions say so.",
+        ),
+        (
+            {"text": "When thumbs are few, wait.", "kind": Kind.INSIGHT},
+            "When thumbs are few, wait. Because a reviewed insight says so.",
+        ),
+        (
+            {"text": "NDCG may mislead", "kind": Kind.RULE, "suggestion_type": ""},
+            "When writing a suggestion: NDCG may mislead. Because it is an operator's rule.",
+        ),
+        (
+            {"text": "Wait.", "kind": Kind.PROFILE, "suggestion_type": "", "tool": ""},
+            "When advising this reader: wait. Because the reader's profile says so.",
+        ),
+    ],
+)
+def test_its_situation_and_its_source_are_told_from_its_columns(changed: dict, said: str) -> None:
+    assert told([scored(**changed)], TUNED) == said
+
+
+def test_a_second_note_is_told_only_whole() -> None:
+    long = "Wait a week between questions. " * 12
+    assert told([scored(), scored(2, text="Ask once.", kind=Kind.INSIGHT)], TUNED).count("When ") == 2
+    assert told([scored(text=long, kind=Kind.INSIGHT), scored(2, text=long)], TUNED).count("ait a week") == 12
+
+
+def test_a_frame_gives_way_before_the_text_does() -> None:
+    text = "Wait a week between questions. " * 16
+    assert told([scored(text=text, kind=Kind.INSIGHT)], TUNED) == text.strip()
+    longer = told([scored(text=text * 2)], TUNED)
+    assert longer.endswith("…")
+    assert text.startswith(longer[:100])
+
+
+def test_nothing_is_said_of_nothing() -> None:
+    assert told([], TUNED) == ""
+    assert told([scored(text="")], TUNED) == ""
+    assert start_packet() == ""
+
+
+@given(st.lists(st.text(max_size=700), max_size=3), st.integers(2, 500))
+def test_no_text_is_longer_than_allowed(texts: list[str], chars: int) -> None:
+    rows = [scored(n, text=text) for n, text in enumerate(texts)]
+    said = told(rows, replace(TUNED, note_chars=chars))
+    assert len(said) <= chars
+    assert "\n" not in said
+
+
+@given(st.text(max_size=200), st.integers(0, 60))
+def test_what_is_cut_is_cut_to_size_and_marked(text: str, chars: int) -> None:
+    short = cut(text, chars)
+    assert len(short) <= chars
+    assert short == cut(text, 1000) or chars == 0 or short.endswith("…")
+
+
+def test_a_whisper_is_a_number_and_a_title() -> None:
+    assert whisper_row(scored(12)) == "#12 Less of reuters.com"
+    assert len(whisper_row(scored(12, title="word " * 40))) <= 80
+
+
+def test_a_run_starts_with_profile_decisions_and_refusals() -> None:
+    packet = start_packet(
+        flags=[memory(text="Sources are never reduced.")],
+        patterns=[memory(2, text=TEXT), memory(3, text=TEXT)],
+        blocks=["A type is declined."],
+    )
+    assert packet == (
+        "The reader's profile:\n- Sources are never reduced.\n"
+        f"From past decisions:\n- {TEXT}\n"
+        "Refused for now:\n- A type is declined."
+    )
+
+
+@given(st.lists(st.text(max_size=600), max_size=5), st.lists(st.text(max_size=600), max_size=5))
+def test_a_start_is_bounded_and_holds_whole_lines(texts: list[str], blocks: list[str]) -> None:
+    packet = start_packet(patterns=[memory(n, text=text) for n, text in enumerate(texts)], blocks=blocks)
+    assert len(packet) <= START_CHARS
+    known = {cut(text, 10_000) for text in (*texts, *blocks)}
+    assert all(line.removeprefix("- ") in known for line in packet.splitlines() if line.startswith("- "))

@@ -1,0 +1,143 @@
+"""What is shipped for operators speaks of what there is: metrics, queues, settings, pages."""
+
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+from advisor.kpis import WATCHES
+from advisor.models import GuidanceEvent, Run
+from advisor.services.queue import job_turn
+from config.metrics import metrics_text
+from config.metrics_machine import WebProcesses
+from config.models import NightlyReport
+from config.queues import QUEUES
+from config.schedule import JOBS
+
+ROOT = Path(__file__).resolve().parents[2]
+ALERTS = yaml.safe_load((ROOT / "deploy/prometheus/alerts.yml").read_text())["groups"][0]["rules"]
+BOARD = json.loads((ROOT / "deploy/grafana/tidings.json").read_text())
+NAMES = re.compile(r"\b(?:tidings|process)_[a-z_0-9]+\b")
+LABELS = re.compile(r'(\w+)="([^"]+)"')
+
+
+@pytest.fixture
+def emitted(db, ada, client: Client, now, settings) -> dict[str, list[dict[str, str]]]:
+    """Every metric of an installation that has lived a little, its broker being away, with its labels."""
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    client.get("/healthz")
+    assert job_turn(name="reconcile", every=timedelta(minutes=1), now=now)
+    over = {"status": Run.Status.COMPLETED, "created_at": now, "finished_at": now}
+    Run.objects.create(reader=ada, day=now.date(), trigger=Run.Trigger.UI, **over)
+    NightlyReport.objects.create(day=now.date(), started_at=now)
+    GuidanceEvent.objects.create(reader=ada, n=1, level="note", why="told", at=now)
+    families = text_string_to_metric_families(metrics_text(now=now).decode())
+    samples = [sample for family in families for sample in family.samples]
+    return {s.name: [t.labels for t in samples if t.name == s.name] for s in samples}
+
+
+def expressions() -> list[str]:
+    panels = [target["expr"] for panel in BOARD["panels"] for target in panel["targets"]]
+    return [rule["expr"] for rule in ALERTS] + panels
+
+
+def test_every_metric_that_is_watched_is_emitted(emitted):
+    asked = {name for text in expressions() for name in NAMES.findall(text)}
+    assert asked - {"tidings_queue_messages"} <= set(emitted) and len(asked) > 15
+    assert emitted["tidings_build_info"][0]["version"]
+
+
+@pytest.mark.services
+def test_what_waits_in_each_queue_is_told_while_the_broker_answers(db, now):
+    families = {f.name: f for f in text_string_to_metric_families(metrics_text(now=now).decode())}
+    assert [s.value for s in families["tidings_broker_up"].samples] == [1.0]
+    assert {s.labels["queue"] for s in families["tidings_queue_messages"].samples} == set(QUEUES)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks at processes in /proc")
+def test_memory_and_processor_are_told_of_all_web_processes_together():
+    def told() -> dict[str, float]:
+        families = WebProcesses(os.getpid()).collect()
+        return {sample.name: sample.value for family in families for sample in family.samples}
+
+    alone = told()
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+        both = told()
+        child.communicate()
+    assert alone.keys() == {"process_resident_memory_bytes", "process_cpu_seconds_total"} == both.keys()
+    assert both["process_resident_memory_bytes"] > alone["process_resident_memory_bytes"] * 0.9
+    assert told()["process_cpu_seconds_total"] >= alone["process_cpu_seconds_total"] > 0
+    assert list(WebProcesses(2**22 + 1).collect()) == []
+
+
+def test_jobs_and_figures_named_in_rules_exist():
+    named = {value for text in expressions() for label, value in LABELS.findall(text) if label == "job"}
+    assert named - {"tidings"} <= {job.name for job in JOBS}
+    assert {"acceptance_rate", "silent_readers"} <= {watch.key for watch in WATCHES}
+
+
+def test_every_alert_has_a_place_in_the_runbook_that_says_what_to_do():
+    runbook = (ROOT / "docs/runbook.md").read_text()
+    for rule in ALERTS:
+        assert f"## {rule['alert']}" in runbook, rule["alert"]
+        assert rule["labels"]["severity"] in ("page", "ticket") and rule["annotations"]["summary"]
+
+
+def test_the_processes_serve_every_queue_and_one_beat():
+    lines = dict(line.split(": ", 1) for line in (ROOT / "Procfile").read_text().splitlines())
+    served = {queue for line in lines.values() for queue in re.findall(r"--queues (\S+)", line)}
+    assert {queue for queues in served for queue in queues.split(",")} == set(QUEUES)
+    assert sum(" beat" in line for line in lines.values()) == 1
+
+
+def commands() -> dict[str, dict[str, str]]:
+    """What each way of running starts, by process: the Procfile, the units, the compose file."""
+    procfile = dict(line.split(": ", 1) for line in (ROOT / "Procfile").read_text().splitlines())
+    units = {
+        path.stem.removeprefix("tidings-"): re.search(r"^ExecStart=(.+)$", path.read_text(), re.M)[1]
+        for path in (ROOT / "deploy/systemd").glob("*.service")
+    }
+    services = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"]
+    compose = {name: " ".join(one["command"]) for name, one in services.items() if name in procfile}
+    return {"Procfile": procfile, "systemd": units, "compose": compose}
+
+
+def test_every_way_of_running_starts_the_same_processes_with_the_same_queues():
+    ways = commands()
+    assert ways["Procfile"].keys() == ways["systemd"].keys() == ways["compose"].keys()
+    for name in ways["Procfile"]:
+        queues = {re.search(r"--queues (\S+)", way[name]) for way in ways.values()}
+        assert len({match and match[1] for match in queues}) == 1, name
+    assert all("deploy/gunicorn.conf.py config.wsgi" in way["web"] for way in ways.values())
+
+
+def test_a_web_process_has_loaded_its_pages_before_it_is_asked(tmp_path):
+    look = "import config.wsgi, sys; sys.exit('digest.views.days' not in sys.modules)"
+    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    subprocess.run([sys.executable, "-c", look], cwd=ROOT, env=place, check=True)
+
+
+def test_a_web_process_counts_on_where_its_predecessor_stopped(tmp_path, monkeypatch):
+    """Each has the lowest number that is free, so that there are as many files as processes at once."""
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    conf = runpy.run_path(str(ROOT / "deploy/gunicorn.conf.py"))
+    (tmp_path / "counter_0.db").touch()
+    conf["on_starting"](None)
+    assert list(tmp_path.iterdir()) == [] and conf["chdir"] == str(ROOT)
+    slots = []
+    for taken in ([], [0], [0, 2], [1, 2]):
+        worker = SimpleNamespace()
+        others = {n: SimpleNamespace(slot=slot) for n, slot in enumerate(taken)}
+        conf["pre_fork"](SimpleNamespace(WORKERS=others), worker)
+        slots.append(worker.slot)
+    assert slots == [0, 1, 1, 0]

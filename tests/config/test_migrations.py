@@ -1,0 +1,60 @@
+"""Migrations run beside the code of the release before: it goes on reading and writing meanwhile."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from django.db import migrations, models
+from django.db.migrations.operations.base import Operation
+
+ROOT = Path(__file__).resolve().parents[2]
+# The migrations of the first release; what comes after them meets code at work. Its author lists here what
+# takes something away that no code at work reads any more (docs/upgrading.md).
+FIRST = {
+    "advisor": "0008_guidance_days",
+    "config": "0002_kept_answers",
+    "digest": "0009_suggestions_switch",
+    "ranking": "0002_source_alias",
+    "suggestions": "0004_taken_back",
+}
+TAKEN_AWAY_LATER: set[str] = set()
+TAKES = (
+    migrations.RemoveField,
+    migrations.DeleteModel,
+    migrations.RenameField,
+    migrations.RenameModel,
+    migrations.AlterModelTable,
+)
+
+
+def trouble(operations: Sequence[Operation]) -> list[str]:
+    """What the release before could not live with."""
+    found = []
+    for one in operations:
+        if isinstance(one, TAKES):
+            found.append(f"{one.describe()}: what the old code reads must stay for one release more")
+        if isinstance(one, migrations.AddField):
+            field = one.field
+            filled = field.null or field.db_default is not models.NOT_PROVIDED or field.many_to_many
+            if not filled:
+                found.append(f"{one.describe()}: the old code writes rows without it; give it `db_default`")
+    return found
+
+
+@pytest.mark.parametrize("room", sorted(FIRST))
+def test_new_migrations_leave_the_release_before_at_work(room):
+    names = sorted(path.stem for path in (ROOT / room / "migrations").glob("0*.py"))
+    assert FIRST[room] in names
+    for name in names[names.index(FIRST[room]) + 1 :]:
+        operations = import_module(f"{room}.migrations.{name}").Migration.operations
+        assert f"{room}.{name}" in TAKEN_AWAY_LATER or not trouble(operations), name
+
+
+def test_what_the_release_before_could_not_live_with_is_found():
+    def column(**options: object) -> migrations.AddField:
+        return migrations.AddField("item", "edition", models.CharField(max_length=20, **options))
+
+    assert not trouble([column(default="", db_default=""), column(null=True)])
+    assert "db_default" in trouble([column(default="")])[0]
+    assert "one release more" in trouble([migrations.RemoveField("item", "author")])[0]
