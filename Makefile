@@ -75,7 +75,7 @@ fuzz-api: setup ## Every operation of the API by schemathesis, on a site of its 
 audit: setup ## Known vulnerabilities of the pinned packages; fails where none could be looked up
 	$(BIN)/python -m tests.audit
 
-bench: setup ## Speed, size and cost beside peers, recorded in docs/benchmarks; needs TIDINGS_DATA
+bench: setup ## Speed, size and cost beside peers, recorded in docs/benchmarks; needs TIDINGS_DATA, LOAD_DATABASE_URL
 	$(BIN)/python -m tests.bench --json docs/benchmarks/bench.json
 
 load: setup ## A large installation under load, recorded in docs/benchmarks; needs LOAD_DATABASE_URL and an hour

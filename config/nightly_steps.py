@@ -88,7 +88,7 @@ def deliver(now: datetime) -> Counts:
     """Send the mail that is due. Raises `MailDown` where no mail server answers."""
     report = digests_deliver(now=now)
     if report.down:
-        raise MailDown(f"{report.left} mails wait; no mail server could be reached: {report.down}")
+        raise MailDown(f"Mails waiting: {report.left}. No mail server could be reached: {report.down}")
     return report.as_dict()
 
 

@@ -35,7 +35,7 @@ def mornings_task(stopping: Callable[[], bool] = worker_stopping) -> None:
         return
     report = digests_deliver(now=now)
     if report.down:
-        reason = f"{report.left} mails wait for the next round. {report.down}"
+        reason = f"Mails waiting for the next round: {report.left}. {report.down}"
         alert_raise(kind="mail_down", where="The mail server", reason=reason, now=now)
 
 

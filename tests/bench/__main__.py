@@ -47,9 +47,7 @@ def main() -> int:
             print("\n".join(lines(record)), flush=True)
             if options.json:
                 keep(options.json, record)
-    return int(
-        any(r["error"] or not all(t["met"] for t in r["targets"]) for r in records if not r["pending"])
-    )
+    return int(any(r["error"] or not all(t["met"] for t in r["targets"]) for r in records))
 
 
 def chosen(names: Sequence[str]) -> list[Row]:
@@ -60,7 +58,7 @@ def chosen(names: Sequence[str]) -> list[Row]:
 @contextmanager
 def pythons(rows: Sequence[Row]) -> Iterator[tuple[str, Path | PeersMissing | None]]:
     """Our Python, and one that sees the peers, made only where a row needs it; or why there is none."""
-    if not any(row.peers and not row.pending for row in rows):
+    if not any(row.peers for row in rows):
         yield sys.executable, None
         return
     print(f"installing {', '.join(PEERS)}", file=sys.stderr, flush=True)
@@ -73,18 +71,18 @@ def pythons(rows: Sequence[Row]) -> Iterator[tuple[str, Path | PeersMissing | No
 
 def recorded(row: Row, python: str | Path | PeersMissing | None, *, quick: bool) -> Json:
     """The record of a row, also of one that cannot be run."""
-    if row.pending or isinstance(python, PeersMissing) or python is None:
-        said = "" if row.pending else f"the peers could not be installed: {python}"
+    if isinstance(python, PeersMissing) or python is None:
+        said = f"the peers could not be installed: {python}"
         about = {"name": row.name, "group": row.group, "work": row.work, "beside": row.beside}
-        return about | {"pending": row.pending, "error": said, "report": None, "targets": []}
-    return row_run(row, python, quick=quick) | {"pending": ""}
+        return about | {"error": said, "report": None, "targets": []}
+    return row_run(row, python, quick=quick)
 
 
 def lines(record: Json) -> list[str]:
     """What the table says of a record."""
     name = record["name"]
-    if record["pending"] or record["error"]:
-        return [f"{name:{WIDTHS[0]}}{record['pending'] or 'BROKE: ' + record['error']}"]
+    if record["error"]:
+        return [f"{name:{WIDTHS[0]}}BROKE: {record['error']}"]
     told = [
         line(name, t["metric"], t["target"], t["value"], "met" if t["met"] else "MISSED")
         for t in record["targets"]

@@ -39,7 +39,7 @@ class Row:
     `command` goes to the Python that runs the row: `-m module …`, or `manage.py …`, whose report brings its
     own targets. `quick` are options that make it short, and its figures no measure of anything. `data` and
     `seed` say what it is measured on; `open_data`: not without TIDINGS_DATA. `peers`: in the environment that
-    has them. `pending`: why there is no command yet.
+    has them. `large`: on the installation that `tests.load.seed` made, which LOAD_DATABASE_URL names.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Row:
     seed: int | None = None
     peers: bool = False
     open_data: bool = False
-    pending: str = ""
+    large: bool = False
 
     @property
     def module(self) -> str:

@@ -82,7 +82,7 @@ DRAWN = (
 def main() -> int:
     """Draw all that can be drawn; 0."""
     folder = Path(sys.argv[1]) if sys.argv[1:] else FOLDER
-    records = {n: r for n, r in records_read(folder).items() if not r["pending"] and not r["error"]}
+    records = {n: r for n, r in records_read(folder).items() if not r["error"]}
     for name, (_, whose) in PLOTTED.items():
         path = folder / f"{name}.svg"
         chart = DRAW[name](records[whose]["report"]) if whose in records else None

@@ -70,13 +70,12 @@ def records_read(folder: Path) -> Records:
 
 def page(records: Records, folder: Path) -> str:
     """The whole page."""
-    measured = {name: one for name, one in records.items() if not one["pending"]}
-    told = {row.name: tables.section(row, measured.get(row.name)) for row in ROWS}
+    told = {row.name: tables.section(row, records.get(row.name)) for row in ROWS}
     speed = [row for row in ROWS if row.group == SPEED]
     context = {
-        "speed": tables.speed_table(speed, measured),
+        "speed": tables.speed_table(speed, records),
         "rows": told,
-        "loses": loses(measured),
+        "loses": loses(records),
         "plots": {name: plot(name, folder) for name in PLOTTED},
     }
     template = Engine().from_string((folder / "page.md").read_text(encoding="utf-8"))

@@ -80,8 +80,13 @@ def reported(row: Row, python: Path | str, options: tuple[str, ...]) -> Json:
     """The JSON that the row's command prints. Raises `RowFailed`."""
     if row.open_data and not os.environ.get("TIDINGS_DATA"):
         raise RowFailed("TIDINGS_DATA is not set: this row reads data that others made")
+    if row.large and not os.environ.get("LOAD_DATABASE_URL"):
+        raise RowFailed("LOAD_DATABASE_URL is not set: this row needs what `python -m tests.load.seed` makes")
     with tempfile.TemporaryDirectory(prefix="tidings-bench-") as folder:
         own = {**dict.fromkeys(KEYS, ""), "DATABASE_URL": "", "REDIS_URL": "", "TIDINGS_VAR_DIR": folder}
+        if row.large:
+            own["DATABASE_URL"] = os.environ["LOAD_DATABASE_URL"]
+            own["REDIS_URL"] = os.environ.get("REDIS_URL", "")
         environment = {**os.environ, **own, "LOG_LEVEL": "CRITICAL", "PYTHONDONTWRITEBYTECODE": ""}
         environment.pop("TIDINGS_SERVICES", None)
         if row.command[0] == "manage.py":

@@ -46,8 +46,6 @@ OPEN = {
 
 def missing(row: Row, record: Json | None) -> str:
     """Why there are no figures of a row; empty where there are."""
-    if row.pending:
-        return f"{row.pending[0].upper()}{row.pending[1:]}."
     if record is None:
         return f"Not recorded yet: `python -m tests.bench {row.name}` measures it."
     if record["error"]:

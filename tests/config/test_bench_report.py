@@ -36,7 +36,7 @@ def record(row: Row, *, met: bool = True, value: float = 0.4, **more) -> dict:
         "quick": False,
         "at": "2026-03-18T12:30:00+00:00",
         "machine": {"cpus": 2, "architecture": "x86_64", "system": "Linux", "python": "3.11.7"},
-        **{"load": 0.2, "seconds": 3.5, "others": 0.02, "versions": {}, "error": "", "pending": ""},
+        **{"load": 0.2, "seconds": 3.5, "others": 0.02, "versions": {}, "error": ""},
         "targets": [{"metric": "ratio", "target": "≤ 0.5", "value": value, "met": met}],
         "report": REPORT,
     } | more
@@ -46,7 +46,7 @@ def record(row: Row, *, met: bool = True, value: float = 0.4, **more) -> dict:
 def made() -> dict:
     """A row that ran, in a process of its own."""
     aims = (Aim("ratio", "ratio", False, 0.5), Aim("ours, ms", "rows.0.ms", False, 10.0))
-    return row_run(printing(REPORT, code=1, aims=aims), sys.executable, quick=False) | {"pending": ""}
+    return row_run(printing(REPORT, code=1, aims=aims), sys.executable, quick=False)
 
 
 def test_a_row_is_recorded_with_its_command_data_seed_day_machine_and_versions(made):
@@ -108,7 +108,7 @@ def test_recording_one_row_keeps_the_others(tmp_path):
     assert {name: row["targets"][0]["value"] for name, row in rows.items()} == {"rank": 3.0, "cost": 2.0}
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if not row.pending], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_each_figure_on_the_page_has_its_command_data_seed_and_day(row):
     told = section(row, record(row))
     for origin in (f"tests.bench.{row.name}", row.data, "2026-03-18 12:30 UTC", "2 cores", "12.5", "31.25"):
@@ -120,7 +120,7 @@ def test_what_was_never_recorded_is_said_row_by_row():
     told = page({}, FOLDER)
     for row in ROWS:
         said = section(row, None)
-        assert (row.pending or f"Not recorded yet: `python -m tests.bench {row.name}`")[1:] in said
+        assert f"Not recorded yet: `python -m tests.bench {row.name}`" in said
         assert row.group not in (SPEED, EVALUATIONS) or said in told
     assert "Not known: " in told
 

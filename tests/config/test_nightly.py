@@ -193,7 +193,7 @@ def test_a_mail_server_that_is_down_fails_the_step_and_costs_nobody_the_mail(ada
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     row = nightly_run(now=now)
-    assert row.status == "failed" and "1 mails wait" in row.steps["deliver"]["error"]
+    assert row.status == "failed" and "Mails waiting: 1." in row.steps["deliver"]["error"]
     assert row.steps["advise"]["status"] == "done" and not Delivery.objects.exists()
     with mailbox_open() as box:
         settings.EMAIL_PORT = box.port

@@ -83,7 +83,6 @@ def fault_run(fault: Fault, stage: Stage, *, full: bool) -> Json:
         "full": full,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
-        "pending": "",
     }
     watch = Watch()
     environment = stage.environment()
