@@ -20,6 +20,7 @@ PG_BINARIES = "/usr/lib/postgresql/*/bin"
 # PostgreSQL refuses to be run by root.
 PG_ACCOUNT = "postgres"
 PATIENCE_S = 60
+COPY_S = 1200.0
 
 
 class Missing(Exception):
@@ -65,6 +66,19 @@ class Postgres:
         settings += f"unix_socket_directories='{folder}'\n"
         with (folder / "postgresql.conf").open("a", encoding="utf-8") as file:
             file.write(settings)
+        return cls(folder, port)
+
+    @classmethod
+    def follow(cls, folder: Path, address: str) -> "Postgres":
+        """A copy of the cluster at `address`, that follows it once it is started: a streaming replica."""
+        folder.mkdir(mode=0o700)
+        if not os.geteuid():
+            shutil.chown(folder, PG_ACCOUNT)
+        source = ["-d", address, "-D", str(folder), "-R", "-X", "stream", "-c", "fast"]
+        _run([program("pg_basebackup"), *source], demoted=True, longest_s=COPY_S)
+        port = spare_port(PG_PORT)
+        with (folder / "postgresql.conf").open("a", encoding="utf-8") as file:
+            file.write(f"port={port}\nlisten_addresses='{HOST}'\nunix_socket_directories='{folder}'\n")
         return cls(folder, port)
 
     def start(self) -> None:
@@ -140,7 +154,7 @@ def servers(folder: Path) -> Iterator[tuple[Postgres, Redis]]:
             postgres.stop("fast")
 
 
-def _run(command: Sequence[str], *, demoted: bool = False) -> None:
+def _run(command: Sequence[str], *, demoted: bool = False, longest_s: float = PATIENCE_S * 2) -> None:
     """Run a tool, as PostgreSQL's account where we are root; what it leaves running holds no pipe of ours."""
     account = {"user": PG_ACCOUNT, "group": PG_ACCOUNT} if demoted and not os.geteuid() else {}
     done = subprocess.run(
@@ -150,7 +164,7 @@ def _run(command: Sequence[str], *, demoted: bool = False) -> None:
         stderr=subprocess.DEVNULL,
         cwd="/",
         check=False,
-        timeout=PATIENCE_S * 2,
+        timeout=longest_s,
         **account,  # type: ignore[call-overload]
     )
     if done.returncode:

@@ -18,7 +18,7 @@ from typing import Any
 from tests.bench.running import machine
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("sizes", "pages", "reads", "partitions", "lists", "fetch", "night")
+NAMES = ("sizes", "pages", "reads", "partitions", "replica", "lists", "fetch", "night")
 LONGEST_S = 3600
 ERROR_CHARS = 600
 
