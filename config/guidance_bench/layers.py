@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Tokens of looking up as far as the second and the eighth memory, whether each sufficed; those of all."""
+    """Tokens of looking up as far as the second and the eighth memory, and whether each sufficed; of all."""
 
     two: float
     eight: float
