@@ -28,6 +28,7 @@ class Tunables:
     trust_half_life_days: float = 90.0
     wilson_min: int = 5
     note_relevance_min: float = 0.45
+    note_shared_relevance_min: float = 0.455
     note_evidence_min: int = 3
     note_confidence_min: float = 0.60
     note_share_min: float = 0.66

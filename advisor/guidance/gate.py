@@ -131,7 +131,9 @@ def level_of(
 def worth_telling(scored: Scored, tunables: Tunables, now_s: float) -> bool:
     """Whether a memory is worth an interruption: about the call, clear, borne out, and not out of date.
 
-    A rule whose condition holds always is. `now_s` are seconds since the epoch.
+    What is shared must be a little more about the call than the reader's own: on the development seeds of
+    `evaluate_guidance` 18 of 22 needless notes were shared ones just above the other floor, and 2 of 170
+    deserved ones. A rule whose condition holds always is worth it. `now_s` are seconds since the epoch.
     """
     if scored.matched:
         return True
@@ -140,8 +142,9 @@ def worth_telling(scored: Scored, tunables: Tunables, now_s: float) -> bool:
     share = memory.helpful / judged if judged >= tunables.wilson_min else memory.confidence
     agreed = memory.share is None or memory.share >= tunables.note_share_min
     days = (now_s - memory.valid_from.timestamp()) / DAY_S
+    relevance_min = tunables.note_shared_relevance_min if memory.shared else tunables.note_relevance_min
     return (
-        scored.relevance >= tunables.note_relevance_min
+        scored.relevance >= relevance_min
         and share >= tunables.note_confidence_min
         and agreed
         and (reviewed or memory.evidence >= tunables.note_evidence_min)

@@ -59,6 +59,7 @@ def test_anything_less_is_a_note(changed: dict[str, Any], about: dict[str, Any])
         {"helpful": 2, "unhelpful": 4},
         {"valid_from": NOW - timedelta(days=91)},
         {"relevance": 0.44},
+        {"relevance": 0.452, "shared": True},
         {"ceiling": Level.WHISPER},
         {"kind": Kind.INSIGHT, "evidence": 2},
     ],
@@ -67,6 +68,11 @@ def test_what_is_not_borne_out_is_only_named(changed: dict[str, Any]) -> None:
     advice = gated(scored(**changed))
     assert (advice.level, advice.text, advice.told) == (Level.WHISPER, "", ())
     assert [one.memory.id for one in advice.whispers] == [1]
+
+
+def test_what_is_shared_must_be_more_about_the_call_than_the_reader_s_own() -> None:
+    assert gated(scored(relevance=0.452, trust=0.9)).level is Level.NOTE
+    assert gated(scored(relevance=0.456, trust=0.9, shared=True)).level is Level.NOTE
 
 
 def test_what_a_person_reviewed_needs_no_outcomes_and_does_not_age() -> None:
