@@ -1,6 +1,7 @@
 """Structured logs: one JSON object a line, on stderr only, so that a command's stdout stays its own."""
 
 import json
+import logging
 import re
 from collections.abc import Collection, MutableMapping
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import structlog
 
 MASK, SECRET_CHARS_MIN, UNKNOWN = "***", 8, "unknown"
+HOST_REFUSED = "Refused: a request for a host that is not among ALLOWED_HOSTS."
 # The address in what the development server says of a request: `"GET /ui/search?q=x HTTP/1.1" 404 12`.
 ADDRESS = re.compile(r"(\w+ )\S+ (?=HTTP/)")
 SHARED: list[structlog.types.Processor] = [
@@ -42,6 +44,16 @@ def request_named(logger: object, name: str, line: MutableMapping[str, Any]) -> 
         match = request.resolver_match if request else None
         line["event"] = event.replace(path, (match and match.view_name) or UNKNOWN)
     return line
+
+
+class HostUntold(logging.Filter):
+    """What Django says of a name the site does not answer to, without that name, which anybody may choose."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Make it one warning; its traceback quotes the name as well."""
+        record.msg, record.args, record.exc_info = HOST_REFUSED, (), None
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True
 
 
 class Redact:
@@ -81,6 +93,7 @@ def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
                 ],
             }
         },
+        "filters": {"host_untold": {"()": HostUntold}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
         },
@@ -89,8 +102,12 @@ def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
             # Django gives itself a level of its own; at DEBUG it would tell every query and lookup.
             "django": {"level": "INFO" if level == "DEBUG" else level},
             "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-            # Scanners try any name: a line is enough, and no error of ours.
-            "django.security.DisallowedHost": {"handlers": [], "propagate": False},
+            # Scanners try any name: one line, and no error of ours.
+            "django.security.DisallowedHost": {
+                "handlers": ["stderr"],
+                "filters": ["host_untold"],
+                "propagate": False,
+            },
             "httpx2": {"level": "WARNING"},
             "openai": {"level": "WARNING"},
         },

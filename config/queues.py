@@ -55,6 +55,8 @@ def celery_settings(broker: str, folder: Path, *, run_timeout_s: float) -> dict[
         "BROKER_URL": broker or "memory://",
         "BROKER_TRANSPORT_OPTIONS": REDELIVERY | PATIENCE if broker else {},
         "BROKER_CONNECTION_RETRY_ON_STARTUP": True,
+        # For ever: by default a worker ends after a hundred tries, and nobody may be there to start it again.
+        "BROKER_CONNECTION_MAX_RETRIES": None,
         "BEAT_SCHEDULE": CELERY_BEAT_SCHEDULE,
         "BEAT_SCHEDULE_FILENAME": str(folder / "celerybeat-schedule"),
         "TASK_QUEUES": {name: {"exchange": name, "routing_key": name} for name in QUEUES},

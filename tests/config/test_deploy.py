@@ -4,9 +4,12 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
+import urllib.request
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -141,3 +144,124 @@ def test_a_web_process_counts_on_where_its_predecessor_stopped(tmp_path, monkeyp
         conf["pre_fork"](SimpleNamespace(WORKERS=others), worker)
         slots.append(worker.slot)
     assert slots == [0, 1, 1, 0]
+
+
+AGGREGATES = re.compile(r"\b(?:sum|avg|min|max|count|quantile|topk)\b(?: (?:by|without) \(\w+\))?\s*\(")
+SELECTOR = re.compile(r"\b(?:tidings|process)_\w+")
+OPERATOR = re.compile(r" (?:[-+*/%^]|[<>]=?|[!=]=|and|or|unless) ")
+
+
+def unmatched(expression: str) -> list[tuple[str, str]]:
+    """Neighbours of which one keeps its labels and the other lost them to an aggregation: no pair is found,
+    and the rule says nothing for ever. `on` and `ignoring` name labels, so they are taken at their word."""
+    depth, inner, flat = 0, [""], ""
+    for sign in expression:
+        depth += (sign in "([{") - (sign in ")]}")
+        flat += "\0" if depth and OPERATOR.search(f" {sign} ") else sign
+        inner.append("") if depth == 0 and sign in ")]}" else None
+        inner[-1] += sign if depth and not (depth == 1 and sign in "([{") else ""
+    ends = [match.span() for match in OPERATOR.finditer(flat)]
+    cuts = [0, *(end for _, end in ends)], [*(start for start, _ in ends), len(expression)]
+    sides = [expression[start:end].strip() for start, end in zip(*cuts, strict=True)]
+    found = [
+        (left, right)
+        for left, right in pairwise(sides)
+        if SELECTOR.search(left) and SELECTOR.search(right) and not right.startswith(("on", "ignoring"))
+        if bool(AGGREGATES.search(left)) != bool(AGGREGATES.search(right))
+    ]
+    return found + [pair for part in inner if SELECTOR.search(part) for pair in unmatched(part)]
+
+
+def test_no_rule_divides_series_by_an_aggregate_that_lost_their_labels():
+    assert unmatched("tidings_a / clamp_min(sum(tidings_b), 100) > 0.01")
+    assert unmatched("clamp_min(sum(tidings_b) - tidings_a, 0)")
+    assert not unmatched("sum(tidings_a) / sum(tidings_b) > 1")
+    assert not unmatched("tidings_a / on() sum(tidings_b)")
+    assert [pair for text in expressions() for pair in unmatched(text)] == []
+
+
+def unit(name: str) -> str:
+    return (ROOT / f"deploy/systemd/tidings-{name}.service").read_text()
+
+
+@pytest.mark.parametrize("name", ["work", "night", "advise", "fetch"])
+def test_each_worker_of_systemd_goes_by_the_name_of_its_machine(name):
+    """`%h` is the home of systemd's manager; Celery gets its own `%h`, the machine, by `%%h`."""
+    assert f"--hostname {name}@%%h\n" in unit(name)
+
+
+@pytest.mark.parametrize("name", ["work", "night", "advise"])
+def test_how_many_runs_at_once_is_a_setting_wherever_workers_run(name):
+    setting = f"{name.upper()}_CONCURRENCY"
+    assert f"\nEnvironment={setting}=2\n" in unit(name) and f"--concurrency ${{{setting}}} " in unit(name)
+    for way in ("Procfile", "compose"):
+        assert f"--concurrency ${{{setting}:-2}} " in commands()[way][name]
+
+
+@pytest.mark.parametrize(
+    "hosts", ["news.example.org", ".example.org,127.0.0.1", "*", "", "127.0.0.1,localhost"]
+)
+def test_the_probe_of_the_image_asks_by_a_name_the_site_answers_to(hosts, client, settings, monkeypatch):
+    web = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"]["web"]
+    asked = []
+    monkeypatch.setattr(urllib.request, "urlopen", lambda request, timeout: asked.append(request))
+    monkeypatch.setenv("ALLOWED_HOSTS", hosts)
+    if hosts:
+        settings.ALLOWED_HOSTS = hosts.split(",")
+    exec(web["healthcheck"]["test"][3], {})
+    (request,) = asked
+    assert client.get(request.selector, headers={"Host": request.get_header("Host")}).status_code == 200
+    assert client.get(request.selector, headers={"Host": "evil.test"}).status_code == (
+        200 if hosts == "*" else 400
+    )
+
+
+def test_no_settings_and_no_backup_get_into_an_image():
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {"**/.env", "**/*.zip", "**/*.sqlite3*", "var", ".git"} <= set(ignored)
+    image = (ROOT / "deploy/Dockerfile").read_text()
+    assert "chown" not in image and "\nUSER tidings\n" in image
+
+
+@pytest.fixture
+def release(tmp_path, monkeypatch) -> Path:
+    """A release as in /opt, and settings as in /etc/tidings/environment; whoever asks is not root."""
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    shutil.copy(ROOT / "deploy/tidings", tmp_path / "deploy/tidings")
+    (tmp_path / "manage.py").symlink_to(ROOT / "manage.py")
+    (tmp_path / "environment").write_text(
+        f"DATABASE_URL=sqlite:///{tmp_path}/right.sqlite3\nLOG_LEVEL=ERROR\n"
+    )
+    for name, text in {".venv/bin/python": f'exec "{sys.executable}" "$@"', "id": "echo 1000"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    for name in ("DATABASE_URL", "REDIS_URL", "TIDINGS_VAR_DIR", "LOG_LEVEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TIDINGS_ENV_FILE", str(tmp_path / "environment"))
+    return tmp_path
+
+
+def by_wrapper(release: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["sh", str(release / "deploy/tidings"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_commands_by_the_wrapper_work_on_the_database_of_the_units(release):
+    with (release / "environment").open("a") as settings:
+        settings.write(f"TIDINGS_VAR_DIR={release}/state\n")
+    look = "from django.conf import settings as s; print(s.DATABASES['default']['NAME'], s.VAR_DIR)"
+    done = by_wrapper(release, "shell", "-v", "0", "-c", look)
+    assert (done.stdout.split(), done.returncode) == ([f"{release}/right.sqlite3", f"{release}/state"], 0)
+
+
+def test_the_wrapper_becomes_the_user_of_the_units_and_does_nothing_without_their_settings(release):
+    (release / "environment").unlink()
+    done = by_wrapper(release, "check")
+    assert done.returncode == 2 and "environment cannot be read" in done.stderr
+    (release / "id").write_text("#!/bin/sh\necho 0\n")
+    (release / "runuser").write_text('#!/bin/sh\necho "$@"\n')
+    (release / "runuser").chmod(0o755)
+    told = by_wrapper(release, "backup", "x.zip").stdout
+    assert told == f"-u tidings -- {release}/deploy/tidings backup x.zip\n"

@@ -1,10 +1,12 @@
 """What is logged at which level: Django's own records follow `LOG_LEVEL` as ours do."""
 
+import json
 import logging
 import logging.config
 
 import pytest
 from django.conf import settings
+from django.test import Client
 
 from config.logs import logging_config
 
@@ -33,3 +35,12 @@ def test_at_debug_django_does_not_tell_every_query(configured):
     configured("DEBUG")
     assert logging.getLogger("advisor").isEnabledFor(logging.DEBUG)
     assert not logging.getLogger("django.db.backends").isEnabledFor(logging.DEBUG)
+
+
+def test_a_name_that_is_not_ours_is_one_line_without_the_name(configured, capsys):
+    """Without a handler of its own Python's last resort would print the traceback, which quotes the name."""
+    configured("INFO")
+    assert Client().get("/healthz", headers={"Host": "s3cret-host.test"}).status_code == 400
+    (line,) = capsys.readouterr().err.splitlines()
+    told = json.loads(line)
+    assert told["level"] == "warning" and "ALLOWED_HOSTS" in told["event"] and "s3cret-host" not in line

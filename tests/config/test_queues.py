@@ -119,6 +119,11 @@ def test_the_messages_of_two_beats_move_the_schedule_once():
     assert Heartbeat.objects.get(worker="job:reconcile").at <= timezone.now()
 
 
+def test_a_worker_waits_for_a_lost_broker_for_as_long_as_it_takes():
+    assert app.conf.broker_connection_max_retries is None
+    assert app.conf.broker_connection_retry_on_startup is True
+
+
 def test_celery_leaves_the_logs_as_django_has_them():
     """Celery would raise the root logger to WARNING, and no worker would tell of its runs."""
     root = logging.getLogger()
