@@ -275,6 +275,8 @@ ADVISOR_REFLECTOR = env.bool("ADVISOR_REFLECTOR", default=True)
 ADVISOR_GUIDANCE = env.bool("ADVISOR_GUIDANCE", default=True)
 # Name=value pairs over the defaults of advisor.guidance.tunables; a system check refuses what it cannot read.
 GUIDANCE = env.dict("GUIDANCE", default={})
+# A name given twice is lost in a dict; the check at the start looks at the names as they were given.
+GUIDANCE_NAMES = [pair.partition("=")[0] for pair in env.list("GUIDANCE", default=[])]
 COOLDOWN_DAYS = env.int("COOLDOWN_DAYS", default=10)
 PEERS_ENABLED = env.bool("PEERS_ENABLED", default=True)
 SWING_FORM = env.str("SWING_FORM", default="normalised")

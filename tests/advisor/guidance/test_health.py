@@ -219,7 +219,7 @@ def test_exit_codes_are_0_fine_1_look_2_broken(ada, settings):
 def test_a_bad_tunable_is_a_finding_and_fails_the_check_at_the_start(settings):
     settings.GUIDANCE = {"note_min": "high"}
     code, text = health()
-    assert code == 2 and "note_min must be a float" in text
+    assert code == 2 and "note_min must be a number" in text
     assert check_guidance in registry.get_checks()
     assert [found.id for found in check_guidance()] == ["tidings.E013"]
     settings.GUIDANCE = {"note_min": "0.5"}
