@@ -5,6 +5,7 @@ from typing import Any, cast
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import AdminForm
 from django.contrib.admin.utils import unquote
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -13,7 +14,14 @@ from advisor.admin.forms import CuratedForm, InsightForm, RuleForm
 from advisor.admin.guidance import ForceFilter
 from advisor.guidance.preview import Preview, memory_preview
 from advisor.models import GuidanceInsight, GuidanceRule, Memory
-from advisor.services.guidance_rules import Refused, curated_retire, curated_save, remembered_draft
+from advisor.services.guidance_rules import (
+    CHANGED,
+    CHANGED_WORDS,
+    Refused,
+    curated_retire,
+    curated_save,
+    remembered_draft,
+)
 from advisor.services.guidance_store import ADMIN
 from ranking.readonly import OperatorAdmin, seen
 
@@ -77,7 +85,12 @@ class CuratedAdmin(OperatorAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """The form; with "Preview" the same form as it was typed, and what it would have done."""
+        """The form; with "Preview" the same form as it was typed, and what it would have done.
+
+        What was replaced or retired since the form was opened is not saved; what was typed stays.
+        """
+        if request.method == "POST" and (row := self._overtaken(request, object_id)):
+            return self._late(request, row, form_url)
         if request.method == "POST" and PREVIEW in request.POST:
             return self._previewed(request, object_id, form_url)
         try:
@@ -116,10 +129,33 @@ class CuratedAdmin(OperatorAdmin):
         if form.is_valid():
             now = timezone.now()
             preview = memory_preview(remembered_draft(form.curated, now=now), now=now)
+        return self._typed_page(request, row, form, form_url, preview)
+
+    def _overtaken(self, request: HttpRequest, object_id: str | None) -> Memory | None:
+        """The row made by hand that was replaced or retired, for somebody who might have changed it."""
+        row = self.get_object(request, unquote(object_id)) if object_id else None
+        late = row is not None and row.source_ref == ADMIN and row.retired_at is not None
+        return row if late and self.has_change_permission(request) else None
+
+    def _late(self, request: HttpRequest, row: Memory, form_url: str) -> HttpResponse:
+        # A form of what is new, as one of what cannot be changed any more would have no fields.
+        form = cast(CuratedForm, self.get_form(request, None, change=False)(request.POST))
+        form.add_error(None, ValidationError(f"Nothing was saved. {CHANGED_WORDS}", code=CHANGED))
+        return self._typed_page(request, row, form, form_url, None)
+
+    def _typed_page(
+        self,
+        request: HttpRequest,
+        row: Memory | None,
+        form: CuratedForm,
+        form_url: str,
+        preview: Preview | None,
+    ) -> HttpResponse:
+        """The form as it was typed, with what a preview found, if there is one."""
         fieldsets: Any = self.get_fieldsets(request, row)
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Preview of {self.opts.verbose_name}",
+            "title": f"{str(self.opts.verbose_name).capitalize()}: not saved yet",
             "adminform": AdminForm(form, fieldsets, {}, [], model_admin=self),
             "original": row,
             "is_popup": False,

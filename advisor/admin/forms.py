@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.utils import timezone
 
+from advisor.admin.conditions import ConditionField
 from advisor.guidance.entities import Kind, Level, Phase
 from advisor.models import Memory
 from advisor.services.guidance_rules import AS_WRITTEN, CONDITION, Curated, curated_problems
@@ -115,7 +116,7 @@ class RuleForm(CuratedForm):
     ceiling = forms.ChoiceField(
         choices=[*CEILINGS, BLOCK], initial=Level.NOTE, help_text="The loudest it may be told at."
     )
-    when = forms.JSONField(
+    when = ConditionField(
         label="Condition",
         widget=forms.Textarea(attrs={"rows": 6, "cols": 80, "spellcheck": "false"}),
         help_text=f"JSON of all, any, not and facts (docs/guidance.md), such as {EXAMPLE}",

@@ -60,6 +60,8 @@ _CODE = re.compile(
     re.DOTALL,
 )
 NOT_LETTERS_MAX = 0.60
+_MARKED_UP = re.compile(r"<[a-z/!][^<]*>|\]\s?[(\[]|\b[a-z][a-z0-9+.-]*://|\b(?:javascript|mailto):\S", re.I)
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _BASE64 = re.compile(r"\b(?=\w*[A-Z])(?=\w*[a-z])(?=\w*\d)[A-Za-z0-9+/]{24,}={0,2}")
 
 
@@ -74,18 +76,30 @@ def chatter(text: str) -> bool:
     return bool(_CHATTER.search(text.casefold()))
 
 
-def verbatim(text: str, own_words: str = "") -> bool:
-    """Whether `text` holds somebody's own words: a long quotation, the first person, or `own_words`.
-
-    `own_words` are the notes of readers and the titles of feeds that its maker had before it, one a line;
-    five of their words in a row, or a whole line of two or more, give a copy away.
-    """
+def verbatim(text: str) -> bool:
+    """Whether `text` holds somebody's own words: a long quotation, or the first person."""
     if _FIRST_PERSON.search(text.casefold()):
         return True
-    if any(len(quote.split()) >= QUOTED_WORDS for quote in _QUOTED.findall(text)):
-        return True
+    return any(len(quote.split()) >= QUOTED_WORDS for quote in _QUOTED.findall(text))
+
+
+def copied(text: str, own_words: str) -> bool:
+    """Whether `text` repeats `own_words`, which are one a line.
+
+    Five of their words in a row, or a whole line of two or more, give a copy away.
+    """
     told = f" {' '.join(_words(text))} "
     return any(f" {part} " in told for line in own_words.splitlines() for part in _parts(_words(line)))
+
+
+def marked_up(text: str) -> bool:
+    """Whether `text` holds a link or mark-up: HTML, a link of Markdown, an address with its scheme."""
+    return bool(_MARKED_UP.search(text))
+
+
+def mail_address(text: str) -> bool:
+    """Whether `text` holds an e-mail address."""
+    return bool(_MAIL.search(text))
 
 
 def code(text: str) -> bool:

@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from advisor.guidance.artefacts import chatter, code, machine_trace, verbatim
+from advisor.guidance.artefacts import (
+    chatter,
+    code,
+    copied,
+    machine_trace,
+    mail_address,
+    marked_up,
+    verbatim,
+)
 from advisor.guidance.consistency import asserted, contradicted, expired, grounded, private, ungrounded
 from advisor.guidance.entities import Kind, Level
 from advisor.guidance.injections import injection_in
@@ -50,8 +58,9 @@ ADMITTED = "admitted"
 class Draft:
     """A memory that wants in, with the columns it would have (see `advisor.models.Memory`).
 
-    `shared`: it is meant for all readers. `own_words`: what readers wrote and feeds titled among the material
-    it was made from, one a line; none of it may come back in the text.
+    `shared`: it is meant for all readers. `names_a_reader`: its maker found a reader's name in it.
+    `own_words`: titles of feeds and words of others that its maker found near it, one a line; none of them
+    may come back. Sources that derive memories read codes and figures only, and so have neither.
     """
 
     kind: Kind
@@ -72,6 +81,7 @@ class Draft:
     source_ref: str = ""
     ceiling: Level = Level.WARNING
     own_words: str = ""
+    names_a_reader: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +100,9 @@ class Admission:
 # The seven suppressions in their order: a stable code, and what is wrong in words.
 SUPPRESSIONS: Mapping[str, str] = {
     "machine_artefact": "The text is a machine's trace: an id, a tool's echo, a time. Say what it teaches.",
-    "verbatim": "The text holds somebody's own words, or the first person. Say it in words of your own.",
+    "verbatim": "It holds somebody's words, a feed's title or the first person. Say it in words of your own.",
     "noise": "The text is chatter, or gives orders to whoever reads it. Say what is known, and no more.",
-    "code": "The text is an address, data, code or no English sentence. Say it in one.",
+    "code": "It holds a link or mark-up, or is data, code or no English sentence. Say it in a plain one.",
     "observation": "The text does not say what to do, or leans on words that are not there. Say it in full.",
     "tautology": "The text would fit anything. Name what it is about, with a figure or a reason.",
     "weak": "The text is too vague to help. Say what to do, why, and what came of it.",
@@ -102,6 +112,7 @@ REFUSALS: Mapping[str, str] = {
     "duplicate": "Another memory says the same. Change that one.",
     "expired": "Its time is over before it begins. Give it a later end, or none.",
     "private": "It speaks of one reader, or of fewer than five, and is meant for all. Keep it to its reader.",
+    "names_a_reader": "It holds a reader's name or an e-mail address. Say it of nobody in particular.",
     "ungrounded": "It rests on no outcome, or counts what its figures do not know. Bring the outcomes.",
     "contradicted": "Its words or figures speak against its polarity. Change one of them.",
 }
@@ -152,6 +163,9 @@ def _refusals(draft: Draft, now: datetime, known: Collection[str]) -> dict[str, 
         "expired": lambda: expired(draft.expires_at, now),
         "duplicate": lambda: text_signature(draft.text) in known,
         "private": lambda: private(draft.kind, draft.shared, draft.data),
+        "names_a_reader": lambda: (
+            draft.names_a_reader or (draft.shared and mail_address(f"{draft.title}\n{draft.text}"))
+        ),
     }
 
 
@@ -160,9 +174,11 @@ def _suppressions(draft: Draft, unified: float) -> dict[str, Callable[[], bool]]
     text = draft.text
     return {
         "machine_artefact": lambda: machine_trace(text),
-        "verbatim": lambda: verbatim(text, draft.own_words),
+        "verbatim": lambda: verbatim(text) or copied(f"{draft.title}\n{text}", draft.own_words),
         "noise": lambda: chatter(text) or bool(injection_in(text) or injection_in(draft.title)),
-        "code": lambda: code(text) or shapeless(text, draft.target_key),
+        "code": lambda: (
+            marked_up(draft.title) or marked_up(text) or code(text) or shapeless(text, draft.target_key)
+        ),
         "observation": lambda: _observation(draft),
         "tautology": lambda: _tautology(draft),
         "weak": lambda: unified < UNIFIED_MIN,

@@ -74,7 +74,9 @@ def _bad_rules() -> list[str]:
 
 
 def _unreadable(data: Any) -> bool:
-    return not isinstance(data, dict) or CONDITION not in data or bool(predicate_check(data[CONDITION]))
+    if not isinstance(data, dict) or CONDITION not in data:
+        return True
+    return bool(predicate_check(data[CONDITION], whole=True))
 
 
 def _export_failures(now: datetime) -> int:

@@ -17,6 +17,8 @@ from suggestions.entities import EVIDENCE_MIN, SUGGESTIONS_PER_RUN_MAX
 from suggestions.rules import PER_FIELD_MAX
 
 DEPTH_MAX, PARTS_MAX = 6, 20
+# The tool, type and phase chosen beside a rule's condition are laid around it, which is one more.
+WHOLE_DEPTH_MAX = DEPTH_MAX + 1
 # No fact is larger; what is no number is neither above nor below it.
 NUMBER_MAX = 1e12
 # What rules may ask of `Facts`, and the type of each.
@@ -125,12 +127,15 @@ def block_for(facts: Facts, rules: Iterable[Rule]) -> Rule | None:
 
 def predicate_holds(raw: object, facts: Facts) -> bool:
     """Whether the condition certainly holds; False for anything that is no condition. Raises nothing."""
-    return _truth(raw, facts.values, DEPTH_MAX) is True
+    return _truth(raw, facts.values, WHOLE_DEPTH_MAX) is True
 
 
-def predicate_check(raw: object) -> list[str]:
-    """What is wrong with a condition, in words and each with its place; empty where it may be used."""
-    return list(_problems(raw, "the condition", DEPTH_MAX))
+def predicate_check(raw: object, *, whole: bool = False) -> list[str]:
+    """What is wrong with a condition, in words and each with its place; empty where it may be used.
+
+    `whole`: it is one as it is stored, with the tool, type and phase around what was typed.
+    """
+    return list(_problems(raw, "the condition", WHOLE_DEPTH_MAX if whole else DEPTH_MAX))
 
 
 def _truth(raw: object, values: Mapping[str, Any], depth: int) -> bool | None:

@@ -5,7 +5,7 @@ run was told then.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,8 +13,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.text import slugify
 
+from advisor.guidance.artefacts import marked_up
 from advisor.guidance.distilling import Admission, Draft, distil, why_words
 from advisor.guidance.entities import Kind, Level, Remembered
+from advisor.guidance.naming import feed_titles_in, reader_named
 from advisor.guidance.packets import packets_invalidate
 from advisor.guidance.predicates import predicate_check
 from advisor.guidance.signature import text_signature, tokens_of
@@ -25,6 +27,7 @@ from advisor.services.guidance_store import ADMIN, memory_signature
 CONDITION, AS_WRITTEN = "when", "written"
 KEY_CHARS = 100
 CHANGED = "changed_meanwhile"
+CHANGED_WORDS = "Somebody else has changed or retired this meanwhile. Open it again and look."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,15 @@ class Refused(Exception):
 
 
 def curated_problems(curated: Curated, *, replacing: int | None = None, now: datetime) -> list[Problem]:
-    """What speaks against storing this in the place of the memory `replacing`; one query."""
+    """What speaks against storing this in the place of the memory `replacing`; three queries."""
     problems = _condition_problems(curated)
     if curated.expires_at and curated.expires_at <= now:
         problems.append(Problem("expires_at", "expired", "This moment has passed. Choose a later one."))
     admission = _distilled(curated, replacing, now)
     if not admission.admitted:
         words = f"Guidance would never tell this ({admission.why}). {why_words(admission.why)}"
-        problems.append(Problem("text", admission.why, words))
+        field = "title" if admission.why == "code" and marked_up(curated.title) else "text"
+        problems.append(Problem(field, admission.why, words))
     return problems
 
 
@@ -111,7 +115,12 @@ def condition_of(curated: Curated) -> dict[str, Any]:
         "target": curated.target_key,
     }
     parts: list[Any] = [{"fact": name, "op": "eq", "value": value} for name, value in named.items() if value]
-    return {"all": [*parts, dict(curated.when or {})]} if parts else dict(curated.when or {})
+    return {"all": [*parts, _typed(curated)]} if parts else _typed(curated)
+
+
+def _typed(curated: Curated) -> dict[str, Any]:
+    """The condition as it was written; empty for what is none, and is never stored."""
+    return dict(curated.when) if isinstance(curated.when, Mapping) else {}
 
 
 def remembered_draft(curated: Curated, *, now: datetime) -> Remembered:
@@ -140,21 +149,34 @@ def remembered_draft(curated: Curated, *, now: datetime) -> Remembered:
 def _condition_problems(curated: Curated) -> list[Problem]:
     if curated.kind is not Kind.RULE:
         return []
-    if not curated.when:
+    if curated.when is None or curated.when == {}:
         message = "A rule needs a condition. For advice without one, write an insight."
         return [Problem("when", "no_condition", message)]
-    return [Problem("when", "bad_condition", words) for words in predicate_check(condition_of(curated))]
+    return [Problem("when", "bad_condition", words) for words in predicate_check(curated.when)]
 
 
 def _distilled(curated: Curated, replacing: int | None, now: datetime) -> Admission:
-    """What distilling says of it beside what is in force, which is not what it replaces; one query."""
+    """What distilling says of it beside what is in force, which is not what it replaces; three queries."""
     others = Memory.objects.filter(reader=None, kind=curated.kind, retired_at=None)
     others = others.exclude(pk=replacing) if replacing else others
-    return _admission(curated, frozenset(others.values_list("text_sig", flat=True)), now)
+    said = f"{curated.title}\n{curated.text}"
+    named = Named(reader=reader_named(said), own_words="\n".join(feed_titles_in(said)))
+    return _admission(curated, frozenset(others.values_list("text_sig", flat=True)), now, named)
 
 
-def _admission(curated: Curated, signatures: Collection[str], now: datetime) -> Admission:
-    draft = _draft(curated, now)
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Whom and what a text names: whether a reader, and the titles of feeds, one a line."""
+
+    reader: bool = False
+    own_words: str = ""
+
+
+def _admission(
+    curated: Curated, signatures: Collection[str], now: datetime, named: Named | None = None
+) -> Admission:
+    named = named or Named()
+    draft = replace(_draft(curated, now), names_a_reader=named.reader, own_words=named.own_words)
     said = memory_signature(draft) in signatures
     return distil(draft, now=now, known={text_signature(draft.text)} if said else ())
 
@@ -182,7 +204,7 @@ def _draft(curated: Curated, now: datetime) -> Draft:
 def _data(curated: Curated) -> dict[str, Any]:
     if curated.kind is not Kind.RULE:
         return {}
-    return {CONDITION: condition_of(curated), AS_WRITTEN: dict(curated.when or {})}
+    return {CONDITION: condition_of(curated), AS_WRITTEN: _typed(curated)}
 
 
 def _row(curated: Curated, admission: Admission, now: datetime) -> Memory:
@@ -222,8 +244,7 @@ def _key_kept(replaced: int, now: datetime) -> str:
     old = _in_force().filter(pk=replaced).first()
     key = f"{old.key[:KEY_CHARS]}#{replaced}" if old else ""
     if not old or not _in_force().filter(pk=replaced).update(key=key, retired_at=now, updated_at=now):
-        message = "Somebody else has changed or retired this meanwhile. Open it again and look."
-        raise Refused([Problem("", CHANGED, message)])
+        raise Refused([Problem("", CHANGED, CHANGED_WORDS)])
     return old.key
 
 

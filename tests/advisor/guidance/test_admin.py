@@ -1,6 +1,8 @@
 """Operators write rules and insights that can be trusted, try them on past calls, and lose nothing."""
 
+import json
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -9,10 +11,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.guidance.entities import Kind, Level
+from advisor.guidance.entities import Facts, Kind, Level
+from advisor.guidance.health import guidance_vitals
+from advisor.guidance.naming import feed_titles_in, reader_named
+from advisor.guidance.predicates import predicate_holds
 from advisor.guidance.tunables import tunables
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
 from advisor.services.guidance_rules import Curated, Refused, curated_retire, curated_save
+from digest.models import Feed, Reader, Source
 
 pytestmark = pytest.mark.django_db
 WHEN = {"fact": "thumbs_on_target", "op": "lt", "value": 20}
@@ -35,6 +41,11 @@ TYPED = {
 def site(operator, client):
     client.force_login(operator)
     return client
+
+
+@pytest.fixture
+def source(db):
+    return Source.objects.create(key="walrus.example")
 
 
 def add(site, model="rule", **typed):
@@ -113,6 +124,132 @@ def test_what_would_be_held_back_or_never_hold_is_refused_in_words(site, typed, 
     assert not Memory.objects.exists()
 
 
+NESTED = '{"not":' * 5 + TYPED["when"] + "}" * 5
+
+
+@pytest.mark.parametrize("button", [{}, {"_preview": "1"}])
+@pytest.mark.parametrize(
+    ("when", "words"),
+    [
+        ("[1]", "a condition is an object"),
+        ('"abc"', "a condition is an object"),
+        ("5", "a condition is an object"),
+        ("true", "a condition is an object"),
+        ("false", "a condition is an object"),
+        ("0", "a condition is an object"),
+        ('[["fact","tool"],["op","eq"],["value","x"]]', "a condition is an object"),
+        ("9" * 5000, "too long to be read"),
+        ('{"fact":"thumbs","op":"lt","value":' + "9" * 5000 + "}", "too long to be read"),
+        ('{"not":' * 2000, "longer than 10,000"),
+        ('{"not":' * 1400, ""),
+        ("[" * 100_000, "longer than 10,000"),
+        ("[" * 9_999, ""),
+        ("[" * 4_000 + "]" * 4_000, ""),
+        ('{"fact":"target","op":"eq","value":"\\ud800"}', "a sign that is no text"),
+        ('{"fact":"target","op":"eq","value":"a\\u0000b"}', "a sign that is no text"),
+        ('{"fact":"target","op":"in","value":["a", "\\u0000"]}', "a sign that is no text"),
+        ('{"not":' + NESTED + "}", "In the condition, `not`, `not`, `not`, `not`, `not`, `not`: more than 6"),
+    ],
+)
+def test_a_condition_of_any_shape_is_refused_at_its_field_and_stays_as_typed(site, button, when, words):
+    answer = add(site, when=when, title="My own title", **button)
+    assert answer.status_code == 200 and not Memory.objects.exists()
+    (said, *_) = answer.context["adminform"].form.errors["when"]
+    body = unescape(answer.content.decode())
+    assert words in said and words in body and when in body
+
+
+@pytest.mark.parametrize("value", ["a\\\\u0000b", "\\ud83d\\ude00", "ünï"])
+def test_text_that_only_looks_unstorable_is_stored(site, value):
+    add(site, when='{"fact": "target", "op": "ne", "value": "VALUE"}'.replace("VALUE", value))
+    assert Memory.objects.get().data["written"]["value"] == json.loads(f'"{value}"')
+
+
+def test_six_conditions_deep_hold_with_a_tool_and_a_type_around_them(site):
+    assert add(site, when=NESTED).status_code == 302
+    stored = Memory.objects.get().data["when"]
+    known = {"tool": "write_suggestion", "suggestion_type": "reduce_source", "thumbs_on_target": 50}
+    assert predicate_holds(stored, Facts(known)) and not guidance_vitals(now=timezone.now()).bad_rules
+
+
+def test_an_empty_condition_is_shown_empty(site):
+    form = site.get(reverse("admin:advisor_guidancerule_add")).context["adminform"].form
+    assert form["when"].value() == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [
+        ({"title": "<b>Few</b> thumbs"}, "title"),
+        ({"title": "[Few](https://x.example)"}, "title"),
+        ({"text": TYPED["text"] + " See [the guide](guide)."}, "text"),
+        ({"text": TYPED["text"] + " See https://x.example/guide for more."}, "text"),
+        ({"text": TYPED["text"] + " See <a href=x>this</a>."}, "text"),
+        ({"title": "javascript:alert(1)"}, "title"),
+    ],
+)
+def test_links_and_mark_up_are_refused_in_title_and_text(site, typed, field):
+    form = add(site, **typed).context["adminform"].form
+    assert "(code)" in form.errors[field][0] and not Memory.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Leave sources alone that quokka_reads dislikes, because 20 thumbs say little.",
+        "Leave sources alone like QUOKKA_READS does, because 20 thumbs say little.",
+        "Leave the sources of quokka_reads's list alone, because 20 thumbs say little.",
+        "Ask ada@example.org before reducing a source, because 20 thumbs say little.",
+    ],
+)
+def test_what_names_a_reader_is_refused(site, ada, text):
+    Reader.objects.filter(pk=ada.pk).update(username="quokka_reads")
+    assert "(names_a_reader)" in add(site, text=text).content.decode() and not Memory.objects.exists()
+
+
+def test_a_title_that_names_a_reader_is_refused(site, ada):
+    Reader.objects.filter(pk=ada.pk).update(username="quokka")
+    assert "(names_a_reader)" in add(site, title="Few thumbs of Quokka").content.decode()
+
+
+@pytest.mark.parametrize("username", ["thumbs", "that", "source", "few"])
+def test_a_reader_called_by_an_everyday_word_forbids_nobody_that_word(site, ada, username):
+    Reader.objects.filter(pk=ada.pk).update(username=username)
+    assert add(site).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("title", "status"),
+    [
+        ("Walrus Weekly", 200),
+        ("walrus weekly", 200),
+        ("Few Thumbs", 302),
+        ("Walrus", 302),
+        ("Other Walrus", 302),
+    ],
+)
+def test_what_holds_a_feeds_title_is_refused_unless_any_text_may_hold_it(site, source, title, status):
+    Feed.objects.create(url="https://walrus.example/feed", source=source, title=title)
+    text = "Leave Walrus Weekly alone while it has fewer than 20 thumbs, because so few say little."
+    answer = add(site, text=text)
+    assert answer.status_code == status
+    assert status == 302 or "(verbatim)" in answer.content.decode()
+
+
+def test_looking_for_names_costs_the_same_however_many_there_are(ada, source):
+    text = "Leave Walrus Weekly alone while quokka has fewer than 20 thumbs."
+
+    def queries(count):
+        Reader.objects.bulk_create(Reader(username=f"walrus{count}-{n}") for n in range(count))
+        urls = (f"https://walrus.example/{count}/{n}" for n in range(count))
+        Feed.objects.bulk_create(Feed(url=url, source=source, title=url) for url in urls)
+        with CaptureQueriesContext(connection) as seen:
+            assert not reader_named(text) and feed_titles_in(text) == []
+        return len(seen)
+
+    assert queries(1) == queries(50) == 2
+
+
 def test_the_same_words_twice_are_refused(site):
     add(site)
     assert "Another memory says the same" in add(site, title="Again").content.decode()
@@ -149,7 +286,25 @@ def test_what_was_replaced_meanwhile_is_not_replaced_again(site, now):
     with pytest.raises(Refused, match="Somebody else"):
         curated_save(curated, replacing=old.pk, now=now)
     assert Memory.objects.filter(retired_at=None).count() == 1
-    assert change(site, old).status_code == 403
+
+
+@pytest.mark.parametrize("button", [{}, {"_preview": "1"}])
+def test_a_second_tab_is_told_that_it_came_late_and_keeps_what_was_typed(site, button):
+    add(site)
+    old = Memory.objects.get()
+    change(site, old, text=TYPED["text"].replace("20", "30"))
+    answer = change(site, old, text=TYPED["text"].replace("20", "40"), **button)
+    body = answer.content.decode()
+    assert answer.status_code == 200 and "Somebody else has changed or retired this meanwhile" in body
+    assert "fewer than 40 thumbs" in body and Memory.objects.count() == 2
+    assert 'name="_save"' not in body
+
+
+def test_what_was_retired_is_not_shown_to_readers_as_typed(site, ada, client):
+    add(site)
+    curated_retire(ids=[Memory.objects.get().pk], now=timezone.now())
+    client.force_login(ada)
+    assert change(client, Memory.objects.get()).status_code == 302
 
 
 def test_saving_and_retiring_make_packets_invalid(site, ada):

@@ -166,6 +166,7 @@ def test_the_same_again_is_a_duplicate_whatever_its_figures_and_marks() -> None:
         ({"expires_at": NOW}, "expired"),
         ({"shared": True, "kind": Kind.REPLAY}, "private"),
         ({"shared": True, "data": {"readers": 4, "of": 5}}, "private"),
+        ({"names_a_reader": True}, "names_a_reader"),
         ({"evidence": 0, "data": {}}, "ungrounded"),
         ({"data": {"accepted": 2, "rejected": 6}, "evidence": 8}, "ungrounded"),
         (

@@ -158,9 +158,12 @@ def test_conditions_nest_so_far_and_no_further() -> None:
     nested: Any = asks("thumbs", "ge", 1)
     for _ in range(DEPTH_MAX - 1):
         nested = {"all": [nested]}
-    assert predicate_holds(nested, facts())
-    assert not predicate_holds({"all": [nested]}, facts())
-    assert "inside one another" in predicate_check({"all": [nested]})[0]
+    deeper = {"all": [nested]}
+    assert predicate_holds(nested, facts()) and predicate_check(nested) == []
+    assert "inside one another" in predicate_check(deeper)[0]
+    assert predicate_holds(deeper, facts()) and predicate_check(deeper, whole=True) == []
+    assert not predicate_holds({"all": [deeper]}, facts())
+    assert "inside one another" in predicate_check({"all": [deeper]}, whole=True)[0]
 
 
 @given(JSON)
