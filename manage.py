@@ -9,6 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db import OperationalError, ProgrammingError
 
+from config.logs import Redact
+
 
 def main() -> None:
     """Point Django at the one settings module and hand over the command line.
@@ -25,7 +27,7 @@ def main() -> None:
         print(f"The settings cannot be used: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
     except (OperationalError, ProgrammingError) as error:
-        said = " ".join(str(error).split())
+        said = Redact(settings.SECRETS)(None, "", " ".join(str(error).split()))
         sys.exit(
             f"The database cannot be used: {said}. Missing tables: `make migrate`; else see DATABASE_URL."
         )

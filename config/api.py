@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.cache import cache_control
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
@@ -37,7 +38,13 @@ class DescribedAPI(NinjaAPI):
 
 
 api = DescribedAPI(
-    title="Tidings", version="1", auth=[TokenOnce(), SessionOnce()], docs_url=None, urls_namespace="api"
+    title="Tidings",
+    version="1",
+    auth=[TokenOnce(), SessionOnce()],
+    docs_url=None,
+    # It changes with the release: asked again each time.
+    docs_decorator=cache_control(private=True, no_cache=True),
+    urls_namespace="api",
 )
 api.add_router("", digest_router)
 api.add_router("", costs_router)

@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core.checks import register
 
-from config.checks import check_keeping, check_schedule, check_tls
+from config.checks import check_addresses, check_bounds, check_keeping, check_schedule, check_tls
 
 
 class ConfigConfig(AppConfig):
@@ -17,3 +17,5 @@ class ConfigConfig(AppConfig):
         register(check_schedule)
         register(check_tls, deploy=True)
         register(check_keeping)
+        register(check_bounds)
+        register(check_addresses)

@@ -23,6 +23,7 @@ from django.core.serializers.base import DeserializationError, DeserializedObjec
 from django.core.serializers.json import DjangoJSONEncoder
 from django.core.serializers.jsonl import Serializer
 from django.db import connections, transaction
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 
@@ -32,6 +33,7 @@ LEFT_OUT = {"contenttypes.contenttype", "auth.permission", "sessions.session"}
 # Filled by `migrate`: rows there do not make a database one that holds something.
 SEEDED = {"digest.reasontag"}
 BATCH = 1000
+REASON_CHARS = 200
 Table = type[Model]
 
 
@@ -135,10 +137,12 @@ def archive_read(path: Path, *, replace: bool = False, using: str = "default") -
     """Put an archive into a migrated database, compare every table with it, and return the manifest.
 
     All or nothing: one transaction. Raises `ArchiveRefused`: `not_an_archive`, `other_version`,
-    `other_migrations` (the code that wrote it knew other tables), `not_empty` (rows are there, and `replace`
-    is false), `damaged` (rows that do not read), `differs` (what arrived is not what was written).
+    `not_migrated` (this database lacks tables of this version), `other_migrations` (the code that wrote it
+    knew other tables), `not_empty` (rows are there, and `replace` is false), `damaged` (rows that do
+    not read), `differs` (what arrived is not what was written).
     """
     manifest = archive_manifest(path)
+    _migrated(using)
     _same_migrations(manifest, using)
     models = tables()
     filled = {model._meta.label_lower for model in models if _rows(model, using).exists()}
@@ -203,7 +207,14 @@ def _fill(archive: ZipFile, model: Table, using: str) -> None:
                 model._base_manager.using(using).bulk_create([row.object for row in batch])
                 _link(batch, using)
     except (KeyError, BadZipFile, UnicodeDecodeError, DeserializationError) as error:
-        raise ArchiveRefused("damaged", f"{name} does not read: {error}. Take another backup.") from error
+        why = _reason(error)
+        raise ArchiveRefused("damaged", f"{name} does not read: {why}. Take another backup.") from error
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong, by its kind where it has no words of its own (Django's `DeserializationError`)."""
+    cause = error if str(error) or error.__cause__ is None else error.__cause__
+    return f"{type(cause).__name__}: {' '.join(str(cause).split())[:REASON_CHARS]}".rstrip(": ")
 
 
 def _link(batch: list[DeserializedObject], using: str) -> None:
@@ -241,6 +252,15 @@ def _compare(manifest: dict[str, Any], models: list[Table], using: str) -> None:
 def _migrations(using: str) -> list[str]:
     applied = MigrationRecorder(connections[using]).applied_migrations()
     return sorted(f"{app}.{name}" for app, name in applied)
+
+
+def _migrated(using: str) -> None:
+    executor = MigrationExecutor(connections[using])
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise ArchiveRefused(
+            "not_migrated",
+            "The database to fill is not migrated: run `migrate` on it first (DATABASE_URL names it).",
+        )
 
 
 def _same_migrations(manifest: dict[str, Any], using: str) -> None:

@@ -1,11 +1,49 @@
 """System checks of the settings that concern no single room."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 
 from config.keeping import keep_problems
+
+# The least that makes sense, by setting: a run needs a turn, a call of a tool and a moment; money, days and
+# counts are none at the least.
+LEAST: Mapping[str, int] = MappingProxyType(
+    {
+        "DATABASE_POOL": 0,
+        "HSTS_SECONDS": 0,
+        "FETCH_WATCHDOG_MINUTES": 1,
+        "LLM_DAILY_CAP_USD": 0,
+        "LLM_SUMMARIES_PER_NIGHT": 0,
+        "ADVISOR_DAILY_CAP_USD": 0,
+        "ADVISOR_RUN_CAP_USD": 0,
+        "ADVISOR_READER_DAILY_CAP_USD": 0,
+        "ADVISOR_MAX_TURNS": 1,
+        "ADVISOR_MAX_TOOL_CALLS": 1,
+        "ADVISOR_HISTORY_TURNS": 1,
+        "ADVISOR_TIMEOUT_S": 1,
+        "ADVISOR_SCHEDULED_TIMEOUT_S": 1,
+        "ADVISOR_MIN_ITEMS": 0,
+        "ADVISOR_MIN_DAYS": 0,
+        "ADVISOR_MIN_TAGGED": 0,
+        "COOLDOWN_DAYS": 0,
+        "SWING_ALPHA1": 0,
+        "SWING_ALPHA2": 0,
+        "SWING_BETA": 0,
+        "SWING_THRESHOLD": 0,
+        "SWING_TOP_K": 1,
+    }
+)
+# Where Django knows a setting by another name than the environment.
+DJANGOS: Mapping[str, str] = MappingProxyType({"HSTS_SECONDS": "SECURE_HSTS_SECONDS"})
+# What redis-py speaks (redis.Redis.from_url).
+BROKERS = ("redis", "rediss", "unix")
 
 
 def check_schedule(**kwargs: Any) -> list[CheckMessage]:
@@ -31,3 +69,53 @@ def check_tls(**kwargs: Any) -> list[CheckMessage]:
 def check_keeping(**kwargs: Any) -> list[CheckMessage]:
     """Error `tidings.E014`: `KEEP_DAYS` names no kind of row, or keeps one shorter than it is read."""
     return [Error(said, id="tidings.E014") for said in keep_problems(settings.KEEP_DAYS)]
+
+
+def check_bounds(**kwargs: Any) -> list[CheckMessage]:
+    """Error `tidings.E015`: a number below the least that makes sense (`LEAST`), or none at all (nan)."""
+    values = {name: getattr(settings, DJANGOS.get(name, name)) for name in LEAST}
+    return [
+        Error(f"{name}={value} must be {LEAST[name]} or more.", id="tidings.E015")
+        for name, value in values.items()
+        if not value >= LEAST[name]
+    ]
+
+
+def check_addresses(**kwargs: Any) -> list[CheckMessage]:
+    """Errors: `tidings.E016` `REDIS_URL` is no address of Redis, `E017` `SITE_URL` is not the address of a
+    site, `E018` `ALERT_EMAILS` holds what is no mail address. None repeats a password."""
+    found: list[CheckMessage] = []
+    if settings.REDIS_URL and _scheme(settings.REDIS_URL) not in BROKERS:
+        told = "REDIS_URL must begin with redis://, rediss:// or unix://."
+        found.append(Error(told, hint="redis://HOST:6379/0; empty: no broker.", id="tidings.E016"))
+    if not _is_site(settings.SITE_URL):
+        told = (
+            "SITE_URL must be http:// or https:// and a host, without a path: links in mails begin with it."
+        )
+        found.append(Error(told, hint="As in https://news.example.org", id="tidings.E017"))
+    if wrong := [address for address in settings.ALERT_EMAILS if not _is_mail(address)]:
+        told = f"ALERT_EMAILS holds what is no mail address: {', '.join(wrong)}."
+        found.append(Error(told, hint="Addresses with commas between, without names.", id="tidings.E018"))
+    return found
+
+
+def _scheme(address: str) -> str:
+    return address.partition("://")[0].lower() if "://" in address else ""
+
+
+def _is_site(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # raises where it is no number
+    except ValueError:
+        return False
+    more = parts.path.strip("/") or parts.query or parts.fragment or parts.username
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not more
+
+
+def _is_mail(address: str) -> bool:
+    try:
+        validate_email(address)
+    except ValidationError:
+        return False
+    return True

@@ -1,6 +1,7 @@
 """Settings as the environment gives them; one that cannot be read is refused in a sentence that names it."""
 
 import logging
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,8 @@ KINDS = {int: "a whole number", float: "a number", dict: "a list of NAME=VALUE p
 KEYS = ("METRICS_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 ADDRESSES = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "OPENAI_BASE_URL", "LOCAL_LLM_BASE_URL")
 DATABASE_LIKE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
+SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
+YES, NO = ("true", "on", "yes", "ok", "y", "1"), ("false", "off", "no", "n", "0", "")
 MAIL_LIKE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
 
 
@@ -29,6 +32,13 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
             wanted = f"a list, each {wanted}" if isinstance(cast, list) else wanted
             raise ImproperlyConfigured(f"{var} cannot be read: it must be {wanted}.") from error
 
+    def bool(self, var: str, default: Any = environ.Env.NOTSET) -> bool:
+        """Yes or no; a word that is neither would otherwise be a silent no."""
+        said = str(self.str(var, default=str(default))).strip().lower()
+        if said not in YES + NO:
+            raise ImproperlyConfigured(f"{var} cannot be read: it must be true or false.")
+        return said in YES
+
     def level(self, var: str, default: str) -> str:
         """A log level of the standard library."""
         value = str(self.str(var, default="") or default).upper()
@@ -42,6 +52,11 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
 
     def database_at(self, var: str, url: str) -> dict[str, Any]:
         """The same of an address that is known; `var` names it where it is refused."""
+        if not url.startswith("sqlite:") and _unencoded(url):
+            raise ImproperlyConfigured(
+                f"{var} cannot be read: percent-encode what is special in its name and password "
+                "(@ is %40, / %2F, # %23, ? %3F, % %25)."
+            )
         found = _address(var, DATABASE_LIKE, lambda: self.db_url_config(url))
         if found.get("ENGINE") not in self.DB_SCHEMES.values():
             raise ImproperlyConfigured(f"{var} cannot be read: it must be an address like {DATABASE_LIKE}.")
@@ -64,6 +79,15 @@ def password_in(address: str) -> str:
         return unquote(urlsplit(address).password or "")
     except ValueError:
         return ""
+
+
+def _unencoded(address: str) -> bool:
+    """Whether the name and password within an address hold what would end them early.
+
+    What came after would be taken for the host, and be told as such.
+    """
+    named = address.partition("://")[2].rpartition("@")[0]
+    return bool(SPECIAL.search(named))
 
 
 def _address(var: str, like: str, read: Callable[[], Any]) -> dict[str, Any]:

@@ -8,7 +8,9 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
 
+import structlog
 from django.conf import settings
+from django.db import Error as DatabaseFailure
 from django.db.models import Count, Min, Q, Sum
 from django.db.models.functions import Coalesce
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -23,10 +25,12 @@ from advisor.models import GuidanceEvent, Heartbeat, Run
 from advisor.selectors import ACTIVE, JOB_PREFIX
 from config.metrics_machine import Machinery, WebProcesses
 from config.models import NightlyReport
+from config.readiness import ERROR_CHARS
 from config.requests import REQUESTS
 from digest.models import Feed, Reader, Spend
 from suggestions.models import Suggestion
 
+log = structlog.get_logger(__name__)
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 Sample = tuple[tuple[str, ...], float]
 # A manual session begins with its last attempt.
@@ -59,9 +63,17 @@ class DatabaseFigures(Collector):
         self.now = now
 
     def collect(self) -> Iterator[Metric]:
-        """A family at a time."""
-        for part in (_watched, _feeds, _runs, _money, _work, _people, _guidance):
-            yield from part(self.now)
+        """Every family, of one moment; where the database fails, `tidings_database_up` 0 alone."""
+        found: list[Metric] = []
+        up = 1.0
+        try:
+            for part in (_watched, _feeds, _runs, _money, _work, _people, _guidance):
+                found += part(self.now)
+        except DatabaseFailure as error:
+            log.warning("database_down", error=" ".join(str(error).split())[:ERROR_CHARS])
+            found, up = [], 0.0
+        yield _one("database_up", "1 where the database answers.", up)
+        yield from found
 
 
 def _family(name: str, words: str, samples: Iterable[Sample], labels: tuple[str, ...] = ()) -> Metric:

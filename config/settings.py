@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import Environment
 from config.keeping import keep_days
 from config.logs import logging_config, structlog_configure
+from config.private import PrivateConnection, folder_make
 from config.queues import celery_settings
 from config.secret_key import kept_secret_key
 
@@ -30,7 +31,7 @@ if ENV_FILE.is_file():
 
 # Where the embedded mode keeps its database, its secret key and the demo's feed files.
 VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(BASE_DIR / "var")))
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+folder_make(VAR_DIR, "TIDINGS_VAR_DIR")
 
 # --- Core -----------------------------------------------------------------------------------------
 SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret_key(VAR_DIR / "secret_key")
@@ -99,20 +100,21 @@ TEMPLATES = [
 DATABASES: dict[str, dict[str, Any]] = {
     "default": env.database("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'tidings.sqlite3'}")
 }
+DATABASE_POOL = env.int("DATABASE_POOL", default=0)
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL alone still fails writers under contention; IMMEDIATE takes the write lock at BEGIN, so that
     # a transaction waits its turn instead of failing half-way (measured: 51 lock errors against 0).
     DATABASES["default"]["OPTIONS"] = {
+        "factory": PrivateConnection,
         "timeout": 20,
         "transaction_mode": "IMMEDIATE",
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
     # Connections are kept: one for each thread, or in a pool of so many that the threads of a process share.
-    DATABASE_POOL = env.int("DATABASE_POOL", default=0)
     DATABASES["default"].setdefault("CONN_MAX_AGE", 0 if DATABASE_POOL else 60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    if DATABASE_POOL:
+    if DATABASE_POOL > 0:
         pool = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 10}
         DATABASES["default"].setdefault("OPTIONS", {})["pool"] = pool
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -184,7 +186,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "staticfiles"
-STATIC_ROOT.mkdir(exist_ok=True)
+folder_make(STATIC_ROOT, "TIDINGS_VAR_DIR")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 # The settings page sends three fields for each source; a reader may bring thousands of them by OPML.

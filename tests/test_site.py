@@ -33,6 +33,12 @@ def test_account_pages_of_readers_wear_our_looks(client: Client, ada: Reader, pa
     assert in_our_looks(client.get(f"/accounts/{page}/").content.decode())
 
 
+def test_no_cache_keeps_a_list_of_feeds_or_an_old_description(client: Client, ada: Reader):
+    client.force_login(ada)
+    assert client.get("/ui/sources/export.opml")["Cache-Control"] == "private, no-store"
+    assert client.get("/api/openapi.json")["Cache-Control"] == "private, no-cache"
+
+
 def test_a_page_that_is_not_there_leads_back_to_the_paper(client: Client, db):
     answer = client.get("/nowhere")
     assert answer.status_code == 404

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from digest.discovery import site_address
@@ -189,6 +190,7 @@ def opml_upload(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_GET
+@cache_control(private=True, no_store=True)
 def opml_download(request: HttpRequest) -> HttpResponse:
     """The reader's feeds as an OPML file."""
     document = opml_export(reader=reader_of(request), now=timezone.now())

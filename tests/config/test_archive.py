@@ -4,14 +4,17 @@ import json
 import os
 import stat
 import sys
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import Group, Permission
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from config.archive import (
     SEEDED,
@@ -23,6 +26,7 @@ from config.archive import (
     tables,
 )
 from config.models import NightlyReport
+from digest.databases import database_told
 from digest.models import Feedback, Item, Reader
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
@@ -136,6 +140,37 @@ def test_an_archive_that_was_tampered_with_changes_nothing(archive, name, change
     assert sorted(Item.objects.values_list("title", flat=True)) == before and Feedback.objects.exists()
 
 
+def test_rows_that_do_not_read_say_why(archive):
+    cut = rewritten(archive, "rows/digest.item.jsonl", lambda raw: raw[: len(raw) // 2])
+    with pytest.raises(ArchiveRefused, match=r"does not read: JSONDecodeError: \w+"):
+        archive_read(cut, replace=True)
+
+
+def test_a_database_that_is_not_migrated_is_told_from_an_archive_of_another_version(archive):
+    MigrationRecorder(connection).migration_qs.filter(app="ranking").order_by("-name").first().delete()
+    with pytest.raises(ArchiveRefused, match="run `migrate`") as refused:
+        archive_read(archive, replace=True)
+    assert refused.value.code == "not_migrated"
+
+
+def test_the_commands_name_their_database_and_a_backup_of_nobody_is_said_loudly(db, tmp_path):
+    path, told = tmp_path / "t.zip", StringIO()
+    call_command("backup", str(path), stdout=StringIO(), stderr=told)
+    assert database_told() in told.getvalue() and "WARNING: this database has no readers" in told.getvalue()
+    for command in (["restore", str(path), "--replace", "--yes"], ["run_nightly", "--release", "gone"]):
+        told = StringIO()
+        with suppress(CommandError):
+            call_command(*command, stdout=StringIO(), stderr=told)
+        assert database_told() in told.getvalue()
+
+
+def test_a_database_is_named_without_its_password(monkeypatch):
+    described = {"NAME": "tidings", "HOST": "db.internal", "PORT": 5432, "USER": "ada", "PASSWORD": "s3cret"}
+    there = {"default": SimpleNamespace(vendor="postgresql", settings_dict=described)}
+    monkeypatch.setattr("digest.databases.connections", there)
+    assert database_told() == "PostgreSQL, tidings at db.internal:5432"
+
+
 def test_what_is_no_archive_says_so(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("milk, eggs")
@@ -156,9 +191,10 @@ def test_the_commands_write_privately_ask_first_and_exit_by_the_book(world, tmp_
             assert code == 0
         except CommandError as error:
             assert error.returncode == code
-    with pytest.raises(CommandError) as refused:
-        call_command("backup", str(tmp_path / "nowhere" / "t.zip"))
-    assert refused.value.returncode == 2
+    for command, missing in (("backup", "nowhere/t.zip"), ("restore", "nowhere.zip")):
+        with pytest.raises(CommandError) as refused:
+            call_command(command, str(tmp_path / missing))
+        assert refused.value.returncode == 2
 
 
 def test_a_database_fresh_from_migrating_takes_an_archive_without_more_words(archive):

@@ -10,6 +10,7 @@ import structlog
 from django.core.cache import cache
 from django.test import Client
 
+from config.environment import Environment
 from digest.politeness import HostGate
 from digest.services.tokens import token_issue
 
@@ -25,6 +26,11 @@ ROOT = Path(__file__).resolve().parents[2]
         ("DATABASE_URL", "postgres://ada:secret@host:port/name"),
         ("EMAIL_URL", "smtpx://ada:secret@host"),
         ("LOG_LEVEL", "LOUD"),
+        ("DEBUG", "maybe"),
+        ("TIDINGS_VAR_DIR", "/dev/null/state"),
+        ("DATABASE_URL", "postgres://ada:p@secret#w@127.0.0.1:1/name"),
+        ("DATABASE_URL", "postgres://ada:12/secret@127.0.0.1:1/name"),
+        ("DATABASE_URL", "postgres://ada:secret%w@127.0.0.1:1/name"),
     ],
 )
 def test_a_setting_that_cannot_be_read_is_named_in_one_sentence(name, value, tmp_path):
@@ -40,6 +46,17 @@ def test_a_setting_that_cannot_be_read_is_named_in_one_sentence(name, value, tmp
     assert done.returncode == 2 and done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert name in line and "secret" not in line
+
+
+def test_a_password_is_read_percent_encoded_and_a_switch_by_many_words(monkeypatch):
+    read = Environment()
+    found = read.database_at("DATABASE_URL", "postgres://ada:p%40s%23%2F%25@db.internal:5432/name")
+    assert (found["PASSWORD"], found["HOST"]) == ("p@s#/%", "db.internal")
+    for word, meant in {"Yes": True, "1": True, "on": True, "no": False, "OFF": False, "": False}.items():
+        monkeypatch.setenv("DEBUG", word)
+        assert read.bool("DEBUG", default=True) is meant
+    monkeypatch.delenv("DEBUG")
+    assert read.bool("DEBUG", default=True) is True
 
 
 @pytest.fixture

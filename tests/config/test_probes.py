@@ -5,7 +5,7 @@ import socket
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from advisor.models import Run
 from advisor.services.queue import heartbeat, job_turn
+from config import metrics as figures_module
 from config import readiness as module
 from config.metrics import metrics_text
 from config.readiness import SCHEDULE_LATE, readiness, ready
@@ -133,6 +134,18 @@ def test_metrics_ask_no_more_with_more_rows(ada, ben, now, django_assert_num_que
         job_turn(name=f"job{n}", every=timedelta(minutes=1), now=now)
     with django_assert_num_queries(len(few)):
         metrics_text(now=now)
+
+
+def test_with_the_database_away_metrics_say_so_and_tell_what_needs_none(client: Client, monkeypatch, now):
+    def gone(now) -> None:
+        raise OperationalError("the server closed the connection")
+
+    assert figures(now)["tidings_database_up", ()] == 1
+    monkeypatch.setattr(figures_module, "_guidance", gone)
+    answer = client.get("/metrics")
+    told = answer.content.decode()
+    assert answer.status_code == 200 and "tidings_database_up 0.0" in told
+    assert "tidings_build_info" in told and "tidings_requests_total" in told and "tidings_feeds" not in told
 
 
 def test_requests_are_counted_by_view_and_never_by_address(client: Client, ada, now):

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 from pytest_httpserver import HTTPServer
 
+from digest.databases import database_told
 from digest.models import Feed, FeedEntry, Item, Subscription
 from digest.politeness import _gate
 from digest.reports import FetchReport
@@ -156,7 +157,9 @@ def test_the_command_says_what_it_waits_for_to_a_person_and_to_nobody_else(
     call_command("fetch_feeds", "--feed", site.url_for("/a"), site.url_for("/b"), "--json")
     said = capsys.readouterr()
     assert json.loads(said.out)["failed"] == 2
-    assert words in said.err and bool(said.err) == watched
+    database, *waits = said.err.splitlines()
+    assert database == f"Into: {database_told()}."
+    assert words in "\n".join(waits) and bool(waits) == watched
 
 
 def test_feeds_of_one_host_wait_for_its_pause(site, now, settings, tmp_path):

@@ -9,9 +9,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.archive import archive_write
+from digest.databases import database_told
 
 # Of its owner alone: it holds what everybody reads and thinks, and the hashes of their passwords.
 PRIVATE_UMASK = 0o077
+NOBODY = (
+    "WARNING: this database has no readers. If that is not so, DATABASE_URL was not read: with the systemd "
+    "units take `deploy/tidings backup`, else see TIDINGS_ENV_FILE."
+)
 
 
 class Command(BaseCommand):
@@ -27,6 +32,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Write it, and say what is in it."""
         path: Path = options["file"]
+        self.stderr.write(f"From: {database_told()}.", style_func=str)
         before = os.umask(PRIVATE_UMASK)
         try:
             manifest = archive_write(path, now=timezone.now())
@@ -34,6 +40,8 @@ class Command(BaseCommand):
             raise CommandError(f"“{path}” cannot be written ({error.strerror}).", returncode=2) from error
         finally:
             os.umask(before)
+        if not manifest["tables"]["digest.reader"]["rows"]:
+            self.stderr.write(NOBODY)
         if options["json"]:
             self.stdout.write(json.dumps(manifest))
             return

@@ -11,6 +11,7 @@ from django.utils import timezone
 from config.archive import ArchiveRefused
 from config.environment import Environment
 from config.moving import data_move
+from digest.databases import database_told
 
 HASH_CHARS = 12
 
@@ -27,6 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Copy, compare, and say table by table what arrived."""
+        self.stderr.write(f"Into: {database_told()}.", style_func=str)
         try:
             manifest = data_move(source=_described(options["source"]), now=timezone.now())
         except ArchiveRefused as refused:

@@ -9,10 +9,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
 from config.archive import ArchiveRefused, archive_manifest, archive_read
+from digest.databases import database_told
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 restored and compared, 1 refused with nothing changed, 2 wrong usage or not confirmed."""
+    """Exit codes: 0 restored and compared, 1 refused with nothing changed, 2 no such file, wrong usage or
+    not confirmed."""
 
     help = "Put a backup into this database and compare every table with it. All or nothing."
 
@@ -25,6 +27,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Look, ask, restore, compare."""
+        self.stderr.write(f"Into: {database_told()}.", style_func=str)
+        if not options["file"].is_file():
+            raise CommandError(f"There is no file “{options['file']}”.", returncode=2)
         try:
             manifest = archive_manifest(options["file"])
             if options["replace"] and not options["yes"]:

@@ -11,6 +11,7 @@ from config.models import NightlyReport
 from config.nightly import nightly_run
 from config.nightly_lease import NotHeld, night_release
 from config.nights import STEP_NAMES, night_retry_at, nightly_as_dict
+from digest.databases import database_told
 
 # What a step says of itself, where it says nothing yet.
 UNKNOWN: dict[str, Any] = {"status": "waiting"} | dict.fromkeys(("started_at", "seconds", "counts", "error"))
@@ -36,6 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Release the night, or run it and print the report."""
+        self.stderr.write(f"On: {database_told()}.", style_func=str)
         if options["release"] is not None:
             self.stdout.write(_release(options["release"].strip()))
             return

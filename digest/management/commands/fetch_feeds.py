@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from digest.databases import database_told
 from digest.identity import canonical_url
 from digest.reports import FetchReport
 from digest.services.fetching import feeds_fetch
@@ -32,6 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Fetch, then report."""
         started, now = time.monotonic(), timezone.now()
+        self.stderr.write(f"Into: {database_told()}.", style_func=str)
         watched = sys.stderr.isatty()
         progress = self._progress if watched else _quiet
         if options["from_dir"]:

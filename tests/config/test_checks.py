@@ -1,0 +1,49 @@
+"""Settings that read and still cannot work are refused by `check`, each with its code."""
+
+import pytest
+from django.conf import settings as real
+
+from config.checks import DJANGOS, LEAST, check_addresses, check_bounds
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_a_number_below_the_least_that_makes_sense_is_named(settings, name):
+    known_as = DJANGOS.get(name, name)
+    assert not check_bounds()
+    setattr(settings, known_as, LEAST[name])
+    assert not check_bounds()
+    for wrong in (LEAST[name] - 1, float("nan")):
+        setattr(settings, known_as, wrong)
+        (error,) = check_bounds()
+        assert error.id == "tidings.E015" and error.msg.startswith(f"{name}=")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("REDIS_URL", "http://ada:s3cret@broker", "tidings.E016"),
+        ("REDIS_URL", "broker:6379", "tidings.E016"),
+        ("REDIS_URL", "rediss://broker:6379/0", None),
+        ("REDIS_URL", "unix:///run/redis.sock", None),
+        ("REDIS_URL", "", None),
+        ("SITE_URL", "news.example.org", "tidings.E017"),
+        ("SITE_URL", "ftp://news.example.org", "tidings.E017"),
+        ("SITE_URL", "https://", "tidings.E017"),
+        ("SITE_URL", "https://example.org/news", "tidings.E017"),
+        ("SITE_URL", "https://example.org:port", "tidings.E017"),
+        ("SITE_URL", "https://news.example.org/", None),
+        ("SITE_URL", "http://[::1]:8000", None),
+        ("ALERT_EMAILS", ["olga@example.org", "olga"], "tidings.E018"),
+        ("ALERT_EMAILS", ["olga@example.org"], None),
+    ],
+)
+def test_an_address_that_is_none_is_refused_by_its_code_without_its_password(settings, name, value, code):
+    settings.REDIS_URL, settings.SITE_URL, settings.ALERT_EMAILS = "", "https://news.example.org", []
+    setattr(settings, name, value)
+    found = check_addresses()
+    assert [error.id for error in found] == ([code] if code else [])
+    assert all(name in error.msg and "s3cret" not in error.msg for error in found)
+
+
+def test_the_defaults_pass():
+    assert real.SITE_URL and not check_addresses() and not check_bounds()
