@@ -42,7 +42,8 @@ class Item(models.Model):
         indexes = [
             models.Index(fields=["source", "-dated_at"], name="items_of_a_source_by_date"),
             models.Index(fields=["fingerprint"], name="items_by_fingerprint"),
-            models.Index(fields=["dated_at"], name="items_by_date"),
+            # With the id, so that PostgreSQL finds the items of a week without reading them.
+            models.Index(fields=["dated_at", "id"], name="items_by_date_and_id"),
         ]
 
     def __str__(self) -> str:

@@ -22,13 +22,19 @@ def _sources_of(reader_id: UUID) -> QuerySet[Feed, str]:
 
 
 def _own(reader_id: UUID) -> Q:
+    """What the reader's feeds carry, and what was imported with them."""
+    carried, imported = _parts(reader_id)
+    return carried | imported
+
+
+def _parts(reader_id: UUID) -> tuple[Q, Q]:
     """What the reader's feeds carry: not all of a publisher's, since many feeds can share a domain.
 
     A source that came with an imported history has no feed to carry its items, so it counts as a whole.
     """
     carried = FeedEntry.objects.filter(feed__subscriptions__reader_id=reader_id).values("item_id")
     imported = _sources_of(reader_id).filter(state=Feed.State.IMPORTED)
-    return Q(source_id__in=imported) | Q(pk__in=carried)
+    return Q(pk__in=carried), Q(source_id__in=imported)
 
 
 def reader_sources(*, reader_id: UUID) -> list[str]:
@@ -76,8 +82,14 @@ def items_window_count(*, reader_id: UUID, now: datetime, seen_by: datetime) -> 
 
 
 def _window(reader_id: UUID, now: datetime, days: int, seen_by: datetime | None) -> QuerySet[Item]:
-    """The items of the reader's feeds dated in the `days` days up to `now`, first seen by `seen_by`."""
-    rows = Item.objects.filter(_own(reader_id), dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
+    """The items of the reader's feeds dated in the `days` days up to `now`, first seen by `seen_by`.
+
+    Ids first, of carried and of imported items apart: asked in one condition with "or", PostgreSQL reads all
+    items of the week (at a million items 0.12 to 0.24 s, against 0.04 s).
+    """
+    dated = Item.objects.filter(dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
+    carried, imported = (dated.filter(part).values("pk") for part in _parts(reader_id))
+    rows = Item.objects.filter(pk__in=carried.union(imported))
     return rows if seen_by is None else rows.filter(first_seen_at__lte=seen_by)
 
 
