@@ -92,7 +92,7 @@ class Facts:
     Names: `tool`, `phase`, `suggestion_type`, `field`, `target`, `step` (weight units), `waiting`, `cooling`,
     `pinned`, `declined` (booleans about the target or type), `written`, `written_in_field` (this run's
     suggestions), `thumbs`, `likes`, `thumbs_on_target`, `fitting_on_target` (unknown beyond 500
-    thumbs), `accepted_of_type`, `rejected_of_type`,
+    thumbs), `cited` (different items given as evidence), `accepted_of_type`, `rejected_of_type`,
     `failed_writes` (in a row), `calls_left`, `money_left_usd`. `until` is when a cooling target is free.
     """
 

@@ -53,6 +53,7 @@ def facts_of(
         situation = replace(situation, step=round(change.weight - effective.weight(change.target_key), 4))
         known["step"] = situation.step
     until = _of_target(known, situation, standing)
+    known |= _cited(situation.arguments.get("evidence_items"))
     known |= _thumbs(situation, change.label if change else situation.target_key, standing.thumbs)
     return CallFacts(situation, Facts(known, until), effective)
 
@@ -96,6 +97,13 @@ def _change(situation: Situation, effective: EffectiveConfig) -> Accepted | None
     source = fold(draft.target_key) if isinstance(draft.target_key, str) else ""
     change = change_of(draft, RuleFacts(effective, frozenset({source})))
     return change if isinstance(change, Accepted) else None
+
+
+def _cited(items: Any) -> Mapping[str, int]:
+    """How many different items are given as evidence; unknown where that is no list of such."""
+    fine = isinstance(items, list) and all(isinstance(row, Mapping) for row in items)
+    urls = [row.get("url") for row in items] if fine else [None]
+    return {"cited": len({*urls} - {""})} if all(isinstance(url, str) for url in urls) else {}
 
 
 def _thumbs(situation: Situation, label: str, newest: Sequence[tuple[bool, str, str]]) -> Mapping[str, int]:

@@ -39,6 +39,7 @@ FACTS: Mapping[str, type] = {
     "likes": float,
     "thumbs_on_target": float,
     "fitting_on_target": float,
+    "cited": float,
     "accepted_of_type": float,
     "rejected_of_type": float,
     "failed_writes": float,
@@ -72,10 +73,10 @@ def _writing(*conditions: Mapping[str, Any]) -> dict[str, Any]:
     return {"all": [_fact("tool", "eq", "write_suggestion"), *conditions]}
 
 
-# The rules of `suggestions.rules` that need not look at the evidence given, by the same codes and in the same
-# order, so that guidance refuses nothing the write itself would let through: where the reader has fewer
-# fitting thumbs than a write must cite, none can cite enough. `money_left_usd` is unknown where nothing is
-# paid for, and then nothing is spent.
+# The rules of `suggestions.rules` that need not look evidence up, by the same codes and in the same order, so
+# that guidance refuses nothing the write itself would let through: fewer items than a write must cite never
+# do, and where the reader has fewer fitting thumbs, none can cite enough. `money_left_usd` is unknown where
+# nothing is paid for, and then nothing is spent.
 BUILT_IN: tuple[Rule, ...] = (
     Rule(
         "type_declined",
@@ -112,9 +113,16 @@ BUILT_IN: tuple[Rule, ...] = (
     ),
     Rule(
         "insufficient_evidence",
-        _writing(_fact("fitting_on_target", "lt", EVIDENCE_MIN)),
-        f"Fewer than {EVIDENCE_MIN} of this reader's thumbs on this target speak for the change, so that no "
-        f"evidence would do. Choose another target.",
+        _writing(
+            {
+                "any": [
+                    _fact("fitting_on_target", "lt", EVIDENCE_MIN),
+                    _fact("cited", "lt", EVIDENCE_MIN),
+                ]
+            }
+        ),
+        f"A change needs at least {EVIDENCE_MIN} different items that the reader rated and that speak for "
+        f"it. Cite them; where the reader has fewer on this target, choose another.",
     ),
     Rule("money_spent", _fact("money_left_usd", "le", 0), "This run's money is spent. Finish."),
 )

@@ -52,7 +52,7 @@ class Desk:
             "field": "source_weights",
             "target_key": target,
             "suggested_value": "0.7",
-            "evidence_items": [],
+            "evidence_items": [{"url": f"https://{target}/{n}"} for n in range(3)],
             "reason": "Too loud.",
         }
         return self.call("write_suggestion", outcome, **(arguments | more))

@@ -79,6 +79,14 @@ def test_a_cooling_target_says_until_when(desk, ada, now):
     assert advice.until == now + timedelta(days=7)
 
 
+def test_a_write_that_cites_too_little_is_stopped_and_what_cannot_be_counted_is_left_to_the_tool(desk):
+    one, other = {"url": "https://loud.example/1"}, {"url": "https://loud.example/2"}
+    for few in ([], [one], [one, other, one], [one, other, {"url": ""}]):
+        assert desk.write(evidence_items=few).rule == "insufficient_evidence"
+    for strange in (None, "three", 3, [one, 2, 3], [{"address": "x"}], [one, {"url": ["https://x"]}]):
+        assert desk.write(evidence_items=strange).level is not Level.BLOCK
+
+
 def test_what_another_reader_has_pending_stops_nobody_else(desk, ben, now):
     pending(ben, now)
     assert desk.write().level is Level.SILENT

@@ -67,6 +67,8 @@ def asks(name: str, op: str, value: Any) -> dict[str, Any]:
         ({"written": 3}, "run_cap"),
         ({"written_in_field": 2}, "run_cap"),
         ({"fitting_on_target": 2}, "insufficient_evidence"),
+        ({"cited": 2}, "insufficient_evidence"),
+        ({"cited": 0, "fitting_on_target": 9}, "insufficient_evidence"),
         ({"money_left_usd": 0.0}, "money_spent"),
         ({"money_left_usd": 0.0, "tool": "test_suggestion"}, "money_spent"),
         ({"pinned": True, "cooling": True}, "pinned"),
@@ -85,6 +87,7 @@ def test_each_built_in_rule_blocks_what_it_is_for(changed: dict[str, Any], rule:
         {"written": 2, "written_in_field": 1},
         {"tool": "test_suggestion", "pinned": True, "waiting": True, "written": 3},
         {"money_left_usd": None},
+        {"cited": 3, "fitting_on_target": 3},
     ],
 )
 def test_nothing_else_is_blocked(changed: dict[str, Any]) -> None:
