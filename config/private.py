@@ -13,7 +13,7 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 def folder_make(path: Path, setting: str) -> None:
     """Make a folder, mode 700; one that is there stays as it is. Raises `ImproperlyConfigured`, naming
-    `setting`, where it cannot be made or written to."""
+    `setting`, where it cannot be made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
@@ -21,8 +21,6 @@ def folder_make(path: Path, setting: str) -> None:
         raise ImproperlyConfigured(
             f"{setting} cannot be used: the folder “{path}” cannot be made ({error.strerror})."
         ) from error
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise ImproperlyConfigured(f"{setting} cannot be used: “{path}” cannot be written to by this user.")
 
 
 class PrivateConnection(sqlite3.Connection):

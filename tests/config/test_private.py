@@ -11,6 +11,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.private import PrivateConnection, folder_make
+from config.secret_key import kept_secret_key
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK = """
@@ -46,6 +47,14 @@ def test_a_file_that_is_there_keeps_its_mode_and_memory_is_no_file(tmp_path, mon
         with closing(PrivateConnection(str(name), uri=True)) as rows:
             rows.execute("SELECT 1")
     assert stat.S_IMODE(path.stat().st_mode) == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_secret_key_that_cannot_be_kept_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ImproperlyConfigured, match=r"SECRET_KEY is not set, and .*secret_key"):
+        kept_secret_key(tmp_path / "file/secret_key")
+    key = kept_secret_key(tmp_path / "secret_key")
+    assert len(key) > 50 and kept_secret_key(tmp_path / "secret_key") == key
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_its_setting(tmp_path):
