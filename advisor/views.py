@@ -9,6 +9,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from advisor.guidance.tips import tip_dismiss
+from advisor.guidance.tunables import tunables
 from advisor.models import Run
 from advisor.presenters import status_words
 from advisor.services.runs import run_request
@@ -33,6 +34,8 @@ def tip_put_away(request: HttpRequest, tip_id: int) -> HttpResponse:
     """Put a tip away, and go back to the page it stood on."""
     if not tip_dismiss(reader_id=reader_of(request).pk, tip_id=tip_id, now=timezone.now()):
         raise Http404("There is no such tip.")
+    days = round(tunables().tip_dismissed_days)
+    messages.success(request, f"The tip is put away for {days} {'day' if days == 1 else 'days'}.")
     page = request.POST.get("next", "")
     ours = url_has_allowed_host_and_scheme(page, allowed_hosts=None)
     return redirect(page if ours and page.startswith("/") else "digest:today")

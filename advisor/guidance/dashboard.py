@@ -6,8 +6,8 @@ from datetime import date, datetime
 
 from advisor.guidance.notes import note, plain, table
 
-# Milliseconds from which a stage is warm and hot, and the share of calls below which it is missing.
-WARM_MS, HOT_MS, MISSING_SHARE = 10.0, 40.0, 0.5
+# Milliseconds from which a stage is warm and hot.
+WARM_MS, HOT_MS = 10.0, 40.0
 HEAT = ((HOT_MS, "●●● hot"), (WARM_MS, "●● warm"), (0.0, "● cool"))
 TREND_DAYS = 7
 
@@ -29,12 +29,16 @@ class LedgerLine:
 
 @dataclass(frozen=True, slots=True)
 class StageLine:
-    """One stage: the share of calls it ran in, 0 to 1, and its milliseconds at two percentiles."""
+    """One stage: the share of calls it ran in, 0 to 1, and its milliseconds at two percentiles.
+
+    `missing` as `stages` defines it.
+    """
 
     name: str
     share: float
     p50: float
     p95: float
+    missing: bool = False
 
     @property
     def heat(self) -> str:
@@ -46,17 +50,12 @@ class StageLine:
         """The share in whole percent."""
         return round(100 * self.share)
 
-    @property
-    def missing(self) -> bool:
-        """Whether it ran in fewer than half of the calls."""
-        return self.share < MISSING_SHARE
-
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
     """All that the dashboard shows. Courses have one count a day of `days`, oldest first.
 
-    `parts` are calls by tool, phase and type; `absent` the stages that ran in no call at all.
+    `parts` are calls by tool, phase and type; `absent` the missing stages that ran in no call.
     """
 
     days: Sequence[date]

@@ -116,7 +116,11 @@ def _ours(folder: Path) -> Iterable[Path]:
 
 def _packets_written(folder: Path, notes: Sequence[PacketNote], now: datetime) -> int:
     safe = [one for one in notes if _KEY.fullmatch(one.key)]
+    # Folders we make are their owner's alone, as the notes are; one that is there keeps its rights.
+    ours = [made for made in (folder, folder / PACKETS) if not made.exists()]
     (folder / PACKETS).mkdir(parents=True, exist_ok=True)
+    for made in ours:
+        made.chmod(0o700)
     for one in safe:
         _write(folder / PACKETS / f"{one.key}.md", packet_note(one, now))
     return len(safe)

@@ -23,7 +23,8 @@ NAMED_MAX = 10
 
 
 def guidance_vitals(*, now: datetime) -> Vitals:
-    """The figures of the last seven days and how things stand; eight queries, one more for the notes.
+    """The figures of the last seven days and how things stand; eight queries, one more for the notes, one more
+    where there was no call.
 
     Tunables that cannot be read are a finding here, not an error.
     """
@@ -41,7 +42,7 @@ def guidance_vitals(*, now: datetime) -> Vitals:
         failures_max=wanted.failures_max,
         p95_ms=seen.p95_ms,
         budget_ms=wanted.budget_ms,
-        absent=seen.absent,
+        missing=seen.missing,
         tries=seen.drawn,
         held_out=seen.held_out,
         holdout=wanted.holdout,
@@ -51,6 +52,7 @@ def guidance_vitals(*, now: datetime) -> Vitals:
         unsigned=memories["unsigned"],
         expired=memories["expired"],
         bad_rules=_bad_rules(),
+        ever=seen.calls > 0 or GuidanceEvent.objects.filter(n__gt=0).exists(),
         export_failures=_export_failures(now),
         export=_export_trouble(wanted, now) if wanted.export and not problem else None,
     )

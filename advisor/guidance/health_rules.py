@@ -28,7 +28,8 @@ class Vitals:
     """The figures of the last seven days that checks go by; shares are 0 to 1, `_ms` milliseconds.
 
     `calls` counts calls that were looked at, `tries` those that something could have been told in, held out
-    or not. `export` is `None` where nothing is exported, else what is wrong with it by code, each with words.
+    or not; `ever` says whether any call is on record.
+    `export` is `None` where nothing is exported, else what is wrong with it by code, each with words.
     """
 
     enabled: bool
@@ -38,7 +39,7 @@ class Vitals:
     failures_max: float
     p95_ms: float | None
     budget_ms: float
-    absent: Sequence[str]
+    missing: Sequence[str]
     tries: int
     held_out: int
     holdout: float
@@ -48,6 +49,7 @@ class Vitals:
     unsigned: int
     expired: int
     bad_rules: Sequence[str]
+    ever: bool
     export_failures: int
     export: Mapping[str, str] | None
 
@@ -94,6 +96,8 @@ def _engine(vitals: Vitals) -> Check:
         todo = "Set ADVISOR_GUIDANCE=true unless that is meant."
         return Check("engine", State.LOOK, "Guidance is switched off.", todo)
     if not vitals.calls:
+        if not vitals.ever:
+            return Check("engine", State.FINE, "It is on; no call is on record, as when new.")
         todo = "Nothing is wrong if no run was due; else see whether runs are made at all."
         return Check("engine", State.LOOK, "It is on; no call was looked at in seven days.", todo)
     return Check("engine", State.FINE, f"It is on; {vitals.calls} calls were looked at in seven days.")
@@ -122,12 +126,14 @@ def _time(vitals: Vitals) -> Check:
 
 
 def _stages(vitals: Vitals) -> Check:
-    if not vitals.absent or (vitals.calls < CALLS_MIN and FIRST_STAGE not in vitals.absent):
+    if not vitals.missing:
         return Check("stages", State.FINE, "Nothing is missing." if vitals.calls else "No call yet.")
-    found = f"These stages ran in no call: {', '.join(vitals.absent)}."
-    if FIRST_STAGE in vitals.absent:
+    found = f"Missing, in at least half of the calls they are for: {', '.join(vitals.missing)}."
+    if vitals.calls < CALLS_MIN and FIRST_STAGE not in vitals.missing:
+        return Check("stages", State.FINE, f"{found} {vitals.calls} calls are too few to judge by.")
+    if FIRST_STAGE in vitals.missing:
         return Check("stages", State.BROKEN, found, "Look at the errors by code; an error ends a call early.")
-    return Check("stages", State.LOOK, found, "Without memories none is needed; see whether there are any.")
+    return Check("stages", State.LOOK, found, "See the events of such calls and the errors by code.")
 
 
 def _holdout(vitals: Vitals) -> Check:

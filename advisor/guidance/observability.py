@@ -4,7 +4,7 @@ A fixed number of queries for any number of calls.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from django.db.models import Count, Q, Sum
 from advisor.guidance.dashboard import StageLine
 from advisor.guidance.days import calls_by_day, day_start, errors_by_day
 from advisor.guidance.entities import LOUDNESS, Level
+from advisor.guidance.stages import passed, stages_missing
 from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket
 
 WINDOW_DAYS = 28
@@ -23,8 +24,6 @@ ERRORS_MAX = 20
 # Why of an event that says that a packet could not be exported: of no call, so it counts as none.
 EXPORT_FAILED = "export_"
 P50, P95 = 0.50, 0.95
-# The stages on the way of a call that is told something; the first is on the way of every call.
-ALWAYS = ("facts", "packet", "retrieve", "rank", "gate")
 LOUD = (Level.BLOCK, Level.WARNING, Level.NOTE)
 
 
@@ -66,6 +65,7 @@ class Observed:
     reasons: Mapping[str, Sequence[int]]
     kept_back: Mapping[str, int]
     stages: tuple[StageLine, ...]
+    missing: tuple[str, ...]
     sampled: int
     p95_ms: float | None
     faults: tuple[Fault, ...]
@@ -73,9 +73,9 @@ class Observed:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Stages on the way of a call that ran in none of the sample; empty while there are no calls."""
+        """The missing stages that ran in no call of the sample."""
         seen = {stage.name for stage in self.stages}
-        return tuple(name for name in ALWAYS if name not in seen) if self.sampled else ()
+        return tuple(name for name in self.missing if name not in seen)
 
     @property
     def told(self) -> int:
@@ -115,16 +115,19 @@ def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
     rows += calls_by_day(since=since, until=now)
     errors = [row for day in counted for row in day.errors] + errors_by_day(since=since, until=now)
     events = events_between(window[0], now)
-    sample = list(events.order_by("-at", "-id").values_list("stages", "ms", "candidates")[:SAMPLE])
+    columns = ("stages", "why", "packet", "candidates", "ms")
+    sample = list(events.order_by("-at", "-id").values_list(*columns)[:SAMPLE])
+    missing = stages_missing(passed(*row[:4]) for row in sample)
     return Observed(
         days=tuple(window),
         calls=sum(row["times"] for row in rows),
         levels=_levels(rows, window),
         reasons=_reasons(rows, window),
-        kept_back=dict(kept_back(candidates for _, _, candidates in sample).most_common()),
-        stages=stages_of([stages for stages, _, _ in sample]),
+        kept_back=dict(kept_back(row[3] for row in sample).most_common()),
+        stages=stages_of([row[0] for row in sample], missing),
+        missing=missing,
         sampled=len(sample),
-        p95_ms=percentile([ms for _, ms, _ in sample], P95),
+        p95_ms=percentile([row[4] for row in sample], P95),
         faults=_faults(errors),
         packets=packets_standing(now=now),
     )
@@ -158,14 +161,23 @@ def kept_back(weighed: Iterable[Any]) -> Counter[str]:
     )
 
 
-def stages_of(samples: Sequence[Any]) -> tuple[StageLine, ...]:
-    """The stages of many calls, slowest first; percentiles are over the calls in which a stage ran."""
+def stages_of(samples: Sequence[Any], missing: Collection[str] = ()) -> tuple[StageLine, ...]:
+    """The stages of many calls, slowest first; percentiles are over the calls in which a stage ran.
+
+    Those of `missing` are marked.
+    """
     took: dict[str, list[float]] = {}
     for sample in samples:
         for name, ms in (sample or {}).items():
             took.setdefault(name, []).append(float(ms))
     found = [
-        StageLine(name, len(ran) / len(samples), percentile(ran, P50) or 0.0, percentile(ran, P95) or 0.0)
+        StageLine(
+            name,
+            share=len(ran) / len(samples),
+            p50=percentile(ran, P50) or 0.0,
+            p95=percentile(ran, P95) or 0.0,
+            missing=name in missing,
+        )
         for name, ran in took.items()
     ]
     return tuple(sorted(found, key=lambda stage: (-stage.p95, stage.name)))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from advisor.models import Run
+from advisor.services.memories import memories_sync
 from advisor.services.runs import GenerateResult, run_request
 from config.demo.people import ADA, BEN, CAST, CLEO, OLGA, PASSWORD
 from config.demo.readers import Seeded, demo_seed
@@ -60,6 +61,8 @@ def story_tell(*, now: datetime, say: Say) -> Told:
 
 def _feeds_told(now: datetime, say: Say) -> Seeded:
     seeded = demo_seed(now=now)
+    # As on a site that has been up for a night: the advisor knows the insights that come with it.
+    memories_sync(now=now)
     say("\nFEEDS")
     say(f"   {seeded.feeds} feeds in five formats read: {seeded.items_seen} items, {seeded.items_new} new.")
     return seeded

@@ -152,6 +152,7 @@ def test_notes_are_for_their_owner_alone(ada, now, folder):
     row = packet(ada, now)
     packet_exported(row, now=now)
     assert stat.S_IMODE((folder / "packets" / f"{row.key}.md").stat().st_mode) == 0o600
+    assert [stat.S_IMODE(made.stat().st_mode) for made in (folder, folder / "packets")] == [0o700, 0o700]
 
 
 @pytest.mark.django_db

@@ -33,7 +33,8 @@ WELL = Vitals(
     failures_max=0.01,
     p95_ms=35,
     budget_ms=4000,
-    absent=(),
+    missing=(),
+    ever=True,
     tries=400,
     held_out=41,
     holdout=0.10,
@@ -64,15 +65,16 @@ def test_a_well_installation_is_fine_in_every_check():
     [
         ("engine", {"enabled": False}, State.LOOK),
         ("engine", {"calls": 0, "failed": 0}, State.LOOK),
+        ("engine", {"calls": 0, "failed": 0, "ever": False}, State.FINE),
         ("failures", {"failed": 10}, State.FINE),
         ("failures", {"failed": 11}, State.BROKEN),
         ("failures", {"failed": 1, "calls": 20}, State.LOOK),
         ("time", {"p95_ms": 1001}, State.LOOK),
         ("time", {"p95_ms": 4001}, State.BROKEN),
         ("time", {"p95_ms": None}, State.FINE),
-        ("stages", {"absent": ("facts",)}, State.BROKEN),
-        ("stages", {"absent": ("rank",)}, State.LOOK),
-        ("stages", {"absent": ("rank",), "calls": 5}, State.FINE),
+        ("stages", {"missing": ("facts",)}, State.BROKEN),
+        ("stages", {"missing": ("rank",)}, State.LOOK),
+        ("stages", {"missing": ("rank",), "calls": 5}, State.FINE),
         ("holdout", {"held_out": 0}, State.LOOK),
         ("holdout", {"held_out": 120}, State.LOOK),
         ("holdout", {"held_out": 0, "tries": 20}, State.FINE),
@@ -89,7 +91,7 @@ def test_each_trouble_is_found_and_weighed(code, more, state):
 
 
 def test_what_is_not_fine_says_what_to_do():
-    troubles = {"enabled": False, "failed": 500, "p95_ms": 9000, "absent": ("facts",), "held_out": 0}
+    troubles = {"enabled": False, "failed": 500, "p95_ms": 9000, "missing": ("facts",), "held_out": 0}
     ill = replace(WELL, **troubles, unsigned=1, expired=1, bad_rules=("Few",))
     assert len([check for check in checks_of(ill) if check.state and check.todo]) == 8
 
@@ -130,6 +132,7 @@ def test_the_check_costs_the_same_however_much_there_is(ada, now, settings, tmp_
     settings.GUIDANCE = {"export": "true", "export_dir": str(tmp_path)}
 
     def queries(count):
+        looked_at(ada, count, at=now)
         for n in range(count):
             memory(now)
             packet(ada, now, f"{count}-{n}")
@@ -203,7 +206,9 @@ def looked_at(ada, count, **more):
 
 @pytest.mark.django_db
 def test_exit_codes_are_0_fine_1_look_2_broken(ada, settings):
-    assert health()[0] == 1  # nothing was looked at yet
+    assert health()[0] == 0  # a new installation
+    looked_at(ada, 1, at=timezone.now() - timedelta(days=8))
+    assert health()[0] == 1  # it once looked at calls, and stopped
     looked_at(ada, 150)
     code, text = health()
     assert code == 0 and "150 calls were looked at" in text

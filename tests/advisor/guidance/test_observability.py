@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.guidance.charts import GAP, HEIGHT, WIDTH, stacked
+from advisor.guidance.health import guidance_vitals
 from advisor.guidance.observability import HELD_OUT, guidance_observed, percentile, stages_of
 from advisor.models import GuidanceEvent, GuidancePacket
 
@@ -88,7 +89,8 @@ def test_stages_are_slowest_first_and_one_that_never_ran_is_missing(ada, now):
         ("facts", 100, 2, 100),
     ]
     assert [one.missing for one in seen.stages] == [True, False]
-    assert seen.absent == ("packet", "retrieve", "gate") and seen.p95_ms == 100
+    assert seen.absent == ("packet", "retrieve") and seen.p95_ms == 100
+    assert seen.missing == ("packet", "retrieve", "rank") == guidance_vitals(now=now).missing
 
 
 @pytest.mark.django_db

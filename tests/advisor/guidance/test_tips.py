@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -261,3 +262,13 @@ def test_what_a_reader_typed_is_shown_and_not_run(page, ada):
     pattern(ada, timezone.now() - HOUR, kind="add_topic", target="<b>lamps</b>")
     body = page.get("/").content.decode()
     assert "&lt;b&gt;lamps" in body and "<b>lamps" not in body
+
+
+@pytest.mark.django_db
+def test_putting_a_tip_away_says_so_on_the_page_it_goes_back_to(ada, now, client):
+    row = {"kind": "rule", "key": "k", "title": "T", "text": "Rate more.", "reader": ada}
+    Memory.objects.create(valid_from=now - DAY, updated_at=now, **row)
+    tip = tip_for(reader_id=ada.pk, now=now)
+    client.force_login(ada)
+    answer = client.post(reverse("advisor:tip_dismiss", args=[tip.id]), {"next": "/"}, follow=True)
+    assert "The tip is put away for 30 days." in answer.content.decode()
