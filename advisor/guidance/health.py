@@ -23,8 +23,9 @@ NAMED_MAX = 10
 
 
 def guidance_vitals(*, now: datetime) -> Vitals:
-    """The figures of the last seven days and how things stand; eight queries, one more for the notes, one more
-    where there was no call.
+    """The figures of the last seven days and how things stand; eight queries.
+
+    One more for the notes, and one where there was no call.
 
     Tunables that cannot be read are a finding here, not an error.
     """

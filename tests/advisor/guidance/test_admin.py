@@ -1,8 +1,6 @@
 """Operators write rules and insights that can be trusted, try them on past calls, and lose nothing."""
 
-import json
 from datetime import timedelta
-from html import unescape
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -11,49 +9,19 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.guidance.entities import Facts, Kind, Level
-from advisor.guidance.health import guidance_vitals
-from advisor.guidance.naming import feed_titles_in, reader_named
-from advisor.guidance.predicates import predicate_holds
+from advisor.guidance.entities import Kind, Level
 from advisor.guidance.tunables import tunables
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
 from advisor.services.guidance_rules import Curated, Refused, curated_retire, curated_save
-from digest.models import Feed, Reader, Source
+from tests.advisor.guidance.writing import TYPED, WHEN, add, change
 
 pytestmark = pytest.mark.django_db
-WHEN = {"fact": "thumbs_on_target", "op": "lt", "value": 20}
-TYPED = {
-    "title": "Few thumbs",
-    "text": "Leave a source alone that has fewer than 20 thumbs, because so few say little.",
-    "tool": "write_suggestion",
-    "suggestion_type": "reduce_source",
-    "phase": "",
-    "polarity": "-1",
-    "ceiling": "block",
-    "confidence": "0.8",
-    "expires_at_0": "",
-    "expires_at_1": "",
-    "when": '{"fact": "thumbs_on_target", "op": "lt", "value": 20}',
-}
 
 
 @pytest.fixture
 def site(operator, client):
     client.force_login(operator)
     return client
-
-
-@pytest.fixture
-def source(db):
-    return Source.objects.create(key="walrus.example")
-
-
-def add(site, model="rule", **typed):
-    return site.post(reverse(f"admin:advisor_guidance{model}_add"), TYPED | typed)
-
-
-def change(site, row, **typed):
-    return site.post(reverse("admin:advisor_guidancerule_change", args=[row.pk]), TYPED | typed)
 
 
 def event(reader, at, n=1, **more):
@@ -122,132 +90,6 @@ def test_what_would_be_held_back_or_never_hold_is_refused_in_words(site, typed, 
     answer = add(site, **typed)
     assert answer.status_code == 200 and words in answer.content.decode()
     assert not Memory.objects.exists()
-
-
-NESTED = '{"not":' * 5 + TYPED["when"] + "}" * 5
-
-
-@pytest.mark.parametrize("button", [{}, {"_preview": "1"}])
-@pytest.mark.parametrize(
-    ("when", "words"),
-    [
-        ("[1]", "a condition is an object"),
-        ('"abc"', "a condition is an object"),
-        ("5", "a condition is an object"),
-        ("true", "a condition is an object"),
-        ("false", "a condition is an object"),
-        ("0", "a condition is an object"),
-        ('[["fact","tool"],["op","eq"],["value","x"]]', "a condition is an object"),
-        ("9" * 5000, "too long to be read"),
-        ('{"fact":"thumbs","op":"lt","value":' + "9" * 5000 + "}", "too long to be read"),
-        ('{"not":' * 2000, "longer than 10,000"),
-        ('{"not":' * 1400, ""),
-        ("[" * 100_000, "longer than 10,000"),
-        ("[" * 9_999, ""),
-        ("[" * 4_000 + "]" * 4_000, ""),
-        ('{"fact":"target","op":"eq","value":"\\ud800"}', "a sign that is no text"),
-        ('{"fact":"target","op":"eq","value":"a\\u0000b"}', "a sign that is no text"),
-        ('{"fact":"target","op":"in","value":["a", "\\u0000"]}', "a sign that is no text"),
-        ('{"not":' + NESTED + "}", "In the condition, `not`, `not`, `not`, `not`, `not`, `not`: more than 6"),
-    ],
-)
-def test_a_condition_of_any_shape_is_refused_at_its_field_and_stays_as_typed(site, button, when, words):
-    answer = add(site, when=when, title="My own title", **button)
-    assert answer.status_code == 200 and not Memory.objects.exists()
-    (said, *_) = answer.context["adminform"].form.errors["when"]
-    body = unescape(answer.content.decode())
-    assert words in said and words in body and when in body
-
-
-@pytest.mark.parametrize("value", ["a\\\\u0000b", "\\ud83d\\ude00", "ünï"])
-def test_text_that_only_looks_unstorable_is_stored(site, value):
-    add(site, when='{"fact": "target", "op": "ne", "value": "VALUE"}'.replace("VALUE", value))
-    assert Memory.objects.get().data["written"]["value"] == json.loads(f'"{value}"')
-
-
-def test_six_conditions_deep_hold_with_a_tool_and_a_type_around_them(site):
-    assert add(site, when=NESTED).status_code == 302
-    stored = Memory.objects.get().data["when"]
-    known = {"tool": "write_suggestion", "suggestion_type": "reduce_source", "thumbs_on_target": 50}
-    assert predicate_holds(stored, Facts(known)) and not guidance_vitals(now=timezone.now()).bad_rules
-
-
-def test_an_empty_condition_is_shown_empty(site):
-    form = site.get(reverse("admin:advisor_guidancerule_add")).context["adminform"].form
-    assert form["when"].value() == ""
-
-
-@pytest.mark.parametrize(
-    ("typed", "field"),
-    [
-        ({"title": "<b>Few</b> thumbs"}, "title"),
-        ({"title": "[Few](https://x.example)"}, "title"),
-        ({"text": TYPED["text"] + " See [the guide](guide)."}, "text"),
-        ({"text": TYPED["text"] + " See https://x.example/guide for more."}, "text"),
-        ({"text": TYPED["text"] + " See <a href=x>this</a>."}, "text"),
-        ({"title": "javascript:alert(1)"}, "title"),
-    ],
-)
-def test_links_and_mark_up_are_refused_in_title_and_text(site, typed, field):
-    form = add(site, **typed).context["adminform"].form
-    assert "(code)" in form.errors[field][0] and not Memory.objects.exists()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Leave sources alone that quokka_reads dislikes, because 20 thumbs say little.",
-        "Leave sources alone like QUOKKA_READS does, because 20 thumbs say little.",
-        "Leave the sources of quokka_reads's list alone, because 20 thumbs say little.",
-        "Ask ada@example.org before reducing a source, because 20 thumbs say little.",
-    ],
-)
-def test_what_names_a_reader_is_refused(site, ada, text):
-    Reader.objects.filter(pk=ada.pk).update(username="quokka_reads")
-    assert "(names_a_reader)" in add(site, text=text).content.decode() and not Memory.objects.exists()
-
-
-def test_a_title_that_names_a_reader_is_refused(site, ada):
-    Reader.objects.filter(pk=ada.pk).update(username="quokka")
-    assert "(names_a_reader)" in add(site, title="Few thumbs of Quokka").content.decode()
-
-
-@pytest.mark.parametrize("username", ["thumbs", "that", "source", "few"])
-def test_a_reader_called_by_an_everyday_word_forbids_nobody_that_word(site, ada, username):
-    Reader.objects.filter(pk=ada.pk).update(username=username)
-    assert add(site).status_code == 302
-
-
-@pytest.mark.parametrize(
-    ("title", "status"),
-    [
-        ("Walrus Weekly", 200),
-        ("walrus weekly", 200),
-        ("Few Thumbs", 302),
-        ("Walrus", 302),
-        ("Other Walrus", 302),
-    ],
-)
-def test_what_holds_a_feeds_title_is_refused_unless_any_text_may_hold_it(site, source, title, status):
-    Feed.objects.create(url="https://walrus.example/feed", source=source, title=title)
-    text = "Leave Walrus Weekly alone while it has fewer than 20 thumbs, because so few say little."
-    answer = add(site, text=text)
-    assert answer.status_code == status
-    assert status == 302 or "(verbatim)" in answer.content.decode()
-
-
-def test_looking_for_names_costs_the_same_however_many_there_are(ada, source):
-    text = "Leave Walrus Weekly alone while quokka has fewer than 20 thumbs."
-
-    def queries(count):
-        Reader.objects.bulk_create(Reader(username=f"walrus{count}-{n}") for n in range(count))
-        urls = (f"https://walrus.example/{count}/{n}" for n in range(count))
-        Feed.objects.bulk_create(Feed(url=url, source=source, title=url) for url in urls)
-        with CaptureQueriesContext(connection) as seen:
-            assert not reader_named(text) and feed_titles_in(text) == []
-        return len(seen)
-
-    assert queries(1) == queries(50) == 2
 
 
 def test_the_same_words_twice_are_refused(site):
