@@ -16,7 +16,8 @@ OTHER_SCRIPT_MAX = 0.15
 DISTINCT_MIN, REPEATS_FROM = 0.4, 12
 # So many lone letters in a row spell a word out.
 LONE_LETTERS = 4
-# A text of so many words without one that holds a sentence together is a list.
+# A text of so many words without one that holds a sentence together, and without a figure, is a list. What
+# came of something is told in short forms with figures ("7/8 turned down, avoid it"), which are none.
 LIST_FROM = 6
 # A sentence of so many words in which words of another language outnumber English ones is not English.
 FOREIGN_FROM = 4
@@ -54,7 +55,7 @@ def shapeless(text: str, besides: str = "") -> bool:
         or _repeats(words)
         or bool(_LONE.search(bare))
         or _fragment(bare.casefold(), words)
-        or _unlike_english(words)
+        or _unlike_english(words, bare)
         or _foreign(words)
         or any(_foreign(_words(part)) for part in _SENTENCE.split(bare))
     )
@@ -98,12 +99,14 @@ def _fragment(plain: str, words: list[str]) -> bool:
     return len(words) < 2 or (bool(_DANGLES.search(plain)) and not _CLOSES.search(plain))
 
 
-def _unlike_english(words: list[str]) -> bool:
+def _unlike_english(words: list[str], bare: str) -> bool:
     """Lists of words, and letters that form no words."""
     odd = sum(bool(_GIBBERISH.match(word)) for word in words)
     if len(words) >= FOREIGN_FROM and odd / len(words) > 0.25:
         return True
-    return len(words) >= LIST_FROM and not any(word in _ENGLISH for word in words)
+    if len(words) < LIST_FROM or any(char.isdigit() for char in bare):
+        return False
+    return not any(word in _ENGLISH for word in words)
 
 
 def _foreign(words: list[str]) -> bool:

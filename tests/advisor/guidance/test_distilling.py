@@ -18,6 +18,7 @@ from advisor.guidance.distilling import (
     why_words,
 )
 from advisor.guidance.entities import Kind
+from advisor.guidance.shapes import shapeless
 from advisor.guidance.signature import text_signature
 from advisor.memory.insights import insight_parse
 from advisor.memory.patterns import Share, patterns_of
@@ -127,6 +128,12 @@ def test_each_suppression_refuses_what_it_is_for(text: str, code: str) -> None:
     assert why(bare(text)) == code
     assert why_words(code) == SUPPRESSIONS[code]
     assert why(bare(text), without=set(SUPPRESSIONS)) == ADMITTED
+
+
+def test_a_short_form_with_a_figure_is_no_list_and_one_without_is() -> None:
+    assert not shapeless("Reduce_source | reduced sources | 7/8 turned down | avoid reduced sources")
+    assert not shapeless("Add hopeful topics, remove none (24/24, October).")
+    assert shapeless("apple banana cherry lemon melon orange")
 
 
 def test_too_vague_is_refused_last() -> None:
