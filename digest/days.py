@@ -15,6 +15,11 @@ def day_of(at: datetime, zone: tzinfo) -> date:
     return at.astimezone(zone).date()
 
 
+def day_begin(day: date, zone: tzinfo) -> datetime:
+    """The first moment of `day` in `zone`, in UTC."""
+    return datetime.combine(day, time.min, zone).astimezone(UTC)
+
+
 def day_end(day: date, zone: tzinfo) -> datetime:
     """The first moment after `day` in `zone`, in UTC; days with a clock change have 23 or 25 hours."""
-    return datetime.combine(day + timedelta(days=1), time.min, zone).astimezone(UTC)
+    return day_begin(day + timedelta(days=1), zone)

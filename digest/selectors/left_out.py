@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from digest.days import day_begin
 from digest.models import Digest, Impression, Item, Reader
 from digest.passing import KEPT, Reason, left_out, lowered
 from digest.selectors.digests import digest_for
@@ -70,15 +71,17 @@ def digest_left_out(
 ) -> LeftOut | None:
     """What the reader's digest of `date` left out, fifty to a page; `None` where none was built.
 
-    Shown is what the digest says; candidates are what was there when it was built, scored by the settings of
-    `now`. As many queries whatever there is to list.
+    Shown is what the digest says; candidates are what was there when it was built, scored by the settings
+    and by what others say of `now`. As many queries whatever there is to list.
     """
     digest = digest_for(reader_id=reader.pk, date=date)
     if digest is None:
         return None
     effective = config_effective(reader_id=reader.pk)
     built = digest.built_at
-    material = digest_material(reader=reader, date=date, now=min(now, built), seen_by=built)
+    # A reader who has moved west since had this day earlier than their clock says now.
+    as_of = max(min(now, built), day_begin(date, reader.zone))
+    material = digest_material(reader=reader, date=date, now=as_of, seen_by=built, said_by=now)
     ranking = material.ranking(effective)
     shown = list(digest.impressions.select_related("item__source").order_by("rank"))
     tellers = {row.item.cluster_id: row.item for row in shown if row.item.cluster_id is not None}

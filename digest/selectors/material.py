@@ -64,11 +64,18 @@ class Material:
 
 
 def digest_material(
-    *, reader: Reader, date: dt.date, now: dt.datetime, seen_by: dt.datetime | None = None
+    *,
+    reader: Reader,
+    date: dt.date,
+    now: dt.datetime,
+    seen_by: dt.datetime | None = None,
+    said_by: dt.datetime | None = None,
 ) -> Material:
     """The items of the seven days up to `now`, or up to the end of a day that is over.
 
-    `seen_by` leaves out what was first seen after that moment, whatever date it carries.
+    `seen_by` leaves out what was first seen after that moment, whatever date it carries. What others say is
+    that of `said_by`, or of the same moment: each process keeps the thumbs of one day, and another one's are
+    read anew, for all readers.
     As many queries whatever there is to read. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
@@ -80,7 +87,7 @@ def digest_material(
         pool=Pool(candidates),
         about={c.item_id: (c.source, stories.get(c.item_id)) for c in candidates},
         known=sources_known(reader_ids=[reader.pk], now=as_of).get(reader.pk, frozenset()),
-        signals=signals_for(reader_id=reader.pk, item_ids=ids, now=as_of),
+        signals=signals_for(reader_id=reader.pk, item_ids=ids, now=said_by or as_of),
     )
 
 

@@ -6,13 +6,17 @@ from functools import partial
 import pytest
 from django.test import Client
 
+from digest.days import day_begin
 from digest.models import Cluster, Digest, Exposure, Item
 from digest.passing import Reason
+from digest.selectors.crowds import kept_now
 from digest.selectors.items import items_window
 from digest.selectors.left_out import digest_left_out
+from digest.selectors.peers import community_rates_many
 from digest.services.build import digest_build
+from ranking.crowd import READERS_MIN
 from ranking.services import ConfigEdit, config_edit
-from tests.factories import ItemFactory, SourceFactory, SubscriptionFactory
+from tests.factories import ItemFactory, ReaderFactory, SourceFactory, SubscriptionFactory
 from tests.pages import ago, fresh_item, subscribe
 
 LOUD, QUIET, LESS = "loud.example", "quiet.example", "less.example"
@@ -151,6 +155,25 @@ def test_reasons_told_by_later_settings_say_so(client, ada, paper, today):
     assert "Your settings have changed" not in client.get(f"/ui/date/{today}/left-out").content.decode()
     config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["loud"]), expected_version=1, now=ago(0))
     assert "Your settings have changed" in client.get(f"/ui/date/{today}/left-out").content.decode()
+
+
+def test_a_digest_built_before_its_day_begins_where_the_reader_lives_now_is_told_of_all_the_same(
+    ada, paper, today
+):
+    Digest.objects.filter(pk=paper.pk).update(built_at=day_begin(today, ada.zone) - timedelta(hours=3))
+    found = digest_left_out(reader=ada, date=today, now=ago(0))
+    assert found is not None and found.digest == paper
+
+
+def test_looking_back_at_an_earlier_day_reads_nobody_elses_thumbs_anew(ada, paper, today):
+    ReaderFactory.create_batch(READERS_MIN + 1)
+    now = ago(0)
+    community_rates_many(reader_ids=[ada.pk], item_ids=[1], now=now)
+    kept, _ = kept_now(now)
+    earlier = {"date": today - timedelta(days=2), "built_at": now - timedelta(days=2)}
+    Digest.objects.filter(pk=paper.pk).update(**earlier)
+    assert digest_left_out(reader=ada, date=earlier["date"], now=now) is not None
+    assert kept is not None and kept_now(now)[0] is kept
 
 
 def test_bens_page_holds_nothing_of_adas(ben, paper, today):
