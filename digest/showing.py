@@ -26,7 +26,7 @@ from digest.selectors.signals import signals_for
 from digest.selectors.summaries import ShownSummary, reasons_suggested_for, summaries_for
 from ranking.entities import Candidate
 from ranking.matching import fold, term_named, topic_key
-from ranking.scoring import rank
+from ranking.scoring import Signals, rank
 from ranking.selectors import config_effective
 from ranking.synonyms import known_topic
 
@@ -106,11 +106,17 @@ class Shown:
         return self.summary is not None and self.summary.text.split() == self.item.text.split()
 
 
-def scored_now(*, reader: Reader, items: Sequence[Item], now: datetime) -> list[Scored]:
-    """The items in their given order, each scored as it would be now; a constant number of queries."""
+def scored_now(
+    *, reader: Reader, items: Sequence[Item], now: datetime, signals: Signals | None = None
+) -> list[Scored]:
+    """The items in their given order, each scored as it would be now; a constant number of queries.
+
+    `signals` where they are known already, or nobody looks at what hangs on them.
+    """
     effective = config_effective(reader_id=reader.pk)
     candidates = [Candidate(i.pk, i.source_id, i.title, i.text, i.dated_at) for i in items]
-    signals = signals_for(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
+    if signals is None:
+        signals = signals_for(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
     scores = {score.candidate.item_id: score for score in rank(candidates, effective, now, signals)}
     return [
         Scored(item, scores[item.pk].parts.as_dict(), scores[item.pk].total, slot=FOUND) for item in items
@@ -147,12 +153,17 @@ def sums_since(*, reader: Reader, scored: Sequence[Scored], now: datetime) -> di
     """
     if not scored:
         return {}
-    today = scored_now(reader=reader, items=[entry.item for entry in scored], now=now)
-    return {
-        entry.item.pk: found
-        for entry, later in zip(scored, today, strict=True)
-        if (found := since_of(entry, later, shown=later))
+    # What the settings say of an item hangs on no signal, and mostly it is what they said then.
+    plain = scored_now(reader=reader, items=[entry.item for entry in scored], now=now, signals=Signals())
+    earlier = {
+        entry.item.pk: entry
+        for entry, later in zip(scored, plain, strict=True)
+        if since_words(entry.parts, later.parts, str(entry.item.source))
     }
+    moved = [entry.item for entry in earlier.values()]
+    today = scored_now(reader=reader, items=moved, now=now) if moved else []
+    found = {later.item.pk: since_of(earlier[later.item.pk], later, shown=later) for later in today}
+    return {pk: since for pk, since in found.items() if since}
 
 
 def since_of(earlier: Scored, later: Scored, *, shown: Scored) -> Since | None:
