@@ -11,7 +11,7 @@ from advisor.evaluation.guidance_answers import Answer
 from advisor.evaluation.guidance_entities import Query, Written
 from advisor.evaluation.guidance_relevance import WORTH
 from advisor.guidance.entities import Level
-from advisor.guidance.ranking import wilson_lower
+from ranking.posterior import wilson
 
 TOP = 8
 # With no event in n trials the share is below 3/n with 95 % confidence (Hanley and Lippman-Hand, 1983).
@@ -79,7 +79,7 @@ def bound_of(events: int, trials: int) -> float | None:
     """The upper 95 % end of a share: the rule of three for none, else Wilson's; `None` without trials."""
     if not trials:
         return None
-    return min(1.0, RULE_OF_THREE / trials) if not events else 1 - wilson_lower(trials - events, trials)
+    return min(1.0, RULE_OF_THREE / trials) if not events else 1 - wilson(trials - events, trials)[0]
 
 
 def mean_with_interval(values: Sequence[float]) -> Row:

@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from math import sqrt
 from typing import Literal
 
 from advisor.guidance.bm25 import bm25, bm25_together
@@ -30,6 +29,7 @@ from advisor.guidance.predicates import predicate_holds
 from advisor.guidance.signature import stem, tokens_of
 from ranking.function_words import FUNCTION_WORDS
 from ranking.matching import fold, term_matches
+from ranking.posterior import wilson
 from suggestions.search import terms_of
 
 Profile = Literal["ours", "seed"]
@@ -59,8 +59,6 @@ SHARED_PART = 0.9
 KIN_OF, KIN_HALF = 2, 10.0
 ROWS_MAX = 500
 QUERY_WORDS_MAX = 32
-# 95 %, two-sided.
-Z = 1.96
 # What the published engine takes for the success of something nobody has judged.
 EFFECTIVENESS_UNKNOWN = 0.5
 _KINDS = tuple(Kind)
@@ -178,19 +176,9 @@ def trust_of(memory: Remembered, *, now: datetime, tunables: Tunables, profile: 
     if profile == "seed":
         return max(memory.confidence, memory.helpful / judged if judged else EFFECTIVENESS_UNKNOWN)
     if judged >= tunables.wilson_min:
-        return wilson_lower(memory.helpful, judged)
+        return wilson(memory.helpful, judged)[0]
     days = max(0.0, (now - memory.valid_from).total_seconds() / 86400)
     return float(memory.confidence * 0.5 ** (days / tunables.trust_half_life_days))
-
-
-def wilson_lower(hits: int, total: int) -> float:
-    """The lower end of the 95 % interval of a share (Wilson, 1927); 0 of nothing."""
-    if total == 0:
-        return 0.0
-    share, square = hits / total, Z * Z
-    middle = share + square / (2 * total)
-    spread = Z * sqrt((share * (1 - share) + square / (4 * total)) / total)
-    return float(max(0.0, (middle - spread) / (1 + square / total)))
 
 
 def _about_target(situation: Situation, target_key: str) -> bool:

@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from math import ceil, sqrt
 from typing import Any
 
-from scipy.stats import binomtest
+from ranking.posterior import Z_95, wilson
 
 LEAST = 20
 WORTH_SEEING = 0.10
 # The normal quantiles for 5 % two-sided and for 80 % power.
-Z_SIZE, Z_POWER = 1.959964, 0.841621
+Z_SIZE, Z_POWER = Z_95, 0.841621
 # Rates are taken from no closer to 0 and 1 than this, where a few cases would promise too much.
 RATE_MIN = 0.1
 HIGHER, LOWER, NO_DIFFERENCE, TOO_FEW = "higher", "lower", "no_difference", "too_few"
@@ -87,16 +87,10 @@ def difference_of(told: Arm, held_out: Arm) -> Difference:
 def newcombe(first: Arm, second: Arm) -> tuple[float, float]:
     """The 95 % interval of the difference of two shares of something."""
     p1, p2 = first.hits / first.total, second.hits / second.total
-    (l1, u1), (l2, u2) = wilson(first), wilson(second)
+    (l1, u1), (l2, u2) = (wilson(arm.hits, arm.total) for arm in (first, second))
     low = p1 - p2 - sqrt((p1 - l1) ** 2 + (u2 - p2) ** 2)
     high = p1 - p2 + sqrt((u1 - p1) ** 2 + (p2 - l2) ** 2)
     return low, high
-
-
-def wilson(arm: Arm) -> tuple[float, float]:
-    """The 95 % score interval of one share (E. B. Wilson, 1927)."""
-    interval = binomtest(arm.hits, arm.total).proportion_ci(confidence_level=0.95, method="wilson")
-    return float(interval.low), float(interval.high)
 
 
 def cases_needed(told: Arm, held_out: Arm) -> int:

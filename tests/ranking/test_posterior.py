@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
-from ranking.posterior import KAPPA, base_rate, expected_gain, posterior
+from ranking.posterior import KAPPA, base_rate, expected_gain, posterior, wilson
 
 RATE = st.floats(min_value=0.05, max_value=0.95)
 COUNT = st.integers(min_value=0, max_value=500)
@@ -74,3 +75,22 @@ def test_a_rounding_error_in_decayed_sums_is_no_dislike():
 def test_a_gain_is_largest_for_a_strong_belief_on_half_the_items(share, likes):
     belief = posterior(likes, likes, 0.5)
     assert 0 <= expected_gain(belief, share) <= expected_gain(belief, 0.5) + 1e-12
+
+
+@pytest.mark.parametrize(("hits", "total"), [(5, 5), (8, 10), (0, 7), (1, 400), (250, 400)])
+def test_wilsons_interval_is_the_one_of_scipy(hits, total):
+    expected = binomtest(hits, total).proportion_ci(confidence_level=0.95, method="wilson")
+    assert wilson(hits, total) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+def test_of_nothing_anything_may_be():
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@given(st.integers(0, 200), st.integers(0, 200))
+def test_one_more_hit_never_lowers_an_end_of_the_interval_and_a_miss_never_raises_one(hits, misses):
+    total = hits + misses
+    before, hit, miss = wilson(hits, total), wilson(hits + 1, total + 1), wilson(hits, total + 1)
+    assert 0 <= before[0] <= before[1] <= 1
+    for lower, end, upper in zip(miss, before, hit, strict=True):
+        assert lower <= end + 1e-12 and end <= upper + 1e-12

@@ -18,13 +18,12 @@ from advisor.guidance.ranking import (
     relevance_of,
     scored_from,
     trust_of,
-    wilson_lower,
 )
 from advisor.guidance.signature import tokens_of
+from ranking.posterior import wilson
 from tests.advisor.guidance.memories import NOW, TUNED, call, memory
 
 SHARE = st.floats(0, 1)
-COUNT = st.integers(0, 40)
 
 
 def ranked_ids(memories: list, **changed: object) -> list[int]:
@@ -148,15 +147,8 @@ def test_trust_is_the_record_once_there_is_one_and_fades_before() -> None:
     )
     assert trust_of(memory(1, valid_from=NOW), now=NOW, tunables=TUNED) == pytest.approx(0.8)
     judged = memory(1, helpful=1, unhelpful=7)
-    assert trust_of(judged, now=NOW, tunables=TUNED) == pytest.approx(wilson_lower(1, 8))
+    assert trust_of(judged, now=NOW, tunables=TUNED) == pytest.approx(wilson(1, 8)[0])
     assert trust_of(memory(1, helpful=2, unhelpful=2), now=NOW, tunables=TUNED) > 0.7
-
-
-def test_wilson_bounds_are_the_published_ones() -> None:
-    # Wilson's 95 % intervals of 5 of 5 and 8 of 10, as scipy and R give them.
-    assert wilson_lower(5, 5) == pytest.approx(0.5655, abs=5e-4)
-    assert wilson_lower(8, 10) == pytest.approx(0.4902, abs=5e-4)
-    assert wilson_lower(0, 0) == 0.0
 
 
 def test_the_published_formula_takes_the_better_of_two_and_has_no_floor_of_relevance() -> None:
@@ -183,16 +175,6 @@ def test_raising_any_factor_never_lowers_the_score(a: float, b: float, c: float,
     base = blended(a, b, c, TUNED)
     raised = [blended(max(a, more), b, c, TUNED), blended(a, max(b, more), c, TUNED)]
     assert all(score >= base for score in [*raised, blended(a, b, max(c, more), TUNED)])
-
-
-@given(COUNT, COUNT)
-def test_another_helpful_decision_never_lowers_the_bound_nor_an_unhelpful_one_raises_it(
-    helpful: int, unhelpful: int
-) -> None:
-    bound, total = wilson_lower(helpful, helpful + unhelpful), helpful + unhelpful
-    assert 0 <= bound <= 1
-    assert wilson_lower(helpful + 1, total + 1) >= bound
-    assert wilson_lower(helpful, total + 1) <= bound
 
 
 @given(SHARE, SHARE)
