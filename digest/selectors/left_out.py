@@ -78,10 +78,7 @@ def digest_left_out(
     if digest is None:
         return None
     effective = config_effective(reader_id=reader.pk)
-    built = digest.built_at
-    # A reader who has moved west since had this day earlier than their clock says now.
-    as_of = max(min(now, built), day_begin(date, reader.zone))
-    material = digest_material(reader=reader, date=date, now=as_of, seen_by=built, said_by=now)
+    material = _material(reader, digest, now)
     ranking = material.ranking(effective)
     shown = list(digest.impressions.select_related("item__source").order_by("rank"))
     tellers = {row.item.cluster_id: row.item for row in shown if row.item.cluster_id is not None}
@@ -102,6 +99,12 @@ def digest_left_out(
         unseen=_unseen(reader, digest, material),
         lowered=_lowered(shown, lowered(choices, slots), effective),
     )
+
+
+def _material(reader: Reader, digest: Digest, now: dt.datetime) -> Material:
+    """What the digest was made of. A reader who moved west since had its day earlier than their clock says."""
+    as_of = max(min(now, digest.built_at), day_begin(digest.date, reader.zone))
+    return digest_material(reader=reader, date=digest.date, now=as_of, seen_by=digest.built_at, said_by=now)
 
 
 def _paged(wanted: Sequence[int], page: int) -> tuple[Sequence[int], int, int]:
