@@ -102,7 +102,7 @@ def digest_left_out(
 
 
 def _material(reader: Reader, digest: Digest, now: dt.datetime) -> Material:
-    """What the digest was made of. A reader who moved west since had its day earlier than their clock says."""
+    """What the digest was made of; a reader who moved west since had its day before their clock says so."""
     as_of = max(min(now, digest.built_at), day_begin(digest.date, reader.zone))
     return digest_material(reader=reader, date=digest.date, now=as_of, seen_by=digest.built_at, said_by=now)
 
