@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.db import migrations, models
 from django.db.migrations.operations.base import Operation
 
@@ -58,3 +59,8 @@ def test_what_the_release_before_could_not_live_with_is_found():
     assert not trouble([column(default="", db_default=""), column(null=True)])
     assert "db_default" in trouble([column(default="")])[0]
     assert "one release more" in trouble([migrations.RemoveField("item", "author")])[0]
+
+
+@pytest.mark.django_db
+def test_every_change_of_a_model_has_its_migration_in_the_repository():
+    call_command("makemigrations", check_changes=True, dry_run=True, verbosity=0)
