@@ -32,7 +32,7 @@ run: demo ## The demo, then the site on 127.0.0.1:PORT (8000) with its worker
 	@$(MANAGE) serve --port $(PORT)
 
 test: setup ## All tests on SQLite, without any service
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto
 
 lint: setup ## Ruff: lint and format
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -49,7 +49,7 @@ format: setup ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 test-services: setup ## The same tests on PostgreSQL and Redis, but those that ask neither
-	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto --dist worksteal
+	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto
 
 test-hostile: setup ## 300 injections and 10,000 random tool calls against the invariants
 	TIDINGS_HOSTILE_ALL=1 TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile
