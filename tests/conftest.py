@@ -1,10 +1,13 @@
 """The cast and the stage: two readers and an operator, a fixed clock, no way out to a real model."""
 
+import fcntl
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from importlib import import_module
@@ -144,6 +147,14 @@ def installed(django_db_setup: Path) -> Path:
 def data_dir() -> Path:
     """The folder of real feeds and histories."""
     return Path(django_settings.TIDINGS_DATA)
+
+
+@pytest.fixture
+def broker_alone() -> Iterator[None]:
+    """The one broker for this test: another's worker would take its messages, another's purge drop them."""
+    with (Path(tempfile.gettempdir()) / "tidings-tests-broker.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

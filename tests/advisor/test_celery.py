@@ -36,7 +36,7 @@ def until(done: Callable[[], object], seconds: float = START_S) -> None:
 
 
 @pytest.fixture
-def worker() -> Iterator[Callable[[], None]]:
+def worker(broker_alone: None) -> Iterator[Callable[[], None]]:
     """Starts a worker on this test's database; it is gone at the end."""
     app.control.purge()
     running: list[subprocess.Popen[bytes]] = []

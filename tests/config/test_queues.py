@@ -96,7 +96,7 @@ def test_a_worker_that_is_to_stop_leaves_the_rest_of_the_night_to_the_next(setti
 
 @pytest.mark.services
 @pytest.mark.django_db(transaction=True)
-def test_the_messages_of_two_beats_move_the_schedule_once():
+def test_the_messages_of_two_beats_move_the_schedule_once(broker_alone):
     """A real broker and a real worker: the message of the second beat is found out."""
     app.control.purge()
     options = connection.settings_dict
