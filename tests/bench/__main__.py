@@ -99,11 +99,22 @@ def line(*cells: object) -> str:
 
 
 def keep(path: Path, record: Json) -> None:
-    """Put the record into the file, in the place of an older one of the same row."""
+    """Put the record into the file, in the place of an older one of the same row.
+
+    The older one's targets stay beside the new ones as `before`, where both were measured in earnest.
+    """
     book = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": {}}
+    older = book["rows"].get(record["name"])
+    if older and in_earnest(older) and in_earnest(record):
+        record = record | {"before": {key: older[key] for key in ("at", "others", "targets")}}
     book["rows"][record["name"]] = record
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def in_earnest(record: Json) -> bool:
+    """Whether a record's figures count: a whole run that did not break."""
+    return not record["error"] and not record.get("quick")
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ def page(records: Records, folder: Path) -> str:
     speed = [row for row in ROWS if row.group == SPEED]
     context = {
         "speed": tables.speed_table(speed, records),
+        "again": tables.again_table(ROWS, records),
         "rows": told,
         "loses": loses(records),
         "plots": {name: plot(name, folder) for name in PLOTTED},

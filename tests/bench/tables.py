@@ -115,6 +115,22 @@ def speed_table(rows: Sequence[Row], records: Mapping[str, Json]) -> str:
     return "\n".join(lines)
 
 
+def again_table(rows: Sequence[Row], records: Mapping[str, Json]) -> str:
+    """A line for each target that was measured twice: before, now, and whether the conclusion stands."""
+    lines = ["| work | measure | target | before | now | the conclusion |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        record = records.get(row.name) or {}
+        before = {target["metric"]: target for target in record.get("before", {}).get("targets", [])}
+        start = f"| {row.work}, {day(record['before'])} and {day(record)} |" if before else ""
+        for target in record.get("targets", []):
+            if earlier := before.get(target["metric"]):
+                same = "the same" if earlier["met"] == target["met"] else "**another**"
+                figures = f"{value(earlier)} | {value(target)} | {same}"
+                lines.append(f"{start} {cell(target['metric'])} | {cell(target['target'])} | {figures} |")
+                start = "| |"
+    return "\n".join(lines) if len(lines) > 2 else "Nothing was measured twice yet."
+
+
 def section(row: Row, record: Json | None) -> str:
     """All of one record: its source, targets and rows."""
     if record is None or missing(row, record):

@@ -15,7 +15,7 @@ from tests.bench.peers import PeersMissing
 from tests.bench.registry import BY_NAME, EVALUATIONS, ROWS, SPEED
 from tests.bench.report import FOLDER, PAGE, loses, page, records_read
 from tests.bench.running import row_run
-from tests.bench.tables import cell, grouped, section, speed_table
+from tests.bench.tables import again_table, cell, grouped, section, speed_table
 
 REPORT = {"rows": [{"name": "ours", "ms": 12.5}, {"name": "peer", "ms": 31.25}], "ratio": 0.4}
 PATHS = re.compile(r"(?<![\w.])/(work|tmp|home|root|var)/")
@@ -106,6 +106,25 @@ def test_recording_one_row_keeps_the_others(tmp_path):
         keep(path, record(BY_NAME[name], value=value))
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     assert {name: row["targets"][0]["value"] for name, row in rows.items()} == {"rank": 3.0, "cost": 2.0}
+
+
+def test_a_second_run_keeps_what_the_first_one_found(tmp_path):
+    path, row = tmp_path / "bench.json", BY_NAME["rank"]
+    keep(path, record(row, value=0.41, at="2026-03-17T08:00:00+00:00"))
+    keep(path, record(row, value=0.52, met=False))
+    told = again_table(ROWS, records_read(tmp_path))
+    assert "2026-03-17 08:00 UTC and 2026-03-18 12:30 UTC" in told
+    assert "| ratio | ≤ 0.5 | 0.41 | **0.52** | **another** |" in told
+    keep(path, record(row, value=0.55, met=False))
+    assert "| **0.52** | **0.55** | the same |" in again_table(ROWS, records_read(tmp_path))
+
+
+@pytest.mark.parametrize("left", [{"error": "exit code 2"}, {"quick": True}])
+def test_a_run_that_measured_nothing_is_no_second_run(tmp_path, left):
+    path, row = tmp_path / "bench.json", BY_NAME["rank"]
+    keep(path, record(row, **left))
+    keep(path, record(row))
+    assert again_table(ROWS, records_read(tmp_path)) == "Nothing was measured twice yet."
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -1,8 +1,10 @@
 """Settings that cannot be read, and a Redis that is not there."""
 
 import os
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,24 @@ def test_a_password_is_read_percent_encoded_and_a_switch_by_many_words(monkeypat
         assert read.bool("DEBUG", default=True) is meant
     monkeypatch.delenv("DEBUG")
     assert read.bool("DEBUG", default=True) is True
+
+
+def test_a_database_that_takes_the_call_and_says_nothing_is_given_up_within_seconds(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"postgres://ada@127.0.0.1:{mute.getsockname()[1]}/tidings"
+        place = {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "manage.py", "migrate", "--check"],
+            cwd=ROOT,
+            env=os.environ | place | {"DATABASE_URL": address},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode != 0 and "timeout" in done.stderr
+    assert time.monotonic() - began < 25
 
 
 @pytest.fixture
