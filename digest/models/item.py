@@ -62,6 +62,8 @@ class FeedEntry(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["feed", "guid"], name="one_entry_per_guid")]
+        # Which items the feeds of a reader carry, without reading the entries.
+        indexes = [models.Index(fields=["feed", "item"], name="entries_of_a_feed_by_item")]
 
     def __str__(self) -> str:
         return self.guid

@@ -11,7 +11,7 @@ from django.db.models.expressions import RawSQL
 
 from digest.models import Item
 from digest.searching import Term, loosened, terms_of
-from digest.selectors.items import items_visible, visible_ids
+from digest.selectors.items import visible_ids
 
 SEARCH_PAGE = 20
 PAGES_MAX = 50
@@ -111,18 +111,15 @@ def items_about(*, query: str) -> QuerySet[Item]:
 
 def _matches(reader_id: UUID, terms: Sequence[Term], order: Order, page: int) -> tuple[list[int], int]:
     """One page of ids, in order, and how many there are on all pages; one query."""
+    parts_of = [part.query.sql_with_params() for part in visible_ids(reader_id=reader_id)]
+    mine = [param for _, some in parts_of for param in some]
     if connection.vendor == "sqlite":
-        template, by = _SQLITE, "score, found.id DESC"
-        visible, params = items_visible(reader_id=reader_id).values("pk").query.sql_with_params()
-        asked = [_fts5(terms), *params]
+        template, by, asked = _SQLITE, "score, found.id DESC", [_fts5(terms), *mine]
     else:
-        template, by = _POSTGRESQL, f"{_TS_RANK} DESC, i.id DESC"
-        parts_of = [part.query.sql_with_params() for part in visible_ids(reader_id=reader_id)]
-        visible = " UNION ".join(sql for sql, _ in parts_of)
-        asked = [*(param for _, some in parts_of for param in some), _tsquery(terms)]
+        template, by, asked = _POSTGRESQL, f"{_TS_RANK} DESC, i.id DESC", [*mine, _tsquery(terms)]
     newest = order == "newest"
     parts = {
-        "visible": visible,
+        "visible": " UNION ".join(sql for sql, _ in parts_of),
         "score": "0" if newest else f"bm25(digest_item_search, {TITLE_WEIGHT}, 1.0)",
         "join": " JOIN digest_item i ON i.id = found.id" if newest else "",
         "order": "i.dated_at DESC, i.id DESC" if newest else by,

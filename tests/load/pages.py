@@ -42,6 +42,7 @@ MIX = {
     "trends": 1,
 }
 EMPTY_SHARE = 0.1
+AGE = timedelta(hours=6)
 P95_MS, P99_MS = 200.0, 500.0
 TIMED = {FIRST: "digest", AGAIN: "digest", "suggestions": "suggestions"}
 
@@ -100,6 +101,8 @@ def visitors_of(dice: random.Random) -> tuple[list[Visitor], list[str], str]:
     there = list(settled.order_by("pk"))
     readers = dice.sample(there, min(READERS, len(there)))
     latest = Digest.objects.filter(reader__in=readers).order_by("reader", "-date").distinct("reader")
+    # As after a night: whoever comes first that day has the digest built anew, also where this ran before.
+    Digest.objects.filter(pk__in=[digest.pk for digest in latest]).update(built_at=timezone.now() - AGE)
     shown = Impression.objects.filter(digest__in=list(latest)).values_list("digest__reader", "item")
     found = {}
     for reader in readers:
