@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.admin.widgets import AdminSplitDateTime
 from django.core.paginator import Paginator
 from django.db.models import DateTimeField, Model, QuerySet
@@ -39,10 +40,25 @@ class NewestPaginator(_Paginator):
     """Pages through the first rows of a list, without counting all there are."""
 
     @cached_property
+    def found(self) -> list[Any]:
+        """The keys of up to 10,000 rows, in no order."""
+        rows = cast("QuerySet[Any]", self.object_list)
+        return list(rows.order_by().values_list("pk", flat=True)[:NEWEST])
+
+    @cached_property
     def count(self) -> int:
         """How many rows there are, up to 10,000."""
-        rows = cast("QuerySet[Any]", self.object_list)
-        return len(rows.order_by().values_list("pk", flat=True)[:NEWEST])
+        return len(self.found)
+
+
+class QuickChangeList(ChangeList):
+    """A list that looks for its rows once: where they fit on a page, counting has found them already."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Page through the rows; those of a single page by their keys, none without asking."""
+        super().get_results(request)
+        if self.result_count <= self.list_per_page:
+            self.result_list = self.queryset.filter(pk__in=cast("NewestPaginator", self.paginator).found)
 
 
 def seen(column: str, title: str = "") -> type[admin.SimpleListFilter]:
@@ -92,6 +108,10 @@ class OperatorAdmin(_ModelAdmin):
     show_facets = admin.ShowFacets.NEVER
     show_full_result_count = False
     formfield_overrides = {DateTimeField: {"form_class": forms.SplitDateTimeField, "widget": NamedDateTime}}
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """The list's own kind."""
+        return QuickChangeList
 
 
 class ContextAdmin(OperatorAdmin):

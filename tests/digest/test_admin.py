@@ -2,7 +2,9 @@
 
 import pytest
 from django.contrib import admin
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from digest.models import (
@@ -22,7 +24,14 @@ from digest.services.feedback import feedback_set
 from digest.services.learning import weights_update
 from digest.services.tokens import token_issue
 from ranking.services import alias_keep, source_weight_agree
-from tests.factories import FeedFactory, ItemFactory, OperatorFactory, SourceFactory, SubscriptionFactory
+from tests.factories import (
+    FeedFactory,
+    ItemFactory,
+    OperatorFactory,
+    ReaderFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
 
 MODELS = [model for model in admin.site._registry if model._meta.app_label in ("digest", "ranking")]
 RECORDS = [
@@ -145,6 +154,21 @@ def test_readers_have_no_business_there(ada, db):
 def test_the_list_of_readers_has_their_ids(client, operator, ada):
     client.force_login(operator)
     assert f'field-id">{ada.pk}<' in client.get("/admin/digest/reader/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("word", "found"), [("nowhere", []), ("reader", ["reader-3", "reader-2", "reader-1"])]
+)
+def test_a_search_that_fits_a_page_looks_through_the_rows_once(client, operator, word, found):
+    for n in (1, 2, 3):
+        ReaderFactory(username=f"reader-{n}")
+    client.force_login(operator)
+    with CaptureQueriesContext(connection) as asked:
+        page = client.get(reverse("admin:digest_reader_changelist"), {"q": word, "o": "-1"})
+    searched = [query for query in asked.captured_queries if f"%{word}%" in query["sql"].lower()]
+    alone = [query for query in searched if " IN (" not in query["sql"]]
+    assert [row.username for row in page.context["cl"].result_list] == found
+    assert len(alone) == 1 and len(searched) == 1 + bool(found)
 
 
 def test_operators_find_items_by_words_of_their_text_and_by_address(site):

@@ -10,6 +10,7 @@ least. Feeds and items made here are deleted at the end.
 import argparse
 import os
 import time
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -93,7 +94,7 @@ def rounds(urls: list[str], port: int, seconds: float) -> list[Json]:
                 "well": len(report.per_feed),
                 "due_well": well,
                 "unchanged": report.unchanged,
-                "refused": refused,
+                "refused": dict(sorted(Counter(said.code for _, said in report.errors).items())),
                 "left": report.left,
                 "items_new": sum(result.items_new for _, result in report.per_feed),
                 "load": round(os.getloadavg()[0], 1),

@@ -55,7 +55,9 @@ def _reference(cursor: Any, field: Any, place: int, spread: int) -> tuple[int, s
     if field.unique:
         count = 10**9
     some = f'(SELECT "{key}" AS k, row_number() OVER (ORDER BY "{key}") - 1 AS r FROM "{table}") f{place}'
-    join = f"LEFT JOIN {some} ON f{place}.r = (n / {spread}) % {count}"
+    # One to one, and never empty: there are as many rows as there are others to point to.
+    kind = "JOIN" if field.unique and not field.null else "LEFT JOIN"
+    join = f"{kind} {some} ON f{place}.r = (n / {spread}) % {count}"
     return count, join, f"f{place}.k"
 
 
