@@ -131,7 +131,7 @@ def precision(report: Json) -> Any:
         title="Precision against coverage",
         x_title="readers with preferences who get one",
         dots_size=3,
-        range=(0.5, 1.0),
+        range=(0, 1),
         xrange=(0, 1),
         stroke_style={"width": 2},
     )

@@ -116,18 +116,23 @@ def speed_table(rows: Sequence[Row], records: Mapping[str, Json]) -> str:
 
 
 def again_table(rows: Sequence[Row], records: Mapping[str, Json]) -> str:
-    """A line for each target that was measured twice: before, now, and whether the conclusion stands."""
+    """What was measured twice: before, now, whether the conclusion stands; what came out alike is counted."""
     lines = ["| work | measure | target | before | now | the conclusion |", "|---|---|---|---|---|---|"]
     for row in rows:
         record = records.get(row.name) or {}
         before = {target["metric"]: target for target in record.get("before", {}).get("targets", [])}
-        start = f"| {row.work}, {day(record['before'])} and {day(record)} |" if before else ""
-        for target in record.get("targets", []):
-            if earlier := before.get(target["metric"]):
-                same = "the same" if earlier["met"] == target["met"] else "**another**"
-                figures = f"{value(earlier)} | {value(target)} | {same}"
-                lines.append(f"{start} {cell(target['metric'])} | {cell(target['target'])} | {figures} |")
-                start = "| |"
+        pairs = [(before[t["metric"]], t) for t in record.get("targets", []) if t["metric"] in before]
+        if not pairs:
+            continue
+        apart = [(old, new) for old, new in pairs if old["value"] != new["value"]]
+        start = f"| {row.work}, {day(record['before'])} and {day(record)} |"
+        for old, new in apart:
+            same = "the same" if old["met"] == new["met"] else "**another**"
+            about = f"{cell(new['metric'])} | {cell(new['target'])}"
+            lines.append(f"{start} {about} | {value(old)} | {value(new)} | {same} |")
+            start = "| |"
+        if alike := len(pairs) - len(apart):
+            lines.append(f"{start} {alike} figures | | | | the same to the last digit |")
     return "\n".join(lines) if len(lines) > 2 else "Nothing was measured twice yet."
 
 

@@ -117,6 +117,8 @@ def test_a_second_run_keeps_what_the_first_one_found(tmp_path):
     assert "| ratio | ≤ 0.5 | 0.41 | **0.52** | **another** |" in told
     keep(path, record(row, value=0.55, met=False))
     assert "| **0.52** | **0.55** | the same |" in again_table(ROWS, records_read(tmp_path))
+    keep(path, record(row, value=0.55, met=False))
+    assert "| 1 figures | | | | the same to the last digit |" in again_table(ROWS, records_read(tmp_path))
 
 
 @pytest.mark.parametrize("left", [{"error": "exit code 2"}, {"quick": True}])
