@@ -97,3 +97,16 @@ def _address(var: str, like: str, read: Callable[[], Any]) -> dict[str, Any]:
             return dict(read())
     except (ImproperlyConfigured, KeyError, ValueError) as error:
         raise ImproperlyConfigured(f"{var} cannot be read: it must be an address like {like}.") from error
+
+
+def postgresql_settings(found: dict[str, Any], *, pool: int) -> dict[str, Any]:
+    """A PostgreSQL database's settings with the options that it leaves open.
+
+    Connections are kept: one for each thread, or with `pool` so many that the threads of a process share. A
+    host that swallows packets would hold a thread for two minutes, and hours where it was connected already.
+    """
+    options = {"connect_timeout": 5, "tcp_user_timeout": 30_000} | found.get("OPTIONS", {})
+    if pool > 0:
+        options["pool"] = {"min_size": 1, "max_size": pool, "timeout": 10}
+    kept = {"CONN_MAX_AGE": 0 if pool else 60} | found
+    return kept | {"CONN_HEALTH_CHECKS": True, "OPTIONS": options}

@@ -11,7 +11,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment import Environment
+from config.environment import Environment, postgresql_settings
 from config.keeping import keep_days
 from config.logs import logging_config, structlog_configure
 from config.private import PrivateConnection, folder_make
@@ -111,16 +111,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    # Connections are kept: one for each thread, or in a pool of so many that the threads of a process share.
-    DATABASES["default"].setdefault("CONN_MAX_AGE", 0 if DATABASE_POOL else 60)
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    DATABASES["default"]["OPTIONS"] = {
-        # A host that swallows packets would hold a thread for two minutes, and hours where it was connected.
-        **{"connect_timeout": 5, "tcp_user_timeout": 30_000},
-        **DATABASES["default"].get("OPTIONS", {}),
-    }
-    if DATABASE_POOL > 0:
-        DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 10}
+    DATABASES["default"] = postgresql_settings(DATABASES["default"], pool=DATABASE_POOL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Broker: a wake-up only; empty means embedded (a database-polled worker, or inline) --------------
@@ -188,8 +179,7 @@ ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-# One language: looking up what is not translated cost a tenth of a page's processor time.
-USE_I18N = False
+USE_I18N = False  # one language, and nothing to look up
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "staticfiles"
 folder_make(STATIC_ROOT, "TIDINGS_VAR_DIR")

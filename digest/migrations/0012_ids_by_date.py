@@ -2,11 +2,15 @@
 
 from django.db import migrations, models
 
+from ranking.migrating import IndexAdd, IndexRemove
+
 
 class Migration(migrations.Migration):
+    atomic = False
+
     dependencies = [("digest", "0011_fewer_indexes")]
 
     operations = [
-        migrations.AddIndex("item", models.Index(fields=["dated_at", "id"], name="items_by_date_and_id")),
-        migrations.RemoveIndex("item", "items_by_date"),
+        IndexAdd("item", models.Index(fields=["dated_at", "id"], name="items_by_date_and_id")),
+        IndexRemove("item", "items_by_date"),
     ]

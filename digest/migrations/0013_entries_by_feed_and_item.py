@@ -2,12 +2,14 @@
 
 from django.db import migrations, models
 
+from ranking.migrating import IndexAdd
+
 
 class Migration(migrations.Migration):
+    atomic = False
+
     dependencies = [("digest", "0012_ids_by_date")]
 
     operations = [
-        migrations.AddIndex(
-            "feedentry", models.Index(fields=["feed", "item"], name="entries_of_a_feed_by_item")
-        ),
+        IndexAdd("feedentry", models.Index(fields=["feed", "item"], name="entries_of_a_feed_by_item")),
     ]

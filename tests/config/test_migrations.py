@@ -9,6 +9,8 @@ from django.core.management import call_command
 from django.db import migrations, models
 from django.db.migrations.operations.base import Operation
 
+from ranking.migrating import IndexAdd
+
 ROOT = Path(__file__).resolve().parents[2]
 # The migrations of the first release; what comes after them meets code at work. Its author lists here what
 # takes something away that no code at work reads any more (docs/upgrading.md).
@@ -35,6 +37,8 @@ def trouble(operations: Sequence[Operation]) -> list[str]:
     for one in operations:
         if isinstance(one, TAKES):
             found.append(f"{one.describe()}: what the old code reads must stay for one release more")
+        if type(one) in (migrations.AddIndex, migrations.RemoveIndex):
+            found.append(f"{one.describe()}: nobody could write meanwhile; take `ranking.migrating`")
         if isinstance(one, migrations.AddField):
             field = one.field
             filled = field.null or field.db_default is not models.NOT_PROVIDED or field.many_to_many
@@ -58,6 +62,9 @@ def test_what_the_release_before_could_not_live_with_is_found():
 
     assert not trouble([column(default="", db_default=""), column(null=True)])
     assert "db_default" in trouble([column(default="")])[0]
+    index = models.Index(fields=["edition"], name="items_by_edition")
+    assert "nobody could write" in trouble([migrations.AddIndex("item", index)])[0]
+    assert not trouble([IndexAdd("item", index)])
     assert "one release more" in trouble([migrations.RemoveField("item", "author")])[0]
 
 
