@@ -52,9 +52,11 @@ class Hit:
 
 def paper_of(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     """The digest of `date` for its page, today's built anew where it is due (`digest_current`)."""
-    today, subscriptions = day_of(now, reader.zone), subscriptions_of(reader_id=reader.pk)
+    today = day_of(now, reader.zone)
     digest = digest_current(reader=reader, date=date, now=now)
     impressions = digest_impressions(digest=digest) if digest else []
+    # Only a paper without items says how its sources are doing.
+    subscriptions = [] if impressions else subscriptions_of(reader_id=reader.pk)
     scored = [Scored(i.item, i.parts, i.score, i.slot) for i in impressions]
     thumbs = {impression.item_id: impression.thumb for impression in impressions}
     since = sums_since(reader=reader, scored=_kept(scored), now=now) if date == today else {}
