@@ -103,10 +103,15 @@ def postgresql_settings(found: dict[str, Any], *, pool: int) -> dict[str, Any]:
     """A PostgreSQL database's settings with the options that it leaves open.
 
     Connections are kept: one for each thread, or with `pool` so many that the threads of a process share. A
-    host that swallows packets would hold a thread for two minutes, and hours where it was connected already.
+    host that swallows packets would hold a thread for two minutes, one that is gone meanwhile for hours.
     """
-    options = {"connect_timeout": 5, "tcp_user_timeout": 30_000} | found.get("OPTIONS", {})
+    options: dict[str, Any] = {
+        **{"connect_timeout": 5, "tcp_user_timeout": 30_000},
+        **{"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3},
+        **found.get("OPTIONS", {}),
+    }
+    kept = {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True} | found | {"OPTIONS": options}
     if pool > 0:
         options["pool"] = {"min_size": 1, "max_size": pool, "timeout": 10}
-    kept = {"CONN_MAX_AGE": 0 if pool else 60} | found
-    return kept | {"CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+        kept["CONN_MAX_AGE"] = 0  # a pool keeps them itself
+    return kept

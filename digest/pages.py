@@ -34,7 +34,6 @@ from digest.showing import (
 
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
-# The session's word that its reader has seen that suggestions wait.
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from advisor.evaluation.entities import Asked, Course
 from advisor.evaluation.people import TOP_K, Person, person_make
@@ -130,7 +130,8 @@ def _begin(world: World, number: int, shuffled: bool) -> _Life:
     likes = {flipped: person.likes(world.stream, flipped=flipped) for flipped in (False, True)}
     if shuffled:
         person, likes = person.shuffled(), {key: person.dealt_anew(p) for key, p in likes.items()}
-    reader = Reader(username=person.name)
+    # The same in every run: what is drawn for a reader hangs on it.
+    reader = Reader(pk=uuid5(NAMESPACE_OID, person.name), username=person.name)
     reader.set_unusable_password()
     reader.save()
     readers_subscribe(reader, now=BEGIN)

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.bench.entities import Row
@@ -74,7 +75,8 @@ def recorded(row: Row, python: str | Path | PeersMissing | None, *, quick: bool)
     if isinstance(python, PeersMissing) or python is None:
         said = f"the peers could not be installed: {python}"
         about = {"name": row.name, "group": row.group, "work": row.work, "beside": row.beside}
-        return about | {"error": said, "report": None, "targets": []}
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        return about | {"at": at, "others": None, "error": said, "report": None, "targets": []}
     return row_run(row, python, quick=quick)
 
 
@@ -101,12 +103,14 @@ def line(*cells: object) -> str:
 def keep(path: Path, record: Json) -> None:
     """Put the record into the file, in the place of an older one of the same row.
 
-    The older one's targets stay beside the new ones as `before`, where both were measured in earnest.
+    The targets of the last one that was measured in earnest stay beside the new ones as `before`.
     """
     book = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": {}}
     older = book["rows"].get(record["name"])
-    if older and in_earnest(older) and in_earnest(record):
+    if older and in_earnest(older):
         record = record | {"before": {key: older[key] for key in ("at", "others", "targets")}}
+    elif older and "before" in older:
+        record = record | {"before": older["before"]}
     book["rows"][record["name"]] = record
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

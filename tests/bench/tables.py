@@ -120,6 +120,8 @@ def again_table(rows: Sequence[Row], records: Mapping[str, Json]) -> str:
     lines = ["| work | measure | target | before | now | the conclusion |", "|---|---|---|---|---|---|"]
     for row in rows:
         record = records.get(row.name) or {}
+        if record.get("quick"):
+            continue
         before = {target["metric"]: target for target in record.get("before", {}).get("targets", [])}
         pairs = [(before[t["metric"]], t) for t in record.get("targets", []) if t["metric"] in before]
         if not pairs:

@@ -1,7 +1,7 @@
 """`python -m tests.load [NAME …] [--json FILE]`: what a large installation takes, one script after another.
 
 Without names all but `seed`, in the order of `--help`, on the PostgreSQL of `DATABASE_URL`; `seed` fills it
-first and is named by hand (minutes, and 8 GB). With `--json` each record goes into FILE as it comes, in place
+first and is named by hand (minutes, and 5 GB). With `--json` each record goes into FILE as it comes, in place
 of an older one of the same name. Exit 1 where one broke or missed a target.
 """
 

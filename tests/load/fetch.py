@@ -9,7 +9,6 @@ least. Feeds and items made here are deleted at the end.
 
 import argparse
 import os
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,7 +99,6 @@ def rounds(urls: list[str], port: int, seconds: float) -> list[Json]:
                 "load": round(os.getloadavg()[0], 1),
             }
         )
-        time.sleep(0)
     return rows
 
 

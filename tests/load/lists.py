@@ -66,7 +66,7 @@ def looked_at(model: Any, rows: int) -> Json:
         large = visit(model, operator)
         transaction.set_rollback(True)
     with connection.cursor() as cursor:
-        cursor.execute(f"VACUUM {model._meta.db_table}")
+        cursor.execute(f"VACUUM (ANALYZE) {model._meta.db_table}")
     slow = max(large, key=lambda page: page["s"])
     return {
         "model": model._meta.label,
