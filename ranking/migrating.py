@@ -5,35 +5,32 @@ from typing import Any
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db.migrations import AddIndex, RemoveIndex
 
-POSTGRESQL = "postgresql"
 
+class _Beside:
+    """What PostgreSQL does, and what SQLite does, which has one writer at a time. Mix in first."""
 
-class IndexAdd(AddIndexConcurrently):
-    """`AddIndex` that keeps nobody from writing meanwhile, in a migration with `atomic = False`.
-
-    PostgreSQL makes the index concurrently; SQLite, which knows one writer at a time, as ever.
-    """
+    concurrent: Any
+    plain: Any
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Make the index."""
-        kind = AddIndexConcurrently if schema_editor.connection.vendor == POSTGRESQL else AddIndex
-        kind.database_forwards(self, app_label, schema_editor, from_state, to_state)
+        """Do it, by what this database can."""
+        self._kind(schema_editor).database_forwards(self, app_label, schema_editor, from_state, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Drop it again."""
-        kind = AddIndexConcurrently if schema_editor.connection.vendor == POSTGRESQL else AddIndex
-        kind.database_backwards(self, app_label, schema_editor, from_state, to_state)
+        """Take it back, by what this database can."""
+        self._kind(schema_editor).database_backwards(self, app_label, schema_editor, from_state, to_state)
+
+    def _kind(self, schema_editor: Any) -> Any:
+        return self.concurrent if schema_editor.connection.vendor == "postgresql" else self.plain
 
 
-class IndexRemove(RemoveIndexConcurrently):
-    """`RemoveIndex` that keeps nobody from writing meanwhile, in a migration with `atomic = False`."""
+class IndexAdd(_Beside, AddIndexConcurrently):
+    """`AddIndex` that on PostgreSQL keeps nobody from writing, in a migration with `atomic = False`."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Drop the index."""
-        kind = RemoveIndexConcurrently if schema_editor.connection.vendor == POSTGRESQL else RemoveIndex
-        kind.database_forwards(self, app_label, schema_editor, from_state, to_state)
+    concurrent, plain = AddIndexConcurrently, AddIndex
 
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Make it again."""
-        kind = RemoveIndexConcurrently if schema_editor.connection.vendor == POSTGRESQL else RemoveIndex
-        kind.database_backwards(self, app_label, schema_editor, from_state, to_state)
+
+class IndexRemove(_Beside, RemoveIndexConcurrently):
+    """`RemoveIndex` that on PostgreSQL keeps nobody from writing, in a migration with `atomic = False`."""
+
+    concurrent, plain = RemoveIndexConcurrently, RemoveIndex
