@@ -69,6 +69,20 @@ FAULTS = (
         ),
     ),
     Fault(
+        "replays",
+        "an accept under one `Idempotency-Key` from 32 at once, then repeated, then with other bodies",
+        "tests.faults.replays",
+        (
+            _some("replays", "replays", 100),
+            _none("replays that are not the first answer, byte by byte", "differing"),
+            _none("rounds of 32 at once with other than one decision and one answer", "rounds_off"),
+            _none("other bodies not refused", "taken"),
+            _none("decided again", "decided_again"),
+            _none("errors", "errors"),
+            _some("without a key: second answers that differ", "control_found"),
+        ),
+    ),
+    Fault(
         "budget",
         "32 runs at once, with money for five",
         "tests.faults.races",

@@ -20,6 +20,8 @@ SIZES = {
     "boundaries": "{} boundaries",
     "questions": "{} questions to a model",
     "killed": "{} kills",
+    "replays": "{} replays",
+    "others": "{} other bodies",
     "runs": "{} runs",
     "interrupted": "{} runs interrupted",
     "begun_again_s": "begun again after {} s at most",
