@@ -28,7 +28,7 @@ __all__ = [
 
 @shared_task(name="advisor.runs_reconcile")
 def runs_reconcile_task() -> None:
-    """Each half minute: announce queued runs again, reclaim those whose worker died, ask for due retries."""
+    """Every 15 seconds: announce queued runs again, reclaim those whose worker died, ask for due retries."""
     now = timezone.now()
     runs_reconcile(now=now)
     retries_request(now=now)

@@ -15,7 +15,7 @@ from redis.retry import Retry
 from advisor.selectors import worker_alive
 from advisor.services.queue import jobs_last
 
-# The reconciler runs each half minute; six missed turns are no hiccup.
+# The reconciler runs each quarter of a minute; twelve missed turns are no hiccup.
 SCHEDULE_LATE = timedelta(minutes=3)
 BROKER_PATIENCE_S = 1.0
 ERROR_CHARS = 200

@@ -23,8 +23,8 @@ class Job:
 
 # In the order in which jobs that are due together run: the world first, then what is made of it.
 JOBS = (
-    # With a run's lease of 20 seconds: what a dead worker held is taken up within a minute.
-    Job("reconcile", "advisor.runs_reconcile", timedelta(seconds=30)),
+    # After a lease of 20 seconds, and where a worker dies at a turn: what was held is taken up in a minute.
+    Job("reconcile", "advisor.runs_reconcile", timedelta(seconds=15)),
     Job("fetch", "digest.feeds_fetch", timedelta(minutes=5)),
     # Right after a round, so that a worker that was off does not raise the alarm as it comes back.
     Job("feeds_watch", "advisor.feeds_watch", timedelta(minutes=15)),

@@ -35,7 +35,7 @@ from suggestions.entities import FenceLost
 log = structlog.get_logger(__name__)
 
 ATTEMPTS_MAX = 2
-# What a dead worker held is taken up within a minute: its lease, the reconciler's half minute, and the queue.
+# What a dead worker held is taken up within a minute: its lease, the reconciler's 15 seconds, and the queue.
 # Three signs of life in a row may come late before that.
 LEASE = timedelta(seconds=20)
 BEAT_S = 5.0

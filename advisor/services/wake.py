@@ -21,7 +21,7 @@ def run_execute_task(run_id: str) -> None:
 def run_wake(run_id: UUID) -> bool:
     """Tell a Celery worker about a queued run; `False`, and a log line, when the broker is down.
 
-    `runs_reconcile` tells again each half minute.
+    `runs_reconcile` tells again every 15 seconds.
     """
     try:
         run_execute_task.apply_async(args=(str(run_id),), retry=False)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from advisor.models import Decision, Run
 from tests.faults.boundaries import Json
-from tests.faults.crowd import ends, runs_over, runs_queue, runs_running
+from tests.faults.crowd import ends, nights_over, runs_over, runs_queue, runs_running
 from tests.faults.model_server import model_server, settings_of
 from tests.faults.servers import Postgres, Redis
 from tests.faults.workers import beat, until, worker, working
@@ -18,13 +18,14 @@ from tests.faults.workers import beat, until, worker, working
 QUEUED, QUEUE = 100, "advise"
 STOPS, RUNS_A_STOP, AWAY_S = (3, 10), 5, 3.0
 STARTS_S, ENDS_S = 600.0, 900.0
-QUIET = {"NIGHTLY_HOUR": "23", "ADVISOR_DAILY_CAP_USD": "500", "ADVISOR_READER_DAILY_CAP_USD": "50"}
+QUIET = {"ADVISOR_DAILY_CAP_USD": "500", "ADVISOR_READER_DAILY_CAP_USD": "50"}
 # Nobody's model: the planner carries the runs out.
 PLANNED = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "", "GEMINI_API_KEY": "", "OPENROUTER_API_KEY": ""}
 
 
 def run(name: str, full: bool) -> Json:
     """The figures of one loss."""
+    nights_over()
     return flush() if name == "flush" else database(STOPS[full])
 
 

@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from advisor.models import Decision, Run
 from advisor.services.wake import run_wake
+from config.models import NightlyReport
 from digest.models import Reader
 from suggestions.models import Suggestion
 from tests.advisor.histories import opinionated
@@ -20,6 +22,15 @@ ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
 # What the planner and the scripted model propose to a reader with clear opinions.
 PROPOSED = {"loved.example", "loathed.example"}
 _numbers = itertools.count()
+
+
+def nights_over() -> None:
+    """Today's night and tomorrow's are done: what they change and propose is not what a row is about."""
+    now = timezone.now()
+    NightlyReport.objects.bulk_create(
+        NightlyReport(day=(now + timedelta(days=n)).date(), status="completed", started_at=now)
+        for n in range(2)
+    )
 
 
 def reader_new() -> Reader:
@@ -57,12 +68,20 @@ def ends() -> Json:
     """How many runs ended how, and what they proposed too often or not at all."""
     asked = Counter(Suggestion.objects.values_list("reader_id", "target_key"))
     whole = Run.objects.filter(status=Run.Status.COMPLETED).values_list("reader_id", flat=True)
+    lost = {reader: PROPOSED - {target for who, target in asked if who == reader} for reader in whole}
     return {
         "statuses": dict(Counter(Run.objects.values_list("status", flat=True))),
         "unended": Run.objects.filter(status__in=ACTIVE).count(),
         "doubled": sum(count > 1 for count in asked.values()),
-        "lost": sum((reader_id, target) not in asked for reader_id in set(whole) for target in PROPOSED),
+        "lost": sum(map(len, lost.values())),
+        "lost_of": told_of([reader for reader, targets in lost.items() if targets]),
         "attempts": dict(Counter(Run.objects.values_list("attempt", flat=True))),
         "requeued": Decision.objects.filter(action="run_requeued").count(),
         "given_up": Decision.objects.filter(action="run_given_up").count(),
     }
+
+
+def told_of(readers: Sequence[UUID]) -> list[str]:
+    """How the runs of some readers ended, a few of them, for whoever looks for the cause."""
+    rows = Run.objects.filter(reader__in=readers[:3]).order_by("created_at")
+    return [f"{row.status} {row.attempt} {row.stop_reason}: {row.message}"[:200] for row in rows]

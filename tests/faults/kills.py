@@ -19,7 +19,7 @@ from tests.bench.publisher import ITEMS, address, publishers
 from tests.factories import SourceFactory
 from tests.faults.boundaries import Json
 from tests.faults.crash_points import booked_usd
-from tests.faults.crowd import ends, runs_over, runs_queue, runs_running
+from tests.faults.crowd import ends, nights_over, runs_over, runs_queue, runs_running
 from tests.faults.model_server import asked, call_usd, model_server, settings_of
 from tests.faults.workers import beat, until, worker, working
 
@@ -40,6 +40,7 @@ def run(name: str, full: bool) -> Json:
     kills = FULL if full else SAMPLE
     with model_server() as model_port, publishers() as feeds_port:
         environment = environment_of(model_port, feeds_port)
+        nights_over()
         feeds_make(feeds_port)
         killed = killed_again_and_again(kills, environment)
         last, other = worker(environment), [beat(environment)] if settings.REDIS_URL else []
@@ -69,7 +70,6 @@ def environment_of(model_port: int, feeds_port: int, key: str = "plain") -> dict
         "FETCH_ALLOW_HOSTS": ",".join(HOSTS),
         "FETCH_PORTS": str(feeds_port),
         "FETCH_HOST_GAP_S": "0",
-        "NIGHTLY_HOUR": "23",
         "ADVISOR_DAILY_CAP_USD": "500",
         "ADVISOR_READER_DAILY_CAP_USD": "50",
     }

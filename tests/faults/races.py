@@ -31,7 +31,7 @@ from tests.at_once import at_once
 from tests.factories import ReaderFactory
 from tests.faults.boundaries import Json
 from tests.faults.crash_points import booked_usd
-from tests.faults.crowd import reader_new, runs_over
+from tests.faults.crowd import nights_over, reader_new, runs_over
 from tests.faults.model_server import MODEL, asked, call_usd, model_server, settings_of
 from tests.faults.workers import until, worker, working
 from tests.suggestions.worlds import proposed, tastes
@@ -73,7 +73,8 @@ def generates(port: int, rounds: int) -> Json:
     runs_off = talks_off = 0
     errors: list[str] = []
     statuses: set[str] = set()
-    environment = {**settings_of(port), "NIGHTLY_HOUR": "23", "ADVISOR_DAILY_CAP_USD": "500"}
+    nights_over()
+    environment = {**settings_of(port), "ADVISOR_DAILY_CAP_USD": "500"}
     with working(*([worker(environment)] if settings.REDIS_URL else [])):
         for _ in range(rounds):
             before = asked(port)["conversations"]

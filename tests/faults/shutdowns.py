@@ -9,7 +9,7 @@ from advisor.models import Run
 from advisor.services.queue import runs_reconcile
 from tests.faults.boundaries import Json
 from tests.faults.brokers import QUIET
-from tests.faults.crowd import ends, runs_over, runs_queue, runs_running
+from tests.faults.crowd import ends, nights_over, runs_over, runs_queue, runs_running
 from tests.faults.model_server import model_server, settings_of
 from tests.faults.workers import until, worker, working
 
@@ -21,6 +21,7 @@ def run(name: str, full: bool) -> Json:
     """The figures of so many deploys."""
     cut = disorderly = 0
     leaving, codes = [0.0], []
+    nights_over()
     with model_server() as port:
         environment = {**QUIET, **settings_of(port, "slow-0.5")}
         for _ in range(STOPS[full]):
