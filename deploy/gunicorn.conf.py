@@ -2,7 +2,7 @@
 
 Reload with SIGHUP: processes of the new code start beside the old ones, which finish what they were asked and
 leave once the new ones can answer; where new code does not start, the old goes on. Nothing of Tidings may be
-imported here: what the master has loaded, a reload would not load again.
+imported by the master: what it has loaded, a reload would not load again.
 """
 
 import os
@@ -31,7 +31,7 @@ BESIDE = os.environ.get("TIDINGS_VAR_DIR") or "var"
 COUNTS = Path(os.environ.get("PROMETHEUS_MULTIPROC_DIR") or f"{BESIDE}/requests").absolute()
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(COUNTS)
 
-# A byte for each process that was started since this file was read: 1 once it has loaded the code.
+# A byte for each process that was started since this file was read: 1 once it can answer.
 LOADED = mmap(-1, 1024)
 # What new code may take to load on a busy machine.
 PATIENCE_S = 120.0
@@ -70,7 +70,10 @@ def on_reload(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """The code is loaded."""
+    """The code is loaded: read what the first page would wait for, then take requests."""
+    from config.warming import process_warm  # noqa: PLC0415  # of the release that this process has loaded
+
+    process_warm()
     LOADED[worker.slot] = 1
 
 

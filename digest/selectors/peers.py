@@ -116,6 +116,13 @@ def community_rates_many(
     return found
 
 
+def community_prepare(*, now: datetime) -> None:
+    """Read what `community_rates_many` keeps in a process, if anything: four queries on rows of everybody."""
+    kept, _ = kept_now(now)
+    if kept is not None:
+        items_now(kept)
+
+
 def _ask(reader_id: UUID, now: datetime) -> _Asked | None:
     kept, apart = kept_now(now)
     if kept is None or reader_id in apart:

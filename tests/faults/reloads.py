@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.test_serve import fetched, port_free
+from tests.config.test_serve import children_of, fetched, port_free
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
@@ -48,9 +48,20 @@ def answers(url: str, until: str) -> float:
     return longest
 
 
+def gone(master: int, old: set[int]) -> None:
+    """Wait until the old processes have left: until then they answer, too."""
+    end = time.monotonic() + PATIENCE_S
+    while old & set(children_of(master)):
+        assert time.monotonic() < end, "the old processes stay"
+        time.sleep(0.1)
+
+
 def test_a_reload_keeps_nobody_waiting_and_code_that_does_not_start_harms_nobody(tmp_path):
     (tmp_path / "deploy").mkdir()
     shutil.copy(ROOT / "deploy/gunicorn.conf.py", tmp_path / "deploy")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/__init__.py").touch()
+    (tmp_path / "config/warming.py").write_text("def process_warm():\n    pass\n")
     written(tmp_path, "first")
     port, log = port_free(), tmp_path / "log"
     url = f"http://127.0.0.1:{port}/"
@@ -68,8 +79,10 @@ def test_a_reload_keeps_nobody_waiting_and_code_that_does_not_start_harms_nobody
     try:
         assert fetched(url) == b"first"
         written(tmp_path, "second", sleep=LOADING_S)
+        old = set(children_of(site.pid))
         site.send_signal(signal.SIGHUP)
         assert answers(url, "second") < LOADING_S
+        gone(site.pid, old)
 
         written(tmp_path, "third", more="raise RuntimeError('no ink')")
         site.send_signal(signal.SIGHUP)
