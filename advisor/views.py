@@ -5,7 +5,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from advisor.guidance.tips import tip_dismiss
@@ -16,6 +15,7 @@ from advisor.services.runs import run_request
 from digest.limited import limited
 from digest.limits import GENERATE
 from digest.readers import reader_of
+from digest.ways import way_back
 
 
 @login_required
@@ -36,6 +36,4 @@ def tip_put_away(request: HttpRequest, tip_id: int) -> HttpResponse:
         raise Http404("There is no such tip.")
     days = round(tunables().tip_dismissed_days)
     messages.success(request, f"The tip is put away for {days} {'day' if days == 1 else 'days'}.")
-    page = request.POST.get("next", "")
-    ours = url_has_allowed_host_and_scheme(page, allowed_hosts=None)
-    return redirect(page if ours and page.startswith("/") else "digest:today")
+    return redirect(way_back(request))

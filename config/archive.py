@@ -5,9 +5,10 @@ keys. Sessions, and what `migrate` itself makes (permissions, content types), st
 those name them by natural key.
 """
 
-import hashlib
+import errno
 import io
 import json
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -20,16 +21,21 @@ from django.apps import apps
 from django.core import serializers
 from django.core.management.color import no_style
 from django.core.serializers.base import DeserializationError, DeserializedObject
-from django.core.serializers.json import DjangoJSONEncoder
-from django.core.serializers.jsonl import Serializer
-from django.db import connections, transaction
+from django.db import DataError, IntegrityError, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 
+from config.archive_rows import LEFT_OUT, ExactEncoder, ExactSerializer, Hashing
+
 FORMAT, FORMAT_VERSION = "tidings.archive", 1
 MANIFEST = "manifest.json"
-LEFT_OUT = {"contenttypes.contenttype", "auth.permission", "sessions.session"}
+SAID = {"format", "version", "made_at", "database", "migrations", "tables"}
+# What rows raise that are not those that were written.
+UNREADABLE = (
+    *(KeyError, ValueError, TypeError, BadZipFile, zlib.error, EOFError),
+    *(DeserializationError, IntegrityError, DataError),
+)
 # Filled by `migrate`: rows there do not make a database one that holds something.
 SEEDED = {"digest.reasontag"}
 BATCH = 1000
@@ -45,50 +51,6 @@ class ArchiveRefused(Exception):
         self.code, self.message = code, message
 
 
-class ExactEncoder(DjangoJSONEncoder):
-    """Times to the microsecond, where Django's cuts them to the millisecond."""
-
-    def default(self, o: Any) -> Any:
-        """As Django's, but for datetimes."""
-        return o.isoformat() if isinstance(o, datetime) else super().default(o)
-
-
-class ExactSerializer(Serializer):
-    """JSON Lines with keys as they are; only what `migrate` numbers anew is named by natural key."""
-
-    def handle_fk_field(self, obj: Model, field: Any) -> None:
-        """A foreign key."""
-        self.use_natural_foreign_keys = field.remote_field.model._meta.label_lower in LEFT_OUT
-        super().handle_fk_field(obj, field)
-
-    def handle_m2m_field(self, obj: Model, field: Any) -> None:
-        """A list of foreign keys, in order."""
-        self.use_natural_foreign_keys = field.remote_field.model._meta.label_lower in LEFT_OUT
-        super().handle_m2m_field(obj, field)
-        current: dict[str, list[Any]] = self._current  # type: ignore[attr-defined]
-        if field.name in current:  # a table of its own in between is kept as that table
-            current[field.name].sort()
-
-
-class _Hashing(io.TextIOBase):
-    """Text on its way into a file, counted by line and hashed."""
-
-    def __init__(self, out: IO[bytes] | None = None) -> None:
-        self.out, self.rows, self.digest = out, 0, hashlib.sha256()
-
-    def write(self, text: str) -> int:
-        raw = text.encode()
-        self.rows += text.count("\n")
-        self.digest.update(raw)
-        if self.out is not None:
-            self.out.write(raw)
-        return len(text)
-
-    @property
-    def sums(self) -> dict[str, Any]:
-        return {"rows": self.rows, "sha256": self.digest.hexdigest()}
-
-
 def tables() -> list[Table]:
     """Every table that is kept, those that others point at first."""
     found = [(config, None) for config in apps.get_app_configs()]
@@ -102,8 +64,9 @@ def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[
     Readers and writers go on meanwhile. Raises `OSError` for a file that cannot be written; a file begun is
     named `<path>.part` until it is whole.
     """
-    part = path.with_name(f"{path.name}.part")
-    with _snapshot(using), ZipFile(part, "w", ZIP_DEFLATED) as archive:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+    with _part_of(path) as part, _snapshot(using), ZipFile(part, "w", ZIP_DEFLATED) as archive:
         sums = {}
         for model in tables():
             with archive.open(f"rows/{model._meta.label_lower}.jsonl", "w", force_zip64=True) as out:
@@ -117,8 +80,18 @@ def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[
             "tables": sums,
         }
         archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-    part.replace(path)
     return manifest
+
+
+@contextmanager
+def _part_of(path: Path) -> Iterator[Path]:
+    """Where to write: it takes the name of `path` once it is whole, and goes where it does not get so far."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def archive_manifest(path: Path) -> dict[str, Any]:
@@ -128,8 +101,12 @@ def archive_manifest(path: Path) -> dict[str, Any]:
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
     except (OSError, BadZipFile, KeyError, ValueError) as error:
         raise ArchiveRefused("not_an_archive", f"“{path}” is no archive of Tidings: {error}.") from error
-    if manifest.get("format") != FORMAT or manifest.get("version") != FORMAT_VERSION:
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ArchiveRefused("not_an_archive", f"“{path}” is no archive of Tidings.")
+    if manifest.get("version") != FORMAT_VERSION:
         raise ArchiveRefused("other_version", f"“{path}” was written by another version of this command.")
+    if not manifest.keys() >= SAID:
+        raise ArchiveRefused("damaged", f"The manifest of “{path}” is not whole. Take another backup.")
     return manifest
 
 
@@ -158,7 +135,7 @@ def archive_read(path: Path, *, replace: bool = False, using: str = "default") -
         with ZipFile(path) as archive:
             for model in models:
                 _fill(archive, model, using)
-        connections[using].check_constraints()
+        _whole(using)
         _sequences(models, using)
         _compare(manifest, models, using)
     return manifest
@@ -189,7 +166,7 @@ def _linked(model: Table) -> list[Any]:
 
 def _told(model: Table, using: str, out: IO[bytes] | None = None) -> dict[str, Any]:
     """Write a table's rows, and how many they are with their hash."""
-    hashing = _Hashing(out)
+    hashing = Hashing(out)
     rows = _rows(model, using).iterator(chunk_size=BATCH)
     options = {"cls": ExactEncoder, "sort_keys": True}
     ExactSerializer().serialize(rows, stream=hashing, **options)  # type: ignore[arg-type]
@@ -206,9 +183,19 @@ def _fill(archive: ZipFile, model: Table, using: str) -> None:
             while batch := list(islice(rows, BATCH)):
                 model._base_manager.using(using).bulk_create([row.object for row in batch])
                 _link(batch, using)
-    except (KeyError, BadZipFile, UnicodeDecodeError, DeserializationError) as error:
+    except UNREADABLE as error:
         why = _reason(error)
         raise ArchiveRefused("damaged", f"{name} does not read: {why}. Take another backup.") from error
+
+
+def _whole(using: str) -> None:
+    """Rows that point at rows which are not there came of an archive that lost some."""
+    try:
+        connections[using].check_constraints()
+    except IntegrityError as error:
+        raise ArchiveRefused(
+            "damaged", f"Rows are missing: {_reason(error)}. Take another backup."
+        ) from error
 
 
 def _reason(error: BaseException) -> str:

@@ -1,6 +1,7 @@
 """System checks of the settings that concern no single room."""
 
 from collections.abc import Mapping
+from email.utils import parseaddr
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -83,10 +84,11 @@ def check_bounds(**kwargs: Any) -> list[CheckMessage]:
 
 def check_addresses(**kwargs: Any) -> list[CheckMessage]:
     """Errors: `tidings.E016` `REDIS_URL` is no address of Redis, `E017` `SITE_URL` is not the address of a
-    site, `E018` `ALERT_EMAILS` holds what is no mail address. None repeats a password."""
+    site, `E018` `ALERT_EMAILS` or `EMAIL_FROM` holds what is no mail address, `E019` `ALLOWED_HOSTS` holds
+    what is no name of a host. None repeats a password."""
     found: list[CheckMessage] = []
-    if settings.REDIS_URL and _scheme(settings.REDIS_URL) not in BROKERS:
-        told = "REDIS_URL must begin with redis://, rediss:// or unix://."
+    if settings.REDIS_URL and not _is_broker(settings.REDIS_URL):
+        told = "REDIS_URL must begin with redis://, rediss:// or unix://, and a port is a number."
         found.append(Error(told, hint="redis://HOST:6379/0; empty: no broker.", id="tidings.E016"))
     if not _is_site(settings.SITE_URL):
         told = (
@@ -96,11 +98,22 @@ def check_addresses(**kwargs: Any) -> list[CheckMessage]:
     if wrong := [address for address in settings.ALERT_EMAILS if not _is_mail(address)]:
         told = f"ALERT_EMAILS holds what is no mail address: {', '.join(wrong)}."
         found.append(Error(told, hint="Addresses with commas between, without names.", id="tidings.E018"))
+    if not _is_mail(parseaddr(settings.DEFAULT_FROM_EMAIL)[1]):
+        told = f"EMAIL_FROM is no mail address: {settings.DEFAULT_FROM_EMAIL}."
+        found.append(Error(told, hint="As in Tidings <news@example.org>", id="tidings.E018"))
+    if wrong := [host for host in settings.ALLOWED_HOSTS if "/" in host or "://" in host]:
+        told = f"ALLOWED_HOSTS holds what is no name of a host: {', '.join(wrong)}."
+        found.append(Error(told, hint="Names alone, as in news.example.org", id="tidings.E019"))
     return found
 
 
-def _scheme(address: str) -> str:
-    return address.partition("://")[0].lower() if "://" in address else ""
+def _is_broker(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # raises where it is no number
+    except ValueError:
+        return False
+    return "://" in address and parts.scheme in BROKERS
 
 
 def _is_site(address: str) -> bool:

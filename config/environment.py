@@ -1,9 +1,11 @@
 """Settings as the environment gives them; one that cannot be read is refused in a sentence that names it."""
 
 import logging
+import os
 import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -25,12 +27,23 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
 
     def get_value(self, var: Any, cast: Any = None, *rest: Any, **options: Any) -> Any:
         """A setting's value. The sentence repeats no value: there may be a password in it."""
+        if cast in (int, float) and self.ENVIRON.get(var) == "":
+            return options.get("default", rest[0] if rest else None)  # a line without a value is no value
         try:
             return super().get_value(var, cast, *rest, **options)
         except (TypeError, ValueError) as error:
             wanted = KINDS.get(cast[0] if isinstance(cast, list) else cast, "something else")
             wanted = f"a list, each {wanted}" if isinstance(cast, list) else wanted
             raise ImproperlyConfigured(f"{var} cannot be read: it must be {wanted}.") from error
+
+    def read_named(self, var: str, default: Path) -> None:
+        """Read the file of settings that `var` names, else the one at `default` where there is one; an empty
+        `var` means none. Raises `ImproperlyConfigured` for a file that is named and not there."""
+        named = os.environ.get(var)
+        if named and not Path(named).is_file():
+            raise ImproperlyConfigured(f"{var} names “{named}”, where no file is.")
+        if named or (named is None and default.is_file()):
+            self.read_env(named or default)
 
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> bool:
         """Yes or no; a word that is neither would otherwise be a silent no."""

@@ -42,7 +42,10 @@ def request_named(logger: object, name: str, line: MutableMapping[str, Any]) -> 
     path = getattr(request, "path", "")
     if path and isinstance(event := line.get("event"), str):
         match = request.resolver_match if request else None
-        line["event"] = event.replace(path, (match and match.view_name) or UNKNOWN)
+        # Django writes what is no plain ASCII with backslashes: such an address is there in that spelling.
+        for spelling in (path, path.encode("unicode_escape").decode("ascii")):
+            event = event.replace(spelling, (match and match.view_name) or UNKNOWN)
+        line["event"] = event
     return line
 
 

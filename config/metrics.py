@@ -11,6 +11,7 @@ from datetime import UTC, datetime, time, timedelta
 import structlog
 from django.conf import settings
 from django.db import Error as DatabaseFailure
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Count, Min, Q, Sum
 from django.db.models.functions import Coalesce
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -27,6 +28,7 @@ from config.metrics_machine import Machinery, WebProcesses
 from config.models import NightlyReport
 from config.readiness import ERROR_CHARS
 from config.requests import REQUESTS
+from config.schedule import JOBS
 from digest.models import Feed, Reader, Spend
 from suggestions.models import Suggestion
 
@@ -150,18 +152,26 @@ def _money(now: datetime) -> Iterator[Metric]:
 def _work(now: datetime) -> Iterator[Metric]:
     """When each scheduled job last began, each embedded worker last breathed, and how the night went."""
     ages = [(name, (now - at).total_seconds()) for name, at in Heartbeat.objects.values_list("worker", "at")]
-    jobs = [((name.removeprefix(JOB_PREFIX),), age) for name, age in ages if name.startswith(JOB_PREFIX)]
-    yield _family("job_age_seconds", "Since a scheduled job last began.", jobs, ("job",))
+    began = {name.removeprefix(JOB_PREFIX): age for name, age in ages if name.startswith(JOB_PREFIX)}
+    never = (now - _made_at(now)).total_seconds()
+    jobs = [((name,), age) for name, age in ({job.name: never for job in JOBS} | began).items()]
+    about = "Since a scheduled job last began, or since the tables were made."
+    yield _family("job_age_seconds", about, jobs, ("job",))
     workers = [age for name, age in ages if not name.startswith(JOB_PREFIX)]
     if workers:
         yield _one("worker_age_seconds", "Since an embedded worker's last sign of life.", min(workers))
     night = NightlyReport.objects.order_by("-day").first()
-    if night is not None:
-        began = datetime.combine(night.day, time.min, UTC)
-        age = (now - began).total_seconds()
-        yield _one("night_age_seconds", "Since the UTC day of the last night began.", age)
-        failed = sum(step.get("status") == "failed" for step in night.steps.values())
-        yield _one("night_steps_failed", "Steps of the last night that failed.", failed)
+    age = (now - datetime.combine(night.day, time.min, UTC)).total_seconds() if night else never
+    about = "Since the UTC day of the last night began, or since the tables were made."
+    yield _one("night_age_seconds", about, age)
+    failed = sum(step.get("status") == "failed" for step in night.steps.values()) if night else 0
+    yield _one("night_steps_failed", "Steps of the last night that failed.", failed)
+
+
+def _made_at(now: datetime) -> datetime:
+    """When the first table was made: since then there is something that the schedule could do."""
+    made: datetime | None = MigrationRecorder.Migration.objects.aggregate(first=Min("applied"))["first"]
+    return made or now
 
 
 def _people(now: datetime) -> Iterator[Metric]:

@@ -14,6 +14,10 @@ from config.archive import ArchiveRefused, archive_read, archive_sums, archive_w
 
 SOURCE = "moved_from"
 WHERE = ("ENGINE", "NAME", "HOST", "PORT")
+MIGRATIONS = "django_migrations"
+SAME = "The old database is the one DATABASE_URL names."
+# Nobody else's: the letters of “move”.
+LOCK = 0x6D6F7665
 
 
 def data_move(*, source: Mapping[str, Any], now: datetime, using: str = "default") -> dict[str, Any]:
@@ -22,15 +26,15 @@ def data_move(*, source: Mapping[str, Any], now: datetime, using: str = "default
     The database behind `using` must be migrated and hold nothing else. Every table is counted and hashed
     where it comes from, where it arrives, and once more where it comes from; all or nothing. Raises
     `ArchiveRefused` as `archive_read` does, and besides: `same_database`, `source_unreadable`,
-    `source_changed` (somebody is at work there; nothing was kept).
+    `source_changed` (somebody is at work there; nothing was kept). Takes room for an archive of everything
+    in the folder for temporary files.
     """
     with _beside(source, using), TemporaryDirectory(prefix="tidings-move-") as folder:
         path = Path(folder) / "all.zip"
         try:
             archive_write(path, now=now, using=SOURCE)
         except DatabaseError as error:
-            told = f"The old database does not read: {error}. Run `migrate` on it with this version first."
-            raise ArchiveRefused("source_unreadable", " ".join(told.split())) from error
+            raise _unreadable(f"{error}. Run `migrate` on it with this version first.") from error
         with transaction.atomic(using=using):
             manifest = archive_read(path, using=using)
             after = archive_sums(using=SOURCE)
@@ -48,11 +52,45 @@ def _beside(source: Mapping[str, Any], using: str) -> Iterator[None]:
     """A connection of the name `SOURCE` for as long as the block lasts. Raises `ArchiveRefused`."""
     ours = connections[using].settings_dict
     if all(str(source.get(key) or "") == str(ours.get(key) or "") for key in WHERE):
-        raise ArchiveRefused("same_database", "The old database is the one DATABASE_URL names.")
+        raise ArchiveRefused("same_database", SAME)
     described = connections.configure_settings({"default": dict(ours), SOURCE: dict(source)})[SOURCE]
     connections[SOURCE] = load_backend(described["ENGINE"]).DatabaseWrapper(described, SOURCE)
     try:
+        _looked_at(using)
         yield
     finally:
         connections[SOURCE].close()
         del connections[SOURCE]
+
+
+def _looked_at(using: str) -> None:
+    """Refuse a source that is not there, is no database of Tidings, or is this database by another name."""
+    try:
+        if MIGRATIONS not in connections[SOURCE].introspection.table_names():
+            raise _unreadable("there are no tables of Tidings in it.")
+        same = _is_same(using)
+    except DatabaseError as error:
+        raise _unreadable(f"{error}. Is it there, and is that its address?") from error
+    if same:
+        raise ArchiveRefused("same_database", SAME)
+
+
+def _is_same(using: str) -> bool:
+    """Whether both connections lead to one database, however the addresses are spelt.
+
+    PostgreSQL keeps advisory locks by database: in another one, nobody has the lock that this one holds.
+    """
+    ours, theirs = connections[using], connections[SOURCE]
+    if ours.vendor != theirs.vendor:
+        return False
+    if ours.vendor == "sqlite":
+        names = [Path(one.settings_dict["NAME"]) for one in (ours, theirs)]
+        return all(name.is_file() for name in names) and names[0].samefile(names[1])
+    with transaction.atomic(using=using), ours.cursor() as here, theirs.cursor() as there:
+        here.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        there.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        return not there.fetchone()[0]
+
+
+def _unreadable(why: str) -> ArchiveRefused:
+    return ArchiveRefused("source_unreadable", " ".join(f"The old database does not read: {why}".split()))

@@ -25,9 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Environment()
-ENV_FILE = Path(os.environ.get("TIDINGS_ENV_FILE", BASE_DIR / ".env"))
-if ENV_FILE.is_file():
-    env.read_env(ENV_FILE)
+env.read_named("TIDINGS_ENV_FILE", default=BASE_DIR / ".env")
 
 # Where the embedded mode keeps its database, its secret key and the demo's feed files.
 VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(BASE_DIR / "var")))
@@ -63,6 +61,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.odd.odd_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -75,6 +74,7 @@ MIDDLEWARE = [
     "digest.middleware.sign_in_and_return",
     "digest.middleware.welcome_first",
     "config.idempotency.keep_answers",
+    "config.api_answers.api_answers",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -164,6 +164,8 @@ ACCOUNT_RATE_LIMITS = {
 # How many proxies of our own stand before us, each adding to X-Forwarded-For: limits go by what they saw.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
 MFA_ADAPTER = "digest.accounts.SecondFactorAdapter"
+_CODES = {"authenticate": "SecondFactor", "reauthenticate": "SecondFactorAgain", "activate_totp": "App"}
+MFA_FORMS = {name: f"digest.account_forms.{form}Form" for name, form in _CODES.items()}
 MFA_TOTP_ISSUER = "Tidings"
 # A clock may be half a minute off.
 MFA_TOTP_TOLERANCE = 1

@@ -9,9 +9,10 @@ from config.api import api
 from config.api_docs import api_docs
 from config.probes import healthz, metrics, readyz
 from config.views import api_missing, reader_export
-from digest.views.sign_in import SignIn
+from digest.views.sign_in import SecondFactor, SecondFactorAgain, SignIn
 
 # The admin has no sign-in of its own: whoever has a second factor is asked for it there as well.
+admin.site.site_header = admin.site.site_title = "Tidings"
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler429 = "digest.limited.too_often"  # allauth asks for it
@@ -24,6 +25,8 @@ urlpatterns = [
     path("api/", api.urls),
     re_path("^api/", api_missing),
     path("accounts/login/", SignIn.as_view(), name="account_login"),
+    path("accounts/2fa/authenticate/", SecondFactor.as_view(), name="mfa_authenticate"),
+    path("accounts/2fa/reauthenticate/", SecondFactorAgain.as_view(), name="mfa_reauthenticate"),
     path("accounts/", include("allauth.urls")),
     path("ui/account/export", reader_export, name="reader_export"),
     path("admin/", admin.site.urls),

@@ -6,8 +6,15 @@ from allauth.account import app_settings
 from allauth.account.forms import AddEmailForm, LoginForm
 from allauth.account.internal.flows.manage_email import emit_email_changed
 from allauth.account.models import EmailAddress
+from allauth.mfa import app_settings as mfa_settings
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.totp.forms import ActivateTOTPForm
+from django.core.cache import cache
 from django.db import transaction
 from django.http import HttpRequest
+
+from digest.models import Reader
 
 
 class SignInForm(LoginForm):  # type: ignore[misc]
@@ -37,3 +44,35 @@ class AddressForm(AddEmailForm):  # type: ignore[misc]
             address.set_as_primary()
         emit_email_changed(request, before, address)
         return address
+
+
+class CodeOnce:
+    """A code from an app counts once for as long as it is shown and believed, whatever it was used for.
+
+    RFC 6238, section 5.2: a second attempt with the same code must not be accepted. allauth remembers a code
+    for one period, which is shorter than `MFA_TOTP_TOLERANCE` lets it live, and not the one that switched
+    the app on.
+    """
+
+    user: Reader
+    cleaned_data: dict[str, Any]
+
+    def clean_code(self) -> str:
+        """The code, spent. Raises `ValidationError` for a wrong one and for one that was used."""
+        code: str = super().clean_code()  # type: ignore[misc]
+        lives_s = mfa_settings.TOTP_PERIOD * (2 * mfa_settings.TOTP_TOLERANCE + 1)
+        if not cache.add(f"digest:code:{self.user.pk}:{''.join(code.split())}", True, timeout=lives_s):
+            raise get_adapter().validation_error("incorrect_code")
+        return code
+
+
+class SecondFactorForm(CodeOnce, AuthenticateForm):  # type: ignore[misc]
+    """The code asked for at sign-in."""
+
+
+class SecondFactorAgainForm(CodeOnce, ReauthenticateForm):  # type: ignore[misc]
+    """The code asked for before something that matters."""
+
+
+class AppForm(CodeOnce, ActivateTOTPForm):  # type: ignore[misc]
+    """The first code of an app that is being switched on."""

@@ -12,6 +12,7 @@ from digest.services.tokens import token_use
 
 # Five a second over a minute: far above what a script needs, far below what would slow the site down.
 REQUESTS_PER_MINUTE = 300
+TOO_OFTEN = "More than 300 requests in a minute with one token. Wait for the next one."
 
 
 class TokenAuth(HttpBearer):
@@ -26,7 +27,7 @@ class TokenAuth(HttpBearer):
         """
         now = timezone.now()
         used = token_use(secret=token.strip(), now=now)
-        limit = Limit("token", REQUESTS_PER_MINUTE, MINUTE, "requests with one token")
+        limit = Limit("token", REQUESTS_PER_MINUTE, MINUTE, TOO_OFTEN)
         limit_count(limit=limit, who=used.pk, now=now)
         needed = scope_needed(request.method or "GET", request.path_info)
         if not scope_allows(used.scope, needed):

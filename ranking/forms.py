@@ -76,6 +76,8 @@ class ConfigForm(forms.Form):
         only the page knows their titles.
         """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if any("\0" in name for name in self.data):
+            self.add_error(None, "A field is named with a character that no source or topic has.")
         cleaned["pins"] = self.typed_pins()
         for target, choice in cleaned["pins"].items():
             if choice not in CHOICES or len(target) > TARGET_MAX_CHARS:

@@ -27,6 +27,9 @@ from ranking.selectors import (
 )
 from ranking.services import ConfigEdit, config_edit, config_revert
 
+# More than anybody saves, and less than a database's numbers hold.
+VERSION_DIGITS = 9
+
 
 @login_required
 @require_http_methods(["GET", "POST"])
@@ -70,7 +73,9 @@ def revert(request: HttpRequest, version: int) -> HttpResponse:
         config_revert(
             reader_id=reader_id_of(request),
             version=version,
-            expected_version=int(expected) if expected.isdecimal() else None,
+            expected_version=int(expected)
+            if expected.isdecimal() and len(expected) < VERSION_DIGITS
+            else None,
             now=timezone.now(),
         )
     except UnknownVersion as error:

@@ -146,6 +146,15 @@ def test_the_page_of_a_crash_in_debugging_hides_every_secret(planted, settings, 
     assert "RuntimeError" in body and "SECRET_KEY" in body and MARK not in body
 
 
+def test_the_page_of_a_crash_in_debugging_hides_what_was_typed_into_a_form(rf):
+    sent = rf.post("/accounts/login/", {"password": MARK, "password1": MARK, "code": MARK, "login": "ada"})
+    try:
+        raise RuntimeError("broken")
+    except RuntimeError:
+        body = technical_500_response(sent, *sys.exc_info()).content.decode()
+    assert "ada" in body and MARK not in body
+
+
 def test_a_line_of_the_log_is_cleaned_whoever_wrote_it():
     secret = 'quo"ted-0f9e8d7c'
     with logged(secrets=[secret, "short"]) as log:
@@ -160,7 +169,7 @@ def test_a_line_of_the_log_is_cleaned_whoever_wrote_it():
 
 
 def test_every_secret_that_the_settings_read_is_among_those_that_logs_are_cleaned_of(tmp_path):
-    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": ""}
     for name, value in CANARIES.items():
         place[name] = f"http://ada:{value}@127.0.0.1:1/v1" if name in ADDRESSES else value
     place |= {"DATABASE_URL": f"postgres://ada:{CANARIES['DATABASE_URL']}@127.0.0.1:1/none"}
@@ -208,6 +217,10 @@ def test_logs_name_runs_and_readers_and_never_what_is_read_or_said(
             f"/ui/search?q={PRIVATE}",
             "/ui/history",
             f"/ui/nowhere/{PRIVATE}",
+            f"/feeds/{PRIVATE}/atom.xml\u200b",
+            f"/ui/mail/end/{PRIVATE}%0A",
+            f"/accounts/confirm-email/{PRIVATE}\u2026/",
+            f"/{PRIVATE}/\u00e9",
         ):
             client.get(page)
         said = '"GET /ui/search?q=%s HTTP/1.1" 500 12'

@@ -1,7 +1,7 @@
 """The digest of a day, and the calendar of them."""
 
+from datetime import UTC, datetime, timedelta
 from datetime import date as Date
-from datetime import datetime, timedelta
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -102,11 +102,11 @@ def _unknown(reader: Reader, date: Date, now: datetime) -> str:
 def _moment_or_404(typed: str) -> datetime:
     try:
         moment = parse_datetime(typed)
-    except ValueError:
-        moment = None
-    if moment is None or timezone.is_naive(moment):
-        raise Http404("Nothing was marked at that moment.")
-    return moment
+        if moment is not None and timezone.is_aware(moment):
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # the year 10,000 begins early in the east
+        pass
+    raise Http404("Nothing was marked at that moment.")
 
 
 def _items(count: int) -> str:

@@ -1,13 +1,10 @@
 """One item with its reasons; hearing back about it; keeping it."""
 
-from urllib.parse import urlsplit, urlunsplit
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.errors import DigestError
@@ -18,6 +15,7 @@ from digest.readers import fetched_ahead, reader_of
 from digest.selectors import feedback_by_items, item_for
 from digest.services.feedback import feedback_clear, feedback_set, feedback_tags_set
 from digest.services.readings import item_read, item_save, item_unread
+from digest.ways import came_from, way_back
 
 
 @login_required
@@ -29,7 +27,7 @@ def item(request: HttpRequest, item_id: int) -> HttpResponse:
     if request.method == "GET" and not fetched_ahead(request):
         item_read(reader=reader, item_id=item_id, now=now)
     return render(
-        request, "digest/item.html", item_page(reader, found, now) | {"came_from": _came_from(request)}
+        request, "digest/item.html", item_page(reader, found, now) | {"came_from": came_from(request)}
     )
 
 
@@ -64,25 +62,12 @@ def unread(request: HttpRequest, item_id: int) -> HttpResponse:
     found = _item_or_404(reader_of(request), item_id)
     item_unread(reader=reader_of(request), item_id=item_id)
     messages.success(request, f"“{found.title}” is unread again.")
-    return redirect(_way_back(request))
-
-
-def _came_from(request: HttpRequest) -> str:
-    """The page of ours that led here, if the browser says so."""
-    came = urlsplit(request.headers.get("Referer", ""))
-    here = came.netloc == request.get_host() and came.path != request.path
-    return urlunsplit(("", "", came.path, came.query, "")) if here else ""
-
-
-def _way_back(request: HttpRequest) -> str:
-    """The page the form asks to go back to, if it is one of ours; else the paper."""
-    back = request.POST.get("next", "")
-    return back if url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}) else "/"
+    return redirect(way_back(request))
 
 
 def _answer(request: HttpRequest, item: Item) -> HttpResponse:
     """The changed part of the page for a script, else the way back to the item on the page it was on."""
-    back = _way_back(request)
+    back = way_back(request)
     if request.headers.get("X-Requested-With") == "fetch":
         changed = response_page(reader_of(request), item)
         return render(request, "digest/_response.html", {**changed, "back": back})

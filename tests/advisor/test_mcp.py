@@ -51,7 +51,7 @@ MANAGE = str(ROOT / "manage.py")
 @pytest.fixture
 def server(transactional_db, tmp_path):
     """What starts the server in a process of its own, on a database both can see; and that database."""
-    env = {"TIDINGS_VAR_DIR": str(tmp_path), "REDIS_URL": "", "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+    env = {"TIDINGS_VAR_DIR": str(tmp_path), "REDIS_URL": "", "TIDINGS_ENV_FILE": ""}
     now = timezone.now()
     opinionated(ReaderFactory(username="ada"), now=now)
     path = tmp_path / "tidings.sqlite3"

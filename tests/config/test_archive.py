@@ -16,6 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from config import archive as archive_module
 from config.archive import (
     SEEDED,
     ArchiveRefused,
@@ -128,7 +129,13 @@ def rewritten(archive: Path, name: str, change) -> Path:
         ("rows/digest.item.jsonl", lambda raw: raw.replace(b"lighthouse", b"lightship"), "differs"),
         ("rows/digest.item.jsonl", lambda raw: raw[: len(raw) // 2], "damaged"),
         ("rows/digest.feedback.jsonl", lambda raw: b"", "differs"),
-        ("manifest.json", lambda raw: b"{}", "other_version"),
+        ("rows/digest.item.jsonl", lambda raw: raw[raw.index(b"\n") + 1 :], "damaged"),
+        ("rows/digest.feedback.jsonl", lambda raw: raw + raw, "damaged"),
+        ("manifest.json", lambda raw: b"{}", "not_an_archive"),
+        ("manifest.json", lambda raw: b"[]", "not_an_archive"),
+        ("manifest.json", lambda raw: raw.replace(b'"version": 1', b'"version": 2'), "other_version"),
+        ("manifest.json", lambda raw: raw.replace(b'"tables"', b'"chairs"'), "damaged"),
+        ("manifest.json", lambda raw: raw.replace(b'"made_at"', b'"made"'), "damaged"),
         ("manifest.json", lambda raw: raw.replace(b"digest.0001", b"digest.9999"), "other_migrations"),
     ],
 )
@@ -202,3 +209,18 @@ def test_a_database_fresh_from_migrating_takes_an_archive_without_more_words(arc
     _empty([model for model in tables() if model._meta.label_lower not in SEEDED], "default")
     archive_read(archive)
     assert Suggestion.objects.get().evidence.count() == 4
+
+
+def test_a_backup_that_is_not_written_leaves_nothing_behind(world, tmp_path, monkeypatch):
+    (folder := tmp_path / "folder").mkdir()
+    with pytest.raises(CommandError) as refused:
+        call_command("backup", str(folder), stdout=StringIO())
+    assert refused.value.returncode == 2 and "folder" in str(refused.value)
+
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archive_module, "_told", full)
+    with pytest.raises(CommandError):
+        call_command("backup", str(tmp_path / "full.zip"), stdout=StringIO())
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"] and not list(folder.iterdir())

@@ -23,6 +23,7 @@ def test_a_number_below_the_least_that_makes_sense_is_named(settings, name):
     [
         ("REDIS_URL", "http://ada:s3cret@broker", "tidings.E016"),
         ("REDIS_URL", "broker:6379", "tidings.E016"),
+        ("REDIS_URL", "redis://broker:s3cret/0", "tidings.E016"),
         ("REDIS_URL", "rediss://broker:6379/0", None),
         ("REDIS_URL", "unix:///run/redis.sock", None),
         ("REDIS_URL", "", None),
@@ -35,11 +36,16 @@ def test_a_number_below_the_least_that_makes_sense_is_named(settings, name):
         ("SITE_URL", "http://[::1]:8000", None),
         ("ALERT_EMAILS", ["olga@example.org", "olga"], "tidings.E018"),
         ("ALERT_EMAILS", ["olga@example.org"], None),
+        ("EMAIL_FROM", "tidings", "tidings.E018"),
+        ("EMAIL_FROM", "Tidings <news@example.org>", None),
+        ("ALLOWED_HOSTS", ["https://news.example.org"], "tidings.E019"),
+        ("ALLOWED_HOSTS", ["news.example.org/"], "tidings.E019"),
+        ("ALLOWED_HOSTS", ["news.example.org", ".example.org", "[::1]", "*"], None),
     ],
 )
 def test_an_address_that_is_none_is_refused_by_its_code_without_its_password(settings, name, value, code):
     settings.REDIS_URL, settings.SITE_URL, settings.ALERT_EMAILS = "", "https://news.example.org", []
-    setattr(settings, name, value)
+    setattr(settings, {"EMAIL_FROM": "DEFAULT_FROM_EMAIL"}.get(name, name), value)
     found = check_addresses()
     assert [error.id for error in found] == ([code] if code else [])
     assert all(name in error.msg and "s3cret" not in error.msg for error in found)

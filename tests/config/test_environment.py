@@ -30,13 +30,14 @@ ROOT = Path(__file__).resolve().parents[2]
         ("LOG_LEVEL", "LOUD"),
         ("DEBUG", "maybe"),
         ("TIDINGS_VAR_DIR", "/dev/null/state"),
+        ("TIDINGS_ENV_FILE", "/nowhere/environment"),
         ("DATABASE_URL", "postgres://ada:p@secret#w@127.0.0.1:1/name"),
         ("DATABASE_URL", "postgres://ada:12/secret@127.0.0.1:1/name"),
         ("DATABASE_URL", "postgres://ada:secret%w@127.0.0.1:1/name"),
     ],
 )
 def test_a_setting_that_cannot_be_read_is_named_in_one_sentence(name, value, tmp_path):
-    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": ""}
     done = subprocess.run(
         [sys.executable, "manage.py", "check"],
         cwd=ROOT,
@@ -64,7 +65,7 @@ def test_a_password_is_read_percent_encoded_and_a_switch_by_many_words(monkeypat
 def test_a_database_that_takes_the_call_and_says_nothing_is_given_up_within_seconds(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         address = f"postgres://ada@127.0.0.1:{mute.getsockname()[1]}/tidings"
-        place = {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+        place = {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": ""}
         began = time.monotonic()
         done = subprocess.run(
             [sys.executable, "manage.py", "migrate", "--check"],
@@ -133,3 +134,9 @@ def test_with_a_redis_that_answers_it_is_a_cache_like_any_other(settings):
     assert cache.touch("two", 30) and cache.delete("two") and "two" not in cache
     with pytest.raises(ValueError, match="two"):
         cache.incr("two")
+
+
+def test_a_number_left_empty_is_the_default(monkeypatch):
+    read = Environment()
+    monkeypatch.setenv("NIGHTLY_HOUR", "")
+    assert read.int("NIGHTLY_HOUR", default=3) == 3 and read.float("NIGHTLY_HOUR", default=0.5) == 0.5

@@ -1,8 +1,11 @@
 """Everything moves from SQLite into this database, compared table by table, or nothing does."""
 
 import json
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
@@ -15,10 +18,12 @@ from config import moving
 from config.archive import ArchiveRefused, _empty, archive_read, archive_sums, archive_write, tables
 from config.moving import SOURCE, _beside, data_move
 from digest.models import Item
+from tests.config.test_serve import port_free
 from tests.factories import ItemFactory
 from tests.suggestions.worlds import proposed, tastes
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def described(path: Path) -> dict[str, object]:
@@ -83,3 +88,35 @@ def test_what_is_no_old_database_is_said_before_anything_is_read(tmp_path, setti
     with pytest.raises(ArchiveRefused) as same:
         data_move(source={key: ours[key] for key in ("ENGINE", "NAME", "HOST", "PORT")}, now=None)
     assert same.value.code == "same_database"
+
+
+def test_a_server_that_is_not_there_is_said_as_that():
+    code, words = refused(f"postgres://ada:s3cret@127.0.0.1:{port_free()}/tidings")
+    assert code == 1 and "source_unreadable" in words and "Is it there" in words and "s3cret" not in words
+
+
+def test_a_file_that_is_no_database_is_said_as_that(tmp_path):
+    (tmp_path / "notes.txt").write_text("no database " * 100)
+    code, words = refused(tmp_path / "notes.txt")
+    assert code == 1 and "source_unreadable" in words and "not a database" in words
+
+
+@pytest.mark.services
+def test_a_database_is_not_moved_onto_itself_by_another_spelling_of_its_address():
+    ours = connections["default"].settings_dict
+    other = "127.0.0.1" if ours["HOST"] == "localhost" else "localhost"
+    with pytest.raises(ArchiveRefused) as same:
+        data_move(source={**ours, "HOST": other, "OPTIONS": {}}, now=None)
+    assert same.value.code == "same_database"
+
+
+def test_a_file_is_not_moved_onto_itself_by_a_link_to_it(installed, tmp_path):
+    shutil.copy(installed, tmp_path / "one.sqlite3")
+    (tmp_path / "link.sqlite3").symlink_to(tmp_path / "one.sqlite3")
+    place = {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": "", "REDIS_URL": ""}
+    place |= {"DATABASE_URL": f"sqlite:///{tmp_path}/one.sqlite3"}
+    command = [sys.executable, "manage.py", "move_data", str(tmp_path / "link.sqlite3")]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | place, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "same_database" in done.stderr

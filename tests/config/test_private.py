@@ -29,7 +29,7 @@ with connection.cursor() as rows:
 
 def test_a_new_installation_is_readable_by_its_owner_alone_with_its_journal(tmp_path):
     place = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
-    place |= {"TIDINGS_VAR_DIR": str(tmp_path / "state"), "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+    place |= {"TIDINGS_VAR_DIR": str(tmp_path / "state"), "TIDINGS_ENV_FILE": ""}
     place |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run([sys.executable, "-c", LOOK], cwd=ROOT, env=place, capture_output=True, text=True)
     told = dict(line.split() for line in done.stdout.splitlines())

@@ -17,6 +17,7 @@ from config import metrics as figures_module
 from config import readiness as module
 from config.metrics import metrics_text
 from config.readiness import SCHEDULE_LATE, readiness, ready
+from config.schedule import JOBS
 from digest.models import Feed
 from tests.factories import FeedFactory
 
@@ -156,3 +157,13 @@ def test_requests_are_counted_by_view_and_never_by_address(client: Client, ada, 
     assert re.search(r'tidings_requests_total\{method="GET",status="404",view="digest:item"\} \d', text)
     assert 'view="unknown"' in text and "secret-title" not in text and "424242" not in text
     assert str(ada.pk) not in text and ada.username not in text
+
+
+def test_a_schedule_that_never_began_grows_old_from_the_first_table_on(now):
+    """An installation whose beat was forgotten has to raise the alarm like one whose beat died."""
+    MigrationRecorder.Migration.objects.update(applied=now - timedelta(days=2))
+    found = figures(now)
+    assert found["tidings_job_age_seconds", ("reconcile",)] == 2 * 86_400
+    assert found["tidings_night_age_seconds", ()] == 2 * 86_400
+    assert found["tidings_night_steps_failed", ()] == 0
+    assert all(("tidings_job_age_seconds", (job.name,)) in found for job in JOBS)

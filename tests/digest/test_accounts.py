@@ -256,3 +256,31 @@ def test_a_security_mail_tells_the_readers_own_time_and_its_zone(
     words = re.search(r"\) on (.+ [+]0545)\.", mailbox.messages[-1].get_content())[1]
     told = datetime.strptime(words, "%A, %d %B %Y, %H:%M %z")
     assert abs(timezone.now() - told) < timedelta(minutes=5)
+
+
+def test_an_account_is_closed_by_its_name_and_address_together_at_whatever_host(ada: Reader, settings):
+    """Five tries are five tries: not five for each spelling, port or name of the site."""
+    settings.ALLOWED_HOSTS = ["news.example", "other.example"]
+    EmailAddress.objects.create(user=with_password(ada), email=ada.email, primary=True, verified=True)
+    spellings = ["ada", "ADA", ada.email, "Ada@Example.org", "ada"]
+    for n, login in enumerate(spellings):
+        sign_in(Client(), login, "wrong", HTTP_HOST=f"news.example:{n + 1}")
+    for login in ("ada", ada.email):
+        assert sign_in(Client(), login, HTTP_HOST="other.example").status_code == 429
+
+
+def test_links_in_mails_lead_to_the_sites_own_address_whatever_host_was_asked_for(
+    ada: Reader, client: Client, mailbox: Mailbox, settings
+):
+    settings.SITE_URL, settings.ALLOWED_HOSTS = "https://news.example", ["news.example", "other.example"]
+    for email in (ada.email, "zoe@example.org"):
+        client.post("/accounts/password/reset/", {"email": email}, HTTP_HOST="other.example:4444")
+    for message in mailbox.messages:
+        assert "https://news.example/accounts/" in message.get_content()
+        assert "4444" not in message.get_content() and "other.example/" not in message.get_content()
+
+
+@pytest.mark.parametrize("name", ["\uff21da", "ada@example.org", "ADA"])
+def test_nobody_signs_up_under_a_name_that_looks_like_anothers_or_is_an_address(ada: Reader, name: str):
+    answer = sign_up(Client(), name)
+    assert answer.status_code == 200 and Reader.objects.count() == 1

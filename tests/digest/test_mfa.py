@@ -160,3 +160,24 @@ def test_the_pages_wear_our_looks(ada: Reader, client: Client, page: str):
         switched_on(client)
     body = again(client, f"/accounts/2fa/{page}").content.decode()
     assert "tidings.css" in body and 'id="main"' in body and "<script>" not in body and "style=" not in body
+
+
+def test_a_code_counts_once_for_as_long_as_it_lives(ada: Reader, client: Client, own_cache, monkeypatch):
+    """The one that switched the app on as well, and not only for the half minute in which it is shown."""
+    client.force_login(with_password(ada))
+    secret, _ = switched_on(client)
+    assert at_the_code().post("/accounts/2fa/authenticate/", {"code": code_for(secret)}).status_code == 200
+    code, now = code_for(secret, 1), time.time()
+    assert at_the_code().post("/accounts/2fa/authenticate/", {"code": code}).url == "/"
+    monkeypatch.setattr(time, "time", lambda: now + 45)
+    again = at_the_code().post("/accounts/2fa/authenticate/", {"code": f"{code[:3]} {code[3:]}"})
+    assert again.status_code == 200 and "Incorrect code" in again.content.decode()
+
+
+def test_who_guesses_codes_is_told_when_to_come_back(ada: Reader, client: Client, own_cache):
+    client.force_login(with_password(ada))
+    switched_on(client)
+    door = at_the_code()
+    answers = [door.post("/accounts/2fa/authenticate/", {"code": "000000"}) for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [200] * 5 + [429]
+    assert answers[-1]["Retry-After"] == "300"

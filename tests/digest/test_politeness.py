@@ -108,7 +108,7 @@ for _ in range(3):
 
 def test_two_processes_without_a_service_never_meet_at_a_host(tmp_path: Path):
     """As `serve` runs them: the site, where readers look up feeds, and its worker."""
-    place = {"TIDINGS_VAR_DIR": str(tmp_path), "REDIS_URL": "", "TIDINGS_ENV_FILE": str(tmp_path / "none")}
+    place = {"TIDINGS_VAR_DIR": str(tmp_path), "REDIS_URL": "", "TIDINGS_ENV_FILE": ""}
     env = os.environ | place | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     both = [subprocess.Popen([sys.executable, "-c", VISITS], env=env, **pipes) for _ in range(2)]

@@ -109,7 +109,7 @@ def settings_of(folder: Path, database: str) -> dict[str, str]:
     """The environment of an installation in `folder`, with nothing of the operator's."""
     mine = ("DATABASE_URL", "REDIS_URL", "METRICS_TOKEN")
     kept = {name: value for name, value in os.environ.items() if name not in mine and "API_KEY" not in name}
-    place = {"TIDINGS_VAR_DIR": str(folder), "TIDINGS_ENV_FILE": str(folder / "none"), "LOG_LEVEL": "WARNING"}
+    place = {"TIDINGS_VAR_DIR": str(folder), "TIDINGS_ENV_FILE": "", "LOG_LEVEL": "WARNING"}
     return kept | place | ({"DATABASE_URL": database} if database else {}) | {"PYTHONPATH": str(ROOT)}
 
 

@@ -183,6 +183,20 @@ def test_going_back_from_a_stale_page_changes_nothing(page: Client, ada: Reader)
     assert config_effective(reader_id=ada.pk).config.topics == ("trains",)
 
 
+@pytest.mark.parametrize("version", ["9" * 5000, "-1", "x", ""])
+def test_a_version_that_is_no_number_goes_back_as_without_one(page: Client, ada: Reader, version: str):
+    edit(ada, 0, topics=["rust"])
+    assert page.post("/ui/config/revert/0", {"version": version}).status_code == 302
+    assert config_effective(reader_id=ada.pk).config.topics == ()
+
+
+@pytest.mark.parametrize("field", ["weight:a\0b", "pin:a\0b"])
+def test_a_source_whose_name_nothing_could_have_is_refused_and_saved_nowhere(page, ada, field):
+    said = {"version": "0", "topics": "rust", "recency_half_life_hours": "24", "ai_score_alpha": "0.2"}
+    answer = page.post(CONFIG, {**said, field: {"w": "1.2", "p": "locked"}[field[0]]})
+    assert answer.status_code == 422 and config_effective(reader_id=ada.pk).config.topics == ()
+
+
 def test_a_version_one_never_had_is_not_found(page: Client, ada: Reader, ben: Reader):
     edit(ben, 0, topics=["his"])
     assert page.post("/ui/config/revert/1", {"version": "0"}).status_code == 404

@@ -6,7 +6,8 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 from django.utils import timezone
 
 from advisor.guidance.health import guidance_vitals
@@ -28,7 +29,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check, print, and exit with the worst state."""
-        checks = checks_of(guidance_vitals(now=timezone.now()))
+        try:
+            checks = checks_of(guidance_vitals(now=timezone.now()))
+        except DatabaseError as error:
+            told = f"broken  the database does not answer ({type(error).__name__}). See DATABASE_URL."
+            raise CommandError(told, returncode=int(State.BROKEN)) from error
         state = worst(checks)
         if options["json"]:
             rows = [{**asdict(check), "state": WORDS[check.state]} for check in checks]

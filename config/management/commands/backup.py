@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.archive import archive_write
+from config.ending import ended_in_order
 from digest.databases import database_told
 
 # Of its owner alone: it holds what everybody reads and thinks, and the hashes of their passwords.
@@ -35,7 +36,8 @@ class Command(BaseCommand):
         self.stderr.write(f"From: {database_told()}.", style_func=str)
         before = os.umask(PRIVATE_UMASK)
         try:
-            manifest = archive_write(path, now=timezone.now())
+            with ended_in_order():
+                manifest = archive_write(path, now=timezone.now())
         except OSError as error:
             raise CommandError(f"“{path}” cannot be written ({error.strerror}).", returncode=2) from error
         finally:

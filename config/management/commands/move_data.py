@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.archive import ArchiveRefused
+from config.ending import ended_in_order
 from config.environment import Environment
 from config.moving import data_move
 from digest.databases import database_told
@@ -30,7 +31,8 @@ class Command(BaseCommand):
         """Copy, compare, and say table by table what arrived."""
         self.stderr.write(f"Into: {database_told()}.", style_func=str)
         try:
-            manifest = data_move(source=_described(options["source"]), now=timezone.now())
+            with ended_in_order():
+                manifest = data_move(source=_described(options["source"]), now=timezone.now())
         except ArchiveRefused as refused:
             raise CommandError(f"{refused.code}: {refused.message}", returncode=1) from refused
         if options["json"]:

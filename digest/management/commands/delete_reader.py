@@ -24,7 +24,8 @@ class Command(BaseCommand):
         """Ask, delete, and list what is gone."""
         (reader,) = readers_named(options["user_id"])
         name = reader.username
-        typed = options["yes"] or _asked(f"Type the username of {reader.pk} to delete the account: ")
+        question = f"Type the username of {options['user_id']} ({reader.pk}) to delete the account: "
+        typed = options["yes"] or self._asked(question)
         if typed != name:
             raise CommandError("That is not this reader's username. Nothing was deleted.", returncode=2)
         try:
@@ -35,10 +36,10 @@ class Command(BaseCommand):
         for words, count in deleted_words(gone):
             self.stdout.write(f"  {words}: {count}")
 
-
-def _asked(question: str) -> str:
-    """What somebody types; nobody there is a mistake on the command line."""
-    try:
-        return input(question)
-    except EOFError:
-        raise CommandError("Nobody is there to be asked: give --yes USERNAME.", returncode=2) from None
+    def _asked(self, question: str) -> str:
+        """What somebody types; nobody there is a mistake on the command line."""
+        self.stderr.write(question, style_func=str, ending="")
+        try:
+            return input()
+        except EOFError:
+            raise CommandError("Nobody is there to be asked: give --yes USERNAME.", returncode=2) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.checks.registry import registry
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
@@ -22,6 +22,7 @@ from advisor.guidance.figures import Tunables
 from advisor.guidance.health import guidance_vitals
 from advisor.guidance.health_rules import State, Vitals, checks_of, worst
 from advisor.guidance.predicates import FACTS
+from advisor.management.commands import guidance_health
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
 from advisor.tasks import guidance_export_task
 
@@ -196,6 +197,16 @@ def health(*args):
     except SystemExit as end:
         return end.code, out.getvalue()
     return 0, out.getvalue()
+
+
+def test_a_database_that_is_away_is_broken(monkeypatch):
+    def away(**_: object) -> None:
+        raise OperationalError("no route")
+
+    monkeypatch.setattr(guidance_health, "guidance_vitals", away)
+    with pytest.raises(CommandError) as error:
+        call_command("guidance_health")
+    assert error.value.returncode == 2 and "database" in str(error.value)
 
 
 def looked_at(ada, count, **more):

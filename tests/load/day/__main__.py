@@ -80,7 +80,7 @@ def environment(folder: Path, url: str, redis: str, port: int) -> dict[str, str]
         "REDIS_URL": redis,
         "BIND": f"127.0.0.1:{port}",
         "TIDINGS_VAR_DIR": str(folder / "var"),
-        "TIDINGS_ENV_FILE": str(folder / "none"),
+        "TIDINGS_ENV_FILE": "",
         "LOG_LEVEL": "INFO",
         "SECRET_KEY": "of this day alone " * 4,
         "EMAIL_URL": "dummymail://",

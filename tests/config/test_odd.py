@@ -1,0 +1,58 @@
+"""What no browser sends gets 400 at the door, as a page or as JSON, and breaks nothing."""
+
+import pytest
+from django.test import Client
+
+pytestmark = pytest.mark.django_db
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize("path", ["/feeds/%00/atom.xml", "/feeds/a%00b/feed.json", "/ui/\0", "/%00"])
+def test_an_address_with_a_nul_is_not_understood(path):
+    answer = Client(raise_request_exception=False).get(path)
+    assert answer.status_code == 400 and "tidings.css" in answer.content.decode()
+    assert "script-src" in answer["Content-Security-Policy"]
+
+
+def test_scripts_are_told_so_in_their_own_shape(as_ada):
+    answer = as_ada.get("/api/digests/%00")
+    assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
+    assert answer["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("charset", ["latin-1", "utf-7", "utf-16"])
+@pytest.mark.parametrize("path", ["/accounts/login/", "/ui/config", "/api/suggestions/accept-all"])
+def test_a_form_in_another_charset_is_not_understood(path, charset):
+    """With a token, so that CSRF reads the form, and so does the page of what went wrong."""
+    client = Client(raise_request_exception=False, enforce_csrf_checks=True)
+    client.cookies["csrftoken"] = "M" * 32
+    answer = client.post(path, b"a=b", content_type=f"{FORM}; charset={charset}")
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "UTF-8", "utf8"])
+def test_a_form_in_utf_8_is_read_however_that_is_spelt(charset):
+    answer = Client().post("/accounts/login/", b"login=ada", content_type=f"{FORM}; charset={charset}")
+    assert answer.status_code == 200 and "ada" in answer.content.decode()
+
+
+@pytest.fixture
+def as_ada(ada, client: Client) -> Client:
+    client.force_login(ada)
+    return client
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("PUT", "/api/suggestions"), ("GET", "/api/suggestions/accept-all"), ("HEAD", "/api/suggestions")],
+)
+def test_a_method_that_does_nothing_is_refused_in_the_shape_of_every_error(as_ada, method, path):
+    answer = as_ada.generic(method, path)
+    assert answer.status_code == 405 and answer["Allow"] and answer["Content-Type"] == "application/json"
+    assert method == "HEAD" or answer.json()["error"] == "method_not_allowed"
+
+
+def test_no_cache_keeps_what_the_api_told_one_reader(as_ada):
+    for path in ("/api/suggestions", "/api/search?q=x"):
+        assert as_ada.get(path)["Cache-Control"] == "no-store"
+    assert "no-cache" in as_ada.get("/api/openapi.json")["Cache-Control"], "the description says its own"
