@@ -51,7 +51,7 @@ CODES = (
     Code("request_in_flight", 409, "the same key is being answered; ask again in a moment", UNSAFE),
     Code("idempotency_key_reused", 422, "this key stood for another request", UNSAFE),
     Code("invalid_request", 422, "what was sent does not fit; `message` names the fields", INPUT),
-    Code("bad_request", 400, "the body is no JSON, or the address no text", UNSAFE),
+    Code("bad_request", 400, "the body is no JSON, or a form that is not UTF-8", UNSAFE),
     Code("body_too_large", 413, "the body has more than 2,560 KB", UNSAFE),
     Code("operators_only", 403, "for operators", ("digest_api_costs_costs_get",)),
     Code("item_not_found", 404, "no item there that you may see", ITEM),

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.template.loader import render_to_string
 
+from config.api_answers import API
+from config.views import api_missing
+
 Handler = Callable[[HttpRequest], HttpResponse]
 FORM, OURS = "application/x-www-form-urlencoded", "utf-8"
-NUL = "The address holds a NUL."
 CHARSET = "A form is sent as UTF-8."
 
 
@@ -19,10 +21,10 @@ def odd_requests(get_response: Handler) -> Handler:
 
     def handle(request: HttpRequest) -> HttpResponse:
         if "\0" in request.path:
-            return _refused(request, NUL)
+            return api_missing(request) if request.path.startswith(API) else _not_understood()
         if request.content_type == FORM and request.encoding:
             if _codec(request.encoding) != OURS:
-                return _refused(request, CHARSET)
+                return _form_refused(request)
             request.encoding = OURS  # Django knows one of its spellings
         return get_response(request)
 
@@ -36,10 +38,13 @@ def _codec(name: str) -> str:
         return name
 
 
-def _refused(request: HttpRequest, why: str) -> HttpResponse:
-    """400, in the shape that who asked can read."""
-    if request.path.startswith("/api/"):
-        body = {"error": "bad_request", "message": why}
-        return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
-    # Not by Django's own view of a 400: it looks for a CSRF token, and for that it reads the form.
+def _form_refused(request: HttpRequest) -> HttpResponse:
+    if not request.path.startswith(API):
+        return _not_understood()
+    body = {"error": "bad_request", "message": CHARSET}
+    return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
+
+
+def _not_understood() -> HttpResponse:
+    """Not by Django's own view of a 400: it looks for a CSRF token, and for that it reads the form."""
     return HttpResponseBadRequest(render_to_string("400.html"))

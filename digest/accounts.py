@@ -66,7 +66,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send one of the mails about an account. Where the server fails, the page says so."""
-        here = self.request.build_absolute_uri("/")
+        here = self.request.build_absolute_uri("/") if self.request else site_link("")
         led = {
             name: site_link(said.removeprefix(here))
             for name, said in context.items()
