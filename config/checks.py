@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from email.utils import parseaddr
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
@@ -107,20 +107,23 @@ def check_addresses(**kwargs: Any) -> list[CheckMessage]:
     return found
 
 
-def _is_broker(address: str) -> bool:
+def _parts(address: str) -> SplitResult | None:
+    """An address in its parts; nothing where its host or port cannot be."""
     try:
         parts = urlsplit(address)
         _ = parts.port  # raises where it is no number
     except ValueError:
-        return False
-    return "://" in address and parts.scheme in BROKERS
+        return None
+    return parts
+
+
+def _is_broker(address: str) -> bool:
+    parts = _parts(address)
+    return parts is not None and "://" in address and parts.scheme in BROKERS
 
 
 def _is_site(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        _ = parts.port  # raises where it is no number
-    except ValueError:
+    if (parts := _parts(address)) is None:
         return False
     more = parts.path.strip("/") or parts.query or parts.fragment or parts.username
     return parts.scheme in ("http", "https") and bool(parts.hostname) and not more
