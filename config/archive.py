@@ -95,7 +95,10 @@ def _part_of(path: Path) -> Iterator[Path]:
 
 
 def archive_manifest(path: Path) -> dict[str, Any]:
-    """What an archive says of itself. Raises `ArchiveRefused` (`not_an_archive`, `other_version`, `damaged`)."""
+    """What an archive says of itself.
+
+    Raises `ArchiveRefused`: `not_an_archive`, `other_version`, or `damaged` where its manifest is not whole.
+    """
     try:
         with ZipFile(path) as archive:
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
