@@ -5,11 +5,15 @@ BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 # The services `make test-services` uses; they must be running.
 TEST_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/postgres
-PORT ?= 8000
 TEST_REDIS_URL ?= redis://127.0.0.1:6379/9
+# Where `make run` serves; without SITE_URL, links in mails and feeds follow it.
+export PORT ?= 8000
+
+# Compiled modules are written and read again: without them each process of the tests compiles the whole tree.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile test-mutations mutation day faults bench load evaluate report fuzz-api audit screenshots clean
+.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile test-mutations mutation day faults bench load evaluate report size fuzz-api audit screenshots clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -32,7 +36,7 @@ run: demo ## The demo, then the site on 127.0.0.1:PORT (8000) with its worker
 	@$(MANAGE) serve --port $(PORT)
 
 test: setup ## All tests on SQLite, without any service
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: setup ## Ruff: lint and format
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -40,7 +44,7 @@ lint: setup ## Ruff: lint and format
 types: setup ## mypy, strict
 	$(BIN)/mypy config advisor suggestions digest ranking
 
-contracts: setup ## The import contracts between rooms
+contracts: setup ## The import contracts between rooms and inside them
 	$(BIN)/lint-imports
 
 check: lint types contracts test ## Lint, types, contracts, tests
@@ -49,44 +53,47 @@ format: setup ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 test-services: setup ## The same tests on PostgreSQL and Redis, but those that ask neither
-	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto
+	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-hostile: setup ## 300 injections and 10,000 random tool calls against the invariants
 	TIDINGS_HOSTILE_ALL=1 TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile
 
 test-mutations: setup ## Every open feed document and 10,000 seeded mutations, read within their limits
-	TIDINGS_MUTATIONS=all $(BIN)/python -m pytest -n auto tests/digest/test_mutations.py tests/digest/test_parse.py
-	$(BIN)/python -m tests.bench.mutations
+	TIDINGS_MUTATIONS=all $(BIN)/python -m pytest -n auto tests/digest/feeds/test_mutations.py tests/digest/feeds/test_parse.py
+	$(BIN)/python -m tests.lab mutations
 
 day: setup ## Some minutes of a distributed installation: kills, Redis gone, a deploy; nothing may be lost
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[server]'
-	$(BIN)/python -m pytest tests/faults/reloads.py
-	TEST_DATABASE_URL=$(TEST_DATABASE_URL) $(BIN)/python -m tests.load.day --json docs/benchmarks/day.json
+	$(BIN)/python -m pytest tests/lab/faults/reloads.py
+	TEST_DATABASE_URL=$(TEST_DATABASE_URL) $(BIN)/python -m tests.lab load day --json tests/lab/records/day.json
 
 faults: setup ## Crashes, kills, floods and lost servers, done on purpose; needs PostgreSQL and Redis installed
-	$(BIN)/python -m tests.faults
+	$(BIN)/python -m tests.lab faults
 
 mutation: setup ## Do the tests of rules, budget, accepting and settings notice when the code is wrong?
-	$(BIN)/python -m tests.bench.mutants --json docs/mutation.json
+	$(BIN)/python -m tests.lab mutants --json tests/lab/records/mutation.json
 
 fuzz-api: setup ## Every operation of the API by schemathesis, on a site of its own (minutes)
-	$(BIN)/python -m tests.faults.api_fuzz
+	$(BIN)/python -m tests.lab fuzz
 
 audit: setup ## Known vulnerabilities of the pinned packages; fails where none could be looked up
-	$(BIN)/python -m tests.audit
+	$(BIN)/python -m tests.support.audit
 
-bench: setup ## Speed, size and cost beside peers, recorded in docs/benchmarks; needs TIDINGS_DATA, LOAD_DATABASE_URL
-	$(BIN)/python -m tests.bench --json docs/benchmarks/bench.json
+bench: setup ## Speed, size and cost beside peers, recorded in tests/lab/records; needs TIDINGS_DATA, LOAD_DATABASE_URL
+	$(BIN)/python -m tests.lab bench --json tests/lab/records/bench.json
 
-load: setup ## A large installation under load, recorded in docs/benchmarks; needs LOAD_DATABASE_URL and an hour
+load: setup ## A large installation under load, recorded in tests/lab/records; needs LOAD_DATABASE_URL and an hour
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[server]'
-	DATABASE_URL=$(LOAD_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m tests.load --json docs/benchmarks/load.json
+	DATABASE_URL=$(LOAD_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m tests.lab load --json tests/lab/records/load.json
 
-evaluate: setup ## Every evaluation, recorded in docs/benchmarks; needs TIDINGS_DATA and an hour
-	$(BIN)/python -m tests.bench evaluations --json docs/benchmarks/evaluations.json
+evaluate: setup ## Every evaluation, recorded in tests/lab/records; needs TIDINGS_DATA and an hour
+	$(BIN)/python -m tests.lab bench evaluations --json tests/lab/records/evaluations.json
 
-report: setup ## docs/benchmarks.md and its plots from what was recorded
-	$(BIN)/python -m tests.bench.report
+report: setup ## Draw the plots of docs/benchmarks.md, list the targets that the records miss
+	$(BIN)/python -m tests.lab report
+
+size: setup ## Files, lines, names, docs, and the files that one deed passes through, beside their targets
+	$(BIN)/python -m tests.lab size
 
 screenshots: setup ## Render docs/screenshots from the demo in a real browser
 	$(BIN)/python docs/screenshots/take.py

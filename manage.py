@@ -13,23 +13,23 @@ from config.logs import Redact
 
 
 def main() -> None:
-    """Point Django at the one settings module and hand over the command line.
+    """Run the command of the command line.
 
-    A setting or a database that cannot be used is the operator's to mend, so it gets a sentence and not a
-    traceback; a setting ends with 2, as wrong usage does.
+    A setting or a database that cannot be used gets a sentence instead of a traceback; a wrong setting has
+    exit code 2, as wrong usage has.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
-        # Read now, since Django would go on without them until a command asks.
+        # Read the settings now: Django would go on without them until a command needs one.
         _ = settings.LOG_LEVEL
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         print(f"The settings cannot be used: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
     except (OperationalError, ProgrammingError) as error:
-        said = Redact(settings.SECRETS)(None, "", " ".join(str(error).split()))
+        text = Redact(settings.SECRETS)(None, "", " ".join(str(error).split()))
         sys.exit(
-            f"The database cannot be used: {said}. Missing tables: `make migrate`; else see DATABASE_URL."
+            f"The database cannot be used: {text}. Missing tables: `make migrate`; else see DATABASE_URL."
         )
 
 

@@ -1,4 +1,4 @@
-"""The advisor's API: ask for suggestions, watch a run."""
+"""The advisor's API: request suggestions, poll a run."""
 
 from typing import Any
 from uuid import UUID
@@ -8,10 +8,10 @@ from django.utils import timezone
 from ninja import Router, Schema, Status
 
 from advisor.models import Run
+from advisor.run.request import run_advance, run_request, run_wait
 from advisor.selectors import run_for, run_progress
-from advisor.services.runs import GenerateResult, run_attend, run_request, run_wait
-from digest.limits import GENERATE, limit_count
-from digest.readers import reader_of
+from digest.requests import reader_of
+from digest.throttling import GENERATE, limit_count
 
 WAIT_S = 30.0
 
@@ -19,7 +19,7 @@ router = Router(tags=["advisor"])
 
 
 class GenerateOut(Schema):
-    """What a request for suggestions came to."""
+    """The result of a request for suggestions."""
 
     status: str
     suggestions_created: int
@@ -40,7 +40,7 @@ class StepOut(Schema):
 
 
 class RunOut(Schema):
-    """How far a run has come; `steps` are the last twenty."""
+    """The progress of a run; `steps` are the last twenty."""
 
     run_id: UUID
     status: str
@@ -55,10 +55,10 @@ class RunOut(Schema):
 
 @router.post("/suggestions/generate", response={200: GenerateOut, 202: RunOut}, exclude_none=True)
 def suggestions_generate(request: HttpRequest) -> Status[Any]:
-    """Ask for suggestions. Waits up to 30 s; `Prefer: respond-async` answers 202 with the run to poll.
+    """Request suggestions. Waits up to 30 s; `Prefer: respond-async` returns 202 with the run to poll.
 
-    It answers at once where a worker is there to carry the run out; without one the run is carried out
-    before the answer, which then shows its end.
+    It returns at once where a worker is there to execute the run; without one the run is executed before the
+    response, which then has its result.
     """
     reader = reader_of(request)
     now = timezone.now()
@@ -69,20 +69,7 @@ def suggestions_generate(request: HttpRequest) -> Status[Any]:
         if run is not None and "respond-async" in request.headers.get("prefer", ""):
             return Status(202, run_progress(run))
         result = run_wait(run_id=result.run_id, now=now, timeout_s=WAIT_S)
-    return Status(200, _body(result))
-
-
-@router.get("/runs/{uuid:run_id}", response=RunOut)
-def runs_get(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
-    """How far one of your runs has come; one that nobody took up is carried out. Another's is not found."""
-    run = run_for(reader_of(request).pk, run_id)
-    if run is None:
-        raise Http404
-    return run_progress(run_attend(run=run, now=timezone.now()))
-
-
-def _body(result: GenerateResult) -> dict[str, Any]:
-    return {
+    body = {
         "status": result.status,
         "suggestions_created": result.suggestions_created,
         "suggestion_ids": list(result.suggestion_ids),
@@ -90,3 +77,13 @@ def _body(result: GenerateResult) -> dict[str, Any]:
         "run_id": result.run_id,
         "pending_count": result.pending_count or None,
     }
+    return Status(200, body)
+
+
+@router.get("/runs/{uuid:run_id}", response=RunOut)
+def runs_get(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
+    """Return the progress of one of your runs. A run that no worker has taken is executed first."""
+    run = run_for(reader_of(request).pk, run_id)
+    if run is None:
+        raise Http404
+    return run_progress(run_advance(run=run, now=timezone.now()))

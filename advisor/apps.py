@@ -1,4 +1,4 @@
-"""The advisor room as an installed app."""
+"""The app of the advisor."""
 
 from django.apps import AppConfig
 from django.core.checks import register
@@ -7,11 +7,11 @@ from advisor.checks import check_guidance
 
 
 class AdvisorConfig(AppConfig):
-    """Room: advisor."""
+    """The app of the advisor."""
 
     name = "advisor"
     label = "advisor"
 
     def ready(self) -> None:
-        """Register the check of guidance's tunables."""
+        """Register the system check."""
         register(check_guidance)

@@ -1,4 +1,4 @@
-"""System checks of the advisor's own settings."""
+"""The system check of the setting `GUIDANCE`."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from advisor.guidance.tunables import tunables, tunables_repeated
 
 
 def check_guidance(**kwargs: Any) -> list[CheckMessage]:
-    """Error `tidings.E013`: `GUIDANCE` names no tunable, one twice, or gives one a value it cannot have."""
+    """Report `tidings.E013`: `GUIDANCE` has an unknown tunable, one twice, or an invalid value."""
     hint = "docs/guidance.md lists the tunables; without GUIDANCE each has its default."
     if twice := tunables_repeated(settings.GUIDANCE_NAMES):
-        message = f"GUIDANCE gives {', '.join(twice)} more than once; which one counts is not said."
+        message = f"GUIDANCE gives {', '.join(twice)} more than once; only one value can count."
         return [Error(message, hint=hint, id="tidings.E013")]
     try:
         tunables()

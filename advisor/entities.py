@@ -1,5 +1,6 @@
-"""The nouns of a run, frozen: its limits, what a tool gave back, how it ended."""
+"""The nouns of a run: limits, context, steps, totals, end, and the tool calls of its conversation. Pure."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -7,7 +8,13 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from digest.llm.entities import Deadline as TimeLimit
+from digest.llm.entities import Message, ToolCall, Turn, json_object, summary_parse
 from suggestions.entities import Fence, Reviewer
+
+WRITE = "write_suggestion"
+TARGET_CHARS_MAX = 64
+Clock = Callable[[], float]
 
 
 class StopReason(StrEnum):
@@ -40,9 +47,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What every tool is bound to by the run: never part of a schema, never chosen by a model.
+    """What the run binds every tool to: never part of a schema, never chosen by a model.
 
-    `review` looks at each proposal before it is stored; `None`: the rules alone decide.
+    `review` judges each proposal before it is stored; `None`: the rules alone decide.
     """
 
     reader_id: UUID
@@ -54,9 +61,10 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What one tool call gave back. `content` is JSON text; `error_code` is empty on success.
+    """The result of one tool call. `content` is JSON text; `error_code` is empty on success.
 
-    `counted` is False for refusals that are not failures (a reviewer's request to improve, a held warning).
+    `counted` is False for refusals that are not failures (a reviewer's request to improve, a block met for
+    the first time).
     """
 
     content: str
@@ -67,7 +75,7 @@ class ToolOutcome:
 
 @dataclass(slots=True)
 class RunTotals:
-    """What a run has used up so far."""
+    """What a run has used so far."""
 
     turns: int = 0
     tool_calls: int = 0
@@ -100,9 +108,9 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a loop ended: the reason, words for it, and the closing summary where there was one.
+    """The end of a loop: the reason, a message, and the closing summary where there was one.
 
-    `retry_after_s` is the wait that the last provider asked for, where that is what ended it.
+    `retry_after_s` is the wait that the last provider asked for, where that ended it.
     """
 
     reason: StopReason
@@ -110,3 +118,84 @@ class RunEnd:
     summary: dict[str, Any] | None = None
     totals: RunTotals = field(default_factory=RunTotals)
     retry_after_s: float | None = None
+
+
+class Stopped(Exception):
+    """Raised where the run is over for `reason`; what it has written stays."""
+
+    def __init__(self, reason: StopReason, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.reason, self.message, self.retry_after_s = reason, message, retry_after_s
+
+
+class Deadline(TimeLimit):
+    """The moment a run must end by. Time wins over every other cap."""
+
+    __slots__ = ()
+
+    def stop(self) -> Stopped | None:
+        """Return the stop that is due once the moment has passed."""
+        return Stopped(StopReason.DEADLINE, "The time for this run is up.") if self.left_s <= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call of a conversation with its result; either is empty where it was no JSON object."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether a write succeeded."""
+        return self.result.get("success") is True
+
+
+def calls_of(messages: Sequence[Message]) -> list[Call]:
+    """Return every answered or unanswered tool call, in order."""
+    answers = {m.get("tool_call_id"): m.get("content") for m in messages if m.get("role") == "tool"}
+    calls = []
+    for message in messages:
+        for raw in message.get("tool_calls") or [] if message.get("role") == "assistant" else []:
+            function = raw["function"]
+            call = ToolCall(raw.get("id", ""), function["name"], function.get("arguments") or "")
+            calls.append(Call(call.name, call.arguments, object_of(answers.get(raw.get("id")))))
+    return calls
+
+
+def target_of(call: ToolCall) -> str:
+    """Return what a call that was not run was about, if it says so: its failures are counted by it."""
+    given = call.arguments
+    target = given.get("target_key") or given.get("target") or given.get("suggested_value") or ""
+    return str(target)[:TARGET_CHARS_MAX]
+
+
+def calls_to(calls: Sequence[Call], name: str) -> list[Call]:
+    """Return the calls to one tool."""
+    return [call for call in calls if call.name == name]
+
+
+def result_of(calls: Sequence[Call], name: str) -> Mapping[str, Any] | None:
+    """Return the newest result of one tool that was no error; `None` if there is none."""
+    good = [c.result for c in calls_to(calls, name) if c.result and "error" not in c.result]
+    return good[-1] if good else None
+
+
+def object_of(text: object) -> dict[str, Any]:
+    """Return the JSON object in `text`; empty for anything else."""
+    try:
+        return json_object(text) if isinstance(text, str) else {}
+    except ValueError:
+        return {}
+
+
+def closed_by(turn: Turn, messages: Sequence[Message]) -> bool:
+    """Return whether a turn ended the run: it only wrote, all of it was stored, with the summary beside it.
+
+    `messages` is the conversation with the turn's answers. Another request would only repeat the summary.
+    """
+    summary = summary_parse(turn.text) if all(call.name == WRITE for call in turn.tool_calls) else None
+    if summary is None or not isinstance(summary.get("suggestions"), list):
+        return False
+    return all(call.succeeded for call in calls_of(messages)[-len(turn.tool_calls) :])

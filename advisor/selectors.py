@@ -1,6 +1,6 @@
-"""What may be asked about runs: each reader's own, how far one has come, who has said enough for one."""
+"""Queries about runs: a reader's own, the progress of one, and which readers have enough feedback for one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -9,35 +9,46 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from advisor.models import Heartbeat, Run, Step
+from advisor.models import (
+    Decision,
+    GuidanceEvent,
+    GuidancePacket,
+    Heartbeat,
+    Judgment,
+    Memory,
+    PanelVote,
+    Run,
+    Step,
+    Tip,
+)
 from advisor.sufficiency import Need, needs_of
 from digest.entities import FeedbackCounts
 from digest.models import Feedback, Reader, Spend
-from digest.selectors import feedback_counts
+from ranking.common.rows import export_rows
 from suggestions.models import Suggestion
 
 ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
-# Runs of the loop. A manual session is a run too, but takes nobody's place and stands in nobody's way.
+# Runs of the loop. A manual session is a run too, but blocks no other run.
 AUTOMATIC = Run.objects.exclude(trigger=Run.Trigger.MCP)
 PROGRESS_STEPS = 20
 HEARTBEAT_FRESH_S = 15
 WEEK_DAYS = 7
 JOB_PREFIX = "job:"
-# The error of a call that a cap kept from being made; the loop's own word.
+# The loop's error code of a call that a cap prevented.
 NOT_EXECUTED = "not_executed"
-NOTHING_YET = FeedbackCounts(0, 0, 0, None, None)
+NO_FEEDBACK = FeedbackCounts(0, 0, 0, None, None)
 
 
 def sufficiency(reader_id: UUID) -> list[Need]:
-    """The conditions for a run as (label, have, need), in one query."""
-    return _needs(feedback_counts(reader_id=reader_id))
+    """Return the conditions for a run as (label, have, need): one query."""
+    return sufficiency_many(reader_ids=[reader_id])[reader_id]
 
 
 def sufficiency_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[Need]]:
-    """`sufficiency` of many readers in one query; whoever never gave a thumb is there too."""
-    asked = list(reader_ids)
+    """Return `sufficiency` of many readers, those without any rating too: one query."""
+    ids = list(reader_ids)
     rows = (
-        Feedback.objects.filter(reader_id__in=asked)
+        Feedback.objects.filter(reader_id__in=ids)
         .order_by()
         .values_list("reader_id")
         .annotate(
@@ -49,47 +60,43 @@ def sufficiency_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[Need]]:
         )
     )
     counts = {reader_id: FeedbackCounts(*row) for reader_id, *row in rows}
-    return {rid: _needs(counts.get(rid, NOTHING_YET)) for rid in asked}
-
-
-def _needs(counts: FeedbackCounts) -> list[Need]:
-    return needs_of(
-        counts,
-        items=settings.ADVISOR_MIN_ITEMS,
-        days=settings.ADVISOR_MIN_DAYS,
-        tagged=settings.ADVISOR_MIN_TAGGED,
-    )
+    least = {
+        "items": settings.ADVISOR_MIN_ITEMS,
+        "days": settings.ADVISOR_MIN_DAYS,
+        "tagged": settings.ADVISOR_MIN_TAGGED,
+    }
+    return {rid: needs_of(counts.get(rid, NO_FEEDBACK), **least) for rid in ids}
 
 
 def run_for(reader_id: UUID, run_id: UUID) -> Run | None:
-    """The run, if it is this reader's."""
+    """Return the run, if it is this reader's."""
     return Run.objects.filter(pk=run_id, reader_id=reader_id).first()
 
 
 def run_active(*, reader_id: UUID) -> Run | None:
-    """The run that is queued or running for this reader."""
+    """Return the run that is queued or running for this reader."""
     return AUTOMATIC.filter(reader_id=reader_id, status__in=ACTIVE).first()
 
 
 def run_last(*, reader_id: UUID) -> Run | None:
-    """The reader's latest run, whatever became of it."""
+    """Return the reader's latest run, whatever its end."""
     return AUTOMATIC.filter(reader_id=reader_id).order_by("-created_at").first()
 
 
 def run_suggestion_ids(*, run_id: UUID) -> list[int]:
-    """The suggestions a run wrote that the reader may see, oldest first."""
+    """Return the suggestions a run wrote that the reader may see, oldest first."""
     rows = Suggestion.objects.filter(run_id=run_id).exclude(status__in=Suggestion.UNSEEN)
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
-def run_made(*, run_id: UUID) -> int:
-    """How many suggestions a run made that the reader may see: one that came back as a copy counts once."""
+def run_suggestions_count(*, run_id: UUID) -> int:
+    """Count the suggestions a run made that the reader may see: one that came back as a copy counts once."""
     rows = Suggestion.objects.filter(run_id=run_id).exclude(status__in=Suggestion.UNSEEN)
     return rows.values("field", "target_key").distinct().count()
 
 
 def run_cost_usd(*, run_id: UUID) -> float:
-    """What the run has spent: settled calls, and the worst case of those that never came back."""
+    """Return what the run has spent: settled calls, and the worst case of open ones."""
     rows = Spend.objects.filter(run_id=run_id)
     total = rows.aggregate(
         settled=Sum("settled_usd"), reserved=Sum("reserved_usd", filter=Q(settled_usd__isnull=True))
@@ -98,7 +105,7 @@ def run_cost_usd(*, run_id: UUID) -> float:
 
 
 def run_totals(*, run_id: UUID) -> dict[str, Any]:
-    """What the steps of a run so far add up to, over all its attempts: `Run`'s own columns."""
+    """Return the sums over the steps of a run so far, all its attempts: columns of `Run`."""
     answered = Q(kind=Step.Kind.MODEL, error_code="")
     steps = Step.objects.filter(run_id=run_id)
     totals = steps.aggregate(
@@ -112,7 +119,7 @@ def run_totals(*, run_id: UUID) -> dict[str, Any]:
 
 
 def run_progress(run: Run) -> dict[str, Any]:
-    """How far a run has come, for whoever waits for it: counts, what it wrote, its last steps."""
+    """Return the progress of a run: counts, what it wrote, its last steps."""
     totals = run_totals(run_id=run.pk)
     steps = Step.objects.filter(run=run).order_by("-n")[:PROGRESS_STEPS]
     suggestion_ids = run_suggestion_ids(run_id=run.pk)
@@ -140,27 +147,27 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def worker_alive(*, now: datetime) -> bool:
-    """Whether an embedded worker gave a sign of life within the last 15 seconds."""
+    """Return whether an embedded worker sent a heartbeat within the last 15 seconds."""
     since = now - timedelta(seconds=HEARTBEAT_FRESH_S)
     return Heartbeat.objects.filter(at__gte=since).exclude(worker__startswith=JOB_PREFIX).exists()
 
 
 def runs_of_day(*, reader_id: UUID, day: date) -> list[Run]:
-    """The reader's runs of one of the reader's days, newest first."""
+    """Return the reader's runs of one of the reader's days, newest first."""
     return list(AUTOMATIC.filter(reader_id=reader_id, day=day))
 
 
 def week_of_runs(*, now: datetime) -> QuerySet[Run]:
-    """All readers' completed runs of the last seven days."""
+    """Return all readers' completed runs of the last seven days."""
     since = now - timedelta(days=WEEK_DAYS)
     return AUTOMATIC.filter(status=Run.Status.COMPLETED, created_at__gt=since)
 
 
-def readers_stirred(*, now: datetime) -> set[UUID]:
-    """Who may have something in the way of a run before their feedback is looked at, in two queries.
+def readers_possibly_blocked(*, now: datetime) -> set[UUID]:
+    """Return readers for whom something other than their feedback may prevent a run: two queries.
 
-    A run under way or completed this week, a suggestion that waits, sleeps or was made within two days:
-    more than stands in anyone's way, never less, whatever the reader's day.
+    That is a run under way or completed this week, or a suggestion that is pending, snoozed or at most two
+    days old. They may be too many, never too few, whatever the reader's day.
     """
     runs = week_of_runs(now=now) | AUTOMATIC.filter(status__in=ACTIVE)
     waiting = Q(status__in=[Suggestion.Status.PENDING, Suggestion.Status.SNOOZED])
@@ -171,11 +178,29 @@ def readers_stirred(*, now: datetime) -> set[UUID]:
 
 
 def readers_due(*, now: datetime) -> list[Reader]:
-    """The readers for whom a scheduled run is worth a try: enough said, no run this week or under way, and
+    """Return the readers due for a scheduled run: enough feedback, no run this week or under way, and
     suggestions not switched off."""
     busy = week_of_runs(now=now) | AUTOMATIC.filter(status__in=ACTIVE)
-    wanting = Reader.objects.filter(is_active=True, suggestions_enabled=True)
-    free = wanting.exclude(pk__in=busy.values("reader_id"))
+    willing = Reader.objects.filter(is_active=True, suggestions_enabled=True)
+    free = willing.exclude(pk__in=busy.values("reader_id"))
     readers = list(free.order_by("date_joined", "pk"))
     needs = sufficiency_many(reader_ids=[reader.pk for reader in readers])
     return [reader for reader in readers if all(need.met for need in needs[reader.pk])]
+
+
+# Columns by which workers exclude each other: nothing about the reader.
+_LEASE_COLUMNS = ("fence", "lease_until")
+
+
+def reader_export_advisor(*, reader_id: UUID) -> Iterator[tuple[str, object]]:
+    """Yield (name, rows) of the reader's runs with steps, votes, judgments and decisions, and of guidance:
+    the reader's own memories, its events, packets and tips."""
+    yield "runs", export_rows(Run.objects.filter(reader_id=reader_id), without=_LEASE_COLUMNS)
+    yield "steps", export_rows(Step.objects.filter(run__reader_id=reader_id))
+    yield "votes", export_rows(PanelVote.objects.filter(run__reader_id=reader_id))
+    yield "judgments", export_rows(Judgment.objects.filter(run__reader_id=reader_id))
+    yield "decisions", export_rows(Decision.objects.filter(reader_id=reader_id))
+    yield "memories", export_rows(Memory.objects.filter(reader_id=reader_id))
+    yield "guidance", export_rows(GuidanceEvent.objects.filter(reader_id=reader_id))
+    yield "guidance_packets", export_rows(GuidancePacket.objects.filter(reader_id=reader_id))
+    yield "tips", export_rows(Tip.objects.filter(reader_id=reader_id))

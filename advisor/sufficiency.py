@@ -1,11 +1,11 @@
-"""How much a reader must have said before the advisor asks a model anything. Pure."""
+"""How much feedback a reader must have given before the advisor asks a model anything. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from digest.entities import FeedbackCounts
 
-# How the words for too little feedback begin, and no others.
+# The beginning of the message about too little feedback, and of no other.
 MISSING = "Need at least"
 
 
@@ -18,12 +18,12 @@ class Need(NamedTuple):
 
     @property
     def met(self) -> bool:
-        """Whether there is enough."""
+        """Return whether there is enough."""
         return self.have >= self.need
 
 
 def needs_of(counts: FeedbackCounts, *, items: int, days: int, tagged: int) -> list[Need]:
-    """The three conditions: thumbs, days they span, thumbs with a reason."""
+    """Return the three conditions: ratings, days they span, ratings with a reason."""
     return [
         Need("feedback items", counts.total, items),
         Need("days of history", counts.days, days),
@@ -31,8 +31,8 @@ def needs_of(counts: FeedbackCounts, *, items: int, days: int, tagged: int) -> l
     ]
 
 
-def missing_words(needs: Sequence[Need]) -> str:
-    """What is still missing, in words for the reader; empty when nothing is."""
+def missing_message(needs: Sequence[Need]) -> str:
+    """Return what is missing, for the reader to read; empty when nothing is."""
     missing = [f"{n.need} {n.label} (you have {n.have})" for n in needs if not n.met]
     if not missing:
         return ""

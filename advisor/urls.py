@@ -1,4 +1,4 @@
-"""Addresses of the advisor's pages."""
+"""URLs of the advisor."""
 
 from django.urls import path
 
@@ -7,5 +7,5 @@ from advisor import views
 app_name = "advisor"
 urlpatterns = [
     path("ui/suggestions/generate", views.generate, name="generate"),
-    path("ui/tips/<int:tip_id>/dismiss", views.tip_put_away, name="tip_dismiss"),
+    path("ui/tips/<int:tip_id>/dismiss", views.tip_dismiss_view, name="tip_dismiss"),
 ]

@@ -1,8 +1,4 @@
-"""Owns: settings, URLs, Celery, the schedule and the commands that cross rooms. Decides nothing.
-Takes in: the environment.
-Gives out: the running site and its worker.
-May import: every room.
-"""
+"""Settings, URLs, Celery, the schedule, and everything that uses several rooms. May import every room."""
 
 from config.celery import app as celery_app
 

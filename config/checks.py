@@ -1,4 +1,4 @@
-"""System checks of the settings that concern no single room."""
+"""System checks of settings that belong to no single room."""
 
 from collections.abc import Mapping
 from email.utils import parseaddr
@@ -11,11 +11,10 @@ from django.core.checks import CheckMessage, Error, Warning
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from config.keeping import keep_problems
+from config.retention import retention_problems
 
-# The least that makes sense, by setting: a run needs a turn, a call of a tool and a moment; money, days and
-# counts are none at the least.
-LEAST: Mapping[str, int] = MappingProxyType(
+# The smallest useful values: a run needs a turn, a tool call and a second; money, days and counts may be 0.
+MINIMUM: Mapping[str, int] = MappingProxyType(
     {
         "DATABASE_POOL": 0,
         "HSTS_SECONDS": 0,
@@ -42,13 +41,13 @@ LEAST: Mapping[str, int] = MappingProxyType(
     }
 )
 # Where Django knows a setting by another name than the environment.
-DJANGOS: Mapping[str, str] = MappingProxyType({"HSTS_SECONDS": "SECURE_HSTS_SECONDS"})
-# What redis-py speaks (redis.Redis.from_url).
-BROKERS = ("redis", "rediss", "unix")
+DJANGO_NAMES: Mapping[str, str] = MappingProxyType({"HSTS_SECONDS": "SECURE_HSTS_SECONDS"})
+# Schemes of redis.Redis.from_url.
+BROKER_SCHEMES = ("redis", "rediss", "unix")
 
 
 def check_schedule(**kwargs: Any) -> list[CheckMessage]:
-    """Error `tidings.E011`: `NIGHTLY_HOUR` is no hour, so that nights begin at midnight or never."""
+    """Report `tidings.E011`: `NIGHTLY_HOUR` is no hour of the day."""
     if 0 <= settings.NIGHTLY_HOUR <= 23:
         return []
     text = f"NIGHTLY_HOUR={settings.NIGHTLY_HOUR} must be from 0 to 23 (UTC)."
@@ -56,7 +55,7 @@ def check_schedule(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_tls(**kwargs: Any) -> list[CheckMessage]:
-    """Warning `tidings.W014`: plain HTTP is sent to https, and no proxy is trusted to say which it was."""
+    """Report `tidings.W014`: HTTP is redirected to HTTPS, but no proxy is trusted to tell the two apart."""
     if not settings.SECURE_SSL_REDIRECT or settings.ALLAUTH_TRUSTED_PROXY_COUNT > 0:
         return []
     text = (
@@ -67,48 +66,50 @@ def check_tls(**kwargs: Any) -> list[CheckMessage]:
     return [Warning(text, hint=hint, id="tidings.W014")]
 
 
-def check_keeping(**kwargs: Any) -> list[CheckMessage]:
-    """Error `tidings.E014`: `KEEP_DAYS` names no kind of row, or keeps one shorter than it is read."""
-    return [Error(said, id="tidings.E014") for said in keep_problems(settings.KEEP_DAYS)]
+def check_retention(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E014`: `KEEP_DAYS` names an unknown kind, or keeps one shorter than it is read."""
+    return [Error(problem, id="tidings.E014") for problem in retention_problems(settings.KEEP_DAYS)]
 
 
 def check_bounds(**kwargs: Any) -> list[CheckMessage]:
-    """Error `tidings.E015`: a number below the least that makes sense (`LEAST`), or none at all (nan)."""
-    values = {name: getattr(settings, DJANGOS.get(name, name)) for name in LEAST}
+    """Report `tidings.E015`: a number below its `MINIMUM`, or not a number (nan)."""
+    values = {name: getattr(settings, DJANGO_NAMES.get(name, name)) for name in MINIMUM}
     return [
-        Error(f"{name}={value} must be {LEAST[name]} or more.", id="tidings.E015")
+        Error(f"{name}={value} must be {MINIMUM[name]} or more.", id="tidings.E015")
         for name, value in values.items()
-        if not value >= LEAST[name]
+        if not value >= MINIMUM[name]
     ]
 
 
 def check_addresses(**kwargs: Any) -> list[CheckMessage]:
-    """Errors: `tidings.E016` `REDIS_URL` is no address of Redis, `E017` `SITE_URL` is not the address of a
-    site, `E018` `ALERT_EMAILS` or `EMAIL_FROM` holds what is no mail address, `E019` `ALLOWED_HOSTS` holds
-    what is no name of a host. None repeats a password."""
+    """Report invalid addresses; no message repeats a password.
+
+    `tidings.E016`: `REDIS_URL`; `E017`: `SITE_URL`; `E018`: `ALERT_EMAILS` or `EMAIL_FROM`; `E019`:
+    `ALLOWED_HOSTS` with more than host names.
+    """
     found: list[CheckMessage] = []
     if settings.REDIS_URL and not _is_broker(settings.REDIS_URL):
-        told = "REDIS_URL must begin with redis://, rediss:// or unix://, and a port is a number."
-        found.append(Error(told, hint="redis://HOST:6379/0; empty: no broker.", id="tidings.E016"))
+        text = "REDIS_URL must begin with redis://, rediss:// or unix://, and a port is a number."
+        found.append(Error(text, hint="redis://HOST:6379/0; empty: no broker.", id="tidings.E016"))
     if not _is_site(settings.SITE_URL):
-        told = (
+        text = (
             "SITE_URL must be http:// or https:// and a host, without a path: links in mails begin with it."
         )
-        found.append(Error(told, hint="As in https://news.example.org", id="tidings.E017"))
+        found.append(Error(text, hint="As in https://news.example.org", id="tidings.E017"))
     if wrong := [address for address in settings.ALERT_EMAILS if not _is_mail(address)]:
-        told = f"ALERT_EMAILS holds what is no mail address: {', '.join(wrong)}."
-        found.append(Error(told, hint="Addresses with commas between, without names.", id="tidings.E018"))
+        text = f"ALERT_EMAILS holds what is no mail address: {', '.join(wrong)}."
+        found.append(Error(text, hint="Addresses with commas between, without names.", id="tidings.E018"))
     if not _is_mail(parseaddr(settings.DEFAULT_FROM_EMAIL)[1]):
-        told = f"EMAIL_FROM is no mail address: {settings.DEFAULT_FROM_EMAIL}."
-        found.append(Error(told, hint="As in Tidings <news@example.org>", id="tidings.E018"))
+        text = f"EMAIL_FROM is no mail address: {settings.DEFAULT_FROM_EMAIL}."
+        found.append(Error(text, hint="As in Tidings <news@example.org>", id="tidings.E018"))
     if wrong := [host for host in settings.ALLOWED_HOSTS if "/" in host or "://" in host]:
-        told = f"ALLOWED_HOSTS holds what is no name of a host: {', '.join(wrong)}."
-        found.append(Error(told, hint="Names alone, as in news.example.org", id="tidings.E019"))
+        text = f"ALLOWED_HOSTS holds what is no name of a host: {', '.join(wrong)}."
+        found.append(Error(text, hint="Names alone, as in news.example.org", id="tidings.E019"))
     return found
 
 
 def _parts(address: str) -> SplitResult | None:
-    """An address in its parts; nothing where its host or port cannot be."""
+    """Split an address; `None` where its host or port is invalid."""
     try:
         parts = urlsplit(address)
         _ = parts.port  # raises where it is no number
@@ -119,7 +120,7 @@ def _parts(address: str) -> SplitResult | None:
 
 def _is_broker(address: str) -> bool:
     parts = _parts(address)
-    return parts is not None and "://" in address and parts.scheme in BROKERS
+    return parts is not None and "://" in address and parts.scheme in BROKER_SCHEMES
 
 
 def _is_site(address: str) -> bool:

@@ -1,8 +1,12 @@
-"""Settings as the environment gives them; one that cannot be read is refused in a sentence that names it."""
+"""Settings from the environment; one that cannot be read is refused in a sentence that names it."""
 
+import contextlib
 import logging
 import os
 import re
+import secrets
+import sqlite3
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -12,23 +16,74 @@ from urllib.parse import unquote, urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
 KINDS = {int: "a whole number", float: "a number", dict: "a list of NAME=VALUE pairs"}
+YES, NO = ("true", "on", "yes", "ok", "y", "1"), ("false", "off", "no", "n", "0", "")
+DATABASE_LIKE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
+MAIL_LIKE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
+SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
 # Settings that are secrets, and those that are addresses and may carry a password.
 KEYS = ("METRICS_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 ADDRESSES = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "OPENAI_BASE_URL", "LOCAL_LLM_BASE_URL")
-DATABASE_LIKE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
-SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
-YES, NO = ("true", "on", "yes", "ok", "y", "1"), ("false", "off", "no", "n", "0", "")
-MAIL_LIKE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
+
+
+def folder_make(path: Path, setting: str) -> None:
+    """Create a folder with mode 700; leave an existing one unchanged.
+
+    Raises `ImproperlyConfigured`, naming `setting`, where it cannot be created.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{setting} cannot be used: the folder “{path}” cannot be made ({error.strerror})."
+        ) from error
+
+
+class PrivateConnection(sqlite3.Connection):
+    """A connection that creates a missing file with mode 600.
+
+    SQLite would make it readable for everybody, and gives `-wal` and `-shm` the mode of the file itself.
+    """
+
+    def __init__(self, database: Any, *args: Any, **options: Any) -> None:
+        if not str(database).startswith((":", "file:")):
+            # SQLite reports every other problem with the place, in words that Django knows.
+            with contextlib.suppress(OSError):
+                os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
+        super().__init__(database, *args, **options)
+
+
+def stored_secret_key(path: Path) -> str:
+    """Return the secret key stored at `path`; the first process generates it there (mode 600).
+
+    Raises `ImproperlyConfigured` where this user may not write or read it.
+    """
+    try:
+        if not path.exists():
+            # Written aside and linked into place whole, so that nobody ever reads half a key.
+            handle, draft = tempfile.mkstemp(dir=path.parent)
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                file.write(secrets.token_urlsafe(50))
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)
+            os.unlink(draft)
+        return path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY is not set, and “{path}” cannot be read or made ({error.strerror}): is this the "
+            "user that Tidings runs as?"
+        ) from error
 
 
 class Environment(environ.Env):  # type: ignore[misc]  # a library without types
     """`environ.Env` that raises `ImproperlyConfigured` for every value it cannot read."""
 
     def get_value(self, var: Any, cast: Any = None, *rest: Any, **options: Any) -> Any:
-        """A setting's value. The sentence repeats no value: there may be a password in it."""
+        """Return a setting's value. The error's sentence repeats no value: it may be a password."""
         if cast in (int, float) and self.ENVIRON.get(var) == "":
-            return options.get("default", rest[0] if rest else None)  # a line without a value is no value
+            return options.get("default", rest[0] if rest else None)  # an empty line counts as unset
         try:
             return super().get_value(var, cast, *rest, **options)
         except (TypeError, ValueError) as error:
@@ -37,8 +92,10 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
             raise ImproperlyConfigured(f"{var} cannot be read: it must be {wanted}.") from error
 
     def read_named(self, var: str, default: Path) -> None:
-        """Read the file of settings that `var` names, else the one at `default` where there is one; an empty
-        `var` means none. Raises `ImproperlyConfigured` for a file that is named and not there."""
+        """Read the settings file that `var` names, or else the one at `default` if it exists.
+
+        An empty `var` means no file. Raises `ImproperlyConfigured` for a named file that does not exist.
+        """
         named = os.environ.get(var)
         if named and not Path(named).is_file():
             raise ImproperlyConfigured(f"{var} names “{named}”, where no file is.")
@@ -46,48 +103,48 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
             self.read_env(named or default)
 
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> bool:
-        """Yes or no; a word that is neither would otherwise be a silent no."""
-        said = str(self.str(var, default=str(default))).strip().lower()
-        if said not in YES + NO:
+        """Return true or false; the library would read any other word as false."""
+        value = str(self.str(var, default=str(default))).strip().lower()
+        if value not in YES + NO:
             raise ImproperlyConfigured(f"{var} cannot be read: it must be true or false.")
-        return said in YES
+        return value in YES
 
     def level(self, var: str, default: str) -> str:
-        """A log level of the standard library."""
+        """Return a log level of the standard library."""
         value = str(self.str(var, default="") or default).upper()
         if value not in (known := logging.getLevelNamesMapping()):
             raise ImproperlyConfigured(f"{var} must be one of {', '.join(sorted(known))}.")
         return value
 
     def database(self, var: str, default: str) -> dict[str, Any]:
-        """Django's description of the database behind an address."""
+        """Return the settings of a database from the address in `var`."""
         return self.database_at(var, self.str(var, default="") or default)
 
     def database_at(self, var: str, url: str) -> dict[str, Any]:
-        """The same of an address that is known; `var` names it where it is refused."""
+        """Return the settings of the database at `url`; `var` is its name in an error."""
         if not url.startswith("sqlite:") and _unencoded(url):
             raise ImproperlyConfigured(
                 f"{var} cannot be read: percent-encode what is special in its name and password "
                 "(@ is %40, / %2F, # %23, ? %3F, % %25)."
             )
-        found = _address(var, DATABASE_LIKE, lambda: self.db_url_config(url))
-        if found.get("ENGINE") not in self.DB_SCHEMES.values():
+        database = _address(var, DATABASE_LIKE, lambda: self.db_url_config(url))
+        if database.get("ENGINE") not in self.DB_SCHEMES.values():
             raise ImproperlyConfigured(f"{var} cannot be read: it must be an address like {DATABASE_LIKE}.")
-        return found
+        return database
 
     def mail(self, var: str, default: str) -> dict[str, Any]:
-        """Django's settings of the mail server behind an address."""
+        """Return Django's mail settings from the address in `var`."""
         return _address(var, MAIL_LIKE, lambda: self.email_url_config(self.str(var, default=default)))
 
     def secrets(self) -> list[str]:
-        """What must never be logged, as far as it is set here: keys, and the passwords within addresses."""
+        """Return what must never be logged: the keys that are set, and passwords within addresses."""
         found = [self.str(name, default="") for name in KEYS]
         found += [password_in(self.str(name, default="")) for name in ADDRESSES]
         return [secret for secret in found if secret]
 
 
 def password_in(address: str) -> str:
-    """The password within an address; "" where there is none, or no address."""
+    """Return the password within an address; "" where there is none."""
     try:
         return unquote(urlsplit(address).password or "")
     except ValueError:
@@ -95,36 +152,32 @@ def password_in(address: str) -> str:
 
 
 def _unencoded(address: str) -> bool:
-    """Whether the name and password within an address hold what would end them early.
-
-    What came after would be taken for the host, and be told as such.
-    """
-    named = address.partition("://")[2].rpartition("@")[0]
-    return bool(SPECIAL.search(named))
+    """Find what would end the name and password early: an error would show the rest as the host."""
+    return bool(SPECIAL.search(address.partition("://")[2].rpartition("@")[0]))
 
 
 def _address(var: str, like: str, read: Callable[[], Any]) -> dict[str, Any]:
     try:
-        with warnings.catch_warnings():  # the library warns of what is refused here, and quotes it
+        with warnings.catch_warnings():  # the library's warnings would quote the address
             warnings.simplefilter("ignore")
             return dict(read())
     except (ImproperlyConfigured, KeyError, ValueError) as error:
         raise ImproperlyConfigured(f"{var} cannot be read: it must be an address like {like}.") from error
 
 
-def postgresql_settings(found: dict[str, Any], *, pool: int) -> dict[str, Any]:
-    """A PostgreSQL database's settings with the options that it leaves open.
+def postgresql_settings(database: dict[str, Any], *, pool: int) -> dict[str, Any]:
+    """Return a PostgreSQL database's settings with our defaults for what they leave open.
 
-    Connections are kept: one for each thread, or with `pool` so many that the threads of a process share. A
-    host that swallows packets would hold a thread for two minutes, one that is gone meanwhile for hours.
+    Connections persist: one per thread, or `pool` of them shared by the threads of a process. Without the
+    timeouts a host that drops packets blocks a thread for two minutes, one that has gone away for hours.
     """
     options: dict[str, Any] = {
         **{"connect_timeout": 5, "tcp_user_timeout": 30_000},
         **{"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3},
-        **found.get("OPTIONS", {}),
+        **database.get("OPTIONS", {}),
     }
-    kept = {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True} | found | {"OPTIONS": options}
+    result = {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True} | database | {"OPTIONS": options}
     if pool > 0:
         options["pool"] = {"min_size": 1, "max_size": pool, "timeout": 10}
-        kept["CONN_MAX_AGE"] = 0  # a pool keeps them itself
-    return kept
+        result["CONN_MAX_AGE"] = 0  # the pool keeps them open itself
+    return result

@@ -1,7 +1,6 @@
-"""Everything the site keeps of one reader, as one JSON object: each room brings its part.
+"""The export of everything about one reader as one JSON object; docs/readers.md describes the format.
 
-A room exports what is its own through a function of its own; this room, which may import them all, puts the
-parts one after the other. The format is described in docs/accounts.md.
+Each room exports its own tables; this module joins the parts.
 """
 
 import json
@@ -11,19 +10,19 @@ from itertools import chain
 
 from django.core.serializers.json import DjangoJSONEncoder
 
-from advisor.reader_export import reader_export_advisor
+from advisor.selectors import reader_export_advisor
+from digest.accounts.export import reader_export_digest
 from digest.models import Reader
-from digest.services.export import reader_export_digest
-from ranking.reader_export import reader_export_ranking
-from suggestions.selectors.export import reader_export_suggestions
+from ranking.selectors import reader_export_ranking
+from suggestions.selectors import reader_export_suggestions
 
 SCHEMA = "tidings.reader-export"
-# Raised when a key goes or changes its meaning; new keys and columns may join without.
+# Raised when a key is removed or changes its meaning, not for new keys.
 SCHEMA_VERSION = 1
 
 
 def reader_export_parts(*, reader: Reader) -> Iterator[tuple[str, object]]:
-    """(name, value or iterator of rows) of every room; the account comes first."""
+    """Yield (name, value or iterator of rows) from every room; the account comes first."""
     return chain(
         reader_export_digest(reader=reader),
         reader_export_ranking(reader_id=reader.pk),
@@ -33,7 +32,7 @@ def reader_export_parts(*, reader: Reader) -> Iterator[tuple[str, object]]:
 
 
 def reader_export_stream(*, reader: Reader, now: datetime) -> Iterator[str]:
-    """The whole export as pieces of one JSON document, a row a line; no more than a chunk of rows is held."""
+    """Yield the export as pieces of one JSON document, one row per line, without loading all rows at once."""
     head = {"schema": SCHEMA, "version": SCHEMA_VERSION, "exported_at": now}
     yield _json(head)[:-1]
     for name, value in reader_export_parts(reader=reader):

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, on stderr only, so that a command's stdout stays its own."""
+"""Structured logs: one JSON object per line, on stderr only, because stdout belongs to commands."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ import structlog
 
 MASK, SECRET_CHARS_MIN, UNKNOWN = "***", 8, "unknown"
 HOST_REFUSED = "Refused: a request for a host that is not among ALLOWED_HOSTS."
-# The address in what the development server says of a request: `"GET /ui/search?q=x HTTP/1.1" 404 12`.
+# The address in a line of the development server: `"GET /ui/search?q=x HTTP/1.1" 404 12`.
 ADDRESS = re.compile(r"(\w+ )\S+ (?=HTTP/)")
 SHARED: list[structlog.types.Processor] = [
     structlog.contextvars.merge_contextvars,
@@ -21,7 +21,7 @@ SHARED: list[structlog.types.Processor] = [
 
 
 def structlog_configure() -> None:
-    """Send structlog's events through the standard library's handlers."""
+    """Configure structlog to send its events through the standard library's handlers."""
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -33,8 +33,8 @@ def structlog_configure() -> None:
     )
 
 
-def request_named(logger: object, name: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """What Django says of a request, by the name of its view: an address may hold a secret, or a search."""
+def address_hide(logger: object, name: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Replace a request's address by the name of its view: an address may hold a secret or a search."""
     if line.get("logger") == "django.server":
         line["event"] = ADDRESS.sub(r"\1", str(line["event"]))
         return line
@@ -42,44 +42,43 @@ def request_named(logger: object, name: str, line: MutableMapping[str, Any]) -> 
     path = getattr(request, "path", "")
     if path and isinstance(event := line.get("event"), str):
         match = request.resolver_match if request else None
-        # Django writes what is no plain ASCII with backslashes: such an address is there in that spelling.
+        # Django writes other characters than ASCII with backslashes.
         for spelling in (path, path.encode("unicode_escape").decode("ascii")):
             event = event.replace(spelling, (match and match.view_name) or UNKNOWN)
         line["event"] = event
     return line
 
 
-class HostUntold(logging.Filter):
-    """What Django says of a name the site does not answer to, without that name, which anybody may choose."""
+class HostHidden(logging.Filter):
+    """Hide the host name of a refused request, which anybody may choose."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Make it one warning; its traceback quotes the name as well."""
+        """Turn the record into one warning without its traceback, which quotes the name too."""
         record.msg, record.args, record.exc_info = HOST_REFUSED, (), None
         record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True
 
 
 class Redact:
-    """The last step of a line: whatever wrote it, and whatever a server echoed, no secret leaves in it.
+    """The last processor of a line: it replaces secrets by `***`, whoever wrote them.
 
-    Secrets below eight characters stay, since they would be found within ordinary words.
+    Secrets below eight characters stay, since they would match within ordinary words.
     """
 
     def __init__(self, secrets: Collection[str]) -> None:
-        spelt = {spelling for secret in secrets for spelling in (secret, json.dumps(secret)[1:-1])}
+        spellings = {spelling for secret in secrets for spelling in (secret, json.dumps(secret)[1:-1])}
         # The longest first: of two, one may be a part of the other.
-        self._secrets = sorted((s for s in spelt if len(s) >= SECRET_CHARS_MIN), key=len, reverse=True)
+        self._secrets = sorted((s for s in spellings if len(s) >= SECRET_CHARS_MIN), key=len, reverse=True)
 
     def __call__(self, logger: object, name: str, line: str) -> str:
-        """The line with `***` for each secret."""
+        """Return the line with `***` for each secret."""
         for secret in self._secrets:
             line = line.replace(secret, MASK)
         return line
 
 
 def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
-    """The `LOGGING` dictionary: structlog's and the standard library's records through one JSON renderer, and
-    without any of `secrets`."""
+    """Return Django's `LOGGING`: one JSON renderer for structlog and `logging`, without `secrets`."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -88,7 +87,7 @@ def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED,
                 "processors": [
-                    request_named,
+                    address_hide,
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     structlog.processors.format_exc_info,
                     structlog.processors.JSONRenderer(),
@@ -96,19 +95,19 @@ def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
                 ],
             }
         },
-        "filters": {"host_untold": {"()": HostUntold}},
+        "filters": {"host_hidden": {"()": HostHidden}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
         },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # Django gives itself a level of its own; at DEBUG it would tell every query and lookup.
+            # Django sets a level of its own; at DEBUG it would log every query and lookup.
             "django": {"level": "INFO" if level == "DEBUG" else level},
             "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-            # Scanners try any name: one line, and no error of ours.
+            # Scanners try any name: that is one line, not an error.
             "django.security.DisallowedHost": {
                 "handlers": ["stderr"],
-                "filters": ["host_untold"],
+                "filters": ["host_hidden"],
                 "propagate": False,
             },
             "httpx2": {"level": "WARNING"},

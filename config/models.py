@@ -1,11 +1,11 @@
-"""The report of each night's work, and answers kept for repeats of a call."""
+"""Tables: the report of each nightly run, and responses stored for repeated API calls."""
 
 from django.conf import settings
 from django.db import models
 
 
 class NightlyReport(models.Model):
-    """One night: a row for all seven steps, taken up where it stopped."""
+    """One nightly run: a row for all seven steps, continued where it stopped."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -31,7 +31,7 @@ class NightlyReport(models.Model):
 
 
 class KeptAnswer(models.Model):
-    """What an unsafe API call was answered, kept for a day so that a repeat of it gets the same."""
+    """The response to an unsafe API call, stored for a day for repeats with the same key."""
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="kept_answers")
     key = models.CharField(max_length=255, help_text="The Idempotency-Key as it was sent.")

@@ -1,7 +1,7 @@
 """Every setting of Tidings, read from the environment (and `.env`); `.env.example` explains each one.
 
-Nothing here needs to be set: the defaults run the whole product on one machine with SQLite,
-no broker and no model key.
+None needs to be set: the defaults run the whole product on one machine with SQLite, no broker and no model
+key.
 """
 
 import os
@@ -11,12 +11,16 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment import Environment, postgresql_settings
-from config.keeping import keep_days
+from config.environment import (
+    Environment,
+    PrivateConnection,
+    folder_make,
+    postgresql_settings,
+    stored_secret_key,
+)
+from config.jobs.schedule import celery_settings
 from config.logs import logging_config, structlog_configure
-from config.private import PrivateConnection, folder_make
-from config.queues import celery_settings
-from config.secret_key import kept_secret_key
+from config.retention import retention_days
 
 # One thread for linear algebra, before anything imports it: our matrices are small, and workers are the
 # parallelism. With a thread per core a posterior took 50 times as long on a busy machine.
@@ -27,12 +31,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 env.read_named("TIDINGS_ENV_FILE", default=BASE_DIR / ".env")
 
-# Where the embedded mode keeps its database, its secret key and the demo's feed files.
+# The folder of the embedded mode: its database, its secret key and the demo's feed files.
 VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(BASE_DIR / "var")))
 folder_make(VAR_DIR, "TIDINGS_VAR_DIR")
 
 # --- Core -----------------------------------------------------------------------------------------
-SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret_key(VAR_DIR / "secret_key")
+SECRET_KEY = env.str("SECRET_KEY", default="") or stored_secret_key(VAR_DIR / "secret_key")
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -57,11 +61,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.requests.count_requests",
+    "config.http.middleware.count_requests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "config.odd.odd_requests",
+    "config.http.middleware.malformed_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -70,11 +74,11 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "digest.middleware.reader_time_zone",
-    "digest.middleware.pages_unstored",
+    "digest.middleware.no_store_pages",
     "digest.middleware.sign_in_and_return",
     "digest.middleware.welcome_first",
-    "config.idempotency.keep_answers",
-    "config.api_answers.api_answers",
+    "config.api.idempotency.responses_store",
+    "config.http.middleware.api_responses",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -114,10 +118,10 @@ else:
     DATABASES["default"] = postgresql_settings(DATABASES["default"], pool=DATABASE_POOL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- Broker: a wake-up only; empty means embedded (a database-polled worker, or inline) --------------
+# --- Broker: it only wakes workers; empty: an embedded worker polls the database, or work runs inline ----
 REDIS_URL = env.str("REDIS_URL", default="")
 CACHES = {
-    "default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": REDIS_URL}
+    "default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
@@ -135,45 +139,45 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "digest:today"
-ACCOUNT_ADAPTER = "digest.accounts.AccountAdapter"
+ACCOUNT_ADAPTER = "digest.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none")
 if ACCOUNT_EMAIL_VERIFICATION not in ("none", "optional", "mandatory"):
     raise ImproperlyConfigured("ACCOUNT_EMAIL_VERIFICATION must be none, optional or mandatory.")
-ACCOUNT_SIGNUP_FORM_CLASS = "digest.forms.SignupTimeZoneForm"
+ACCOUNT_SIGNUP_FORM_CLASS = "digest.web.forms.SignupTimeZoneForm"
 ACCOUNT_FORMS = {
-    "login": "digest.account_forms.SignInForm",
-    "add_email": "digest.account_forms.AddressForm",
+    "login": "digest.accounts.forms.SignInForm",
+    "add_email": "digest.accounts.forms.AddressForm",
 }
 ACCOUNT_CHANGE_EMAIL = True
-# Nobody learns from sign-up whether an address has an account: it may have two, each proven apart.
+# Sign-up shows nobody whether an address has an account: it may have two, each confirmed for itself.
 ACCOUNT_PREVENT_ENUMERATION = "strict"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-# Failed sign-ins count against the account first, so that somebody who is stuck with one password does not
-# use up what the others behind the same address may try; the address has a limit of its own, far higher.
+# Failed sign-ins count against the account first, so that one reader with a wrong password does not lock out
+# others behind the same address; the address has a limit of its own, far higher.
 ACCOUNT_RATE_LIMITS = {
     "login": "300/m/ip",
     "login_failed": "5/5m/key,60/m/ip",
     "signup": "20/m/ip,100/h/ip",
     "reset_password": "5/h/key,60/h/ip",
 }
-# How many proxies of our own stand before us, each adding to X-Forwarded-For: limits go by what they saw.
+# The number of our own proxies, each adding to X-Forwarded-For: limits count the address that they saw.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
-MFA_ADAPTER = "digest.accounts.SecondFactorAdapter"
-_CODES = {"authenticate": "SecondFactor", "reauthenticate": "SecondFactorAgain", "activate_totp": "App"}
-MFA_FORMS = {name: f"digest.account_forms.{form}Form" for name, form in _CODES.items()}
+MFA_ADAPTER = "digest.accounts.adapters.SecondFactorAdapter"
+_MFA_FORMS = {"authenticate": "SecondFactor", "reauthenticate": "SecondFactorAgain", "activate_totp": "App"}
+MFA_FORMS = {name: f"digest.accounts.forms.{form}Form" for name, form in _MFA_FORMS.items()}
 MFA_TOTP_ISSUER = "Tidings"
 # A clock may be half a minute off.
 MFA_TOTP_TOLERANCE = 1
-# Without a mail server no address can be proven, and a second factor helps all the same.
+# Without a mail server no address can be confirmed, and a second factor helps all the same.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 vars().update(env.mail("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default="tidings@localhost")
-# A mail server that hangs must not hold up whoever has something to say.
+# A mail server that hangs must not block a request.
 EMAIL_TIMEOUT = 10
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 
@@ -189,10 +193,10 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 # The settings page sends three fields for each source; a reader may bring thousands of them by OPML.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 15_000
-_OURS = ("script-src", "style-src", "img-src", "font-src", "connect-src", "form-action")
-_NOBODYS = ("default-src", "base-uri", "frame-ancestors")
+_SAME_SITE = ("script-src", "style-src", "img-src", "font-src", "connect-src", "form-action")
+_NOTHING = ("default-src", "base-uri", "frame-ancestors")
 CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {kind: [SELF] for kind in _OURS} | {kind: [NONE] for kind in _NOBODYS},
+    "DIRECTIVES": {kind: [SELF] for kind in _SAME_SITE} | {kind: [NONE] for kind in _NOTHING},
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
@@ -204,11 +208,11 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # from insid
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000 if TLS else 0)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_SUBDOMAINS", default=False)
 if ALLAUTH_TRUSTED_PROXY_COUNT > 0:
-    # Our own proxy stands before us, as TRUSTED_PROXY_COUNT says, and tells whether it was asked over TLS.
+    # Our own proxy says whether a request came over TLS.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 # security.W021: being preloaded into browsers is a promise for a whole domain, for its owner alone to make.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
-DEFAULT_EXCEPTION_REPORTER_FILTER = "config.reporting.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.http.middleware.Reporter"
 
 # Who may read /metrics, as a bearer token; empty: this machine alone.
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
@@ -221,12 +225,12 @@ FETCH_WORKERS = env.int("FETCH_WORKERS", default=16)
 FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
 
 # --- Delivery -------------------------------------------------------------------------------------
-SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000")
+SITE_URL = env.str("SITE_URL", default=f"http://127.0.0.1:{env.int('PORT', default=8000)}")
 NIGHTLY_HOUR = env.int("NIGHTLY_HOUR", default=3)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition("://")[0]
 
-# --- Retention: days by kind, 0 for ever (config/keeping.py has the kinds and their defaults) ----------
-KEEP_DAYS = keep_days(env.dict("KEEP_DAYS", default={}))
+# --- Retention: days by kind, 0 for ever (config/retention.py has the kinds and their defaults) ---------
+KEEP_DAYS = retention_days(env.dict("KEEP_DAYS", default={}))
 
 # --- Language models ------------------------------------------------------------------------------
 OPENAI_API_KEY = env.str("OPENAI_API_KEY", default="")
@@ -273,9 +277,9 @@ ADVISOR_MIN_CONFIDENCE = env.str("ADVISOR_MIN_CONFIDENCE", default="medium")
 ADVISOR_PANEL = env.bool("ADVISOR_PANEL", default=True)
 ADVISOR_REFLECTOR = env.bool("ADVISOR_REFLECTOR", default=True)
 ADVISOR_GUIDANCE = env.bool("ADVISOR_GUIDANCE", default=True)
-# Name=value pairs over the defaults of advisor.guidance.tunables; a system check refuses what it cannot read.
+# Name=value pairs over the defaults of advisor.guidance.tunables; a system check refuses invalid ones.
 GUIDANCE = env.dict("GUIDANCE", default={})
-# A name given twice is lost in a dict; the check at the start looks at the names as they were given.
+# A dict loses a name that is given twice; the system check needs all of them.
 GUIDANCE_NAMES = [pair.partition("=")[0] for pair in env.list("GUIDANCE", default=[])]
 COOLDOWN_DAYS = env.int("COOLDOWN_DAYS", default=10)
 PEERS_ENABLED = env.bool("PEERS_ENABLED", default=True)
@@ -288,7 +292,7 @@ SWING_TOP_K = env.int("SWING_TOP_K", default=5)
 SWING_THRESHOLD_PERCENTILE = env.str("SWING_THRESHOLD_PERCENTILE", default="")
 vars().update(celery_settings(REDIS_URL, VAR_DIR, run_timeout_s=ADVISOR_SCHEDULED_TIMEOUT_S))
 
-# --- Logs: last, for what they must never hold is known by now --------------------------------------------
+# --- Logs: last, because they hide the secrets above ------------------------------------------------------
 LOG_LEVEL = env.level("LOG_LEVEL", default="INFO")
 SECRETS = (SECRET_KEY, *env.secrets())
 LOGGING = logging_config(LOG_LEVEL, SECRETS)

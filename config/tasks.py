@@ -1,4 +1,4 @@
-"""The scheduled work that crosses rooms: thin doors that read the clock."""
+"""Celery tasks that use several rooms; each reads the clock and calls a service."""
 
 from collections.abc import Callable
 
@@ -6,31 +6,31 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from advisor.services.alerts import alert_raise
+from advisor.run.failures import alert_raise
+from config.api.idempotency import responses_prune
 from config.celery import worker_stopping
-from config.idempotency import answers_forget
-from config.nightly import nightly_run
-from config.schedule import night_begun
-from digest.services.delivery import digests_deliver
-from digest.services.mornings import digests_begin
+from config.jobs.nightly import nightly_run
+from config.jobs.schedule import night_begun
+from digest.build.services import digests_build_missing
+from digest.mail.send import digests_deliver
 
 
 @shared_task(name="config.nightly")
 def nightly_task(stopping: Callable[[], bool] = worker_stopping) -> None:
-    """From NIGHTLY_HOUR (UTC) on, do what is left of the night; one that is over costs a query."""
+    """Continue the nightly run from NIGHTLY_HOUR (UTC) on; a finished one costs one query."""
     now = timezone.now()
     if night_begun(now, settings.NIGHTLY_HOUR):
         nightly_run(now=now, stopping=stopping)
 
 
-@shared_task(name="config.mornings")
-def mornings_task(stopping: Callable[[], bool] = worker_stopping) -> None:
-    """Build the digests of days that have begun, send the mail of hours that have come.
+@shared_task(name="config.daily_builds")
+def daily_builds_task(stopping: Callable[[], bool] = worker_stopping) -> None:
+    """Build the digests of days that have begun, and send the mail that is due.
 
-    Told to stop, it leaves the mail, and what is not built yet, to the next round.
+    Asked to stop, leave the mail, and digests that are not built yet, to the next round.
     """
     now = timezone.now()
-    digests_begin(now=now, stopping=stopping)
+    digests_build_missing(now=now, stopping=stopping)
     if stopping():
         return
     report = digests_deliver(now=now)
@@ -40,6 +40,6 @@ def mornings_task(stopping: Callable[[], bool] = worker_stopping) -> None:
 
 
 @shared_task(name="config.answers_forget")
-def answers_forget_task() -> None:
-    """Forget what API calls were answered more than a day ago."""
-    answers_forget(now=timezone.now())
+def responses_prune_task() -> None:
+    """Delete responses stored for an `Idempotency-Key` more than a day ago."""
+    responses_prune(now=timezone.now())

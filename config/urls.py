@@ -1,21 +1,20 @@
-"""Every address of the site, room by room."""
+"""All URLs of the site."""
 
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import TemplateView
 
-from config.api import api
-from config.api_docs import api_docs
-from config.probes import healthz, metrics, readyz
+from config.api.routes import api, api_docs
+from config.ops.metrics import healthz, metrics, readyz
 from config.views import api_missing, reader_export
-from digest.views.sign_in import SecondFactor, SecondFactorAgain, SignIn
+from digest.web.account import SecondFactor, SecondFactorAgain, SignIn
 
-# The admin has no sign-in of its own: whoever has a second factor is asked for it there as well.
+# The admin uses the site's sign-in, with its second factor.
 admin.site.site_header = admin.site.site_title = "Tidings"
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
-handler429 = "digest.limited.too_often"  # allauth asks for it
+handler429 = "digest.throttling.too_many_requests_page"  # for allauth
 urlpatterns = [
     path("", include("digest.urls")),
     path("", include("ranking.urls")),

@@ -1,4 +1,4 @@
-"""Pages that take something of every room."""
+"""Views that use several rooms."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
@@ -8,9 +8,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config.export import reader_export_stream
-from digest.limited import limited
-from digest.limits import EXPORT
-from digest.readers import reader_of
+from digest.requests import reader_of
+from digest.throttling import EXPORT, limited
 
 
 @login_required
@@ -18,7 +17,7 @@ from digest.readers import reader_of
 @require_safe
 @limited(EXPORT, when=lambda request: request.method == "GET")
 def reader_export(request: HttpRequest) -> StreamingHttpResponse:
-    """Everything about the signed-in reader, as a file to keep."""
+    """Download everything about the signed-in reader as one JSON file."""
     reader, now = reader_of(request), timezone.now()
     name = f"tidings-{now:%Y-%m-%d}.json"
     return StreamingHttpResponse(
@@ -30,6 +29,6 @@ def reader_export(request: HttpRequest) -> StreamingHttpResponse:
 
 @csrf_exempt
 def api_missing(request: HttpRequest) -> JsonResponse:
-    """An address below `/api/` that is none: scripts get the shape of every error, not a page."""
+    """Answer an unknown address below `/api/` with 404 in the shape of every error."""
     message = "There is no such operation. /api/openapi.json lists those there are."
     return JsonResponse({"error": "not_found", "message": message}, status=404)

@@ -1,4 +1,4 @@
-"""The embedded worker: what Celery and its beat do elsewhere, in one process on one database."""
+"""The embedded worker: Celery and its beat in one process, for an installation without a broker."""
 
 import time
 from collections.abc import Callable
@@ -10,16 +10,9 @@ from typing import Any
 import structlog
 from django.db import DatabaseError
 
-from advisor.services.failures import error_handle
-from advisor.services.queue import (
-    heartbeat,
-    heartbeat_end,
-    job_failed,
-    job_take,
-    jobs_last,
-    run_next,
-)
-from advisor.services.recording import Elapsed
+from advisor.run.failures import error_handle
+from advisor.run.queue import heartbeat, heartbeat_end, job_failed, job_take, jobs_last, run_next
+from advisor.run.record import RunClock
 from advisor.tasks import (
     feeds_watch_task,
     guidance_export_task,
@@ -27,8 +20,8 @@ from advisor.tasks import (
     memories_sync_task,
     runs_reconcile_task,
 )
-from config.schedule import Job, due
-from config.tasks import answers_forget_task, mornings_task, nightly_task
+from config.jobs.schedule import due
+from config.tasks import daily_builds_task, nightly_task, responses_prune_task
 from digest.tasks import feeds_fetch_task
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
@@ -41,8 +34,8 @@ TASKS: dict[str, Callable[[], Any]] = {
         feeds_fetch_task,
         feeds_watch_task,
         nightly_task,
-        mornings_task,
-        answers_forget_task,
+        daily_builds_task,
+        responses_prune_task,
         suggestions_sweep_task,
         outcomes_compact_task,
         memories_sync_task,
@@ -54,47 +47,44 @@ TASKS: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One worker. While it is busy its sign of life grows old, so that requests help themselves."""
+    """One worker. While it is busy its heartbeat grows old, so that requests run inline."""
 
     name: str
     clock: Callable[[], float] = time.monotonic
 
     def tick(self, *, now: datetime, stopping: Callable[[], bool]) -> bool:
-        """Give a sign of life, do the jobs that are due, then one queued run; whether there was one.
+        """Send a heartbeat, run the jobs that are due, then one queued run; return whether there was one.
 
-        A job that breaks is logged and noted; it comes round again at its next time.
+        A job that fails is logged and noted; it runs again at its next time.
         """
-        elapsed = Elapsed(now, self.clock)
+        elapsed = RunClock(now, self.clock)
         heartbeat(worker=self.name, now=now)
         last = jobs_last()
         for job in due(now, last):
             if stopping():
                 return False
             if job_take(name=job.name, last=last.get(job.name), now=now):
-                self._run(job, now, stopping)
+                try:
+                    TASKS[job.task](**({"stopping": stopping} if job.long else {}))
+                except Exception as error:
+                    _note(job.name, error, now)
+        if stopping():
+            return False
         # The jobs may have taken minutes, and a run's lease is short: it begins when the run does.
-        return not stopping() and self._next(elapsed.now)
-
-    def leave(self) -> None:
-        """Say goodbye: from now on requests run inline at once."""
-        heartbeat_end(worker=self.name)
-
-    def _run(self, job: Job, now: datetime, stopping: Callable[[], bool]) -> None:
-        try:
-            TASKS[job.task](**({"stopping": stopping} if job.long else {}))
-        except Exception as error:
-            _note(job.name, error, now)
-
-    def _next(self, now: datetime) -> bool:
+        now = elapsed.now
         try:
             return run_next(now=now) is not None
         except Exception as error:
             _note("run", error, now)
             return False
 
+    def leave(self) -> None:
+        """End the heartbeat: from now on requests run inline at once."""
+        heartbeat_end(worker=self.name)
+
 
 def _note(job: str, error: Exception, now: datetime) -> None:
-    """Log a broken job and hand it to the policy; the database it would be noted in may be what broke."""
+    """Log a failed job and apply the error policy; the database for the note may be what failed."""
     log.error("job_failed", job=job, exc_info=error)
     error_handle(error=error, where=f"job {job}", now=now)
     with suppress(DatabaseError):

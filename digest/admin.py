@@ -1,30 +1,53 @@
-"""The world for operators: feeds and readers to look after, what was shown and said to be read only."""
+"""The admin of the digest room's tables: feeds and their health, sources that move, readers, ledgers."""
 
-from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from digest import admin_costs, admin_delivery, admin_feeds, admin_readers, admin_sources
+from allauth.mfa.models import Authenticator
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import quote, unquote
+from django.contrib.auth.admin import UserAdmin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from digest.errors import DigestError
+from digest.feeds.health import QUIET_AFTER, FeedCondition, FeedFacts, feed_condition
+from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
+from digest.feeds.services import SourceMove, feeds_check, feeds_pause, source_move, source_move_plan
+from digest.items.search import items_about
 from digest.models import (
+    ApiToken,
+    Delivery,
     Digest,
+    Feed,
     Feedback,
     FeedbackTag,
     Impression,
     Item,
+    Reader,
     ReasonTag,
+    Source,
     Spend,
+    SpendRefusal,
     Subscription,
+    SuggestedReasons,
+    Summary,
 )
-from digest.selectors.search import items_about
-from ranking.readonly import OperatorAdmin, OperatorInline, ReadOnlyAdmin, lately, seen
-
-# Areas with a module of their own, imported for what they register.
-AREAS = [admin_costs, admin_delivery, admin_feeds, admin_readers, admin_sources]
+from digest.requests import operators_remain
+from ranking.common.admin import OperatorAdmin, OperatorInline, ReadOnlyAdmin, lately, seen
+from ranking.selectors import key_current
 
 
 @admin.register(Subscription)
 class SubscriptionAdmin(OperatorAdmin):
-    """Who reads what."""
+    """Readers' feeds."""
 
     list_display = ["reader", "feed", "created_at"]
     list_select_related = ["reader", "feed"]
@@ -39,33 +62,33 @@ class ItemAdmin(OperatorAdmin):
     list_display = ["title", "source", "dated_at", "first_seen_at", "language"]
     list_select_related = ["source"]
     raw_id_fields = ["source"]
-    # For the field to be shown; what it finds is below.
+    # Shows the search field; `get_search_results` decides what it finds.
     search_fields = ["=url"]
     search_help_text = "Words in title or text, or a whole address."
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Item], search_term: str
     ) -> tuple[QuerySet[Item], bool]:
-        """By the index that readers search by: to look into every title takes seconds at a million items."""
+        """Search the readers' full-text index: reading every title takes seconds at a million items."""
         if not search_term or "://" in search_term:
             return super().get_search_results(request, queryset, search_term)
         return queryset & items_about(query=search_term), False
 
 
 class ImpressionInline(ReadOnlyAdmin, OperatorInline):
-    """What a digest showed, by rank."""
+    """The items of a digest by rank."""
 
     model = Impression
     fields = ["rank", "item", "score", "parts", "propensity"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Impression]:
-        """With the items at hand."""
+        """Return the impressions with their items."""
         return super().get_queryset(request).select_related("item")
 
 
 @admin.register(Digest)
 class DigestAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What was shown to whom."""
+    """Digests with their impressions."""
 
     list_display = ["reader", "date", "config_version", "built_at"]
     list_select_related = ["reader"]
@@ -74,14 +97,14 @@ class DigestAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 
 class FeedbackTagInline(ReadOnlyAdmin, OperatorInline):
-    """The reasons given with a thumb."""
+    """The reasons of a rating."""
 
     model = FeedbackTag
 
 
 @admin.register(Feedback)
 class FeedbackAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What readers said."""
+    """Readers' ratings."""
 
     list_display = ["reader", "item", "useful", "has_reason", "at"]
     list_filter = ["useful", "has_reason"]
@@ -103,15 +126,292 @@ class ReasonTagAdmin(OperatorAdmin):
 class SpendAdmin(ReadOnlyAdmin, OperatorAdmin):
     """The ledger of model spend."""
 
-    list_display = [
-        "created_at",
-        "surface",
-        "purpose",
-        "model",
-        "reserved_usd",
-        "settled_usd",
-        "reader",
-        "run_id",
-    ]
+    list_display = ["created_at", "surface", "purpose", "model", "reserved_usd", "settled_usd"]
+    list_display += ["reader", "run_id"]
     list_filter = [lately("created_at"), "surface", seen("purpose")]
     list_select_related = ["reader"]
+
+
+@admin.register(Summary)
+class SummaryAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Summaries with their citations, repairs and refusals."""
+
+    list_display = ["created_at", "model", "repaired", "refusal", "cost_usd", "text"]
+    list_filter = [seen("model"), "repaired", "refusal"]
+    search_fields = ["=fingerprint"]
+
+
+@admin.register(SuggestedReasons)
+class SuggestedReasonsAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Suggested reasons as they were stored."""
+
+    list_display = ["created_at", "model", "__str__"]
+    list_filter = [seen("model")]
+    search_fields = ["=fingerprint"]
+
+
+@admin.register(SpendRefusal)
+class SpendRefusalAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Calls that a cap prevented."""
+
+    list_display = ["created_at", "surface", "purpose", "code", "model", "asked_usd", "reader", "run_id"]
+    list_filter = ["surface", seen("purpose"), seen("code")]
+    list_select_related = ["reader"]
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Mails with their status; a failed one with the mail server's message."""
+
+    list_display = ["date", "reader", "status", "attempts", "items", "error", "sent_at"]
+    list_filter = ["status"]
+    list_select_related = ["reader"]
+    search_fields = ["reader__username"]
+
+
+_HEALTHY = Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False)
+# The conditions of `feed_condition`, as filters of a query.
+CONDITIONS: dict[FeedCondition, Callable[[datetime], Q]] = {
+    FeedCondition.FAILING: lambda now: Q(state=Feed.State.ACTIVE, failures__gt=0),
+    FeedCondition.GONE: lambda now: Q(state=Feed.State.GONE),
+    FeedCondition.QUIET: lambda now: _HEALTHY & Q(last_new_at__lt=now - QUIET_AFTER),
+    FeedCondition.NEW: lambda now: Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at=None),
+    FeedCondition.PAUSED: lambda now: Q(state=Feed.State.PAUSED),
+    FeedCondition.IMPORTED: lambda now: Q(state=Feed.State.IMPORTED),
+    FeedCondition.FINE: lambda now: _HEALTHY & (Q(last_new_at=None) | Q(last_new_at__gte=now - QUIET_AFTER)),
+}
+
+
+class ConditionFilter(admin.SimpleListFilter):
+    """Feeds by condition."""
+
+    title, parameter_name = "condition", "condition"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return every condition, the worst first."""
+        return [(condition.value, condition.value) for condition in CONDITIONS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Feed]) -> QuerySet[Feed]:
+        """Return the feeds in the chosen condition."""
+        chosen = self.value()
+        if chosen not in set(CONDITIONS):
+            return queryset
+        return queryset.filter(CONDITIONS[FeedCondition(chosen)](timezone.now()))
+
+
+class ErrorFilter(admin.SimpleListFilter):
+    """Feeds by the error of their last fetch."""
+
+    title, parameter_name = "error", "error"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return every error code of some feed, with its label."""
+        failing = Feed.objects.exclude(error_code="").order_by("error_code")
+        codes = failing.values_list("error_code", flat=True).distinct()
+        return [(code, code.replace("_", " ")) for code in codes]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Feed]) -> QuerySet[Feed]:
+        """Return the feeds with the chosen code."""
+        return queryset.filter(error_code=self.value()) if self.value() else queryset
+
+
+@admin.register(Feed)
+class FeedAdmin(OperatorAdmin):
+    """Feeds and their fetches."""
+
+    list_display = ["url", "source", "condition", "failures", "error_message", "last_fetched_at"]
+    list_display += ["last_new_at", "check_minutes", "next_check"]
+    list_filter = [ConditionFilter, ErrorFilter]
+    list_select_related = ["source"]
+    raw_id_fields = ["source"]
+    search_fields = ["url", "title"]
+    actions = ["check_soon", "pause", "resume"]
+
+    @admin.display(description="condition")
+    def condition(self, feed: Feed) -> str:
+        """Return the feed's condition in a word."""
+        facts = FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at)
+        return feed_condition(facts, now=timezone.now()).value
+
+    @admin.display(description="next check", ordering="next_check_at")
+    def next_check(self, feed: Feed) -> datetime | None:
+        """Return when an active feed is fetched next."""
+        return feed.next_check_at if feed.state == Feed.State.ACTIVE else None
+
+    @admin.action(description="Fetch the chosen feeds at the next round, given-up ones too, paused ones not")
+    def check_soon(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
+        """Make the chosen feeds due, except paused ones: whoever paused a feed had a reason."""
+        rows = list(queryset.values_list("pk", "state"))
+        unpaused = [pk for pk, state in rows if state != Feed.State.PAUSED]
+        if due := feeds_check(feed_ids=unpaused, now=timezone.now()):
+            self.message_user(request, f"{_feeds(due)} asked at the next round.", messages.SUCCESS)
+        if paused := len(rows) - len(unpaused):
+            text = f"{_feeds(paused)} still paused; “Resume the chosen feeds” takes paused ones up again."
+            self.message_user(request, text, messages.WARNING)
+        if imported := len(unpaused) - due:
+            text = f"{_feeds(imported)} not asked: imported from a file, without an address."
+            self.message_user(request, text, messages.WARNING)
+
+    @admin.action(description="Pause the chosen feeds")
+    def pause(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
+        """Stop fetching the chosen feeds."""
+        paused = feeds_pause(feed_ids=list(queryset.values_list("pk", flat=True)))
+        self.message_user(request, f"{_feeds(paused)} paused now.", messages.SUCCESS)
+
+    @admin.action(description="Resume the chosen feeds")
+    def resume(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
+        """Fetch paused ones of the chosen feeds again, from the next round on."""
+        paused = queryset.filter(state=Feed.State.PAUSED).values_list("pk", flat=True)
+        resumed = feeds_check(feed_ids=list(paused), now=timezone.now())
+        self.message_user(request, f"{_feeds(resumed)} taken up at the next round.", messages.SUCCESS)
+
+
+def _feeds(count: int) -> str:
+    return "1 feed is" if count == 1 else f"{count} feeds are"
+
+
+DIGEST_FIELDS = ("id", "time_zone", "ai_enabled", "peers_enabled", "suggestions_enabled", "welcomed_at")
+
+if TYPE_CHECKING:  # generic in the stubs only
+    _UserAdmin = UserAdmin[Reader]
+else:
+    _UserAdmin = UserAdmin
+
+
+@admin.register(Reader)
+class ReaderAdmin(OperatorAdmin, _UserAdmin):
+    """Accounts, with their settings for digest and mail."""
+
+    list_display = [
+        "username",
+        "email",
+        "id",
+        "time_zone",
+        "ai_enabled",
+        "is_active",
+        "is_staff",
+        "last_login",
+    ]
+    list_filter = ["is_active", "is_staff", "ai_enabled", "mail_rhythm"]
+    ordering = ["username"]
+    readonly_fields = ["id", "last_login", "date_joined", "welcomed_at"]
+    fieldsets = (
+        *(UserAdmin.fieldsets or ()),
+        ("Digest", {"fields": DIGEST_FIELDS}),
+        ("Mail", {"fields": ["mail_rhythm", "mail_hour", "mail_weekday"]}),
+    )
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
+        """Allow deleting a reader with all records, but never the last operators."""
+        listed, counts, _, protected = super().get_deleted_objects(objs, request)
+        readers = list(objs)
+        if any(reader.is_superuser for reader in readers) and not operators_remain(readers=readers):
+            protected = [*protected, "the only operator"]
+        return listed, counts, set(), protected
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Personal tokens. An operator can revoke a token, and cannot use one."""
+
+    list_display = ["reader", "name", "hint", "scope", "created_at", "expires_at", "last_used_at"]
+    list_filter = ["scope"]
+    list_select_related = ["reader"]
+    exclude = ["digest"]
+    search_fields = ["reader__username", "name", "hint"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Allow revoking a token."""
+        return request.user.has_perm("digest.delete_apitoken")
+
+
+# The library's own page shows the key itself, with which codes can be made.
+admin.site.unregister(Authenticator)
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Second factors and recovery codes without keys, to be deleted for a reader who lost the phone."""
+
+    list_display = ["user", "type", "created_at", "last_used_at"]
+    list_filter = ["type"]
+    list_select_related = ["user"]
+    exclude = ["data"]
+    search_fields = ["user__username", "user__email"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Allow deleting one."""
+        return request.user.has_perm("mfa.delete_authenticator")
+
+
+class MoveForm(forms.Form):
+    """The new key of a source."""
+
+    into = forms.CharField(
+        label="New key",
+        max_length=SOURCE_KEY_MAX_CHARS,
+        help_text="A key that exists joins the two; any other renames this one.",
+    )
+
+
+@admin.register(Source)
+class SourceAdmin(OperatorAdmin):
+    """Publishers. A title is edited in place; a key moves, with everything that uses it, once confirmed."""
+
+    list_display = ["key", "title"]
+    ordering = ["key"]
+    search_fields = ["key", "title"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Source | None = None) -> list[str]:
+        """Forbid editing a key in the form, which would make a second source beside the first."""
+        return ["key"] if obj else []
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page on which a source moves, before the admin's own pages, which match any path."""
+        move = self.admin_site.admin_view(self.move_view)
+        return [path("<path:object_id>/move/", move, name="digest_source_move"), *super().get_urls()]
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show one source; redirect from a key that it had before a move."""
+        if (key := key_current(key=unquote(object_id))) != unquote(object_id):
+            return redirect("admin:digest_source_change", quote(key))
+        return super().change_view(request, object_id, form_url, extra_context)
+
+    def move_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask for the new key, show what a move changes, and move the source once confirmed."""
+        source = self.get_object(request, key_current(key=unquote(object_id)))
+        if source is None:
+            raise Http404("There is no such source.")
+        if not (self.has_change_permission(request, source) and self.has_delete_permission(request, source)):
+            raise PermissionDenied
+        form, plan = MoveForm(request.POST or None), None
+        if request.method == "POST" and form.is_valid():
+            into = form.cleaned_data["into"]
+            try:
+                if request.POST.get("confirmed"):
+                    return self._report(request, source_move(key=source.pk, into=into, now=timezone.now()))
+                plan = source_move_plan(key=source.pk, into=into)
+            except DigestError as error:
+                form.add_error("into", error.message)
+        context: dict[str, Any] = self.admin_site.each_context(request) | {
+            "title": f"Move {source.pk}",
+            "opts": self.opts,
+            "source": source,
+            "back": reverse("admin:digest_source_change", args=[quote(source.pk)]),
+            "form": form,
+            "plan": plan,
+        }
+        return render(request, "admin/digest/source/move.html", context, status=422 if form.errors else 200)
+
+    def _report(self, request: HttpRequest, move: SourceMove) -> HttpResponse:
+        self.log_change(request, Source.objects.get(pk=move.into), f"Took over everything of “{move.key}”.")
+        counts = ((move.feeds, "feed"), (move.items, "item"), (move.configs, "setting"))
+        moved = ", ".join(f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts)
+        messages.success(request, f"“{move.key}” is now “{move.into}”: {moved}.")
+        return redirect(f"{reverse('admin:digest_source_changelist')}?{urlencode({'q': move.into})}")

@@ -3,8 +3,7 @@
 from django.apps import AppConfig
 from django.core.checks import register
 
-from digest.account_checks import check_accounts
-from digest.checks import check_fetching, check_models, check_peers
+from digest.checks import check_accounts, check_fetching, check_models, check_peers
 
 
 class DigestConfig(AppConfig):
@@ -15,7 +14,5 @@ class DigestConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the checks of this room's settings."""
-        register(check_accounts)
-        register(check_models)
-        register(check_peers)
-        register(check_fetching)
+        for check in (check_accounts, check_models, check_peers, check_fetching):
+            register(check)

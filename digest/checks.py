@@ -1,6 +1,6 @@
-"""System checks: a setting that could only fail in the middle of a run fails at the start instead."""
+"""System checks of this room's settings: a wrong one fails at the start, not in the middle of a run."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from digest.llm.providers import (
     tool_mode_of,
     wire_of,
 )
+from digest.mail.render import mail_goes_out
 from ranking.swing import NORMALISED, RAW
 
 OPENAI_HOST = "api.openai.com"
@@ -29,14 +30,20 @@ FETCH_WORKERS_MAX = 256
 
 
 def check_models(**kwargs: Any) -> list[CheckMessage]:
-    """What the settings say about models.
+    """Check the settings of models.
 
     Errors: `tidings.E001` a chain names no known provider, `E002` `LLM_PRICES` holds no price, `E003`
     `OPENAI_WIRE`, `E004` `LOCAL_LLM_TOOL_MODE` or `E005` `LLM_REASONING_EFFORT` names nothing known.
     Warnings: `tidings.W001` a configured provider's model has no price and would be passed over, `W002` the
     Responses API is chosen for a server that is not OpenAI's or for no model at all.
     """
-    entries = _entries()
+    chains = (
+        settings.LLM_CHAIN,
+        settings.LLM_CHAIN_ADVISOR,
+        settings.LLM_CHAIN_REVIEW,
+        settings.LLM_CHAIN_SUMMARY,
+    )
+    entries = list(dict.fromkeys(entry for chain in chains for entry in chain))
     problems = [
         *(_problem(partial(model_ref_parse, entry), "tidings.E001") for entry in entries),
         _problem(prices_configured, "tidings.E002"),
@@ -49,7 +56,7 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_peers(**kwargs: Any) -> list[CheckMessage]:
-    """What the settings say about peers.
+    """Check the settings of peers.
 
     Errors: `tidings.E006` `SWING_FORM` names nothing known, `E007` `SWING_THRESHOLD_PERCENTILE` is neither
     empty nor a number from 0 to 100.
@@ -66,9 +73,9 @@ def check_peers(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_fetching(**kwargs: Any) -> list[CheckMessage]:
-    """What the settings say about fetching feeds.
+    """Check the settings of fetching feeds.
 
-    Errors: `tidings.E008` a port that cannot be one, `E009` a negative pause, no worker or more than 256.
+    Errors: `tidings.E008` an impossible port, `E009` a negative pause, no worker or more than 256.
     """
     found: list[CheckMessage] = []
     wrong = [port for port in settings.FETCH_PORTS if not 1 <= port <= 65535]
@@ -84,6 +91,24 @@ def check_fetching(**kwargs: Any) -> list[CheckMessage]:
     return found
 
 
+def check_accounts(**kwargs: Any) -> list[CheckMessage]:
+    """Check the settings of accounts.
+
+    Error: `tidings.E010` `TRUSTED_PROXY_COUNT` is below zero. Warning: `tidings.W010` addresses must be
+    confirmed, and no mail leaves this machine.
+    """
+    found: list[CheckMessage] = []
+    if settings.ALLAUTH_TRUSTED_PROXY_COUNT < 0:
+        found.append(Error("TRUSTED_PROXY_COUNT must be 0 or more.", id="tidings.E010"))
+    if settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not mail_goes_out():
+        text = (
+            "New readers must confirm their address, but no mail leaves this machine: none of them gets in."
+        )
+        hint = "Set EMAIL_URL to a mail server (smtp://…), or ACCOUNT_EMAIL_VERIFICATION=none."
+        found.append(Warning(text, hint=hint, id="tidings.W010"))
+    return found
+
+
 def _is_percentile(text: str) -> bool:
     try:
         return 0 <= float(text) <= 100
@@ -91,21 +116,8 @@ def _is_percentile(text: str) -> bool:
         return False
 
 
-def _entries() -> list[str]:
-    """The entries of all chains, each once."""
-    chains = (
-        settings.LLM_CHAIN,
-        settings.LLM_CHAIN_ADVISOR,
-        settings.LLM_CHAIN_REVIEW,
-        settings.LLM_CHAIN_SUMMARY,
-    )
-    return list(dict.fromkeys(entry for chain in chains for entry in chain))
-
-
-def _warnings(refs: Iterable[ModelRef]) -> list[CheckMessage]:
-    refs = list(refs)
-    unpriced = (_unpriced(ref) for ref in refs)
-    found: list[CheckMessage] = [warning for warning in unpriced if warning]
+def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
+    found: list[CheckMessage] = [warning for ref in refs if (warning := _unpriced(ref))]
     if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
         return found
     host = urlsplit(settings.OPENAI_BASE_URL).hostname if settings.OPENAI_BASE_URL else OPENAI_HOST
@@ -119,9 +131,7 @@ def _warnings(refs: Iterable[ModelRef]) -> list[CheckMessage]:
 
 
 def _unpriced(ref: ModelRef) -> CheckMessage | None:
-    """The warning for a model without a price. The price list costs a quarter second, so it is left alone
-    until a provider is configured."""
-    if provider_endpoint(ref.provider) is None:
+    if provider_endpoint(ref.provider) is None:  # saves the quarter second that the price list takes
         return None
     try:
         cost_usd(ref, Usage(input_tokens=1, output_tokens=1))

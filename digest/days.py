@@ -1,25 +1,73 @@
-"""Days: a digest's in its reader's zone, a thumb's age in whole UTC days. Pure."""
+"""Days in UTC and in a reader's time zone, and months of a calendar. Pure."""
 
+from calendar import Calendar
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def utc_day(at: datetime) -> int:
-    """`at` as whole UTC days since 1970, as `Feedback.day` stores it."""
+    """Return `at` as whole UTC days since 1970, as `Feedback.day` stores it."""
     return (at - _EPOCH) // timedelta(days=1)
 
 
 def day_of(at: datetime, zone: tzinfo) -> date:
-    """The calendar day of `at` in `zone`."""
+    """Return the calendar day of `at` in `zone`."""
     return at.astimezone(zone).date()
 
 
 def day_begin(day: date, zone: tzinfo) -> datetime:
-    """The first moment of `day` in `zone`, in UTC."""
+    """Return the first moment of `day` in `zone`, in UTC."""
     return datetime.combine(day, time.min, zone).astimezone(UTC)
 
 
 def day_end(day: date, zone: tzinfo) -> datetime:
-    """The first moment after `day` in `zone`, in UTC; days with a clock change have 23 or 25 hours."""
+    """Return the first moment after `day` in `zone`, in UTC; clock changes make days of 23 or 25 hours."""
     return day_begin(day + timedelta(days=1), zone)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day of a calendar. `open`: it has a page; `outside`: it belongs to another month."""
+
+    date: date
+    open: bool
+    today: bool
+    outside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """One month: its first day, its weeks from Monday, and the first days of the months linked from it."""
+
+    first: date
+    weeks: tuple[tuple[Day, ...], ...]
+    previous: date | None
+    next: date | None
+
+
+def month_first(typed: str, today: date) -> date:
+    """Return the first day of the month `typed` as "2026-03"; of this month if it is invalid or later."""
+    try:
+        first = date.fromisoformat(f"{typed}-01")
+    except ValueError:
+        first = today
+    return min(first, today).replace(day=1)
+
+
+def month_of(first: date, today: date, made: Collection[date], oldest: date) -> Month:
+    """Return the month that begins on `first`. `made` are days with a digest, none before `oldest`."""
+    weeks = tuple(
+        tuple(Day(day, day in made or day == today, day == today, day.month != first.month) for day in week)
+        for week in Calendar().monthdatescalendar(first.year, first.month)
+    )
+    before = (first - timedelta(days=1)).replace(day=1)
+    after = (first + timedelta(days=31)).replace(day=1)
+    return Month(
+        first=first,
+        weeks=weeks,
+        previous=before if before >= oldest.replace(day=1) else None,
+        next=after if after <= today else None,
+    )

@@ -1,17 +1,17 @@
-"""The nouns of the digest room that travel to other rooms, frozen."""
+"""Frozen data classes and constants of the digest room that other rooms use. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 ITEM_WINDOW_DAYS = 7
 DIGEST_SIZE = 30
-# How long a digest keeps its order while its day lasts; new settings show at once.
+# How long a digest of today stays as it is; new settings show at once.
 DIGEST_FROZEN = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """One thumb of one reader, with the item it is about. `tags` are slugs of the taxonomy."""
+    """One rating of one reader, with its item. `tags` are slugs of the taxonomy."""
 
     item_id: int
     url: str
@@ -27,7 +27,7 @@ class RatedItem:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackCounts:
-    """How much a reader has said so far. `days` spans the first to the last thumb, both included."""
+    """Counts of a reader's ratings. `days` spans the first to the last one, both included."""
 
     total: int
     tagged: int
@@ -38,7 +38,7 @@ class FeedbackCounts:
 
 @dataclass(frozen=True, slots=True)
 class TagCount:
-    """How often a reader gave one reason, by source where asked."""
+    """How often a reader gave one reason; `kind` is "valued" or "disliked"."""
 
     tag: str
     kind: str

@@ -1,8 +1,10 @@
-"""What the digest room refuses, with a stable code, words to mend it by and the HTTP status that fits."""
+"""Errors of the digest room, each with a stable code, a message that says what to do, and an HTTP status.
+
+Pure."""
 
 
 class DigestError(Exception):
-    """A refused request. `code` and `status` are stable; `message` says what was wrong and what to do."""
+    """A refused request. `code` and `status` are stable; `message` says what is wrong and what to do."""
 
     code = "digest_error"
     status = 400
@@ -20,14 +22,14 @@ class SignInNeeded(DigestError):
 
 
 class ItemNotFound(DigestError):
-    """An item that does not exist, or that this reader never had before them: the two look the same."""
+    """An item that does not exist or that this reader may not see, on purpose the same error."""
 
     code = "item_not_found"
     status = 404
 
 
 class FeedbackMissing(DigestError):
-    """Reasons given for an item without a thumb."""
+    """Reasons for an item without a rating."""
 
     code = "feedback_missing"
     status = 409
@@ -41,7 +43,7 @@ class UnknownReasonTag(DigestError):
 
 
 class InvalidFeedUrl(DigestError):
-    """Something that cannot be the address of a feed."""
+    """A text that cannot be the URL of a feed."""
 
     code = "invalid_feed_url"
     status = 422
@@ -55,49 +57,49 @@ class FutureDate(DigestError):
 
 
 class LinkInvalid(DigestError):
-    """A link of a mail that is not ours, was changed, or whose reader or item is gone."""
+    """A link of a mail with a wrong signature, or whose reader or item is deleted."""
 
     code = "link_invalid"
     status = 404
 
 
 class LinkExpired(DigestError):
-    """A link of a mail whose time is over."""
+    """An expired link of a mail."""
 
     code = "link_expired"
     status = 410
 
 
 class InvalidToken(DigestError):
-    """A personal token that is not known here, was revoked, or belongs to an account that is switched off."""
+    """A personal token that is unknown or revoked, or belongs to an inactive account."""
 
     code = "invalid_token"
     status = 401
 
 
 class TokenExpired(DigestError):
-    """A personal token whose time is over."""
+    """An expired personal token."""
 
     code = "token_expired"
     status = 401
 
 
 class ScopeMissing(DigestError):
-    """A personal token that may not do what was asked for."""
+    """A personal token without the scope for the request."""
 
     code = "scope_missing"
     status = 403
 
 
 class TooManyTokens(DigestError):
-    """One personal token more than a reader may have."""
+    """More personal tokens than a reader may have."""
 
     code = "too_many_tokens"
     status = 409
 
 
 class TooManyRequests(DigestError):
-    """More requests than a limit allows. `retry_after_s`: seconds after which it is worth asking again."""
+    """More requests than a limit allows. `retry_after_s`: seconds after which to try again."""
 
     code = "too_many_requests"
     status = 429
@@ -108,36 +110,35 @@ class TooManyRequests(DigestError):
 
 
 class LastOperator(DigestError):
-    """The only operator left, who cannot go before there is another."""
+    """The last operator, whose account cannot be deleted."""
 
     code = "last_operator"
     status = 409
 
 
 class NotOpml(DigestError):
-    """A file that is no subscription list."""
+    """A file that is not a subscription list."""
 
     code = "not_opml"
     status = 422
 
 
 class OpmlTooLarge(DigestError):
-    """A subscription list beyond what is read at once."""
+    """A subscription list above the size limit."""
 
     code = "opml_too_large"
     status = 413
 
 
 class FeedNotFound(DigestError):
-    """A feed that does not exist, or that this reader never had: the two look the same."""
+    """A feed that does not exist or that this reader never had, on purpose the same error."""
 
     code = "feed_not_found"
     status = 404
 
 
 class SiteUnreachable(DigestError):
-    """A site that could not be asked for its feeds. `may_answer`: asking later may help, so that its address
-    may be added as it is."""
+    """A site that did not answer. `may_answer`: it may later, so its URL may be added as a feed."""
 
     code = "site_unreachable"
     status = 422
@@ -148,35 +149,35 @@ class SiteUnreachable(DigestError):
 
 
 class NoFeedFound(DigestError):
-    """A site that answers and offers no feed."""
+    """A site that answers but offers no feed."""
 
     code = "no_feed_found"
     status = 422
 
 
 class FeedIsGone(DigestError):
-    """A feed whose publisher took it down for good."""
+    """A feed that its publisher removed for good."""
 
     code = "feed_is_gone"
     status = 409
 
 
 class OperatorsOnly(DigestError):
-    """A door for operators, asked by somebody else."""
+    """A page or endpoint for operators, requested by another reader."""
 
     code = "operators_only"
     status = 403
 
 
 class UnknownSource(DigestError):
-    """A source that does not exist, or is about to be moved into itself."""
+    """A source that does not exist, or would be moved into itself."""
 
     code = "unknown_source"
     status = 404
 
 
 class InvalidSourceKey(DigestError):
-    """A key no source can have."""
+    """An invalid key for a source."""
 
     code = "invalid_source_key"
     status = 422

@@ -1,4 +1,4 @@
-"""Per-request context."""
+"""Middleware of readers' pages: time zone, caching, sign-in and the first visit."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
@@ -9,8 +9,8 @@ from django.shortcuts import resolve_url
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
-from digest.selectors.subscriptions import subscriptions_any
 
 SIGNED_OUT = "You were signed out, so nothing was done. Sign in and repeat it."
 
@@ -28,9 +28,11 @@ def reader_time_zone(get_response: Handler) -> Handler:
     return handle
 
 
-def pages_unstored(get_response: Handler) -> Handler:
-    """Let no browser keep a reader's page: the way back to it shows what was done since, and nothing to the
-    next person at that machine."""
+def no_store_pages(get_response: Handler) -> Handler:
+    """Forbid browsers to store a reader's pages.
+
+    Going back to one then shows changes made since, and nothing to the next person at that machine.
+    """
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -43,7 +45,7 @@ def pages_unstored(get_response: Handler) -> Handler:
 
 
 def sign_in_and_return(get_response: Handler) -> Handler:
-    """Lead whoever sends a form signed out back to the form's page, since its address answers no GET."""
+    """Return to the form's page after a sign-in that a form needed, since the form's URL answers no GET."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -53,30 +55,31 @@ def sign_in_and_return(get_response: Handler) -> Handler:
         if response.status_code != 302 or not response["Location"].startswith(f"{sign_in}?"):
             return response
         messages.error(request, SIGNED_OUT)
-        return HttpResponseRedirect(f"{sign_in}?{urlencode({'next': _page_before(request)})}")
+        return HttpResponseRedirect(f"{sign_in}?{urlencode({'next': _form_page(request)})}")
 
     return handle
 
 
 def welcome_first(get_response: Handler) -> Handler:
-    """Lead a reader from an empty front page to the first visit's questions, until they are answered or put
-    aside; whoever reads something already is left alone."""
+    """Redirect a new reader from the front page to the first visit's questions.
+
+    A reader is new until these are answered or skipped, or there is a subscription.
+    """
 
     def handle(request: HttpRequest) -> HttpResponse:
-        if request.method == "GET" and request.path == resolve_url("digest:today") and _is_new(request.user):
-            return HttpResponseRedirect(resolve_url("digest:welcome"))
-        return get_response(request)
+        user = request.user
+        front_page = request.method == "GET" and request.path == resolve_url("digest:today")
+        if not front_page or not isinstance(user, Reader) or user.welcomed_at is not None:
+            return get_response(request)
+        if subscriptions_exist(reader_id=user.pk):
+            return get_response(request)
+        return HttpResponseRedirect(resolve_url("digest:welcome"))
 
     return handle
 
 
-def _is_new(user: object) -> bool:
-    """Whether somebody is here for the first time; only for those the database is asked."""
-    return isinstance(user, Reader) and user.welcomed_at is None and not subscriptions_any(reader_id=user.pk)
-
-
-def _page_before(request: HttpRequest) -> str:
-    """The page of this site that a form was sent from; the front page where the browser does not say."""
+def _form_page(request: HttpRequest) -> str:
+    """Return the page of this site that a form was sent from; the front page if the browser does not say."""
     referer = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(referer, {request.get_host()}):
         return "/"

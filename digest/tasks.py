@@ -1,19 +1,21 @@
-"""The digest room's scheduled work: the clock is read here, everything else happens in the services."""
+"""The scheduled task of the digest room: it reads the clock and calls the services."""
 
 from celery import shared_task
 from django.utils import timezone
 
-from digest.services.clusters import clusters_update
-from digest.services.extracts import extracts_make
-from digest.services.fetching import feeds_fetch
-from digest.services.vectors import item_vectors_update
+from digest.feeds.rounds import feeds_fetch
+from digest.items.stories import stories_update
+from digest.items.vectors import item_vectors_update
+from digest.summaries.services import extracts_make
 
 
 @shared_task(name="digest.feeds_fetch")
 def feeds_fetch_task() -> None:
-    """Fetch the feeds that are due; find who tells the same story, make what came in comparable with tastes,
-    and give it extracts, whose reasons ask whether others tell it too."""
+    """Fetch the feeds that are due, then make stories, vectors and extracts of the new items.
+
+    Stories come before extracts, whose reasons ask whether other sources report the same.
+    """
     feeds_fetch(now=timezone.now())
-    clusters_update(now=timezone.now())
+    stories_update(now=timezone.now())
     item_vectors_update(now=timezone.now())
     extracts_make(now=timezone.now())

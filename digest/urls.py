@@ -1,37 +1,23 @@
-"""Addresses of the digest room's pages."""
+"""URLs of the digest room's pages."""
 
 from datetime import date
 
 from django.urls import path, register_converter
 
-from digest.views import (
-    account,
-    costs,
-    days,
-    delivery,
-    feeds,
-    items,
-    left_out,
-    saved,
-    search,
-    sources,
-    tokens,
-    trends,
-    welcome,
-)
+from digest.web import account, costs, links, reading, sources
 
 
 class DateConverter:
-    """A calendar day in an address, `2026-03-18`; anything else does not match."""
+    """A calendar day in a URL, `2026-03-18`; anything else does not match."""
 
     regex = r"\d{4}-\d{2}-\d{2}"
 
     def to_python(self, value: str) -> date:
-        """The day; raises `ValueError` (no match) for the 30th of February."""
+        """Return the day; raise `ValueError` (no match) for the 30th of February."""
         return date.fromisoformat(value)
 
     def to_url(self, value: date) -> str:
-        """The day as it stands in an address."""
+        """Return the day as in a URL."""
         return value.isoformat()
 
 
@@ -39,29 +25,29 @@ register_converter(DateConverter, "date")
 
 app_name = "digest"
 urlpatterns = [
-    path("", days.today, name="today"),
-    path("ui/date/<date:date>", days.day, name="day"),
-    path("ui/date/<date:date>/read", days.read, name="read"),
-    path("ui/date/<date:date>/left-out", left_out.left_out, name="left_out"),
-    path("ui/calendar", days.calendar, name="calendar"),
-    path("ui/nudge/dismiss", days.nudge_dismiss, name="nudge_dismiss"),
-    path("ui/search", search.search, name="search"),
-    path("ui/saved", saved.saved, name="saved"),
-    path("ui/item/<int:item_id>", items.item, name="item"),
-    path("ui/item/<int:item_id>/save", items.save, name="save"),
-    path("ui/item/<int:item_id>/unread", items.unread, name="unread"),
-    path("ui/item/<int:item_id>/feedback", items.feedback, name="feedback"),
+    path("", reading.today, name="today"),
+    path("ui/date/<date:date>", reading.day, name="day"),
+    path("ui/date/<date:date>/read", reading.read, name="read"),
+    path("ui/date/<date:date>/left-out", reading.left_out, name="left_out"),
+    path("ui/calendar", reading.calendar, name="calendar"),
+    path("ui/nudge/dismiss", reading.nudge_dismiss, name="nudge_dismiss"),
+    path("ui/search", reading.search, name="search"),
+    path("ui/saved", reading.saved, name="saved"),
+    path("ui/item/<int:item_id>", reading.item, name="item"),
+    path("ui/item/<int:item_id>/save", reading.save, name="save"),
+    path("ui/item/<int:item_id>/unread", reading.unread, name="unread"),
+    path("ui/item/<int:item_id>/feedback", reading.feedback, name="feedback"),
     path("ui/account", account.account, name="account"),
     path("ui/account/mail", account.mail, name="account_mail"),
     path("ui/account/feed", account.feed, name="account_feed"),
     path("ui/account/delete", account.delete, name="account_delete"),
-    path("ui/account/tokens", tokens.tokens, name="tokens"),
-    path("ui/account/tokens/<int:token_id>/revoke", tokens.token_revoke, name="token_revoke"),
-    path("ui/welcome", welcome.welcome, name="welcome"),
-    path("ui/mail/thumb/<str:link>", delivery.thumb_link, name="thumb_link"),
-    path("ui/mail/end/<str:link>", delivery.unsubscribe, name="unsubscribe"),
-    path("feeds/<str:token>/atom.xml", feeds.feed_atom, name="feed_atom"),
-    path("feeds/<str:token>/feed.json", feeds.feed_json, name="feed_json"),
+    path("ui/account/tokens", account.tokens, name="tokens"),
+    path("ui/account/tokens/<int:token_id>/revoke", account.token_revoke, name="token_revoke"),
+    path("ui/welcome", account.welcome, name="welcome"),
+    path("ui/mail/thumb/<str:link>", links.thumb_link, name="thumb_link"),
+    path("ui/mail/end/<str:link>", links.unsubscribe, name="unsubscribe"),
+    path("feeds/<str:token>/atom.xml", links.feed_atom, name="feed_atom"),
+    path("feeds/<str:token>/feed.json", links.feed_json, name="feed_json"),
     path("debug/costs", costs.costs, name="costs"),
     path("ui/sources", sources.sources, name="sources"),
     path("ui/sources/import", sources.opml_upload, name="opml_import"),
@@ -69,5 +55,5 @@ urlpatterns = [
     path("ui/sources/undo", sources.source_undo, name="source_undo"),
     path("ui/sources/<int:feed_id>", sources.source, name="source"),
     path("ui/sources/<int:feed_id>/remove", sources.source_remove, name="source_remove"),
-    path("ui/history/trends", trends.trends, name="trends"),
+    path("ui/history/trends", reading.trends, name="trends"),
 ]

@@ -1,5 +1,5 @@
-"""Owns: what order, and why — configs and their versions, learned deltas, scoring, posteriors, forecasts.
-Takes in: frozen `Candidate`s and plain tallies; sources are text keys, never feeds.
-Gives out: scores with their parts, the effective config, the only write path to it.
-May import: no other room.
+"""The ranking room: configs and their versions, learned weights, scoring, similarity, forecasts.
+
+It takes `Candidate`s and plain tallies; sources are text keys, never feeds. It gives scores with their
+breakdown, the effective config, and the only write path to it. It imports no other room.
 """

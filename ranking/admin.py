@@ -1,9 +1,9 @@
-"""Ranking for operators: settings, their history and what the learning loop did, all to be read only."""
+"""Ranking's admin, read only: settings, their history and what the learning loop did."""
 
 from django.contrib import admin
 
+from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, seen
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
-from ranking.readonly import OperatorAdmin, ReadOnlyAdmin, seen
 
 
 @admin.register(RankConfig)

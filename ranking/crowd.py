@@ -1,4 +1,4 @@
-"""What a crowd of readers thinks of a source: bounded sums over at least five of them. Pure.
+"""What a crowd of readers thinks of a source: bounded sums over at least five of them.
 
 Per source s the deviation is `sum_u (k_us - p_u n_us) / (sum_u n_us + 20)`: how much more than their own base
 rate p_u the others like it, shrunk by 20 thumbs. So a generous rater and a strict one say the same.
@@ -11,10 +11,9 @@ What keeps a single reader out of sight, and a hundred accounts of one hand from
 
 So one reader's joining or leaving moves a figure by at most `influence_max` before it is rounded, which from
 fifty other readers of the source on is about one step. Four accomplices and a victim make five: what the four
-can learn is roughly how the victim likes that source (docs/peers.md says how roughly).
-"""
+can learn is roughly how the victim likes that source (docs/peers.md says how roughly). Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ranking.posterior import KAPPA
+from ranking.learning import KAPPA
 from ranking.swing import SwingIndex, SwingSettings, likes_matrix
 
 READERS_MIN = 5
@@ -71,9 +70,9 @@ def crowd_of(
     liked: Iterable[tuple[UUID, int]],
     settings: SwingSettings,
 ) -> Crowd:
-    """A crowd from each reader's base rate, their (reader, source, likes, thumbs) and what items they liked.
+    """Return a crowd from readers' base rates, `cells` (reader, source, likes, thumbs) and items they liked.
 
-    Cells hold only sources with enough thumbs of that reader. A profile for Swing is the items liked and
+    Cells have only sources with enough thumbs of that reader. A profile for Swing is the items liked and
     the sources whose posterior rate lies above the reader's base. Rows of unknown readers are left out.
     """
     rows = {reader: row for row, reader in enumerate(base)}
@@ -102,13 +101,13 @@ def crowd_of(
 
 
 def vote(likes: float, thumbs: float, base: float) -> tuple[float, float]:
-    """One reader's (votes, surplus) for a target: at most five thumbs, and likes above their base rate."""
+    """Return one reader's votes (five at most) for a target and their surplus of likes over the base rate."""
     scale = min(1.0, VOTES_MAX / thumbs) if thumbs > 0 else 0.0
     return thumbs * scale, (likes - base * thumbs) * scale
 
 
 def influence_max(votes_of_others: float) -> float:
-    """The most by which one reader can move an unrounded figure that rests on so many votes of others.
+    """Return the most by which one reader can move an unrounded figure of so many votes of others.
 
     Their five votes carry a surplus of at most 0.95 each, and so do the others' (base rates lie within
     0.05 and 0.95): 0.95 * 5 * (2 N + 20) / ((N + 20) * (N + 25)).
@@ -118,16 +117,16 @@ def influence_max(votes_of_others: float) -> float:
 
 
 def opinion(readers: int, votes: float, surplus: float) -> Opinion | None:
-    """The coarse figure of a sum; `None` below five readers."""
+    """Return the coarse figure of a sum; `None` below five readers."""
     if readers < READERS_MIN:
         return None
     deviation = float(np.clip(surplus / (votes + SHRINKAGE), -DEVIATION_MAX, DEVIATION_MAX))
     return Opinion(_fives(readers), _fives(votes), round(round(deviation / STEP) * STEP, 2))
 
 
-def opinion_of(said: Sequence[tuple[float, float]]) -> Opinion | None:
-    """The figure from (votes, surplus) pairs, one for each reader."""
-    return opinion(len(said), sum(v for v, _ in said), sum(s for _, s in said))
+def opinion_of(votes: Sequence[tuple[float, float]]) -> Opinion | None:
+    """Return the figure of (votes, surplus) pairs, one for each reader."""
+    return opinion(len(votes), sum(v for v, _ in votes), sum(s for _, s in votes))
 
 
 def crowd_opinions(crowd: Crowd, members: NDArray[np.bool_]) -> dict[str, Opinion]:
@@ -157,11 +156,71 @@ def peer_opinions(crowd: Crowd, rows: Sequence[int]) -> dict[str, Opinion]:
 def _opinions(crowd: Crowd, counts: Floats, votes: Floats, surplus: Floats) -> dict[str, Opinion]:
     found = {}
     for column in np.flatnonzero(counts >= READERS_MIN).tolist():
-        said = opinion(int(counts[column]), float(votes[column]), float(surplus[column]))
-        if said is not None:
-            found[crowd.sources[column]] = said
+        figure = opinion(int(counts[column]), float(votes[column]), float(surplus[column]))
+        if figure is not None:
+            found[crowd.sources[column]] = figure
     return found
 
 
 def _fives(number: float) -> int:
     return int(number // 5) * 5
+
+
+RATERS_MIN = 20
+BASE_SHARE = 0.5
+# Others may move an item down by less than half (three times this, `ranking.scoring`): never bury it.
+LOWEST = -0.15
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ItemCrowd:
+    """The thumbs of a crowd on items. `items` ascending; rows of `surplus` and `given` are its readers.
+
+    `given` holds 1 for each thumb, `surplus` what it has of a like beyond half its reader's base rate.
+    """
+
+    items: Ids
+    given: csr_array
+    surplus: csr_array
+    counts: Floats
+    sums: Floats
+
+
+def item_crowd_of(base: Floats, thumbs: Iterable[tuple[int, int, bool]]) -> ItemCrowd:
+    """Return the crowd's thumbs from (row of the reader, item, useful), one for each reader and item."""
+    cells = np.array([(row, item, useful) for row, item, useful in thumbs], dtype=np.int64).reshape(-1, 3)
+    items, columns = np.unique(cells[:, 1], return_inverse=True)
+    rows, shape = cells[:, 0], (len(base), len(items))
+    ones, over = np.ones(len(cells)), cells[:, 2] - BASE_SHARE * base[rows]
+    given = csr_array((ones, (rows, columns)), shape=shape)
+    surplus = csr_array((over, (rows, columns)), shape=shape)
+    counts = np.bincount(columns, minlength=len(items)).astype(np.float64)
+    sums = np.bincount(columns, over, minlength=len(items)).astype(np.float64)
+    return ItemCrowd(items, given, surplus, counts, sums)
+
+
+def places_of(crowd: ItemCrowd, item_ids: Collection[int]) -> Ids:
+    """Return the places in `crowd.items` of those items that somebody rated, ascending."""
+    wanted = np.unique(np.fromiter(item_ids, dtype=np.int64, count=len(item_ids)))
+    at = np.searchsorted(crowd.items, wanted)
+    there = at < len(crowd.items)
+    there[there] = crowd.items[at[there]] == wanted[there]
+    found: Ids = at[there].astype(np.int64)
+    return found
+
+
+def item_rates(crowd: ItemCrowd, without: Sequence[int], places: Ids | None = None) -> Floats:
+    """Return the figure of each of `crowd.items`, or of those at `places`; leave out the rows `without`."""
+    rows, at = list(without), slice(None) if places is None else places
+    counts, sums = crowd.counts[at], crowd.sums[at]
+    if rows:
+        counts = counts - np.asarray(crowd.given[rows][:, at].sum(axis=0)).ravel()
+        sums = sums - np.asarray(crowd.surplus[rows][:, at].sum(axis=0)).ravel()
+    return rates(counts, sums)
+
+
+def rates(counts: Floats, sums: Floats) -> Floats:
+    """Return the figures for numbers of thumbs and their summed surplus."""
+    shrunk = np.round(sums / (counts + SHRINKAGE) / STEP) * STEP
+    return np.where(counts >= READERS_MIN, np.maximum(LOWEST, shrunk), 0.0)

@@ -1,6 +1,6 @@
-"""The nouns of ranking, frozen: what is ranked, by which settings, and the sum that came out."""
+"""What is ranked, by which settings, with which score; errors of writing settings. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ ALPHA_DEFAULT = 0.1
 
 
 def clamp_weight(weight: float) -> float:
-    """`weight` held within [0.1, 2.0]: no source is ever silenced and none drowns the rest."""
+    """Return `weight` within [0.1, 2.0]: no source is ever silenced and none drowns the rest."""
     return max(WEIGHT_MIN, min(WEIGHT_MAX, weight))
 
 
@@ -30,7 +30,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A reader's ranking settings as they stand at one version. Never changed in place."""
+    """A reader's ranking settings at one version."""
 
     version: int = 0
     topics: tuple[str, ...] = ()
@@ -50,17 +50,17 @@ class EffectiveConfig:
     deltas: Mapping[str, float] = field(default_factory=dict)
 
     def weight(self, source: str) -> float:
-        """The effective weight of `source`: config weight (default 1.0) + learned delta, clamped."""
+        """Return the effective weight of `source`: config weight (default 1.0) + learned delta, clamped."""
         base = self.config.source_weights.get(source, WEIGHT_DEFAULT)
         return clamp_weight(base + self.deltas.get(source, 0.0))
 
     def weights(self) -> dict[str, float]:
-        """The effective weight of each source that has one of its own."""
+        """Return the effective weight of each source that has one of its own."""
         return {source: self.weight(source) for source in {*self.config.source_weights, *self.deltas}}
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ScoreBreakdown:
     """The factors of one score: multiply the weight, the recency and the interest to get it back."""
 
     source_weight: float
@@ -75,7 +75,7 @@ class Parts:
     interest: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values, as stored with an impression."""
+        """Return plain JSON values, as stored with an impression."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         return {**plain, "topics": list(self.topics), "boosts": dict(self.boosts)}
 
@@ -86,7 +86,7 @@ class Score:
 
     candidate: Candidate
     total: float
-    parts: Parts
+    parts: ScoreBreakdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +112,52 @@ class WeightChange:
 
     @property
     def moved(self) -> bool:
-        """Whether the effective weight changes at all."""
+        """Return whether the effective weight changes at all."""
         return abs(self.after - self.before) > 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class WeightPoint:
-    """The effective weight a source had and was given at a moment; `cause` is a version's, or "learned"."""
+    """A change of a source's effective weight; `cause` is a version's, or "learned"."""
 
     source: str
     at: datetime
     before: float
     weight: float
     cause: str
+
+
+class RankingError(Exception):
+    """A refused write. `code` is stable; `message` says what was wrong and what to do."""
+
+    code = "ranking_error"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class StaleVersion(RankingError):
+    """The config changed after the page that is being saved was loaded."""
+
+    code = "config_changed"
+
+    def __init__(self, *, seen: int, current: int, changed: Sequence[str]) -> None:
+        listed = ", ".join(changed) or "nothing you can see here"
+        super().__init__(
+            f"Your settings moved on from version {seen} to {current} meanwhile ({listed}). "
+            "Nothing was saved; look at them again and repeat your change."
+        )
+        self.seen, self.current, self.changed = seen, current, list(changed)
+
+
+class UnknownVersion(RankingError):
+    """A version this reader never had."""
+
+    code = "unknown_version"
+
+
+class InvalidSetting(RankingError):
+    """A value outside what ranking can work with."""
+
+    code = "invalid_setting"

@@ -1,4 +1,4 @@
-"""What a change of settings would have done, measured on thumbs that had no part in choosing it."""
+"""What a change of settings would have done, measured on thumbs that had no part in choosing it. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Forecast:
 
 
 def measure(liked: Sequence[bool], before: Sequence[float], after: Sequence[float], seed: int) -> Forecast:
-    """The change of nDCG@10 between two scorings of the same later items, with a bootstrap interval.
+    """Return the change of nDCG@10 between two scorings of the same later items, with a bootstrap interval.
 
     The items are dealt into pools the size of a digest, as a reader meets them, and the change is averaged
     over the pools: one top 10 out of everything would hardly ever notice that a source went down. `seed`
@@ -47,7 +47,7 @@ def measure(liked: Sequence[bool], before: Sequence[float], after: Sequence[floa
 
 
 def _gains(columns: Array, picks: NDArray[np.int64]) -> Array:
-    """The mean change over the pools of each row of item numbers."""
+    """Return the mean change over the pools of each row of item numbers."""
     rows, n = picks.shape
     pools = max(1, round(n / POOL_SIZE))
     used = n // pools * pools
@@ -58,7 +58,7 @@ def _gains(columns: Array, picks: NDArray[np.int64]) -> Array:
 
 
 def _ndcg(liked: Array, order: Array) -> Array:
-    """nDCG@10 of each row of `liked` (0/1 per item) when its items are shown by descending `order`.
+    """Return nDCG@10 of each row of `liked` (0/1 per item) when its items are shown by descending `order`.
 
     Järvelin and Kekäläinen (2002): gains discounted by log2(rank + 1), divided by the ideal. 0 where
     nothing is liked.

@@ -5,28 +5,27 @@ from typing import Any
 
 from django import forms
 
-from ranking.body import (
+from ranking.common.text import topic_key
+from ranking.config_body import (
     ALPHA_MAX,
     BOOST_MAX,
     HALF_LIFE_HOURS_MAX,
     HALF_LIFE_HOURS_MIN,
     Body,
-    word_findable,
-    word_seen,
+    term_searchable,
+    term_visible,
 )
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
-from ranking.matching import topic_key
-from ranking.pins import CHOICES, TARGET_MAX_CHARS
-from ranking.presenters import boost_lines
+from ranking.explain import CHOICES, TARGET_MAX_CHARS, boost_lines
 
-# A source's weight travels under its key with these prefixes: as typed, and as the page had shown it.
+# Prefixes of the fields of a source's weight, before its key: as typed, and as the page had shown it.
 TYPED, SHOWN = "weight:", "was:"
-# What may be suggested about a target travels under it with this prefix; empty where nothing changes.
+# Prefix of the field of a target's pin; its value is empty where nothing changes.
 PIN = "pin:"
 
 
 class ConfigForm(forms.Form):
-    """A reader's topics, keyword boosts, freshness and similarity share, at the version they were read."""
+    """The settings of a reader, at the version at which the page showed them."""
 
     version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     topics = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))
@@ -45,19 +44,19 @@ class ConfigForm(forms.Form):
         self.weight_errors: dict[str, str] = {}
 
     def clean_ai_score_alpha(self) -> float:
-        """The share; −0 is 0."""
+        """Return the share; −0 is 0."""
         return abs(float(self.cleaned_data["ai_score_alpha"]))
 
     def clean_topics(self) -> list[str]:
-        """One topic a line, blank lines dropped; one that could be in no text is refused."""
+        """Return one topic a line, without blank lines; refuse one that could be in no text."""
         lines = [line.strip() for line in self.cleaned_data["topics"].splitlines() if line.strip()]
-        topics = [(line, word_seen(line)) for line in lines]
+        topics = [(line, term_visible(line)) for line in lines]
         for line, topic in topics:
             _findable_checked(topic, line)
         return [topic for _, topic in topics]
 
     def clean_keyword_boosts(self) -> dict[str, float]:
-        """`word: number` a line. Spellings that find the same are one word, which can have one boost only."""
+        """Return boosts from `word: number` lines; refuse two boosts for spellings of one word."""
         boosts: dict[str, float] = {}
         spelled: dict[str, str] = {}
         for line in filter(str.strip, self.cleaned_data["keyword_boosts"].splitlines()):
@@ -71,9 +70,9 @@ class ConfigForm(forms.Form):
         return boosts
 
     def clean(self) -> dict[str, Any]:
-        """The weights that differ from what the page had shown join the rest as `source_weights`, the pins
-        that were changed as `pins`. What is wrong with a weight stands in `weight_errors` by source, since
-        only the page knows their titles.
+        """Add `source_weights`, those that differ from what the page had shown, and the changed `pins`.
+
+        Errors of weights are in `weight_errors` by source, since only the page knows the titles.
         """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if any("\0" in name for name in self.data):
@@ -83,15 +82,14 @@ class ConfigForm(forms.Form):
             if choice not in CHOICES or len(target) > TARGET_MAX_CHARS:
                 self.add_error(None, f"“{target[:40]}” can be one of: {', '.join(CHOICES.values())}.")
         cleaned["source_weights"], self.weight_errors = {}, {}
-        for name, typed in self.data.items():
-            if name.startswith(TYPED) and typed.strip() != self.data.get(SHOWN + name[len(TYPED) :], ""):
-                self._weight_take(cleaned["source_weights"], name[len(TYPED) :], typed.strip())
+        for source, typed in self.typed_weights().items():
+            self._weight_take(cleaned["source_weights"], source, typed.strip())
         if self.weight_errors:
             self.add_error(None, "A weight cannot be saved as it was typed.")
         return cleaned
 
     def _weight_take(self, weights: dict[str, float | None], source: str, typed: str) -> None:
-        """An empty field hands the source back to the learning loop (`None`)."""
+        """Read a weight; an empty field hands the source back to the learning loop (`None`)."""
         try:
             weights[source] = float(typed) if typed else None
         except ValueError:
@@ -102,7 +100,7 @@ class ConfigForm(forms.Form):
             self.weight_errors[source] = words
 
     def typed_weights(self) -> dict[str, str]:
-        """What stands in each weight field that was touched, valid or not."""
+        """Return what was typed in each changed weight field, valid or not."""
         return {
             name[len(TYPED) :]: typed
             for name, typed in self.data.items()
@@ -110,12 +108,14 @@ class ConfigForm(forms.Form):
         }
 
     def typed_pins(self) -> dict[str, str]:
-        """What was chosen for each target whose pin was changed, valid or not."""
-        return {name[len(PIN) :]: said for name, said in self.data.items() if name.startswith(PIN) and said}
+        """Return what was chosen for each target whose pin was changed, valid or not."""
+        return {
+            name[len(PIN) :]: choice for name, choice in self.data.items() if name.startswith(PIN) and choice
+        }
 
 
 def _boost_read(line: str) -> tuple[str, float]:
-    """The word and the number of a line like “rust: 0.5”. Raises `ValidationError`."""
+    """Return the word and the number of a line like “rust: 0.5”. Raises `ValidationError`."""
     word, _, number = line.rpartition(":")
     try:
         boost = float(number)
@@ -126,18 +126,18 @@ def _boost_read(line: str) -> tuple[str, float]:
             f"“{line.strip()}” should read like “rust: 0.5”, the number with a point, "
             f"from −{BOOST_MAX:g} to {BOOST_MAX:g}."
         )
-    seen = word_seen(word)
+    seen = term_visible(word)
     _findable_checked(seen, line.strip())
     return seen, boost
 
 
 def _findable_checked(word: str, line: str) -> None:
-    if not word_findable(word):
+    if not term_searchable(word):
         raise forms.ValidationError(f"“{line}” has no letter, number or sign that a text could have.")
 
 
 def form_values(body: Body, version: int) -> dict[str, Any]:
-    """What the form's plain fields say for a config's body."""
+    """Return the initial values of the form's plain fields for a config's body."""
     return {
         "version": version,
         "topics": "\n".join(body["topics"]),
@@ -148,13 +148,13 @@ def form_values(body: Body, version: int) -> dict[str, Any]:
 
 
 def values_merged(typed: Mapping[str, str], base: Body, current: Body, version: int) -> dict[str, Any]:
-    """The form after a stale save: what was typed where it changed `base`, else what stands now.
+    """Return the form's values after a stale save: what was typed where it changed `base`, else `current`.
 
     Saving the result again then changes exactly what the reader meant, at `version`.
     """
     old, new = form_values(base, 0), form_values(current, version)
     for name, before in old.items():
-        said = typed.get(name, "").replace("\r\n", "\n").strip()
-        if name != "version" and said != before:
-            new[name] = said
+        value = typed.get(name, "").replace("\r\n", "\n").strip()
+        if name != "version" and value != before:
+            new[name] = value
     return new

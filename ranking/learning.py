@@ -1,22 +1,88 @@
-"""The learning loop's arithmetic: thumbs in, small bounded steps of effective weights out.
+"""Beliefs about what a reader likes, and the learning loop's steps of effective weights.
 
-Per source: a Beta posterior with a 60-day half-life against the reader's own base rate; the target
-weight is exp(0.8 x log-odds); a step is at most 0.15 and is taken only when the direction is likely
-(P > 0.8 or < 0.2) and at least five decayed thumbs speak for it.
+A like-rate of 80 % on five thumbs arises by chance every other time. Every claim is therefore made on the
+probability that the true rate lies above the reader's own base rate (Beta posteriors).
+
+The learning loop, per source: thumbs decay with a half-life of 60 days; the target weight is
+exp(0.8 x log-odds); a step is at most 0.15 and is taken only when the direction is likely (P > 0.8 or < 0.2)
+and at least five decayed thumbs speak for it. Pure.
 """
 
 from collections.abc import Mapping, Sequence
-from math import exp
+from dataclasses import dataclass
+from math import exp, sqrt
+
+import numpy as np
+from scipy.special import betainc, expit, logit
 
 from ranking.entities import EffectiveConfig, SourceTally, WeightChange, clamp_weight
-from ranking.posterior import BASE_MAX, BASE_MIN, Posterior, base_rate, posterior
 
+# Thumbs at which the data outweigh the prior (measured: 8 keeps 45 % of an oracle's uplift with no reader
+# worse off; 1 gains more and harms some, 30 learns too slowly).
+KAPPA = 8.0
+BASE_MIN, BASE_MAX = 0.05, 0.95
+# The normal quantile for 95 %, two-sided.
+Z_95 = 1.959964
 FEEDBACK_HALF_LIFE_DAYS = 60.0
 LEARNING_GAIN = 0.8
 STEP_MAX = 0.15
 N_MIN = 5.0
 P_HIGH, P_LOW = 0.8, 0.2
+# After a person decided on a source, the loop leaves it alone for so long.
 HOLD_DAYS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """The belief about one target. `p_better` is P(rate > base); `mean` the posterior mean rate."""
+
+    n: float
+    likes: float
+    base: float
+    mean: float
+    p_better: float
+
+    @property
+    def log_odds(self) -> float:
+        """Return how far the target lies above (+) or below (-) the reader's base rate, in logits."""
+        return float(logit(self.mean) - logit(self.base))
+
+
+def base_rate(likes: float, n: float) -> float:
+    """Return the reader's own base like-rate, (likes + 1) / (n + 2), between 0.05 and 0.95."""
+    return min(BASE_MAX, max(BASE_MIN, (likes + 1) / (n + 2)))
+
+
+def posterior(
+    likes: float, n: float, base: float, prior: float | None = None, kappa: float = KAPPA
+) -> Posterior:
+    """Return the Beta(kappa * prior + likes, kappa * (1 - prior) + n - likes) posterior against `base`.
+
+    `prior` is the expected rate before any thumb (the base rate unless others know better).
+    """
+    expected = min(BASE_MAX, max(BASE_MIN, base if prior is None else prior))
+    a = kappa * expected + likes
+    b = kappa * (1 - expected) + max(0.0, n - likes)
+    return Posterior(n, likes, base, float(a / (a + b)), float(1 - betainc(a, b, base)))
+
+
+def expected_gain(belief: Posterior, share: float) -> float:
+    """Return a hypothesis's size: how far its rate is from the base, times the share of items it touches."""
+    return abs(float(expit(belief.log_odds)) - 0.5) * float(np.sqrt(max(0.0, share * (1 - share))))
+
+
+def wilson(hits: int, total: int) -> tuple[float, float]:
+    """Return the 95 % score interval of the share `hits` of `total` (E. B. Wilson, 1927); 0 to 1 of nothing.
+
+    `scipy.stats` has it too, and takes most of a second to import.
+    """
+    if total == 0:
+        return 0.0, 1.0
+    share, square = hits / total, Z_95 * Z_95
+    middle = share + square / (2 * total)
+    spread = Z_95 * sqrt((share * (1 - share) + square / (4 * total)) / total)
+    whole = 1 + square / total
+    return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
 
 
 def learn(
@@ -26,9 +92,9 @@ def learn(
     held: Mapping[str, str] | None = None,
     deviation: Mapping[str, float] | None = None,
 ) -> list[WeightChange]:
-    """One cycle over all of a reader's sources.
+    """Return what one cycle does with each of a reader's sources.
 
-    `held` names sources the loop must leave alone, with the reason; `deviation` is the community's
+    `held` maps the sources that the loop must leave alone to the reason; `deviation` is the community's
     deviation from the base rate per source (0 where unknown).
     """
     base = base_rate(sum(t.likes for t in tallies), sum(t.n for t in tallies))
@@ -43,15 +109,16 @@ def learn(
     ]
 
 
-def _decide(source: str, before: float, belief: Posterior, held: str) -> WeightChange:
+def _decide(source: str, before: float, belief: Posterior, excluded: str) -> WeightChange:
     target = clamp_weight(exp(LEARNING_GAIN * belief.log_odds))
     step = max(-STEP_MAX, min(STEP_MAX, target - before))
-    reason = held or _why_not(belief, step)
+    reason = excluded or _objection(belief, step)
     after = before if reason else clamp_weight(before + step)
-    return WeightChange(source, before, after, belief.p_better, belief.n, reason or _direction(step))
+    direction = "liked_more_than_usual" if step > 0 else "liked_less_than_usual"
+    return WeightChange(source, before, after, belief.p_better, belief.n, reason or direction)
 
 
-def _why_not(belief: Posterior, step: float) -> str:
+def _objection(belief: Posterior, step: float) -> str:
     if belief.n < N_MIN:
         return "too_few_thumbs"
     if P_LOW <= belief.p_better <= P_HIGH:
@@ -64,7 +131,3 @@ def _why_not(belief: Posterior, step: float) -> str:
     if (step > 0) != (belief.p_better > 0.5):
         return "beyond_target"
     return ""
-
-
-def _direction(step: float) -> str:
-    return "liked_more_than_usual" if step > 0 else "liked_less_than_usual"

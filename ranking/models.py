@@ -1,4 +1,4 @@
-"""The tables of ranking: the config, every version it ever had, and the learning loop's layer beside it."""
+"""The tables of ranking: the config, every version it ever had, and what the learning loop added."""
 
 from django.conf import settings
 from django.db import models
@@ -7,7 +7,7 @@ from ranking.entities import ALPHA_DEFAULT, HALF_LIFE_HOURS_DEFAULT
 
 
 class RankConfig(models.Model):
-    """A reader's ranking settings as they stand. Written by `ranking.services` alone."""
+    """A reader's current ranking settings. Written by `ranking.services` alone."""
 
     reader = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="rank_config")
     version = models.PositiveIntegerField(default=0)
@@ -24,7 +24,7 @@ class RankConfig(models.Model):
 
 
 class ConfigVersion(models.Model):
-    """One version of a config, kept for ever: what it said, what changed, and why."""
+    """One version of a config, stored for ever: its body, what changed, and why."""
 
     class Cause(models.TextChoices):
         EDIT = "edit"

@@ -1,9 +1,12 @@
-"""The score: a product, so that weights scale and nothing escapes recency.
+"""The score of items: a product, so that weights scale and nothing escapes recency.
 
 score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similarity + gamma x community)
+
+A `Pool` has what many rankings of the same items share, a `Ranking` is one order of them. Pure.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar, overload
@@ -11,12 +14,8 @@ from typing import TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Parts, Score
-from ranking.matching import topic_key
-from ranking.pool import Figures, Pool, column_of
-from ranking.synonyms import topics_distinct
-
-__all__ = ["COMMUNITY_GAMMA", "INTEREST_MIN", "Figures", "Pool", "Ranking", "Signals", "rank", "ranked"]
+from ranking.common.text import first_words, fold_lightly, term_finder, topic_key, topics_distinct
+from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Score, ScoreBreakdown
 
 # Twenty likes of others then weigh about as much as one topic. Tuned on the development half of the readers
 # of MovieLens-100k: AUC .706 at 0.5, .712 at 2, .720 at 3, .727 at 4, popularity .710. More would let the
@@ -28,11 +27,108 @@ INTEREST_MIN = 0.05
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
+_WORD = re.compile(r"\w+")
+
+
+class Figures(Mapping[int, float]):
+    """A number per item id, read one by one or for a whole column of ids; 0 where there is none."""
+
+    __slots__ = ("_ids", "_values")
+
+    def __init__(self, ids: Ids, values: NDArray[np.floating]) -> None:
+        """Take `ids` in any order, each once, with their values."""
+        order = np.argsort(ids)
+        self._ids, self._values = ids[order], values[order]
+
+    def __getitem__(self, item_id: int) -> float:
+        at = int(np.searchsorted(self._ids, item_id))
+        if at == len(self._ids) or self._ids[at] != item_id:
+            raise KeyError(item_id)
+        return float(self._values[at])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids.tolist())
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def of(self, ids: Ids) -> Floats:
+        """Return the value for each of `ids`, 0 where there is none."""
+        if not len(self._ids):
+            return np.zeros(len(ids))
+        if np.array_equal(self._ids, ids):
+            return self._values.astype(np.float64)
+        at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[at] == ids, self._values[at], 0.0).astype(np.float64)
+
+
+def column_of(figures: Mapping[int, float], ids: Ids) -> Floats:
+    """Return `figures` for a column of ids, 0 where there is none."""
+    if isinstance(figures, Figures):
+        return figures.of(ids)
+    if not figures:
+        return np.zeros(len(ids))
+    return np.fromiter((figures.get(pk, 0.0) for pk in ids.tolist()), np.float64, len(ids))
+
+
+class Pool:
+    """Candidates by column. Texts are folded once, and each term is searched for once.
+
+    One pool may serve any number of readers: `ranked` takes the rows each may see. `stamps` are seconds since
+    1970.
+    """
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        """Make the columns of `candidates`, in their order."""
+        self.candidates = candidates
+        self.ids: Ids = np.array([c.item_id for c in candidates], dtype=np.int64)
+        self.stamps: Floats = np.array([c.dated_at.timestamp() for c in candidates], dtype=np.float64)
+        codes: dict[str, int] = {}
+        self.source: Ids = np.array(
+            [codes.setdefault(c.source, len(codes)) for c in candidates], dtype=np.int64
+        )
+        self.sources = tuple(codes)
+        self._texts: list[str] = []
+        self._matches: dict[str, NDArray[np.bool_]] = {}
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def look_for(self, terms: Iterable[str]) -> None:
+        """Search each text once for all of `terms`, so that `held` knows them."""
+        finders = {
+            term: term_finder(term) for term in terms if term not in self._matches and first_words(term)
+        }
+        by_word: dict[str, list[str]] = {}
+        for term in finders:
+            for word in first_words(term):
+                by_word.setdefault(word, []).append(term)
+        rows: dict[str, list[int]] = {term: [] for term in finders}
+        for row, text in enumerate(self._folded() if finders else ()):
+            for word in by_word.keys() & _WORD.findall(text):
+                for term in by_word[word]:
+                    if finders[term](text):
+                        rows[term].append(row)
+        for term, found in rows.items():
+            self._matches[term] = np.zeros(len(self), dtype=np.bool_)
+            self._matches[term][found] = True
+
+    def _folded(self) -> list[str]:
+        if not self._texts:
+            self._texts = [fold_lightly(f"{c.title}\n{c.text}") for c in self.candidates]
+        return self._texts
+
+    def held(self, term: str) -> NDArray[np.bool_]:
+        """Return which candidates have `term` in their title or text, as whole words."""
+        if (known := self._matches.get(term)) is None:
+            texts, finds = self._folded(), term_finder(term)
+            known = self._matches[term] = np.fromiter(map(finds, texts), np.bool_, len(texts))
+        return known
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What is known of items beyond their text, by id: similarity to the reader's profile, community rate."""
+    """Figures of items by id: similarity to the reader's profile, and the community's deviation."""
 
     similarity: Mapping[int, float] = field(default_factory=dict)
     community: Mapping[int, float] = field(default_factory=dict)
@@ -58,11 +154,11 @@ class Ranking(Sequence[Score]):
         self._interest = self._interests(effective.config.keyword_boosts)
         weight = np.array([effective.weight(key) for key in pool.sources], dtype=np.float64)
         self._weight = weight[source] if len(ids) else np.zeros(0)
-        self._given = self._weight * self._recency * self._interest
-        self._order = np.argsort(-self._given, kind="stable")
-        self.totals: Floats = self._given[self._order]
+        self._scores = self._weight * self._recency * self._interest
+        self._order = np.argsort(-self._scores, kind="stable")
+        self.totals: Floats = self._scores[self._order]
         if (self.totals[1:] == self.totals[:-1]).any():
-            self._order = np.lexsort((ids, -stamps, -self._given))
+            self._order = np.lexsort((ids, -stamps, -self._scores))
         self.ids: Ids = ids[self._order]
 
     def _at(self, column: NDArray[T]) -> NDArray[T]:
@@ -92,7 +188,7 @@ class Ranking(Sequence[Score]):
         return self._explained(self._order[[at]])[0]
 
     def undisliked(self) -> Floats:
-        """What the totals would be without the boosts below 0, in the order of `ids`."""
+        """Return the totals without the boosts below 0, in the order of `ids`."""
         boosts = self._effective.config.keyword_boosts
         if all(boost >= 0 for boost in boosts.values()):
             return self.totals
@@ -100,18 +196,25 @@ class Ranking(Sequence[Score]):
         return (self._weight * self._recency * self._interests(wanted))[self._order]
 
     def given(self) -> list[Score]:
-        """The scores in the order in which the candidates were given."""
+        """Return the scores in the order in which the candidates were given."""
         return self._explained(np.arange(len(self._order)))
 
     def _explained(self, places: Ids) -> list[Score]:
         rows = places if self._rows is None else self._rows[places]
         config, deltas = self._effective.config, self._effective.deltas
-        columns = (self._hours, self._recency, self._similarity, self._community, self._interest, self._given)
+        columns = (
+            self._hours,
+            self._recency,
+            self._similarity,
+            self._community,
+            self._interest,
+            self._scores,
+        )
         return [
             Score(
                 candidate := self._pool.candidates[row],
                 total,
-                Parts(
+                ScoreBreakdown(
                     source_weight=self._effective.weight(candidate.source),
                     config_weight=config.source_weights.get(candidate.source, WEIGHT_DEFAULT),
                     learned_delta=deltas.get(candidate.source, 0.0),
@@ -126,20 +229,20 @@ class Ranking(Sequence[Score]):
             )
             for row, topics, boosts, hours, recency, similarity, community, interest, total in zip(
                 rows.tolist(),
-                self._standing(self._topics, rows),
-                self._standing(config.keyword_boosts, rows),
+                self._matching(self._topics, rows),
+                self._matching(config.keyword_boosts, rows),
                 *(column[places].tolist() for column in columns),
                 strict=True,
             )
         ]
 
-    def _standing(self, terms: Iterable[str], rows: Ids) -> list[list[str]]:
-        """For each of `rows`, those of `terms` that stand in it, in their order."""
-        standing: list[list[str]] = [[] for _ in rows]
+    def _matching(self, terms: Iterable[str], rows: Ids) -> list[list[str]]:
+        """Return, for each of `rows`, those of `terms` that it has, in their order."""
+        found: list[list[str]] = [[] for _ in rows]
         for term in terms:
             for place in np.flatnonzero(self._pool.held(term)[rows]).tolist():
-                standing[place].append(term)
-        return standing
+                found[place].append(term)
+        return found
 
 
 def ranked(
@@ -149,10 +252,10 @@ def ranked(
     signals: Signals | None = None,
     rows: Ids | None = None,
 ) -> Ranking:
-    """`candidates` (or the rows of a pool that a reader may see) best first, explained on demand.
+    """Return `candidates` (or the rows of a pool that a reader may see) best first, explained on demand.
 
-    The fast way: take the first thirty of it, or only its `ids`. Where several configs or readers rank the
-    same items, make one `Pool` and hand it in each time.
+    Fast where only the first thirty or the `ids` are read. Where several configs or readers rank the same
+    items, make one `Pool` and pass it each time.
     """
     pool = candidates if isinstance(candidates, Pool) else Pool(candidates)
     return Ranking(pool, effective, now, signals or Signals(), rows)
@@ -161,12 +264,12 @@ def ranked(
 def rank(
     candidates: Sequence[Candidate], effective: EffectiveConfig, now: datetime, signals: Signals | None = None
 ) -> list[Score]:
-    """`candidates` best first, each with its parts. Ties: the newer, then the lower id."""
+    """Return `candidates` best first, each with its score breakdown. Ties: the newer, then the lower id."""
     return list(ranked(candidates, effective, now, signals)[:])
 
 
 def score_all(
     candidates: Sequence[Candidate] | Pool, effective: EffectiveConfig, now: datetime, signals: Signals
 ) -> list[Score]:
-    """The score of each candidate, in the given order; the arithmetic runs on arrays."""
+    """Return the score of each candidate, in the given order."""
     return ranked(candidates, effective, now, signals).given()

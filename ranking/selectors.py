@@ -1,6 +1,6 @@
-"""The one read path of ranking settings: whoever ranks, explains or compares asks here."""
+"""The read path of ranking settings."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any, TypeVar
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import F, QuerySet
 
+from ranking.common.rows import export_rows
 from ranking.entities import Config, EffectiveConfig, WeightPoint
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
 
@@ -38,14 +39,14 @@ class SnapshotRow:
 
 
 def config_effective(*, reader_id: UUID) -> EffectiveConfig:
-    """The settings that rank for this reader now: config and learned deltas, in two queries."""
+    """Return the settings that rank for this reader now: config and learned deltas, in two queries."""
     row = RankConfig.objects.filter(reader_id=reader_id).first()
     deltas = LearnedWeight.objects.filter(reader_id=reader_id).exclude(delta=0.0)
     return EffectiveConfig(config_of_row(row), dict(deltas.values_list("source_key", "delta")))
 
 
 def config_effective_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, EffectiveConfig]:
-    """`config_effective` of many readers in two queries."""
+    """Return `config_effective` of many readers in two queries."""
     rows = {row.reader_id: row for row in RankConfig.objects.filter(reader_id__in=reader_ids)}
     deltas: dict[UUID, dict[str, float]] = {}
     learned = LearnedWeight.objects.filter(reader_id__in=reader_ids).exclude(delta=0.0)
@@ -55,7 +56,7 @@ def config_effective_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, Effective
 
 
 def config_of_row(row: RankConfig | None) -> Config:
-    """The frozen config of a row; the defaults where a reader has none yet."""
+    """Return the config of a row; the defaults where a reader has none yet."""
     if row is None:
         return Config()
     return Config(
@@ -71,33 +72,34 @@ def config_of_row(row: RankConfig | None) -> Config:
 
 
 def config_exists(*, reader_id: UUID) -> bool:
-    """Whether the reader ever changed anything (the learning loop alone makes no version)."""
+    """Return whether the reader ever changed anything (the learning loop alone makes no version)."""
     return RankConfig.objects.filter(reader_id=reader_id, version__gt=0).exists()
 
 
 def config_versions(*, reader_id: UUID, limit: int = 50) -> list[VersionRow]:
-    """The newest versions first."""
-    rows = ConfigVersion.objects.filter(reader_id=reader_id)[:limit]
-    return [VersionRow(r.version, r.cause, r.cause_ref, r.body, r.changes, r.created_at) for r in rows]
+    """Return the newest versions first."""
+    return [_version_row(row) for row in ConfigVersion.objects.filter(reader_id=reader_id)[:limit]]
 
 
 def config_versions_all(*, reader_id: UUID) -> QuerySet[ConfigVersion]:
-    """Every version, newest first, without the bodies: a lazy list, of which a page costs one query."""
+    """Return every version, newest first, without the bodies, as a lazy query."""
     return ConfigVersion.objects.filter(reader_id=reader_id).defer("body")
 
 
 def config_version(*, reader_id: UUID, version: int) -> VersionRow | None:
-    """One version of the reader's config; `None` where there is none of that number."""
+    """Return one version of the reader's config; `None` where there is none of that number."""
     row = ConfigVersion.objects.filter(reader_id=reader_id, version=version).first()
-    if row is None:
-        return None
+    return None if row is None else _version_row(row)
+
+
+def _version_row(row: ConfigVersion) -> VersionRow:
     return VersionRow(row.version, row.cause, row.cause_ref, row.body, row.changes, row.created_at)
 
 
 def weights_course(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:
-    """Every effective weight that a person's write or a learning step set since then, oldest first.
+    """Return every effective weight that a person's write or a learning step set since then, oldest first.
 
-    Two queries. Steps that moved nothing are left out.
+    Two queries, without steps that moved nothing.
     """
     points = [
         WeightPoint(change["target"], row.created_at, change["before"], change["after"], row.cause)
@@ -116,63 +118,77 @@ def weights_course(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:
 
 
 def config_bodies(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The bodies of those of the reader's `versions` that exist, by number; one query."""
+    """Return the bodies of those of the reader's `versions` that exist, by number; one query."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__in=versions)
     return dict(rows.values_list("version", "body"))
 
 
 def config_changed_since(*, reader_id: UUID, version: int, causes: Sequence[str]) -> set[tuple[str, str]]:
-    """The (field, target) pairs that writes of these causes changed after `version`."""
+    """Return the (field, target) pairs that writes of these causes changed after `version`."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version, cause__in=causes)
     return {(c["field"], c["target"]) for changes in rows.values_list("changes", flat=True) for c in changes}
 
 
 def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:
-    """Every change (a row of `body_changes`) made after `version`, oldest first; one query."""
+    """Return every change (a row of `body_changes`) made after `version`, oldest first; one query."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version).order_by("version")
     return [change for changes in rows.values_list("changes", flat=True) for change in changes]
 
 
 def weights_last_learned(*, reader_id: UUID) -> datetime | None:
-    """When the learning loop last looked at this reader; rows without thumbs are not the loop's."""
+    """Return when the learning loop last ran for this reader; rows without thumbs are not the loop's."""
     rows = LearnedWeight.objects.filter(reader_id=reader_id, n__gt=0).order_by("-updated_at")
     return rows.values_list("updated_at", flat=True).first()
 
 
-def weights_held(*, reader_id: UUID, now: datetime) -> set[str]:
-    """The sources a person has decided on so recently that the loop must leave them alone."""
+def weights_on_hold(*, reader_id: UUID, now: datetime) -> set[str]:
+    """Return the sources a person decided on so recently that the loop must leave them alone."""
     rows = LearnedWeight.objects.filter(reader_id=reader_id, held_until__gt=now)
     return set(rows.values_list("source_key", flat=True))
 
 
 def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:
-    """The newest learning steps that moved something."""
+    """Return the newest learning steps that moved something."""
     rows = WeightSnapshot.objects.filter(reader_id=reader_id, reason__startswith="liked_")[:limit]
     return [SnapshotRow(r.source_key, r.cycle, r.before, r.after, r.reason) for r in rows]
 
 
 def config_tables() -> dict[str, str]:
-    """The tables whose rows make a reader's effective weights, for one look over many tables at once.
+    """Return the tables whose rows make a reader's effective weights, for one query over many tables.
 
     `config` has a row a reader with its `version`; `learned` one a source with `delta` and `updated_at`.
     """
     return {"config": RankConfig._meta.db_table, "learned": LearnedWeight._meta.db_table}
 
 
-def keys_now(*, keys: Collection[str]) -> dict[str, str]:
-    """Of `keys`, those that sources once had, with the key each goes by now; one query, none for nothing."""
+def keys_current(*, keys: Collection[str]) -> dict[str, str]:
+    """Return those of `keys` that sources once had, with the current key of each; one query at most."""
     if not keys:
         return {}
     return dict(SourceAlias.objects.filter(key__in=keys).values_list("key", "target"))
 
 
-def key_now(*, key: str) -> str:
-    """The key that `key` goes by now: another one where its source was renamed or joined; one query."""
-    return keys_now(keys=[key]).get(key, key)
+def key_current(*, key: str) -> str:
+    """Return the current key for `key`: another one where its source was renamed or joined; one query."""
+    return keys_current(keys=[key]).get(key, key)
 
 
-def keyed_now(*, values: Mapping[str, V]) -> dict[str, V]:
-    """`values` by the keys of now; where an old one and the new one have a value, the new one's counts."""
-    renamed = keys_now(keys=values.keys())
+def keyed_current(*, values: Mapping[str, V]) -> dict[str, V]:
+    """Return `values` by the current keys; a value of a current key counts before that of an old one."""
+    renamed = keys_current(keys=values.keys())
     by_old = {new: values[old] for old, new in renamed.items()}
     return by_old | {key: value for key, value in values.items() if key not in renamed}
+
+
+def readers_learned(*, since: date) -> set[UUID]:
+    """Return the readers with a learning cycle on `since` (a UTC day) or later; one query."""
+    rows = WeightSnapshot.objects.filter(cycle__gte=since).order_by("reader_id")
+    return set(rows.values_list("reader_id", flat=True).distinct())
+
+
+def reader_export_ranking(*, reader_id: UUID) -> Iterator[tuple[str, object]]:
+    """Yield (name, rows) of the reader's config, its versions, and what the learning loop did."""
+    yield "config", export_rows(RankConfig.objects.filter(reader_id=reader_id))
+    yield "config_versions", export_rows(ConfigVersion.objects.filter(reader_id=reader_id))
+    yield "learned_weights", export_rows(LearnedWeight.objects.filter(reader_id=reader_id))
+    yield "weight_snapshots", export_rows(WeightSnapshot.objects.filter(reader_id=reader_id))

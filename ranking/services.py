@@ -1,36 +1,43 @@
-"""The one write path of ranking settings. Each write is one transaction and one new `ConfigVersion`."""
+"""The write path of ranking settings. Each write is one transaction and one new `ConfigVersion`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from uuid import UUID
 
 from django.db import transaction
 
-from ranking.body import (
+from ranking.common.rows import retention_start, rows_delete
+from ranking.common.text import topic_key
+from ranking.config_body import (
     Body,
     Change,
     body_changes,
     body_default,
     body_delta,
     body_keys,
-    body_keys_now,
+    body_keys_current,
     body_of,
     body_pin,
     body_source_renamed,
     body_validate,
 )
-from ranking.entities import EffectiveConfig, WeightChange, clamp_weight
-from ranking.errors import StaleVersion, UnknownVersion
-from ranking.learned import learned_row, learned_settled
+from ranking.entities import (
+    WEIGHT_DEFAULT,
+    EffectiveConfig,
+    StaleVersion,
+    UnknownVersion,
+    WeightChange,
+    clamp_weight,
+)
+from ranking.explain import change_words
 from ranking.learning import HOLD_DAYS
-from ranking.matching import topic_key
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
-from ranking.presenters import change_words
-from ranking.selectors import changes_since, config_of_row, key_now, keyed_now, keys_now
+from ranking.selectors import changes_since, config_of_row, key_current, keyed_current, keys_current
 
 Cause = ConfigVersion.Cause
+# Before the old key, in the reference of a version that an operator's renaming made.
 RENAMED = "source:"
 
 
@@ -52,12 +59,12 @@ class ConfigEdit:
 
 
 def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now: datetime) -> int:
-    """Save a person's own change; returns the new version (the same one if nothing changed).
+    """Save a person's own change; return the new version (the same one if nothing changed).
 
     Raises `StaleVersion` when the config is no longer at `expected_version`, `InvalidSetting` for a value
     out of range.
     """
-    weights, pins = keyed_now(values=edit.source_weights or {}), keyed_now(values=edit.pins or {})
+    weights, pins = keyed_current(values=edit.source_weights or {}), keyed_current(values=edit.pins or {})
 
     def change(body: Body) -> None:
         for name in ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha"):
@@ -77,12 +84,12 @@ def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now
 def source_weight_agree(
     *, reader_id: UUID, source: str, weight: float, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
 ) -> int:
-    """Make `weight` the effective weight of `source`, exactly; returns the new version.
+    """Make `weight` the effective weight of `source`, exactly; return the new version.
 
     The config takes the whole weight, the learned delta becomes 0, and the loop leaves the source alone
     for 14 days. Raises `InvalidSetting` for what is no number.
     """
-    source = key_now(key=source)
+    source = key_current(key=source)
 
     def change(body: Body) -> None:
         body["source_weights"][source] = clamp_weight(weight) if isfinite(weight) else weight
@@ -92,11 +99,14 @@ def source_weight_agree(
 
 
 def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: str, now: datetime) -> int:
-    """Give `source` back what it had in the body `earlier`: the person's weight and the learned delta.
+    """Restore what `source` had in the body `earlier`: the person's weight and the learned delta.
 
-    The effective weight is then what it was, and each part of it says again where it came from.
+    Returns the new version.
     """
-    source, earlier = key_now(key=source), body_keys_now(earlier, keys_now(keys=body_keys(earlier)))
+    source, earlier = (
+        key_current(key=source),
+        body_keys_current(earlier, keys_current(keys=body_keys(earlier))),
+    )
 
     def change(body: Body) -> None:
         for part in ("source_weights", "learned"):
@@ -110,38 +120,38 @@ def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: s
 def topic_agree(
     *, reader_id: UUID, topic: str, present: bool, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
 ) -> int:
-    """Add `topic` to the reader's interests, or take it out; returns the version in force afterwards.
+    """Add `topic` to the reader's interests, or remove it; return the version in force afterwards.
 
     A topic already there (or already gone) changes nothing and makes no version.
     """
 
     def change(body: Body) -> None:
-        kept = [t for t in body["topics"] if topic_key(t) != topic_key(topic)]
-        if present and len(kept) == len(body["topics"]):
-            body["topics"] = [*kept, topic]
+        others = [t for t in body["topics"] if topic_key(t) != topic_key(topic)]
+        if present and len(others) == len(body["topics"]):
+            body["topics"] = [*others, topic]
         elif not present:
-            body["topics"] = kept
+            body["topics"] = others
 
     return _write(reader_id, change, cause, ref, now)
 
 
 def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetime) -> int:
     """Pin a source or topic: `locked` (the advisor keeps off), `avoided` (never suggest), or "" to unpin."""
-    target = key_now(key=target)
+    target = key_current(key=target)
     return _write(reader_id, lambda body: body_pin(body, target, pin), Cause.PIN, ref, now)
 
 
 def config_revert(*, reader_id: UUID, version: int, expected_version: int | None, now: datetime) -> int:
-    """Put everything back as it was saved at `version` (0: the defaults); returns the new version.
+    """Restore everything as it was saved at `version` (0: the defaults); return the new version.
 
-    What a version says of a source that was renamed since holds for the source by its key of now. Raises
-    `UnknownVersion` if this reader never had it, `StaleVersion` as `config_edit` does.
+    Sources that were renamed since get what the version has for their old key. Raises `UnknownVersion` if
+    this reader never had it, `StaleVersion` as `config_edit` does.
     """
     row = ConfigVersion.objects.filter(reader_id=reader_id, version=version).first()
     if row is None and version != 0:
         raise UnknownVersion(f"There is no version {version} of these settings.")
     saved: Body = row.body if row else body_default()
-    wanted = body_keys_now(saved, keys_now(keys=body_keys(saved)))
+    wanted = body_keys_current(saved, keys_current(keys=body_keys(saved)))
 
     def change(body: Body) -> None:
         body.update({name: wanted[name] for name in body})
@@ -150,18 +160,18 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
 
 
 def source_key_renamed(*, old: str, new: str, now: datetime) -> int:
-    """Let readers' settings, learned weights and cycles of `old` follow to `new`; returns configs written.
+    """Move readers' settings, learned weights and cycles of `old` to `new`; return the configs written.
 
-    An operator's doing: effective weights stay, but where a reader already has something of `new`, which
-    then holds for both. Each config that changes gets a version. Versions of the past keep the old key, which
-    is read as `new` from now on, wherever it comes from (`selectors.keys_now`).
+    Effective weights stay, but where a reader already has something of `new`, which then counts for both.
+    Each config that changes gets a version. Older versions have the old key, which is read as `new` from now
+    on, wherever it comes from (`selectors.keys_current`).
     """
     with transaction.atomic():
-        alias_keep(old=old, new=new, now=now)
+        alias_store(old=old, new=new, now=now)
         learned = LearnedWeight.objects.filter(source_key=new).values("reader_id")
-        told = WeightSnapshot.objects.filter(source_key=new).values("reader_id")
+        snapshots = WeightSnapshot.objects.filter(source_key=new).values("reader_id")
         LearnedWeight.objects.filter(source_key=old).exclude(reader_id__in=learned).update(source_key=new)
-        WeightSnapshot.objects.filter(source_key=old).exclude(reader_id__in=told).update(source_key=new)
+        WeightSnapshot.objects.filter(source_key=old).exclude(reader_id__in=snapshots).update(source_key=new)
         named = RankConfig.objects.filter(source_weights__has_key=old).values_list("reader_id", flat=True)
         pins = RankConfig.objects.exclude(locked=[], avoided=[]).values_list("reader_id", "locked", "avoided")
         readers = {*named, *(reader for reader, locked, avoided in pins if old in (*locked, *avoided))}
@@ -177,8 +187,8 @@ def source_key_renamed(*, old: str, new: str, now: datetime) -> int:
     return len(readers)
 
 
-def alias_keep(*, old: str, new: str, now: datetime) -> None:
-    """Let `old` lead to `new` from `now` on, with all that led to `old`; `new` leads nowhere any more."""
+def alias_store(*, old: str, new: str, now: datetime) -> None:
+    """Make `old`, and every alias of it, an alias of `new`; `new` is an alias no more."""
     SourceAlias.objects.filter(target=old).update(target=new)
     SourceAlias.objects.filter(key=new).delete()
     SourceAlias.objects.update_or_create(key=old, defaults={"target": new, "renamed_at": now})
@@ -188,7 +198,7 @@ def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: date
     """Store one learning cycle: a snapshot per source with its reason, a delta where the weight moved.
 
     Runs once per reader and UTC day; a second call that day stores nothing. A source whose weight a person
-    changed since `changes` were worked out stays as that person left it. Returns the sources moved.
+    changed since `changes` were computed stays as that person left it. Returns the number of sources moved.
     """
     cycle = now.astimezone(UTC).date()
     with transaction.atomic():
@@ -198,7 +208,7 @@ def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: date
         learned = {w.source_key: w for w in LearnedWeight.objects.filter(reader_id=reader_id)}
         effective = EffectiveConfig(config_of_row(row), {key: w.delta for key, w in learned.items()})
         settled = [
-            learned_settled(c, effective.weight(c.source), learned.get(c.source), now) for c in changes
+            _change_checked(c, effective.weight(c.source), learned.get(c.source), now) for c in changes
         ]
         WeightSnapshot.objects.bulk_create(
             WeightSnapshot(
@@ -214,12 +224,36 @@ def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: date
             for c in settled
         )
         LearnedWeight.objects.bulk_create(
-            [learned_row(reader_id, c, effective, now) for c in settled],
+            [_learned_row(reader_id, c, effective, now) for c in settled],
             update_conflicts=True,
             unique_fields=["reader", "source_key"],
             update_fields=["delta", "p_better", "n", "updated_at"],
         )
     return sum(change.moved for change in settled)
+
+
+def _change_checked(
+    change: WeightChange, current: float, learned: LearnedWeight | None, now: datetime
+) -> WeightChange:
+    """Return `change`, or no change where a person has decided on the source meanwhile; under the lock."""
+    on_hold = learned is not None and learned.held_until is not None and learned.held_until > now
+    if change.moved and (on_hold or abs(current - change.before) > 1e-9):
+        return replace(change, before=current, after=current, reason="changed_meanwhile")
+    return change
+
+
+def _learned_row(
+    reader_id: UUID, change: WeightChange, effective: EffectiveConfig, now: datetime
+) -> LearnedWeight:
+    base = effective.config.source_weights.get(change.source, WEIGHT_DEFAULT)
+    return LearnedWeight(
+        reader_id=reader_id,
+        source_key=change.source,
+        delta=change.after - base if change.moved else effective.deltas.get(change.source, 0.0),
+        p_better=change.p_better,
+        n=change.n,
+        updated_at=now,
+    )
 
 
 def _write(
@@ -258,21 +292,16 @@ def _write(
 
 
 def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Change], now: datetime) -> None:
-    """Write `after` to the config row, and the deltas of the sources it decides to the loop's layer."""
+    """Write `after` to the config row, and its deltas to the learned weights of the sources it decides.
+
+    The loop then leaves those sources alone for 14 days. One left with neither a weight nor a delta was
+    handed back to the loop, which may go on at once.
+    """
     for name, value in after.items():
         if name != "learned":
             setattr(row, name, value)
     row.save()
-    _deltas_store(
-        row.reader_id, before, after, {c["target"] for c in changes if c["field"] == "source_weights"}, now
-    )
-
-
-def _deltas_store(reader_id: UUID, before: Body, after: Body, sources: set[str], now: datetime) -> None:
-    """Give each source a person has just decided on its new delta, and hold the loop off it.
-
-    A source left with neither a weight nor a delta was handed back to the loop, which may go on at once.
-    """
+    sources = {c["target"] for c in changes if c["field"] == "source_weights"}
     hold = now + timedelta(days=HOLD_DAYS)
     touched = sources | {
         s for s in {*before["learned"], *after["learned"]} if body_delta(before, s) != body_delta(after, s)
@@ -280,7 +309,7 @@ def _deltas_store(reader_id: UUID, before: Body, after: Body, sources: set[str],
     LearnedWeight.objects.bulk_create(
         [
             LearnedWeight(
-                reader_id=reader_id,
+                reader_id=row.reader_id,
                 source_key=source,
                 delta=body_delta(after, source),
                 updated_at=now,
@@ -292,3 +321,11 @@ def _deltas_store(reader_id: UUID, before: Body, after: Body, sources: set[str],
         unique_fields=["reader", "source_key"],
         update_fields=["delta", "held_until"],
     )
+
+
+def snapshots_prune(*, now: datetime) -> int:
+    """Delete the learning loop's snapshots older than their retention (`snapshots`); return how many."""
+    since = retention_start("snapshots", now)
+    if since is None:
+        return 0
+    return rows_delete(WeightSnapshot.objects.all(), at="cycle", before=since.date())

@@ -1,19 +1,18 @@
-"""Likeness of items to what a reader found useful: TF-IDF vectors and a Rocchio profile, kept up. Pure.
+"""Similarity of items to what a reader found useful: TF-IDF vectors and an incremental Rocchio profile.
 
 An item becomes a vector once, when it comes in: words without function words, and the first five letters of
 longer words beside them, hashed into 2^18 places, weighed by (1 + ln tf) x idf, of length 1. The idf comes
-from the documents counted so far; no vocabulary is kept and nothing is ever fitted again.
+from the documents counted so far; no vocabulary is stored and nothing is ever fitted again.
 
 A reader's taste is two sums of such vectors, one of what they liked and one of what they did not, each thumb
 weighed by its age. A thumb more or less is one addition or subtraction. The profile is Rocchio's (1971):
 mean of the likes - 0.5 x mean of the dislikes; an item's similarity is its cosine with it, not below 0, times
 n / (n + 8) for n thumbs.
 
-Measured (`manage.py evaluate_ranking --data topics`; one label liked by ten thumbs, English and German news):
+Measured (`tests.lab ranking --data topics`; one label liked by ten thumbs, English and German news):
 the five-letter beginnings stand in for stemming in both languages and for the first part of German compounds
 (+.02 of AUC on German, 0 to +.01 on English). Pairs of words, all five-letter pieces and endings did not
-pay.
-"""
+pay. Pure."""
 
 import re
 from collections import Counter
@@ -26,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ranking.function_words import FUNCTION_WORDS
-from ranking.matching import fold
-from ranking.posterior import KAPPA
+from ranking.common.text import FUNCTION_WORDS, fold
+from ranking.learning import KAPPA
 
 # 2^18 places: 50,000 terms share one with another in one case of eleven, at 1 MB for the counts of all.
 PLACES = 2**18
@@ -56,7 +54,7 @@ class Vector:
     weights: Floats
 
     def packed(self) -> bytes:
-        """Six bytes a term: the places, then the weights in half precision."""
+        """Return six bytes a term: the places, then the weights in half precision."""
         return self.places.astype("<u4").tobytes() + self.weights.astype("<f2").tobytes()
 
 
@@ -75,14 +73,14 @@ EMPTY = Taste(np.zeros(0, np.uint32), np.zeros(0, np.float32), np.zeros(0, np.fl
 
 
 def vector_unpack(packed: bytes) -> Vector:
-    """The vector that `Vector.packed` wrote."""
+    """Return the vector that `Vector.packed` wrote."""
     n = len(packed) // 6
     places = np.frombuffer(packed, "<u4", count=n)
     return Vector(places, np.frombuffer(packed, "<f2", offset=4 * n).astype(np.float32))
 
 
 def terms_of(title: str, text: str) -> dict[int, int]:
-    """Place -> how often: the terms of an item's title and of the opening of its text."""
+    """Return how often each term (by its place) occurs in an item's title and the opening of its text."""
     words = _WORD.findall(fold(f"{title}\n{text[:TEXT_CHARS]}"))
     counted: Counter[int] = Counter()
     for word in words:
@@ -92,7 +90,7 @@ def terms_of(title: str, text: str) -> dict[int, int]:
 
 @lru_cache(maxsize=65_536)
 def _places(word: str) -> tuple[int, ...]:
-    """Where a word counts: by itself in the singular, and by its beginning where it is longer than that."""
+    """Return the places of a word: of its singular, and of its beginning where it is longer than that."""
     if word in FUNCTION_WORDS:
         return ()
     plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
@@ -103,26 +101,26 @@ def _places(word: str) -> tuple[int, ...]:
 
 
 def counts_add(counts: Counts, documents: Iterable[dict[int, int]]) -> Counts:
-    """`counts` (documents per place) with `documents` counted as well."""
-    held = np.fromiter((place for terms in documents for place in terms), dtype=np.int64)
-    total: Counts = counts + np.bincount(held, minlength=PLACES).astype(np.uint32)
+    """Return `counts` (documents per place) with `documents` counted as well."""
+    places = np.fromiter((place for terms in documents for place in terms), dtype=np.int64)
+    total: Counts = counts + np.bincount(places, minlength=PLACES).astype(np.uint32)
     return total
 
 
 def vector_of(terms: dict[int, int], counts: Counts, documents: int) -> Vector:
-    """The vector of one item's terms by the documents counted so far: (1 + ln tf) (1 + ln (N+1)/(df+1))."""
+    """Return the vector of one item's terms, weighed by (1 + ln tf) (1 + ln (N+1)/(df+1))."""
     places = np.array(sorted(terms), dtype=np.uint32)
     tf = np.array([terms[place] for place in places.tolist()], dtype=np.float64)
     weights = (1 + np.log(tf)) * (1 + np.log((documents + 1) / (counts[places] + 1.0)))
     if len(places) > TERMS_MAX:
-        kept = np.sort(np.argsort(-weights, kind="stable")[:TERMS_MAX])
-        places, weights = places[kept], weights[kept]
+        strongest = np.sort(np.argsort(-weights, kind="stable")[:TERMS_MAX])
+        places, weights = places[strongest], weights[strongest]
     length = float(np.sqrt((weights**2).sum()))
     return Vector(places, (weights / length if length else weights).astype(np.float32))
 
 
 def taste_changed(taste: Taste, changes: Sequence[tuple[Vector, bool, float]]) -> Taste:
-    """`taste` with thumbs (vector, useful, weight) joined; a negative weight takes a thumb back."""
+    """Return `taste` with thumbs (vector, useful, weight) joined; a negative weight takes a thumb back."""
     if not changes:
         return taste
     places = np.concatenate([taste.places, *(vector.places for vector, _, _ in changes)])
@@ -148,22 +146,22 @@ def _pruned(
     likes: float,
     dislikes: float,
 ) -> Taste:
-    """The terms that are left once what was taken back is gone, at most the strongest of them."""
+    """Drop the terms that were taken back, and all but the strongest."""
     size = np.abs(liked) + np.abs(disliked)
-    kept = np.flatnonzero(size > 1e-4)
-    if len(kept) > PROFILE_TERMS_MAX:
-        kept = np.sort(kept[np.argsort(-size[kept], kind="stable")[:PROFILE_TERMS_MAX]])
+    rows = np.flatnonzero(size > 1e-4)
+    if len(rows) > PROFILE_TERMS_MAX:
+        rows = np.sort(rows[np.argsort(-size[rows], kind="stable")[:PROFILE_TERMS_MAX]])
     return Taste(
-        places[kept].astype(np.uint32),
-        np.maximum(liked[kept], 0).astype(np.float32),
-        np.maximum(disliked[kept], 0).astype(np.float32),
+        places[rows].astype(np.uint32),
+        np.maximum(liked[rows], 0).astype(np.float32),
+        np.maximum(disliked[rows], 0).astype(np.float32),
         likes,
         dislikes,
     )
 
 
 def taste_aged(taste: Taste, factor: float) -> Taste:
-    """`taste` with everything in it weighing `factor` as much as before."""
+    """Return `taste` with all its weights times `factor`."""
     plain = np.float32(factor)
     return Taste(
         taste.places,
@@ -175,7 +173,7 @@ def taste_aged(taste: Taste, factor: float) -> Taste:
 
 
 def profile_of(taste: Taste) -> Floats:
-    """The weight of each place (2^18 of them) in a profile of length n / (n + 8); all 0 without a like."""
+    """Return the weight of each place in a profile of length n / (n + 8); all 0 without a like."""
     dense = np.zeros(PLACES, dtype=np.float32)
     if taste.likes <= 0:
         return dense
@@ -190,7 +188,7 @@ def profile_of(taste: Taste) -> Floats:
 
 
 def vectors_stack(packed: Sequence[bytes]) -> csr_array:
-    """Packed vectors as the rows of one sparse matrix."""
+    """Return packed vectors as the rows of one sparse matrix."""
     sizes = np.array([len(one) // 6 for one in packed], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     places = np.frombuffer(b"".join(one[: len(one) // 6 * 4] for one in packed), "<u4")
@@ -201,6 +199,6 @@ def vectors_stack(packed: Sequence[bytes]) -> csr_array:
 
 
 def similarities(profile: Floats, vectors: csr_array) -> Floats:
-    """Each row's cosine with the profile, between 0 and 1."""
+    """Return each row's cosine with the profile, between 0 and 1."""
     found: Floats = np.clip(vectors @ profile, 0.0, 1.0)
     return found

@@ -1,4 +1,4 @@
-"""Swing: how alike two readers are by what both liked. Pure; one reader's row at a time, never the matrix.
+"""Swing: the similarity of two readers by what both liked.
 
 Two forms over the likes `I(u)` of each reader and the readers `U(i)` of each thing:
 
@@ -12,7 +12,7 @@ Two forms over the likes `I(u)` of each reader and the readers `U(i)` of each th
   independent tastes passed 0.1, and 36 % of the readers with 20 likes on MovieLens-100k found a peer.
 
 The Swing of recommender libraries compares things, not users, and has no threshold (Flink ML, Alink).
-"""
+Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class SwingSettings:
 
 
 def likes_matrix(pairs: Iterable[tuple[int, int]], readers: int, things: int) -> csr_array:
-    """A 0/1 matrix of `readers` x `things` from (reader, thing) index pairs; repeated pairs count once."""
+    """Return a 0/1 matrix of `readers` x `things` from (reader, thing) pairs; repeated pairs count once."""
     unique = np.array(sorted(set(pairs)), dtype=np.int64).reshape(-1, 2)
     ones = np.ones(len(unique))
     return csr_array((ones, (unique[:, 0], unique[:, 1])), shape=(readers, things))
@@ -87,11 +87,11 @@ class SwingIndex:
         return norms
 
     def things_of(self, reader: int) -> NDArray[np.int32]:
-        """The indices of what the reader liked."""
+        """Return the indices of what the reader liked."""
         return np.asarray(self.likes.indices[self.likes.indptr[reader] : self.likes.indptr[reader + 1]])
 
     def row(self, reader: int) -> Floats:
-        """The similarity of the reader to each reader, 0 to themself: one sparse product."""
+        """Return the similarity of the reader to each reader, 0 to themself: one sparse product."""
         things = self.things_of(reader)
         # Two rows at once: the weighted sum over common likes, and how many there are.
         asked = np.vstack([self._thing_weights[things], np.ones(len(things))])
@@ -107,7 +107,7 @@ class SwingIndex:
         return np.asarray(similar)
 
     def peers(self, reader: int, most: int | None = None) -> list[tuple[int, float]]:
-        """The readers most like this one, above the threshold, nearest first; `most` (default top_k) of them.
+        """Return the readers most like this one, above the threshold, nearest first; `most` (default top_k).
 
         Of accounts that are copies of one another, or of the reader, only the nearest of the others
         counts, so that a hundred accounts of one hand are one voice. Ties go to the lower index.
@@ -128,7 +128,6 @@ class SwingIndex:
 
 
 def _copies(one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
-    """Whether two profiles are so alike that one must be a copy of the other."""
     small, large = sorted((len(one), len(other)))
     if small < COPY_LIKES_MIN or small < COPY_SHARE * large:
         return False
@@ -137,7 +136,7 @@ def _copies(one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
 
 
 def likes_shuffled(likes: csr_array, seed: int) -> csr_array:
-    """`likes` at random, every reader with as many likes and every thing with as many readers as before.
+    """Return `likes` shuffled: every reader has as many likes, every thing as many readers as before.
 
     Each entry's thing changes places with another entry's; an entry that would double another changes
     again. A matrix too full to be shuffled keeps a few doubles merged (after 200 rounds).
@@ -155,7 +154,7 @@ def likes_shuffled(likes: csr_array, seed: int) -> csr_array:
 
 
 def _doubles(readers: NDArray[np.int64], things: NDArray[np.int32], width: int) -> NDArray[np.int64]:
-    """The entries that repeat an earlier (reader, thing) pair."""
+    """Return the entries that repeat an earlier (reader, thing) pair."""
     first = np.unique(readers * width + things, return_index=True)[1]
     again = np.ones(len(readers), dtype=bool)
     again[first] = False
@@ -165,7 +164,7 @@ def _doubles(readers: NDArray[np.int64], things: NDArray[np.int32], width: int) 
 def threshold_by_chance(
     likes: csr_array, settings: SwingSettings, percentile: float, *, seed: int = 0, sample: int = 200
 ) -> float:
-    """The similarity that only 100 - `percentile` % of readers find by chance at their nearest peer.
+    """Return the similarity that only 100 - `percentile` % of readers find by chance at their nearest peer.
 
     Measured on a degree-preserving shuffle of the community's own likes, over at most `sample` readers
     who like anything; 0 where nobody does.

@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from ranking import versions, views
+from ranking import views
 
 app_name = "ranking"
 urlpatterns = [
     path("ui/config", views.config, name="config"),
     path("ui/config/revert/<int:version>", views.revert, name="revert"),
-    path("ui/history/settings", versions.version_list, name="versions"),
-    path("ui/history/settings/<int:version>", versions.version_page, name="version"),
+    path("ui/history/settings", views.version_list, name="versions"),
+    path("ui/history/settings/<int:version>", views.version_page, name="version"),
 ]

@@ -1,40 +1,56 @@
-"""The reader's settings: topics, weights and the rest, every version they had, and the way back."""
+"""Pages of the reader's settings: the form, every version, and going back to one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from ranking.body import Body, Change, body_changes, body_default, body_keys, body_keys_now, body_of
-from ranking.entities import EffectiveConfig
-from ranking.errors import InvalidSetting, StaleVersion, UnknownVersion
+from ranking.config_body import (
+    Body,
+    Change,
+    body_changes,
+    body_default,
+    body_keys,
+    body_keys_current,
+    body_of,
+)
+from ranking.entities import InvalidSetting, StaleVersion, UnknownVersion
+from ranking.explain import body_words, cause_words, learned_changes_undone, steps_in_force, weight_words
 from ranking.forms import ConfigForm, form_values, values_merged
-from ranking.presenters import cause_words, steps_in_force, taught_back, weight_words
-from ranking.readers import reader_id_of
 from ranking.selectors import (
-    SnapshotRow,
-    VersionRow,
     config_effective,
+    config_version,
     config_versions,
-    keys_now,
+    config_versions_all,
+    keys_current,
     weight_snapshots,
 )
 from ranking.services import ConfigEdit, config_edit, config_revert
 
+
+def reader_id_of(request: HttpRequest) -> UUID:
+    """Return whose settings these are; every view here asks for a sign-in first."""
+    assert request.user.pk is not None, "login_required comes first"
+    return request.user.pk
+
+
 # More than anybody saves, and less than a database's numbers hold.
 VERSION_DIGITS = 9
+VERSIONS_PER_PAGE = 20
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def config(request: HttpRequest) -> HttpResponse:
-    """Show the settings, or save what the form says; a stale or impossible save keeps what was typed."""
+    """Show the settings, or save the form; after a refused save the page has what was typed."""
     if request.method == "GET":
         return render(request, "ranking/config.html", _page(reader_id_of(request)))
     form = ConfigForm(request.POST)
@@ -51,23 +67,17 @@ def config(request: HttpRequest) -> HttpResponse:
     return redirect("ranking:config")
 
 
-def _save(reader_id: UUID, said: Mapping[str, Any]) -> int:
-    fields = (
-        "topics",
-        "source_weights",
-        "keyword_boosts",
-        "recency_half_life_hours",
-        "ai_score_alpha",
-        "pins",
+def _save(reader_id: UUID, cleaned: Mapping[str, Any]) -> int:
+    edit = ConfigEdit(**{field.name: cleaned[field.name] for field in fields(ConfigEdit)})
+    return config_edit(
+        reader_id=reader_id, edit=edit, expected_version=cleaned["version"], now=timezone.now()
     )
-    edit = ConfigEdit(**{name: said[name] for name in fields})
-    return config_edit(reader_id=reader_id, edit=edit, expected_version=said["version"], now=timezone.now())
 
 
 @login_required
 @require_POST
 def revert(request: HttpRequest, version: int) -> HttpResponse:
-    """Put everything back as it was at `version`; from a stale page nothing, but what changed meanwhile."""
+    """Restore everything as it was at `version`; from a stale page show what changed meanwhile instead."""
     expected = request.POST.get("version", "")
     try:
         config_revert(
@@ -91,26 +101,26 @@ def revert(request: HttpRequest, version: int) -> HttpResponse:
 
 
 def _stale(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
-    """The page after a refused save: what changed meanwhile, what was typed kept, ready to be saved again."""
+    """Return the page after a stale save: what changed meanwhile, and what was typed, to be saved again."""
     reader_id = reader_id_of(request)
     versions = config_versions(reader_id=reader_id)
     current = body_of((effective := config_effective(reader_id=reader_id)).config, effective.deltas)
-    merged = values_merged(request.POST, _body_at(versions, error.seen), current, error.current)
+    seen = next((row.body for row in versions if row.version == error.seen), body_default())
+    merged = values_merged(request.POST, seen, current, error.current)
     page = _page(reader_id, ConfigForm(initial=merged))
     missed = [change for row in versions if row.version > error.seen for change in row.changes]
     return {**page, "missed": missed, "typed": form.typed_weights(), "chosen": form.typed_pins()}
 
 
-def _body_at(versions: list[VersionRow], version: int) -> Body:
-    return next((row.body for row in versions if row.version == version), body_default())
-
-
 def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
-    """Everything the settings page shows, in six queries."""
+    """Return everything the settings page shows, in six queries."""
     effective = config_effective(reader_id=reader_id)
     body = body_of(effective.config, effective.deltas)
     versions = config_versions(reader_id=reader_id)
     lost = _lost(body, [*(row.body for row in versions), body_default()])
+    steps = weight_snapshots(reader_id=reader_id, limit=20)
+    moves = [(step.source, step.before, step.after) for step in steps]
+    in_force = steps_in_force(moves, effective.weights(), effective.deltas)
     return {
         "form": form or ConfigForm(initial=form_values(body, effective.config.version)),
         "version": effective.config.version,
@@ -123,7 +133,7 @@ def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
         "weight_errors": form.weight_errors if form else {},
         "missed": [],
         "settings": effective.config,
-        "learned": _learned(weight_snapshots(reader_id=reader_id, limit=20), effective),
+        "learned": list(zip(steps, in_force, strict=True)),
         "versions": [
             (row, cause_words(row.cause, row.cause_ref), gone)
             for row, gone in zip(versions, lost, strict=False)
@@ -132,17 +142,56 @@ def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
     }
 
 
-def _learned(steps: Sequence[SnapshotRow], effective: EffectiveConfig) -> list[tuple[SnapshotRow, bool]]:
-    """Each learning step, and whether the settings of today still hold it."""
-    moves = [(step.source, step.before, step.after) for step in steps]
-    return list(zip(steps, steps_in_force(moves, effective.weights(), effective.deltas), strict=True))
-
-
 def _lost(current: Body, bodies: Sequence[Body]) -> list[list[Change]]:
-    """For each of `bodies`, what going back to it takes away of what thumbs have taught; one query."""
-    renamed = keys_now(keys=set().union(*(body_keys(body) for body in bodies)))
+    """Return, for each of `bodies`, what was learned from thumbs and goes if it is restored; one query."""
+    renamed = keys_current(keys=set().union(*(body_keys(body) for body in bodies)))
     found = []
     for body in bodies:
-        wanted = body_keys_now(body, renamed)
-        found.append([dict(row) for row in taught_back(body_changes(current, wanted), current, wanted)])
+        wanted = body_keys_current(body, renamed)
+        found.append(
+            [dict(row) for row in learned_changes_undone(body_changes(current, wanted), current, wanted)]
+        )
     return found
+
+
+@login_required
+@require_safe
+def version_list(request: HttpRequest) -> HttpResponse:
+    """Show every version of the reader's settings, newest first, twenty a page."""
+    reader_id = reader_id_of(request)
+    page = Paginator(config_versions_all(reader_id=reader_id), VERSIONS_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    found = {
+        "page": page,
+        "rows": [(row, cause_words(row.cause, row.cause_ref)) for row in page],
+        "current": (config := config_effective(reader_id=reader_id).config).version,
+        "topics": config.topics,
+    }
+    return render(request, "ranking/versions.html", found)
+
+
+@login_required
+@require_safe
+def version_page(request: HttpRequest, version: int) -> HttpResponse:
+    """Show one version: its settings, what it changed, how it differs from the settings in force."""
+    reader_id = reader_id_of(request)
+    row = config_version(reader_id=reader_id, version=version)
+    if row is None and version != 0:
+        raise Http404("You never had settings of that number.")
+    effective = config_effective(reader_id=reader_id)
+    current = body_of(effective.config, effective.deltas)
+    config, body = effective.config, row.body if row else body_default()
+    # What `config_revert` would change: sources that were renamed since have their current keys.
+    restored = body_keys_current(body, keys_current(keys=body_keys(body)))
+    found = {
+        "version": version,
+        "row": row,
+        "cause": cause_words(row.cause, row.cause_ref) if row else "",
+        "settings": body_words(body),
+        "weights": body["source_weights"],
+        "back": body_changes(current, restored),
+        "current": config.version,
+        "topics": config.topics,
+    }
+    return render(request, "ranking/version.html", found)

@@ -1,7 +1,4 @@
-"""Suggestions, what became of them and what that says of each reader: for operators to read.
-
-The one thing to decide here is what becomes of a draft: its reader gets to see it, or nobody does.
-"""
+"""Operators' admin of suggestions, outcomes and profiles: read only, but drafts can be settled."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,25 +11,25 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from ranking.readonly import ContextAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
+from ranking.common.admin import ContextAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
 from suggestions.entities import Refusal
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.services.drafts import draft_discard, draft_release
 
-# What rooms above show beside a suggestion: each function takes one and gives HTML, or nothing.
-BESIDE: list[Callable[[Suggestion], SafeString]] = []
+# Functions by which rooms above add HTML to the page of a suggestion.
+EXTRA_PANELS: list[Callable[[Suggestion], SafeString]] = []
 MAY_SETTLE = "suggestions.change_suggestion"
 
 
 class EvidenceInline(ReadOnlyAdmin, OperatorInline):
-    """The rated items behind a suggestion, as they stood."""
+    """The rated items behind a suggestion, as copied with it."""
 
     model = Evidence
     fields = ["title", "url", "source_key", "useful", "reason_tags", "rated_at"]
 
 
 class OutcomeInline(ReadOnlyAdmin, OperatorInline):
-    """What became of it."""
+    """The outcomes of a suggestion."""
 
     model = Outcome
     fields = ["kind", "outcome", "user_reason", "edited_value", "decided_at"]
@@ -40,7 +37,7 @@ class OutcomeInline(ReadOnlyAdmin, OperatorInline):
 
 @admin.register(Suggestion)
 class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
-    """Every proposal ever written; a draft can be released or discarded, nothing else can be changed."""
+    """All suggestions; a draft can be released or discarded, nothing else can be changed."""
 
     change_form_template = "admin/suggestions/suggestion/change_form.html"
 
@@ -61,7 +58,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
     inlines = [EvidenceInline, OutcomeInline]
 
     def get_urls(self) -> list[URLPattern]:
-        """The admin's own addresses, and the two ways out of a draft."""
+        """Return the admin's own URLs, and those that release and discard a draft."""
         settle = [
             path(
                 f"<int:suggestion_id>/{name}/",
@@ -73,14 +70,14 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         return [*settle, *super().get_urls()]
 
     def beside(self, request: HttpRequest, row: Suggestion | None) -> dict[str, Any]:
-        """What other rooms know of the suggestion, and for a draft the two ways out."""
+        """Return the HTML of other rooms, and whether the draft buttons are shown."""
         return {
-            "beside": [shown for show in BESIDE if (shown := show(row))] if row else [],
+            "beside": [shown for show in EXTRA_PANELS if (shown := show(row))] if row else [],
             "draft": row and row.status == Suggestion.Status.DRAFT and request.user.has_perm(MAY_SETTLE),
         }
 
     def release_view(self, request: HttpRequest, suggestion_id: int) -> HttpResponse:
-        """POST: let the reader see a draft."""
+        """POST: make a draft visible to its reader."""
         row = self._draft(request, suggestion_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -90,7 +87,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         return self._settled(request, row, "Released to its reader.", refusal)
 
     def discard_view(self, request: HttpRequest, suggestion_id: int) -> HttpResponse:
-        """GET: ask first. POST: do away with a draft for good."""
+        """GET: ask for confirmation. POST: discard a draft for good."""
         row = self._draft(request, suggestion_id)
         if request.method != "POST":
             context = {**self.admin_site.each_context(request), "title": "Discard this draft?", "row": row}
@@ -101,7 +98,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         return self._settled(request, row, "Discarded.", refusal)
 
     def _draft(self, request: HttpRequest, suggestion_id: int) -> Suggestion:
-        """The suggestion, for whoever may settle drafts. Raises `PermissionDenied` and `Http404`."""
+        """Return the suggestion to a user who may settle drafts. Raises `PermissionDenied` and `Http404`."""
         if not request.user.has_perm(MAY_SETTLE):
             raise PermissionDenied
         row = Suggestion.objects.filter(pk=suggestion_id).first()
@@ -112,7 +109,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
     def _settled(
         self, request: HttpRequest, row: Suggestion, done: str, refusal: Refusal | None
     ) -> HttpResponseRedirect:
-        """Say what happened, put it on record if anything did, and go back to the suggestion."""
+        """Show and log the result, and go back to the suggestion."""
         if refusal is None:
             self.log_change(request, row, done)
             messages.success(request, done)
@@ -133,7 +130,7 @@ class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(OutcomeArchive)
 class OutcomeArchiveAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """The configs and evidence that compaction moved out of old outcomes, as they were."""
+    """The configs and evidence that compaction moved out of old outcomes."""
 
     list_display = ["outcome", "archived_at"]
     list_select_related = ["outcome"]
@@ -142,7 +139,7 @@ class OutcomeArchiveAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(PreferenceProfile)
 class PreferenceProfileAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What each reader's decisions add up to."""
+    """The summary of each reader's decisions."""
 
     list_display = ["reader", "total_outcomes", "last_outcome_at", "computed_at"]
     list_select_related = ["reader"]

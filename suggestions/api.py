@@ -1,6 +1,8 @@
-"""The suggestion doors of the API: what waits, and the reader's answers to it."""
+"""API endpoints of the suggestions room: the pending suggestions and the reader's answers."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -9,25 +11,34 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
-from digest.limits import DECIDE, limit_count
-from digest.readers import reader_of
+from digest.requests import reader_of
+from digest.throttling import DECIDE, limit_count
 from suggestions.entities import Refusal, Resolved
-from suggestions.errors import SuggestionError
+from suggestions.explain import answer_kind, teaching_of
 from suggestions.models import Suggestion
+from suggestions.outcomes.services import evidence_summary
+from suggestions.rules import weight_parse
 from suggestions.selectors import suggestions_pending
+from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
-from suggestions.services.outcomes import evidence_summary
-from suggestions.services.resolve import (
-    suggestion_accept,
-    suggestion_never,
-    suggestion_reject,
-    suggestion_revert,
-    suggestion_snooze,
-    suggestions_accept_all,
-)
-from suggestions.services.undo import suggestion_undo
-from suggestions.teaching import answer_kind, teaching_of
-from suggestions.values import weight_parse
+
+STATUS_OF_CODE = {"not_found": 404, "already_resolved": 409, "config_changed": 409}
+STATUS_DEFAULT = 422
+
+
+class SuggestionError(Exception):
+    """A refused request. The API answers `{"error": code, "message": message, **data}` with `status`."""
+
+    def __init__(self, code: str, message: str, status: int, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.status, self.data = code, message, status, dict(data or {})
+
+    @classmethod
+    def of(cls, refusal: Refusal) -> "SuggestionError":
+        """Return the error for `refusal`."""
+        status = STATUS_OF_CODE.get(refusal.code, STATUS_DEFAULT)
+        return cls(refusal.code, refusal.message, status, refusal.data)
+
 
 router = Router(tags=["suggestions"])
 
@@ -54,7 +65,7 @@ class SuggestionOut(Schema):
 
 
 class SuggestionsOut(Schema):
-    """All that waits, in the order in which it was made."""
+    """The pending suggestions, in the order in which they were made."""
 
     suggestions: list[SuggestionOut]
     count: int
@@ -73,7 +84,7 @@ class DecisionIn(Schema):
 
 
 class DecisionOut(Schema):
-    """A decision that took effect; `teaches` says in a sentence what is learnt from it."""
+    """A decision that took effect; `teaches` is a sentence on its effect on later suggestions."""
 
     success: bool = True
     suggestion_id: int
@@ -86,7 +97,7 @@ class DecisionOut(Schema):
 
 
 class ResultOut(Schema):
-    """One answer of accept-all; `error` and `message` where it was refused, else what it `teaches`."""
+    """One answer of accept-all: `error` and `message` where it was refused, else `teaches`."""
 
     suggestion_id: int
     status: str
@@ -96,7 +107,7 @@ class ResultOut(Schema):
 
 
 class ResultsOut(Schema):
-    """What became of each pending suggestion; what failed says so in its own result."""
+    """The result of each pending suggestion, failures included."""
 
     success: bool = True
     accepted_count: int
@@ -105,7 +116,7 @@ class ResultsOut(Schema):
 
 @router.get("/suggestions", response=SuggestionsOut)
 def suggestions_get(request: HttpRequest) -> SuggestionsOut:
-    """The pending suggestions with their evidence and forecast."""
+    """Return the pending suggestions with their evidence and forecast."""
     reader_id = reader_of(request).pk
     suggestions_sweep(now=timezone.now(), reader_id=reader_id)
     rows = [_suggestion(row) for row in suggestions_pending(reader_id=reader_id)]
@@ -114,8 +125,8 @@ def suggestions_get(request: HttpRequest) -> SuggestionsOut:
 
 @router.post("/suggestions/accept-all", response=ResultsOut)
 def suggestions_accept_all_post(request: HttpRequest) -> ResultsOut:
-    """Accept each pending suggestion on its own; one that cannot be applied does not hold up the rest."""
-    answers = suggestions_accept_all(reader_id=_deciding(request), now=timezone.now())
+    """Accept each pending suggestion on its own; one that cannot be applied does not stop the rest."""
+    answers = resolve.suggestions_accept_all(reader_id=_deciding(request), now=timezone.now())
     results = [_result(answer) for answer in answers]
     accepted = sum(result.error is None for result in results)
     return ResultsOut(accepted_count=accepted, results=results)
@@ -126,84 +137,66 @@ def suggestion_accept_post(
     request: HttpRequest, suggestion_id: int, body: DecisionIn | None = None
 ) -> DecisionOut:
     """Apply a suggestion, exactly as agreed."""
-    given = body or DecisionIn()
-    value = None if given.value is None else weight_parse(given.value)
-    if given.value is not None and value is None:
+    body = body or DecisionIn()
+    value = None if body.value is None else weight_parse(body.value)
+    if body.value is not None and value is None:
         raise SuggestionError("invalid_weight", "The value must be a plain number such as 1.3.", 422)
-    return _answer(
-        suggestion_accept(
-            reader_id=_deciding(request),
-            suggestion_id=suggestion_id,
-            now=timezone.now(),
-            user_reason=given.user_reason,
-            value=value,
-        ),
-        "accept",
-        given,
-    )
+    accept = partial(resolve.suggestion_accept, user_reason=body.user_reason, value=value)
+    return _answer(request, suggestion_id, accept, "accept", body)
 
 
 @router.post("/suggestions/{int:suggestion_id}/reject", response=DecisionOut)
 def suggestion_reject_post(
     request: HttpRequest, suggestion_id: int, body: DecisionIn | None = None
 ) -> DecisionOut:
-    """Turn a suggestion down, with a reason if there is one."""
-    given = body or DecisionIn()
-    return _answer(
-        suggestion_reject(
-            reader_id=_deciding(request),
-            suggestion_id=suggestion_id,
-            now=timezone.now(),
-            user_reason=given.user_reason,
-        ),
-        "reject",
-        given,
-    )
+    """Reject a suggestion, with a reason if there is one."""
+    body = body or DecisionIn()
+    reject = partial(resolve.suggestion_reject, user_reason=body.user_reason)
+    return _answer(request, suggestion_id, reject, "reject", body)
 
 
 @router.post("/suggestions/{int:suggestion_id}/snooze", response=DecisionOut)
 def suggestion_snooze_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
-    """Not now: back after 7 days."""
-    reader_id = _deciding(request)
-    outcome = suggestion_snooze(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
-    return _answer(outcome, "snooze")
+    """Snooze a suggestion for 7 days."""
+    return _answer(request, suggestion_id, resolve.suggestion_snooze, "snooze")
 
 
 @router.post("/suggestions/{int:suggestion_id}/never", response=DecisionOut)
 def suggestion_never_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
-    """Turn a suggestion down and never hear of its target again."""
-    reader_id = _deciding(request)
-    outcome = suggestion_never(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
-    return _answer(outcome, "never")
+    """Reject a suggestion and never get one about its target again."""
+    return _answer(request, suggestion_id, resolve.suggestion_never, "never")
 
 
 @router.post("/suggestions/{int:suggestion_id}/revert", response=DecisionOut)
 def suggestion_revert_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
-    """Put the target of an accepted suggestion back as it was."""
-    reader_id = _deciding(request)
-    outcome = suggestion_revert(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
-    return _answer(outcome, "revert")
+    """Revert the change of an accepted suggestion."""
+    return _answer(request, suggestion_id, resolve.suggestion_revert, "revert")
 
 
 @router.post("/suggestions/{int:suggestion_id}/undo", response=DecisionOut)
 def suggestion_undo_post(request: HttpRequest, suggestion_id: int) -> DecisionOut:
-    """Take the last answer back: put an accepted change back, let a dismissed or put-off one wait again."""
-    reader_id = _deciding(request)
-    outcome = suggestion_undo(reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now())
-    return _answer(outcome, "undo")
+    """Undo the last answer: revert an accepted change, make a rejected or snoozed one pending again."""
+    return _answer(request, suggestion_id, resolve.suggestion_undo, "undo")
 
 
 def _deciding(request: HttpRequest) -> UUID:
-    """The reader who answers. Raises `TooManyRequests`."""
+    """Return the reader who answers. Raises `TooManyRequests`."""
     reader_id = reader_of(request).pk
     limit_count(limit=DECIDE, who=reader_id, now=timezone.now())
     return reader_id
 
 
-def _answer(outcome: Resolved | Refusal, verb: str, said: DecisionIn | None = None) -> DecisionOut:
+def _answer(
+    request: HttpRequest,
+    suggestion_id: int,
+    decide: Callable[..., Resolved | Refusal],
+    verb: str,
+    body: DecisionIn | None = None,
+) -> DecisionOut:
+    outcome = decide(reader_id=_deciding(request), suggestion_id=suggestion_id, now=timezone.now())
     if isinstance(outcome, Refusal):
         raise SuggestionError.of(outcome)
-    kind = answer_kind(verb, said.dict() if said else {}, outcome.status)
+    kind = answer_kind(verb, body.dict() if body else {}, outcome.status)
     return DecisionOut(
         suggestion_id=outcome.suggestion_id,
         status=outcome.status,
@@ -217,8 +210,8 @@ def _answer(outcome: Resolved | Refusal, verb: str, said: DecisionIn | None = No
 
 def _result(answer: Resolved | Refusal) -> ResultOut:
     if isinstance(answer, Resolved):
-        taught = teaching_of(answer_kind("accept", {}, answer.status))
-        return ResultOut(suggestion_id=answer.suggestion_id, status=answer.status, teaches=taught)
+        teaches = teaching_of(answer_kind("accept", {}, answer.status))
+        return ResultOut(suggestion_id=answer.suggestion_id, status=answer.status, teaches=teaches)
     return ResultOut(
         suggestion_id=answer.data["suggestion_id"],
         status="failed",

@@ -1,9 +1,12 @@
-"""The suggestions room as an installed app."""
+"""The suggestions room as an installed app, with the check of its settings."""
+
+from typing import Any
 
 from django.apps import AppConfig
-from django.core.checks import register
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
 
-from suggestions.checks import check_rules
+from suggestions.rules import CONFIDENCES
 
 
 class SuggestionsConfig(AppConfig):
@@ -13,5 +16,13 @@ class SuggestionsConfig(AppConfig):
     label = "suggestions"
 
     def ready(self) -> None:
-        """Register the checks of this room's settings."""
+        """Register the check of this room's settings."""
         register(check_rules)
+
+
+def check_rules(**kwargs: Any) -> list[CheckMessage]:
+    """Return the error `tidings.E012` if `ADVISOR_MIN_CONFIDENCE` is no confidence."""
+    if settings.ADVISOR_MIN_CONFIDENCE in CONFIDENCES:
+        return []
+    text = f"ADVISOR_MIN_CONFIDENCE={settings.ADVISOR_MIN_CONFIDENCE} is none of {', '.join(CONFIDENCES)}."
+    return [Error(text, id="tidings.E012")]

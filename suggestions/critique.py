@@ -1,24 +1,24 @@
-"""What is weak about a draft, judged against the reader's whole record. Pure.
+"""The weaknesses of a draft, judged against the reader's whole record.
 
 | code | serious | when |
 |---|---|---|
-| `would_be_refused` | yes | a rule would turn it down; the rule's own code is in `rule` |
+| `would_be_refused` | yes | a rule of `suggestions.rules` refuses it; its own code is in `rule` |
 | `duplicate_draft` | yes | another draft is about the same target, or about a topic inside this one |
-| `cherry_picked` | yes | the cited items agree, the full record on the target does not (below) |
+| `cherry_picked` | yes | the cited items agree, all ratings of the target do not (below) |
 | `tags_contradict` | yes | liked items carry reasons of dislike, or disliked ones of value: 30 % or more |
 | `undoes_accepted` | yes | the reader accepted the opposite change of this target last |
-| `repeats_rejected`, `repeats_reverted`, `repeats_harmed` | yes | the same change was turned down, taken \
-back, or found harmful |
-| `forecast_negative` | no | thumbs kept apart measured a loss |
+| `repeats_rejected`, `repeats_reverted`, `repeats_harmed` | yes | the same change was rejected, \
+reverted, or found harmful |
+| `forecast_negative` | no | the holdout ratings measured a loss |
 | `few_items` | no | fewer than five items cited |
-| `old_evidence` | no | no cited thumb is from the last 30 days |
-| `few_days` | no | the cited thumbs were given on fewer than three days |
+| `old_evidence` | no | no cited rating is from the last 30 days |
+| `few_days` | no | the cited ratings are from fewer than three days |
 | `one_source` | no | a topic whose cited items come to 80 % from one source |
 
-Cherry-picking compares shares: the thumbs on the target that point the draft's way, against the reader's
-thumbs everywhere else. A lead below ten points is what picking three items out of noise looks like. The
-thresholds of count and age are the ones the feedback tool uses for its sample (30 days) and its support
-(five items); the shares were set by reading drafts, not measured.
+Cherry-picking compares the share of ratings on the target that agree with the draft to the share everywhere
+else. A lead below ten points is what picking three items out of noise looks like. The thresholds of count
+and age are those of the feedback tool, for its sample (30 days) and its support (five items); the shares were
+set by reading drafts, not measured. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ from suggestions.entities import (
     TOPICS,
     Refusal,
 )
-from suggestions.topics import holds_phrase
+from suggestions.planner.attributes import phrase_contains
 
 CITED_FEW = 5
 OLD = timedelta(days=30)
@@ -52,13 +52,13 @@ OPPOSITE = {
     REDUCE_SOURCE: BOOST_SOURCE,
 }
 ACCEPTED, REJECTED, REVERTED, HARMED = "accepted", "rejected", "reverted", "harmed"
-REPEATS = {REJECTED: "turned this down", REVERTED: "took this back", HARMED: "was worse off with this"}
+REPEATS = {REJECTED: "rejected this", REVERTED: "reverted this", HARMED: "had a worse digest with this"}
 VALUED, DISLIKED = "valued", "disliked"
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One weakness of a draft: a stable code and words to mend it by; `rule` names a refusal foreseen."""
+    """One weakness of a draft: a stable code and how to mend it; `rule` is the code of a refusal."""
 
     code: str
     details: str
@@ -68,7 +68,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What became of an earlier suggestion about the same target."""
+    """The outcome of an earlier suggestion about the same target."""
 
     suggestion_type: str
     outcome: str
@@ -77,10 +77,10 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A draft beside all that is known of its target.
+    """A draft beside the reader's ratings of its target.
 
-    `cited` are the reader's thumbs it names, `about` the newest ones on the target; `liked` of `rated` are
-    all on the target, `all_liked` of `all_rated` all there are. `gain` is the measured change of nDCG@10.
+    `cited` are the ratings it names, `about` the newest ones of the target; `liked` of `rated` are all of the
+    target, `all_liked` of `all_rated` all there are. `gain` is the measured change of nDCG@10.
     """
 
     suggestion_type: str
@@ -94,52 +94,54 @@ class Record:
     all_liked: int
     all_rated: int
     gain: float | None
-    confidence: str
     past: tuple[Past, ...] = ()
     refusal: Refusal | None = None
 
     @property
     def likes(self) -> bool:
-        """Whether the draft rests on what the reader liked."""
+        """True if the draft rests on liked items."""
         return self.suggestion_type in LIKED_TYPES
 
 
 def critique(record: Record, kinds: Mapping[str, str], now: datetime) -> list[Issue]:
-    """The issues of one draft, serious ones first. `kinds` says of each reason if it values or dislikes."""
+    """Return the issues of one draft, serious ones first. `kinds` has "valued" or "disliked" by reason."""
     found = [
-        _refused(record),
+        refused_issue(record.refusal) if record.refusal else None,
         _cherry_picked(record),
         _tags_contradict(record, kinds),
         *_past(record),
-        _forecast(record),
+        _minor(
+            "forecast_negative",
+            f"Ratings held back as a test measured {record.gain or 0:+.3f} nDCG@10.",
+            record.gain is not None and record.gain < 0,
+        ),
         *_evidence(record, now),
     ]
     return sorted((issue for issue in found if issue), key=lambda issue: not issue.serious)
 
 
 def duplicates(drafts: Mapping[int, tuple[str, str, str]]) -> dict[int, Issue]:
-    """The drafts, by number, that say the same as an earlier one; each given as (field, key, label)."""
+    """Return an issue for each draft, by number, that repeats an earlier one: (field, key, label) each."""
     issues: dict[int, Issue] = {}
     for n, (field, key, _) in drafts.items():
         for m, (other_field, other, label) in drafts.items():
-            nested = field == TOPICS and (holds_phrase(key, other) or holds_phrase(other, key))
+            nested = field == TOPICS and (phrase_contains(key, other) or phrase_contains(other, key))
             if m < n and field == other_field and (key == other or nested):
-                words = f"Draft {m + 1} is about “{label}” already. Keep the better one."
-                issues[n] = Issue("duplicate_draft", words)
+                details = f"Draft {m + 1} is about “{label}” already. Keep the better one."
+                issues[n] = Issue("duplicate_draft", details)
     return issues
 
 
 def confidence_after(confidence: str, issues: Sequence[Issue]) -> str:
-    """The measured confidence, lowered: to low by a serious issue, from high to medium by any other."""
+    """Lower the measured confidence: to low by a serious issue, from high to medium by any other."""
     if any(issue.serious for issue in issues):
         return "low"
     return "medium" if issues and confidence == "high" else confidence
 
 
-def _refused(record: Record) -> Issue | None:
-    if record.refusal is None:
-        return None
-    return Issue("would_be_refused", record.refusal.message, rule=record.refusal.code)
+def refused_issue(refusal: Refusal) -> Issue:
+    """Return the issue of a draft that a rule refuses."""
+    return Issue("would_be_refused", refusal.message, rule=refusal.code)
 
 
 def _cherry_picked(record: Record) -> Issue | None:
@@ -153,22 +155,21 @@ def _cherry_picked(record: Record) -> Issue | None:
         return None
     return Issue(
         "cherry_picked",
-        f"The full record does not agree: {record.liked} of {record.rated} liked on this target, "
+        f"All ratings together do not agree: {record.liked} of {record.rated} liked on this target, "
         f"{record.all_liked - record.liked} of {elsewhere} elsewhere.",
     )
 
 
 def _tags_contradict(record: Record, kinds: Mapping[str, str]) -> Issue | None:
-    """Thumbs of the draft's polarity whose reasons say otherwise."""
     against = DISLIKED if record.likes else VALUED
     agreeing = [i for i in record.about if i.useful is record.likes and i.tags]
     wrong = [i for i in agreeing if any(kinds.get(tag) == against for tag in i.tags)]
     if len(wrong) < CONFLICT_MIN or len(wrong) < CONFLICT_SHARE * len(agreeing):
         return None
-    words = (
+    found = (
         "liked items carry reasons of dislike" if record.likes else "disliked items carry reasons of value"
     )
-    return Issue("tags_contradict", f"{len(wrong)} of {len(agreeing)} {words}. Is it really the target?")
+    return Issue("tags_contradict", f"{len(wrong)} of {len(agreeing)} {found}. Is it really the target?")
 
 
 def _past(record: Record) -> list[Issue]:
@@ -179,19 +180,11 @@ def _past(record: Record) -> list[Issue]:
         issues.append(
             Issue("undoes_accepted", f"The reader accepted the opposite on {last.at:%F}. What changed since?")
         )
-    for outcome, words in REPEATS.items():
+    for outcome, verb in REPEATS.items():
         same = [p for p in decided if p.outcome == outcome and p.suggestion_type == record.suggestion_type]
         if same:
-            issues.append(Issue(f"repeats_{outcome}", f"The reader {words} on {same[0].at:%F}."))
+            issues.append(Issue(f"repeats_{outcome}", f"The reader {verb} on {same[0].at:%F}."))
     return issues
-
-
-def _forecast(record: Record) -> Issue | None:
-    if record.gain is None or record.gain >= 0:
-        return None
-    return Issue(
-        "forecast_negative", f"Thumbs kept apart measured {record.gain:+.3f} nDCG@10.", serious=False
-    )
 
 
 def _evidence(record: Record, now: datetime) -> list[Issue | None]:
@@ -204,8 +197,8 @@ def _evidence(record: Record, now: datetime) -> list[Issue | None]:
     newest = (now - max(item.at for item in cited)).days
     return [
         _minor("few_items", f"Only {len(cited)} items cited.", len(cited) < CITED_FEW),
-        _minor("old_evidence", f"The newest cited thumb is {newest} days old.", newest > OLD.days),
-        _minor("few_days", f"All cited thumbs are from {days} days.", days < DAYS_MIN),
+        _minor("old_evidence", f"The newest cited rating is {newest} days old.", newest > OLD.days),
+        _minor("few_days", f"All cited ratings are from {days} days.", days < DAYS_MIN),
         _minor(
             "one_source",
             f"{top} of {len(cited)} cited items come from one source. Is it the topic, or the source?",
@@ -214,5 +207,5 @@ def _evidence(record: Record, now: datetime) -> list[Issue | None]:
     ]
 
 
-def _minor(code: str, details: str, holds: bool) -> Issue | None:
-    return Issue(code, details, serious=False) if holds else None
+def _minor(code: str, details: str, found: bool) -> Issue | None:
+    return Issue(code, details, serious=False) if found else None

@@ -1,4 +1,4 @@
-"""The nouns of suggesting, frozen: what is proposed, what speaks for it, why it was refused."""
+"""Values of the suggestions room: drafts, refusals, proposals, reviews, hypotheses, previews. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,9 +14,11 @@ TOPIC_SOURCES_MIN = 2
 SUGGESTIONS_PER_RUN_MAX = 3
 SNOOZE_DAYS = 7
 EXPIRE_DAYS = 14
-# So long an accept may have been a slip of the hand: taking it back forgets it. Long enough to look at
-# what it did to the digest and come back, too short to have lived with the change.
+# An accept undone within this time was a slip: the answer is deleted. Long enough to look at the digest and
+# come back, too short to have tried the change.
 UNDO_MINUTES = 10
+# The reason stored with a rejection that pins the target.
+NEVER = "never"
 
 ADD_TOPIC, REMOVE_TOPIC = "add_topic", "remove_topic"
 BOOST_SOURCE, REDUCE_SOURCE = "boost_source", "reduce_source"
@@ -35,12 +37,12 @@ Fence = Callable[[], None]
 
 
 class FenceLost(Exception):
-    """The run was reclaimed by another worker; whatever this one was writing must not land."""
+    """The run was reclaimed by another worker; this one must not write any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A proposal as an agent words it, before any rule has seen it. Values are taken as given, unchecked."""
+    """A proposal as an agent sends it, before any rule. Values are unchecked."""
 
     suggestion_type: str
     field: str
@@ -53,9 +55,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a draft or a decision was refused: a stable code, words to mend it by, the target it was about.
+    """The refusal of a draft or a decision: a stable code, how to correct it, the target.
 
-    `data` holds plain JSON values for a door to pass on, such as the fresh preview of `config_changed`.
+    `data` has plain JSON values to pass on, such as the fresh preview of `config_changed`.
     """
 
     code: str
@@ -66,11 +68,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A draft that every rule let through, in the server's own numbers, as reviewers see it.
+    """A draft that passed every rule, in the server's own numbers, for reviewers.
 
-    `forecast` is the body a suggestion stores; `reason` and `expected_impact` the words a reader would read;
-    `likes` and `thumbs` count what the reader said about the target, `likes_all` and `thumbs_all` about
-    everything.
+    `forecast` is the body a suggestion stores; `reason` and `expected_impact` the texts for the reader;
+    `likes` and `thumbs` count the reader's ratings of the target, `likes_all` and `thumbs_all` all of them.
     """
 
     reader_id: UUID
@@ -96,11 +97,11 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What reviewers made of a proposal.
+    """The verdict of the reviewers on a proposal.
 
     `verdict`: "pass" stores it as pending, "draft" stores it for an operator, "improve" gives `message` back
     to the agent for another round, "refuse" ends it under `code`. `p_helpful` replaces the proposal's own
-    where a reviewer revised it; `notes` join the suggestion's validation notes.
+    where a reviewer revised it; `notes` are added to the suggestion's validation notes.
     """
 
     verdict: str
@@ -127,11 +128,11 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One change the numbers speak for, ready to be proposed.
+    """One change that the ratings support, ready to be proposed.
 
     `p_helpful` is the posterior probability that it helps and `expected_gain` the change of nDCG@10 expected
-    on the thumbs that chose it; `gain`, `low` and `high` the change measured on `later_thumbs` others that
-    had no part in the choice (`None`: too few).
+    by the ratings that chose it; `gain`, `low` and `high` the change measured on `later_thumbs` holdout
+    ratings (`None`: too few).
     """
 
     suggestion_type: str
@@ -152,7 +153,7 @@ class Hypothesis:
     evidence_urls: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The form a tool result carries: rounded, with the item addresses that support it."""
+        """Return the form for a tool result: rounded, with the URLs of the supporting items."""
         rounded = {
             k: None if v is None else round(v, 3)
             for k, v in (
@@ -178,10 +179,10 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A change that may help but is not sure enough to ask about.
+    """A change that may help but is too uncertain to ask about.
 
-    `information` is what knowing for certain would be worth, in nDCG@10: where it is highest, an item shown
-    for the sake of learning teaches most.
+    `information` is the value of certainty about it, in nDCG@10: where it is highest, an exploration item
+    teaches most.
     """
 
     suggestion_type: str
@@ -194,11 +195,11 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class HypothesisReport:
-    """What the numbers speak for: at most ten hypotheses, best first, and what was looked at to find them.
+    """At most ten hypotheses, best first, and the search behind them.
 
     `considered` counts the sources and topics tried, `patterns_found` the changes likely enough before any
-    other test, `dropped` the ones that other thumbs spoke against. Without any hypothesis `silence` is the
-    code of the reason (`suggestions.silence`); `leads` are what is undecided, most worth knowing first.
+    other test, `dropped` those that holdout or all ratings contradict. Without any hypothesis `silence` is
+    the code of the reason (`suggestions.planner.hypotheses`); `leads` are the undecided changes, best first.
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -211,7 +212,7 @@ class HypothesisReport:
 
 @dataclass(frozen=True, slots=True)
 class PreviewItem:
-    """One item of today's digest with its rank before and after a change; `None`: not among them."""
+    """One item of today's digest with its rank before and after a change; `None`: not in it."""
 
     item_id: int
     title: str
@@ -222,7 +223,7 @@ class PreviewItem:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a change would do to today's digest: the items that come in, go out, and change places."""
+    """The items of today's digest that a change brings in, drops, or moves."""
 
     enters: tuple[PreviewItem, ...]
     leaves: tuple[PreviewItem, ...]
@@ -231,7 +232,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A decision that took effect. `outcome_id` is `None` for "not now", which decides nothing."""
+    """A decision that took effect. `outcome_id` is `None` for a snooze, which decides nothing."""
 
     suggestion_id: int
     status: str

@@ -1,4 +1,4 @@
-"""Proposals and what became of them."""
+"""Tables of suggestions, their evidence, their outcomes and the preference profiles."""
 
 import uuid
 
@@ -31,10 +31,10 @@ class Suggestion(models.Model):
         EXPIRED = "expired"
         DRAFT = "draft"
         DISCARDED = "discarded"
-        # Answered, and the answer forgotten: a copy waits in its place.
+        # The answer was taken back: a pending copy replaces the suggestion.
         TAKEN_BACK = "taken_back", "taken back"
 
-    # What readers never get to see: what reviewers could not agree on, and what operators did away with.
+    # Never visible to readers: drafts of undecided reviewers, and drafts that operators discarded.
     UNSEEN = (Status.DRAFT, Status.DISCARDED)
 
     class Confidence(models.TextChoices):
@@ -80,7 +80,7 @@ class Suggestion(models.Model):
 
 
 class Evidence(models.Model):
-    """One rated item behind a suggestion, copied as it stood, so that later edits cannot change the case."""
+    """One rated item behind a suggestion, copied, so that later edits cannot change the evidence."""
 
     suggestion = models.ForeignKey(Suggestion, models.CASCADE, related_name="evidence")
     item = models.ForeignKey(Item, models.SET_NULL, null=True)
@@ -102,7 +102,7 @@ class Evidence(models.Model):
 
 
 class Outcome(models.Model):
-    """What became of a suggestion: append-only, one row per kind."""
+    """The outcome of a suggestion: append-only, one row per kind."""
 
     class Kind(models.TextChoices):
         DECISION = "decision"
@@ -144,7 +144,7 @@ class Outcome(models.Model):
 
 
 class OutcomeArchive(models.Model):
-    """The heavy fields of an outcome that compaction moved out of the way; the audit stays whole."""
+    """The heavy fields of an outcome, moved here by compaction; the audit stays complete."""
 
     outcome = models.OneToOneField(Outcome, models.CASCADE, related_name="archive")
     config_before = models.JSONField()
@@ -157,7 +157,7 @@ class OutcomeArchive(models.Model):
 
 
 class PreferenceProfile(models.Model):
-    """What a reader's decisions add up to; `suggestions.profile` defines every threshold in it."""
+    """The summary of a reader's decisions; `suggestions.outcomes.profile` defines every threshold."""
 
     reader = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="preference_profile")
     acceptance_stats = models.JSONField(default=dict)

@@ -1,4 +1,7 @@
-"""The suggestions page, and a person's answers to what stands on it."""
+"""Views of the suggestions page, its history and previews, and of the forms that answer a suggestion."""
+
+from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -8,31 +11,38 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.limited import limited
-from digest.limits import DECIDE
-from digest.readers import reader_of
+from digest.requests import reader_of
+from digest.throttling import DECIDE, limited
 from suggestions.entities import Refusal, Resolved
-from suggestions.history import history_page
-from suggestions.pages import cards_page
-from suggestions.presenters import ALL_DONE, DONE, error_words, number_of, refusal_words
+from suggestions.explain import (
+    ALL_DONE,
+    DONE,
+    answer_kind,
+    error_words,
+    number_of,
+    refusal_words,
+    teaching_of,
+)
+from suggestions.models import Suggestion
+from suggestions.pages import cards_page, history_page, preview_page
+from suggestions.selectors import suggestion_for
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
-from suggestions.services.undo import suggestion_undo
-from suggestions.teaching import answer_kind, teaching_of
 
-VERBS = {
+VERBS: dict[str, Callable[..., Resolved | Refusal]] = {
+    "accept": resolve.suggestion_accept,
     "reject": resolve.suggestion_reject,
     "snooze": resolve.suggestion_snooze,
     "never": resolve.suggestion_never,
     "revert": resolve.suggestion_revert,
-    "undo": suggestion_undo,
+    "undo": resolve.suggestion_undo,
 }
 
 
 @login_required
 @require_safe
 def suggestion_list(request: HttpRequest) -> HttpResponse:
-    """What is proposed, with its evidence, and what was decided lately."""
+    """Show the pending suggestions with their evidence, and the latest decisions."""
     now = timezone.now()
     suggestions_sweep(now=now, reader_id=reader_of(request).pk)
     return render(request, "suggestions/list.html", cards_page(reader_id=reader_of(request).pk, now=now))
@@ -41,74 +51,73 @@ def suggestion_list(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def history(request: HttpRequest) -> HttpResponse:
-    """Every suggestion that was answered or ran out, what it changed and whether that helped."""
+    """Show every settled suggestion, its change and its effect."""
     now = timezone.now()
     suggestions_sweep(now=now, reader_id=reader_of(request).pk)
-    found = history_page(reader_id=reader_of(request).pk, number=request.GET.get("page"), now=now)
-    return render(request, "suggestions/history.html", found)
+    page = history_page(reader_id=reader_of(request).pk, number=request.GET.get("page"), now=now)
+    return render(request, "suggestions/history.html", page)
+
+
+@login_required
+@require_safe
+def preview(request: HttpRequest, suggestion_id: int) -> HttpResponse:
+    """Show today's digest as it is and as it would be; a settled suggestion leads to the history."""
+    reader, now = reader_of(request), timezone.now()
+    suggestions_sweep(now=now, reader_id=reader.pk)
+    suggestion = suggestion_for(reader_id=reader.pk, suggestion_id=suggestion_id)
+    if suggestion is None:
+        raise Http404("There is no such suggestion of yours.")
+    if suggestion.status != Suggestion.Status.PENDING:
+        return redirect("suggestions:history")
+    return render(request, "suggestions/preview.html", preview_page(suggestion=suggestion, now=now))
 
 
 @login_required
 @require_POST
 @limited(DECIDE)
 def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
-    """Answer one suggestion by `verb`; a suggestion of somebody else does not exist here."""
-    outcome = _accept(request, suggestion_id) if verb == "accept" else _answer(request, suggestion_id, verb)
-    if isinstance(outcome, Refusal) and outcome.code == "not_found":
-        raise Http404(outcome.message)
-    _tell(request, verb, outcome)
-    return redirect(_page_of(request))
+    """Answer one suggestion by `verb`; raises `Http404` for a suggestion of somebody else."""
+    if verb not in VERBS:
+        raise Http404(f"There is no “{verb}”.")
+    # The form comes filled in with the proposed value: only another one is the reader's own choice.
+    typed = request.POST.get("value", "").strip()
+    typed = "" if typed == request.POST.get("proposed") else typed
+    reason = request.POST.get("user_reason", "").strip()
+    value = number_of(typed)
+    extra: dict[str, Any] = {"user_reason": reason} if verb == "reject" else {}
+    if verb == "accept" and typed:
+        extra = {"value": value}
+    outcome: Resolved | Refusal
+    if verb == "accept" and typed and value is None:
+        outcome = Refusal("invalid_weight", f"“{typed}” is not a number.")
+    else:
+        reader_id = reader_of(request).pk
+        outcome = VERBS[verb](reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now(), **extra)
+    if isinstance(outcome, Refusal):
+        if outcome.code == "not_found":
+            raise Http404(outcome.message)
+        messages.error(request, refusal_words(outcome.code, outcome.message))
+    else:
+        kind = answer_kind(verb, {"user_reason": reason, "value": typed}, outcome.status)
+        done = DONE[kind if kind in DONE else verb]
+        messages.success(request, " ".join(filter(None, (f"{done}.", outcome.note, teaching_of(kind)))))
+    return redirect(_next_page(request))
 
 
-def _page_of(request: HttpRequest) -> str:
-    """The page the answer was given on: the list, or the same page of the history."""
+def _next_page(request: HttpRequest) -> str:
+    """Return the page of the answer: the list, or the same page of the history."""
     if request.POST.get("next") != "history":
         return reverse("suggestions:list")
     number = request.POST.get("page", "")
-    wanted = f"?page={number}" if number.isascii() and number.isdigit() and number != "1" else ""
-    return f"{reverse('suggestions:history')}{wanted}"
-
-
-def _accept(request: HttpRequest, suggestion_id: int) -> Resolved | Refusal:
-    typed = _own_value(request)
-    value = number_of(typed) if typed else None
-    if typed and value is None:
-        return Refusal("invalid_weight", f"“{typed}” is not a number.")
-    return resolve.suggestion_accept(
-        reader_id=reader_of(request).pk, suggestion_id=suggestion_id, now=timezone.now(), value=value
-    )
-
-
-def _own_value(request: HttpRequest) -> str:
-    """The amount a reader typed; "" where the form came as it was filled in, with the proposed one."""
-    typed = request.POST.get("value", "").strip()
-    return "" if typed == request.POST.get("proposed") else typed
-
-
-def _answer(request: HttpRequest, suggestion_id: int, verb: str) -> Resolved | Refusal:
-    if verb not in VERBS:
-        raise Http404(f"There is no “{verb}”.")
-    extra = {"user_reason": request.POST.get("user_reason", "").strip()} if verb == "reject" else {}
-    return VERBS[verb](
-        reader_id=reader_of(request).pk, suggestion_id=suggestion_id, now=timezone.now(), **extra
-    )
-
-
-def _tell(request: HttpRequest, verb: str, outcome: Resolved | Refusal) -> None:
-    if isinstance(outcome, Refusal):
-        messages.error(request, refusal_words(outcome.code, outcome.message))
-        return
-    said = {"user_reason": request.POST.get("user_reason", ""), "value": _own_value(request)}
-    kind = answer_kind(verb, said, outcome.status)
-    done = DONE[kind if kind in DONE else verb]
-    messages.success(request, " ".join(filter(None, (f"{done}.", outcome.note, teaching_of(kind)))))
+    query = f"?page={number}" if number.isascii() and number.isdigit() and number != "1" else ""
+    return f"{reverse('suggestions:history')}{query}"
 
 
 @login_required
 @require_POST
 @limited(DECIDE)
 def accept_all(request: HttpRequest) -> HttpResponse:
-    """Accept whatever is pending, each on its own; what could not be applied is named."""
+    """Accept every pending suggestion, each on its own, and name the refused ones."""
     outcomes = resolve.suggestions_accept_all(reader_id=reader_of(request).pk, now=timezone.now())
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
     for outcome in refused:

@@ -1,6 +1,7 @@
 """The cast and the stage: two readers and an operator, a fixed clock, no way out to a real model."""
 
 import fcntl
+import gc
 import os
 import shutil
 import sqlite3
@@ -19,13 +20,15 @@ import pytest
 from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
+from django.db.models.signals import post_migrate
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
+from whitenoise.middleware import WhiteNoiseMiddleware
 
-from digest import limits
+from digest import throttling
+from digest.feedback.peers import peers_cache_clear
 from digest.models import Reader
-from digest.selectors.crowds import peers_forget
-from tests.factories import OperatorFactory, ReaderFactory
+from tests.support.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 # The same examples on every run, and no clock: a slow machine is not a bug.
@@ -49,6 +52,36 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {reason}"))
         if os.environ.get("TIDINGS_SERVICES") and _asks_no_service(item):
             item.add_marker(pytest.mark.skip(reason="asks neither database nor broker: `make test` runs it"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return two workers more than processors: a third of the time a test waits for somebody else."""
+    return (os.cpu_count() or 1) + 2
+
+
+def pytest_collection_finish() -> None:
+    """Take what is loaded by now, a few hundred megabytes, out of the garbage collector's rounds."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_once() -> Iterator[None]:
+    """Look for static files once a process; every test client would look for them again."""
+    found: dict[str, object] = {}
+    find = WhiteNoiseMiddleware.add_files_from_finders
+
+    def find_once(self: WhiteNoiseMiddleware) -> None:
+        if not found:
+            find(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", find_once)
+        yield
 
 
 def _asks_no_service(item: pytest.Item) -> bool:
@@ -95,22 +128,13 @@ def no_pause(settings: object) -> None:
 @pytest.fixture(autouse=True)
 def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """No reader has asked for anything yet: the cast is the same in every test, and so are their ids."""
-    monkeypatch.setattr(limits, "KEYS", f"limit:{uuid4()}")
+    monkeypatch.setattr(throttling, "KEYS", f"limit:{uuid4()}")
 
 
 @pytest.fixture(autouse=True)
 def fresh_crowd() -> None:
     """No test is told what another test's readers liked."""
-    peers_forget()
-
-
-@pytest.fixture(autouse=True)
-def taxonomy(request: pytest.FixtureRequest) -> None:
-    """A transactional test ends by emptying every table; put back what a migration had filled."""
-    marker = request.node.get_closest_marker("django_db")
-    if marker and marker.kwargs.get("transaction"):
-        request.getfixturevalue("transactional_db")
-        import_module("digest.migrations.0002_reason_tags").add(apps, None)
+    peers_cache_clear()
 
 
 @pytest.fixture
@@ -119,12 +143,18 @@ def now() -> datetime:
     return NOW
 
 
+def _reason_tags_back(**_: object) -> None:
+    """Put back what a migration had filled: a transactional test ends by emptying every table."""
+    import_module("digest.migrations.0002_reason_tags").add(apps, None)
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """The test database, and where it is SQLite the file of a copy made before any test wrote to it."""
     path = tmp_path_factory.mktemp("installed") / "tidings.sqlite3"
+    post_migrate.connect(_reason_tags_back, sender=apps.get_app_config("digest"))
     with django_db_blocker.unblock():
         if connection.vendor == "sqlite":
             connection.ensure_connection()

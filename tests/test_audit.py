@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.audit import CONTROLS, Finding, NotAudited, findings, pinned
-from tests.bench.peers import ROOT
+from tests.lab.bench.peers import ROOT
+from tests.support.audit import CONTROLS, Finding, NotAudited, findings, pinned
 
 PINS = ("django==5.2.19", "ast_serialize==0.13.1")
 CVE = {"id": "PYSEC-1", "fix_versions": ["5.2.20"], "aliases": [], "description": "…"}

@@ -17,10 +17,10 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page
 
 from config.models import NightlyReport
+from digest.items.reading import item_read, item_save
 from digest.models import Digest, Reader
-from digest.services.readings import item_read, item_save
-from tests.factories import FeedbackFactory, FeedFactory
-from tests.pages import fresh_item, suggested
+from tests.support.browser import fresh_item, suggested
+from tests.support.factories import FeedbackFactory, FeedFactory
 from tests.test_isolation import ALL, ids, tip_of
 from tests.test_pages_browser import browser, page, tab
 

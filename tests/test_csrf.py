@@ -3,13 +3,12 @@
 import pytest
 from django.test import Client
 
-from config.api import api
+from config.api.routes import api
+from digest.accounts.tokens import SAFE_METHODS, token_issue
 from digest.models import ApiToken, Feedback, Reader
-from digest.scopes import SAFE
-from digest.services.tokens import token_issue
-from tests.factories import FeedbackFactory
-from tests.pages import fresh_item, suggested
-from tests.routes import ANYTHING, routes
+from tests.support.browser import fresh_item, suggested
+from tests.support.factories import FeedbackFactory
+from tests.support.routes import ANYTHING, routes
 
 pytestmark = pytest.mark.alike
 
@@ -22,7 +21,7 @@ UNSAFE = [
     (method.upper(), path.format(item_id=1, suggestion_id=1, run_id=ANYTHING["run_id"], date="2026-03-18"))
     for path, methods in api.get_openapi_schema()["paths"].items()
     for method in methods
-    if method.upper() not in SAFE
+    if method.upper() not in SAFE_METHODS
 ]
 
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 from pytest_httpserver import HTTPServer
 
+from digest.feedback.services import feedback_set
+from digest.feeds.rounds import feeds_fetch
 from digest.models import Feedback, Item, Reader, Reading
-from digest.services.feedback import feedback_set
-from digest.services.fetching import feeds_fetch
 from ranking.selectors import config_effective
 from tests.test_pages_browser import browser, tab
 from tests.test_ring import DAYS, GAZETTE, RUMOURS, rss
@@ -63,7 +63,7 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     tab.get_by_role("button", name="Create my account").click()
 
     # She comes from another reader and brings her list along.
-    tab.get_by_role("link", name="Bring your list of feeds").click()
+    tab.get_by_role("link", name="Import your list of feeds").click()
     list_of_hers = {"name": "mine.opml", "mimeType": "text/x-opml", "buffer": opml(feeds)}
     tab.locator("#id_file").set_input_files(list_of_hers)
     tab.get_by_role("button", name="Import").click()
@@ -91,7 +91,7 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     expect(card).to_be_visible(timeout=30_000)
     card.get_by_text("Details").click()
     card.get_by_role("link", name="before and after").click()
-    expect(tab.get_by_role("columnheader", name="As it would be")).to_be_visible()
+    expect(tab.get_by_role("columnheader", name="After")).to_be_visible()
     promised = tab.locator("tbody td:last-child a").all_inner_texts()
     tab.get_by_role("button", name="Accept").click()
     expect(tab.locator(".messages")).to_contain_text("Applied")

@@ -14,14 +14,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from advisor.models import Memory, Run, Tip
+from digest.accounts.tokens import token_issue
 from digest.models import ApiToken, Feedback, Reader, Reading, Subscription
-from digest.services.tokens import token_issue
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
-from tests.factories import FeedbackFactory
-from tests.pages import fresh_item, subscribe, suggested
-from tests.routes import ANYTHING, Route, routes
+from tests.support.browser import fresh_item, subscribe, suggested
+from tests.support.factories import FeedbackFactory
+from tests.support.routes import ANYTHING, Route, routes
 
 ROOMS = ("digest", "ranking", "suggestions", "advisor", "api")
 METHODS = ("get", "post", "delete")

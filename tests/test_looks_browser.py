@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page
 
 from digest.models import Reader
 from ranking.services import ConfigEdit, config_edit
-from tests.pages import subscribe
+from tests.support.browser import subscribe
 from tests.test_pages_browser import browser, page, tab, until_ready
 
 __all__ = ["browser", "page", "tab"]

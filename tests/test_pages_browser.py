@@ -13,8 +13,8 @@ from advisor.models import Run, Step
 from digest.models import Feedback, Reader
 from ranking.selectors import config_effective
 from suggestions.models import Suggestion
-from tests.advisor.histories import opinionated
-from tests.pages import fresh_item, suggested
+from tests.support.browser import fresh_item, suggested
+from tests.support.histories import opinionated
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
 CHROMIUM = "/usr/bin/chromium"
@@ -189,7 +189,7 @@ def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada
     suggested(ada)
     page.goto("/ui/suggestions")
     page.get_by_text("Details").click()
-    page.get_by_label("Accept another amount instead").fill("1.1")
+    page.get_by_label("Accept another weight instead").fill("1.1")
     page.get_by_role("button", name="Accept", exact=True).click()
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
     done = page.get_by_text("All done! Your preferences have been updated.").first
@@ -203,7 +203,7 @@ def test_rejecting_keeps_the_reason(page: Page, ada: Reader):
     page.get_by_text("Reject, and say why").click()
     page.get_by_label("If you reject it, why?").fill("Not now, thanks")
     page.get_by_role("button", name="Reject", exact=True).click()
-    expect(page.get_by_text("✗ Dismissed · Show me more from Gazette")).to_be_visible()
+    expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
     assert suggestion.outcomes.get().user_reason == "Not now, thanks"
 
 

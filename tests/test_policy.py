@@ -13,8 +13,8 @@ from django.test import Client
 from config import settings as product
 from config.checks import check_tls
 from digest.models import Reader
-from tests.pages import fresh_item
-from tests.routes import routes
+from tests.support.browser import fresh_item
+from tests.support.routes import routes
 
 ROOT = Path(__file__).resolve().parent.parent
 INLINE = re.compile(

@@ -8,13 +8,13 @@ from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
 from advisor.models import Run
-from advisor.services.runs import run_request
+from advisor.run.request import run_request
+from digest.build.selectors import digest_impressions
+from digest.build.services import digest_build
+from digest.feedback.services import feedback_set
+from digest.feeds.rounds import feeds_fetch
+from digest.feeds.subscriptions import subscription_add
 from digest.models import Feed, Feedback, Item, Reader
-from digest.selectors import digest_impressions
-from digest.services.build import digest_build
-from digest.services.feedback import feedback_set
-from digest.services.fetching import feeds_fetch
-from digest.services.subscriptions import subscription_add
 from ranking.selectors import config_effective
 from suggestions.models import Outcome, Suggestion
 

@@ -13,15 +13,16 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser, Page
 
-from digest.feeds import FeedProblem
-from digest.letters import draft_daily
-from digest.mailing import letter_message
+from digest.feeds.entities import FeedProblem
+from digest.feeds.ingest import feed_ensure
+from digest.feeds.parse import parse_document
+from digest.feeds.subscriptions import subscription_add
+from digest.items.reading import item_save
+from digest.mail.content import draft_daily
+from digest.mail.render import mail_message
 from digest.models import Digest, Item, Reader
-from digest.parse import parse_document
-from digest.services.ingest import feed_ensure, parsed_ingest
-from digest.services.readings import item_save
-from digest.services.subscriptions import subscription_add
-from tests.documents import suite
+from tests.support.documents import suite
+from tests.support.ingest import parsed_ingest
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
@@ -193,7 +194,7 @@ def test_nothing_of_a_hostile_feed_runs_in_the_mail(browser: Browser, ada: Reade
     digest = Digest.objects.get(reader=ada)
     draft = draft_daily(reader=ada, digest=digest, now=timezone.now())
     assert draft is not None
-    message = letter_message(draft.letter, now=timezone.now())
+    message = mail_message(draft.letter, now=timezone.now())
     context = browser.new_context()
     tab, seen = context.new_page(), []
     tab.on("request", lambda request: seen.append(request.url))

@@ -24,19 +24,19 @@ from pytest_httpserver import HTTPServer
 
 from advisor.models import Run
 from advisor.models import Step as RunStep
-from advisor.services.runs import run_request
-from advisor.services.sessions import session_call, session_close, session_open
+from advisor.run.request import run_request
+from advisor.run.sessions import session_call, session_close, session_open
 from advisor.tools.registry import TOOLS
 from config.environment import ADDRESSES
 from digest.models import Reader
 from suggestions.models import Suggestion
-from tests.advisor.histories import opinionated
-from tests.documents import MADE
-from tests.factories import FeedFactory
-from tests.logged import lines, logged
-from tests.pages import fresh_item, suggested
-from tests.routes import routes
-from tests.scripted import Script, Step, calls, garbage, status, text
+from tests.support.browser import fresh_item, suggested
+from tests.support.documents import MADE
+from tests.support.factories import FeedFactory
+from tests.support.histories import opinionated
+from tests.support.logs import lines, logged
+from tests.support.routes import routes
+from tests.support.scripted_model import Script, Step, calls, garbage, status, text
 
 ROOT = Path(__file__).resolve().parent.parent
 MARK, PRIVATE = "c4n4ry", "wrenfeather"
@@ -127,8 +127,8 @@ def test_no_secret_is_logged_kept_or_shown_whatever_servers_echo(
         said = pages(client) + by_mcp(operator)
         client.raise_request_exception = False
         with pytest.MonkeyPatch.context() as broken:
-            broken.setattr("digest.views.saved.saved_page", None)
-            broken.setattr("digest.views.search.search_page", None)
+            broken.setattr("digest.web.reading.saved_page", None)
+            broken.setattr("digest.web.reading.search_page", None)
             failed = client.get("/ui/search?q=x")
     assert failed.status_code == 500 and "model_call" in log.getvalue() and "mail_failed" in log.getvalue()
     for where in (said, failed.content.decode(), rows(), log.getvalue()):

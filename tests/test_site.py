@@ -39,7 +39,7 @@ def test_no_cache_keeps_a_list_of_feeds_or_an_old_description(client: Client, ad
     assert client.get("/api/openapi.json")["Cache-Control"] == "private, no-cache"
 
 
-def test_a_page_that_is_not_there_leads_back_to_the_paper(client: Client, db):
+def test_a_page_that_is_not_there_leads_back_to_the_digest(client: Client, db):
     answer = client.get("/nowhere")
     assert answer.status_code == 404
     assert "There is nothing here" in answer.content.decode()

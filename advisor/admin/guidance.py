@@ -1,5 +1,7 @@
-"""Guidance for operators to look at: memories, what was told to each call, packets, and the figures."""
+"""Guidance for operators to look at: memories, events of calls, packets, and the figures."""
 
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from typing import Any
 
 from django.contrib import admin
@@ -10,99 +12,62 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
-from advisor.guidance.charts import stacked
+from advisor.guidance.audit import guidance_observed
+from advisor.guidance.daily import UPLIFT_WINDOW, uplift_latest
 from advisor.guidance.entities import Level, Phase, Why
-from advisor.guidance.gathering import summary_of
-from advisor.guidance.observability import guidance_observed
-from advisor.memory.uplift import Difference
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
-from advisor.services.guidance_credit import UpliftReport
-from advisor.services.guidance_days import UPLIFT_WINDOW, uplift_latest
-from ranking.readonly import OperatorAdmin, ReadOnlyAdmin, lately, seen
+from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, lately, seen
+from ranking.common.charts import bars_stack
 
 # How many colours operators.css has for the series of a chart.
 COLOURS = 10
 
 
-class _Fixed(admin.SimpleListFilter):
-    """A filter over the words a column may hold: the table is not asked which of them occur."""
+def _choice(
+    name: str, label: str, words: Mapping[str, Callable[[datetime], Q] | None]
+) -> type[admin.SimpleListFilter]:
+    """Return a filter over the words there may be: the table is not asked which of them occur.
 
-    values: tuple[str, ...] = ()
+    Each has its condition, given the time of day; `None` stands for the column's own value.
+    """
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The words there may be."""
-        return [(value, value.replace("_", " ")) for value in self.values]
+    class ChoiceFilter(admin.SimpleListFilter):
+        title, parameter_name = label, name
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The rows with the chosen word."""
-        return queryset.filter(**{str(self.parameter_name): self.value()}) if self.value() else queryset
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            return [(word, word.replace("_", " ")) for word in words]
 
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            word = self.value() or ""
+            if word not in words:
+                return queryset
+            condition = words[word]
+            return queryset.filter(condition(timezone.now()) if condition else Q(**{name: word}))
 
-class LevelFilter(_Fixed):
-    """By how loudly it was told."""
-
-    title, parameter_name, values = "level", "level", tuple(level.value for level in Level)
-
-
-class WhyFilter(_Fixed):
-    """By why it was told, or not."""
-
-    title, parameter_name, values = "why", "why", tuple(why.value for why in Why)
+    return ChoiceFilter
 
 
-class PhaseFilter(_Fixed):
-    """By what the run was doing."""
-
-    title, parameter_name, values = "phase", "phase", tuple(phase.value for phase in Phase)
+def _live(now: datetime) -> Q:
+    return Q(retired_at=None, superseded_by=None) & (Q(expires_at=None) | Q(expires_at__gt=now))
 
 
-class StateFilter(admin.SimpleListFilter):
-    """Packets by whether they may be told again."""
-
-    title, parameter_name = "state", "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The three states."""
-        return [("ready", "ready"), ("stale", "stale"), ("invalid", "invalid")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The packets in the chosen state."""
-        fresh = Q(expires_at__gt=timezone.now())
-        states = {"ready": fresh & Q(invalid_at=None), "stale": ~fresh & Q(invalid_at=None)}
-        states["invalid"] = ~Q(invalid_at=None)
-        return queryset.filter(states[self.value() or ""]) if self.value() in states else queryset
-
-
-class ForceFilter(admin.SimpleListFilter):
-    """Memories by whether runs may be told them."""
-
-    title, parameter_name = "in force", "force"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """In force or not."""
-        return [("yes", "yes"), ("no", "no: expired, superseded or retired")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The memories chosen."""
-        live = Q(retired_at=None, superseded_by=None) & (
-            Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-        )
-        return {"yes": queryset.filter(live), "no": queryset.exclude(live)}.get(self.value() or "", queryset)
-
-
-class SharedFilter(admin.SimpleListFilter):
-    """Memories by whose they are."""
-
-    title, parameter_name = "whose", "shared"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Shared, or one reader's."""
-        return [("yes", "shared"), ("no", "a reader's own")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The memories chosen."""
-        wanted = {"yes": Q(reader=None), "no": ~Q(reader=None)}.get(self.value() or "")
-        return queryset.filter(wanted) if wanted else queryset
+LevelFilter = _choice("level", "level", dict.fromkeys((level.value for level in Level), None))
+WhyFilter = _choice("why", "why", dict.fromkeys((why.value for why in Why), None))
+PhaseFilter = _choice("phase", "phase", dict.fromkeys((phase.value for phase in Phase), None))
+SharedFilter = _choice(
+    "shared", "whose", {"yes": lambda _: Q(reader=None), "no": lambda _: Q(reader__isnull=False)}
+)
+# Memories by whether runs may use them, and packets by whether they may be used again.
+ForceFilter = _choice("force", "in force", {"yes": _live, "no": lambda now: ~_live(now)})
+StateFilter = _choice(
+    "state",
+    "state",
+    {
+        "ready": lambda now: Q(expires_at__gt=now, invalid_at=None),
+        "stale": lambda now: Q(expires_at__lte=now, invalid_at=None),
+        "invalid": lambda _: Q(invalid_at__isnull=False),
+    },
+)
 
 
 @admin.register(Memory)
@@ -121,7 +86,7 @@ class MemoryAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(GuidanceEvent)
 class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What guidance said to each call, or why it said nothing; and the figures over all of them."""
+    """What each call got, or why it got nothing; and the figures over all of them."""
 
     list_display = (
         *("at", "level", "why", "tool", "suggestion_type", "reader", "held_out"),
@@ -138,12 +103,12 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
         css = {"all": ["operators.css"]}
 
     def get_urls(self) -> list[URLPattern]:
-        """The admin's own addresses, and that of the figures."""
+        """Return the admin's own addresses, and that of the figures."""
         page = path("figures/", self.admin_site.admin_view(self.figures_view), name="advisor_guidance")
         return [page, *super().get_urls()]
 
     def figures_view(self, request: HttpRequest) -> HttpResponse:
-        """What guidance did of late: levels and silence by day, stages, errors, and what it was good for."""
+        """Show what guidance did of late: levels and silence by day, stages, errors, and its worth."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         now = timezone.now()
@@ -154,13 +119,15 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
             "opts": self.opts,
             "now": now,
             "seen": seen,
-            "summary": summary_of(seen),
-            "uplift": _uplift(uplift),
+            "uplift": [
+                ("Suggestions accepted", uplift.accepted),
+                ("Writes that failed", uplift.failed_writes),
+            ],
             "uplift_until": uplift.until,
             "uplift_days": UPLIFT_WINDOW.days,
             "courses": [
-                _course("What calls were told", seen.levels, seen.days, "calls that were told something"),
-                _course("Why calls were told nothing", seen.reasons, seen.days, "calls told nothing"),
+                _course("How loud guidance was", seen.levels, seen.days),
+                _course("Why calls got nothing", seen.reasons, seen.days),
             ],
         }
         return TemplateResponse(request, "admin/advisor/guidance.html", context)
@@ -168,7 +135,7 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(GuidancePacket)
 class GuidancePacketAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What was found for a situation and may be told again."""
+    """What was ranked for a situation and may be used again."""
 
     list_display = (
         *("made_at", "reader", "tool", "phase", "suggestion_type", "target_key", "uses"),
@@ -180,16 +147,19 @@ class GuidancePacketAdmin(ReadOnlyAdmin, OperatorAdmin):
     search_fields = ("=reader__username", "=key", "=target_key")
 
 
-def _uplift(report: UpliftReport) -> list[tuple[str, Difference]]:
-    """The two figures that guidance is worth its while by."""
-    return [("Suggestions accepted", report.accepted), ("Writes that failed", report.failed_writes)]
-
-
-def _course(title: str, series: Any, days: Any, what: str) -> dict[str, Any]:
-    """One chart with its table: a row a day, newest first, without the days of nothing."""
+def _course(title: str, series: Any, days: Sequence[date]) -> dict[str, Any]:
+    """Return one chart with its table: a row a day, newest first, without the days of nothing."""
     used = {name: counts for name, counts in series.items() if any(counts)}
-    rows = [(day, [counts[n] for counts in used.values()]) for n, day in enumerate(days)]
-    rows = [row for row in reversed(rows) if any(row[1])]
-    chart = stacked(used, what) if used else None
+    table = [(day, [counts[n] for counts in used.values()]) for n, day in enumerate(days)]
     names = [(name, f"series-{n % COLOURS}") for n, name in enumerate(series) if name in used]
-    return {"title": title, "chart": chart, "names": names, "rows": rows}
+    chart = bars_stack([counts for _, counts in table], width=600, height=160) if used else None
+    sums = ", ".join(f"{sum(counts)} {name}" for name, counts in used.items())
+    rows = [row for row in reversed(table) if any(row[1])]
+    return {
+        "title": title,
+        "chart": chart,
+        "words": f"{len(days)} days: {sums}.",
+        "names": names,
+        "classes": [style for _, style in names],
+        "rows": rows,
+    }

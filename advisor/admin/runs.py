@@ -1,4 +1,4 @@
-"""The advisor for operators: runs as timelines, what reviewers said, figures, autonomy. Read-only."""
+"""The advisor in the admin, read-only: runs with timelines, votes, judgments, KPIs, autonomy."""
 
 from functools import partial
 from typing import Any
@@ -10,24 +10,22 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
-from advisor.autonomy import autonomy_record
-from advisor.goals import goals_of
-from advisor.health import kpis
-from advisor.kpis import figure
+from advisor.audit.autonomy import autonomy_record, goals_of
+from advisor.audit.kpi_counts import kpis
+from advisor.audit.kpis import sparkline, value_format
+from advisor.audit.timeline import timeline_of
 from advisor.models import Decision, Heartbeat, Judgment, PanelVote, Run
-from advisor.review.shown import votes_shown
-from advisor.sparkline import sparkline
-from advisor.timeline import timeline_of
-from ranking.readonly import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, seen
-from suggestions.admin import BESIDE
+from advisor.review.rows import votes_table
+from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, seen
+from suggestions.admin import EXTRA_PANELS
 
-# Operators decide about drafts in the room below, with the votes beside them.
-BESIDE.append(votes_shown)
+# Drafts are decided in the admin of suggestions, which shows the votes too.
+EXTRA_PANELS.append(votes_table)
 
 
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin, ContextAdmin):
-    """Runs, each with everything on record about it from first to last; and what all of them add up to."""
+    """Runs, each with its timeline; and the pages of KPIs and autonomy over all runs."""
 
     list_display = (
         "created_at",
@@ -54,7 +52,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         css = {"all": ["operators.css"]}
 
     def get_urls(self) -> list[URLPattern]:
-        """The admin's own addresses, and those of the two pages about all runs."""
+        """Add the two pages about all runs."""
         pages = [
             path("kpis/", self.admin_site.admin_view(self.kpis_view), name="advisor_kpis"),
             path("autonomy/", self.admin_site.admin_view(self.autonomy_view), name="advisor_autonomy"),
@@ -62,20 +60,20 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         return [*pages, *super().get_urls()]
 
     def beside(self, request: HttpRequest, row: Run | None) -> dict[str, Any]:
-        """The run's timeline, for whoever may see the run."""
+        """Return the run's timeline for users who may see the run."""
         return {"timeline": timeline_of(row) if row and self.has_view_permission(request, row) else None}
 
     def kpis_view(self, request: HttpRequest) -> HttpResponse:
-        """The watched figures, each with its threshold, its state and its course."""
+        """Render the KPIs with thresholds, states and sparklines."""
         now = timezone.now()
         rows = [
-            (kpi, sparkline(kpi.measured.course, partial(figure, unit=kpi.watch.unit)))
+            (kpi, sparkline(kpi.measured.course, partial(value_format, unit=kpi.watch.unit)))
             for kpi in kpis(now=now)
         ]
         return self._page(request, "kpis", "Figures to watch", {"rows": rows, "now": now})
 
     def autonomy_view(self, request: HttpRequest) -> HttpResponse:
-        """The autonomy report over everything on record."""
+        """Render the autonomy report over all time."""
         record = autonomy_record(now=timezone.now())
         goals = goals_of(record)
         context = {"record": record, "goals": goals, "met": sum(goal.met for goal in goals)}
@@ -90,7 +88,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What the machinery decided, and why."""
+    """Decisions of the code or an operator, with their reasons."""
 
     list_display = ("at", "actor", "action", "reader", "reason")
     list_filter = (seen("actor"), seen("action"))
@@ -139,7 +137,7 @@ class JudgmentAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(Heartbeat)
 class HeartbeatAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """The last sign of life of each embedded worker, and when it last began each job."""
+    """Heartbeats of embedded workers, and when each scheduled job last began."""
 
     list_display = ("worker", "at")
     ordering = ["worker"]

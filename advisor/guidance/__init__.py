@@ -1,6 +1,7 @@
-"""Guidance before each tool call of a run: what is known that this call should know, and no more.
+"""Guidance before each tool call of a run, and the memories it rests on.
 
-Memories are admitted (`distilling`), found and ranked (`retrieval`, `ranking`), let through or held back
-(`gate`), and told in few words (`wording`); `engine` puts these together within its budget of time. Only
-deterministic rules block (`predicates`). A failure here is counted and costs the run nothing.
+`memories` derives what rows teach and `store` keeps it; `curated` holds what operators write. For a call,
+`facts` reads what is known, `conditions` stops it by rule, `ranking` and `gate` choose a few memories, and
+`wording` puts them beside the result. `engine` joins these; a failure here is counted and costs a run
+nothing.
 """

@@ -1,97 +1,115 @@
-"""Guidance inside a run: what it is told at its start, before each tool call, and what it then did.
+"""Guidance inside a run: at its start, before each tool call, and after it.
 
 Never in the way: whatever breaks in here is counted and the run goes on without; only a run that another
-worker has taken over is told so. Rules stop calls, memories only advise, and the tools keep their own checks.
+worker has taken over ends. Rules stop calls, memories only advise, and the tools keep their own checks.
 """
 
-import secrets
+import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.conf import settings
 
+from advisor.audit.kpis import NOT_FAILURES
 from advisor.entities import ToolContext, ToolOutcome
-from advisor.guidance.blocking import block_of
-from advisor.guidance.entities import Advice, Level, Phase, Situation, Why
-from advisor.guidance.events import Ledger, calls_looked_at, event_acknowledged, event_followed
-from advisor.guidance.facts import facts_of
-from advisor.guidance.following import Awaiting, awaiting_of, done_anyway, followed_by, never_written
-from advisor.guidance.opening import opening_of
-from advisor.guidance.situations import WRITE, ack_of, hold_key, situation_of
-from advisor.guidance.standing import Standing
-from advisor.guidance.state import RunState, state_keep, state_load
-from advisor.guidance.synthesis import Writer, writer_for
-from advisor.guidance.tunables import Tunables, tunables
-from advisor.guidance.weighing import Clock, Look, weigh
-from advisor.kpis import NOT_FAILURES
+from advisor.guidance.admission import injection_in
+from advisor.guidance.audit import Clock, Ledger, Look, run_progress, seen_lately, signatures_of
+from advisor.guidance.conditions import block_of
+from advisor.guidance.entities import (
+    Advice,
+    CallFacts,
+    Kind,
+    Level,
+    Phase,
+    ReaderFacts,
+    Remembered,
+    Scored,
+    Situation,
+    Tunables,
+    Why,
+)
+from advisor.guidance.facts import RunContext, call_facts, reader_facts
+from advisor.guidance.gate import gate
+from advisor.guidance.notes import packets_noted
+from advisor.guidance.packets import EXACT, PacketCache
+from advisor.guidance.ranking import ITEMS_MAX, rank
+from advisor.guidance.situations import WRITE, situation_of
+from advisor.guidance.sources import memories_refresh
+from advisor.guidance.synthesis import PURPOSE, Writer, synthesise, writer_for
+from advisor.guidance.tunables import tunables
+from advisor.guidance.wording import START_ROWS, start_text
 from advisor.models import Run
-from advisor.services.guidance_memories import memories_refresh
 from digest.llm.entities import ToolCall
 from digest.llm.ledger import advisor_account
 from suggestions.entities import FenceLost
 
-if TYPE_CHECKING:
-    from uuid import UUID
-
-MEASURED = (Why.TOLD, Why.HELD)
+BUCKETS = 10_000
 
 
 @dataclass(slots=True)
 class Guide:
     """Guidance of one run. `moment` gives the time of day, `calls_max` the run's cap on calls, if any."""
 
-    run_id: "UUID"
-    reader_id: "UUID"
+    context: RunContext
     moment: Callable[[], datetime]
     ledger: Ledger
-    state: RunState = field(default_factory=RunState)
     writer: Writer | None = None
     calls_max: int | None = None
     tunables: Tunables = field(default_factory=Tunables)
     clock: Clock = time.monotonic
-    awaiting: list[Awaiting] = field(default_factory=list)
-    standing: Standing = field(init=False)
+    calls: int = 0
+    failed_writes: int = 0
+    blocks: set[str] = field(default_factory=set)
+    reader: ReaderFacts | None = None
+    packets: PacketCache = field(init=False)
 
     def __post_init__(self) -> None:
-        self.standing = Standing(self.reader_id, self.run_id)
+        self.packets = PacketCache(self.context.reader_id)
+
+    def reader_facts(self) -> ReaderFacts:
+        """Return what planner and model both know of the reader, read once."""
+        if self.reader is None:
+            self.reader = ReaderFacts()
+            try:
+                self.reader = reader_facts(reader_id=self.context.reader_id, now=self.moment())
+            except Exception as error:
+                self.ledger.failed(self._look(""), error)
+        return self.reader
 
     def start(self) -> str:
-        """What the run is told before its first call, "" for nothing. The reader's memories are renewed."""
+        """Return what the run reads before its first call, "" for nothing. The memories are renewed first."""
         look = self._look("")
         try:
             with look.stage("refresh"):
-                memories_refresh(reader_id=self.reader_id, now=look.now)
+                memories_refresh(reader_id=self.context.reader_id, now=look.now)
         except Exception as error:
             self.ledger.failed(look, error)
         look = self._look("")
         try:
-            look.situation = Situation(self.reader_id, "", Phase.EXPLORE)
-            with look.stage("retrieve"):
-                self.standing.renew(now=look.now, tunables=look.tunables)
-                advice = opening_of(situation=look.situation, standing=self.standing, now=look.now)
+            look.situation = Situation(self.context.reader_id, "", Phase.EXPLORE)
+            self.context.renew(look.now)
+            advice = _opening(self.context, self.reader_facts())
             self.ledger.add(look, advice)
         except FenceLost:
             raise
         except Exception as error:
             self.ledger.failed(look, error)
             return ""
-        # What speaks of one target was told in general only: a write about that target may still be held.
-        self.state.told += [scored.memory.id for scored in advice.told if not scored.memory.target_key]
         return advice.text
 
     def before(self, call: ToolCall) -> Advice:
-        """What to tell, hold or stop before `call`; stores one event. Raises only `FenceLost`."""
-        self.state.called(call.name, recent_max=self.tunables.recent_tools)
+        """Return what to say of `call`, or the rule that stops it; stores an event. Raises `FenceLost`."""
+        self.calls += 1
         look = self._look(call.name)
         try:
             look.situation = situation_of(
-                call, reader_id=self.reader_id, failed_writes=self.state.failed_writes
+                call, reader_id=self.context.reader_id, failed_writes=self.failed_writes
             )
             advice = self._advice(look, look.situation)
-            self._told(look, advice, self.ledger.add(look, advice))
+            self.ledger.add(look, advice)
         except FenceLost:
             raise
         except Exception as error:
@@ -100,109 +118,147 @@ class Guide:
         return advice
 
     def after(self, call: ToolCall, outcome: ToolOutcome) -> None:
-        """Note how `call` ended: writes that failed in a row, and whether advice beside it was followed."""
-        look = self._look(call.name)
-        code = outcome.error_code
-        try:
-            self.state.ended(call.name, failed=bool(code) and outcome.counted and code not in NOT_FAILURES)
-            if call.name == WRITE and not code:
-                self._settle(lambda one: done_anyway(one) if one.asked else None)
-            state_keep(run_id=self.run_id, state=self.state, tunables=look.tunables)
-        except Exception as error:
-            self.ledger.failed(look, error)
+        """Count the writes that failed in a row."""
+        if call.name == WRITE:
+            code = outcome.error_code
+            failed = bool(code) and outcome.counted and code not in NOT_FAILURES
+            self.failed_writes = self.failed_writes + 1 if failed else 0
 
     def close(self) -> None:
-        """The run is over: what it was advised against and never wrote, it followed."""
+        """Store the packets of the run, and their notes where notes are written."""
+        now = self.moment()
         try:
-            self._settle(never_written)
-            self.standing.shelf.store(now=self.moment())
+            packets_noted(self.packets.store(self.context, now=now), now=now)
         except Exception as error:
             self.ledger.failed(self._look(""), error)
 
     def _look(self, tool: str) -> Look:
-        return Look(self.state.calls if tool else 0, tool, self.moment(), self.tunables, self.clock)
+        return Look(self.calls if tool else 0, tool, self.moment(), self.tunables, self.clock)
 
     def _advice(self, look: Look, situation: Situation) -> Advice:
-        """A block, a held write, or what memories say."""
+        """Return a block, or what memories say."""
         with look.stage("facts"):
-            self.standing.renew(now=look.now, tunables=look.tunables)
-            look.known = known = facts_of(
-                situation=situation, state=self.state, standing=self.standing, calls_max=self.calls_max
+            self.context.renew(look.now)
+            look.facts = facts = call_facts(
+                situation=situation,
+                context=self.context,
+                failed_writes=self.failed_writes,
+                calls_left=None if self.calls_max is None else max(0, self.calls_max - self.calls),
+                now=look.now,
             )
-        look.situation = situation = known.situation
-        if situation.tool == WRITE:
-            self._settle(lambda one: followed_by(one, situation))
-        if blocked := block_of(known.facts, self.standing.rules):
-            return replace(blocked, repeated=self.state.repeated(f"{blocked.rule}|{situation.target_key}"))
-        if situation.tool == WRITE and (answered := self._held_before(situation)):
-            return answered
-        tunables()  # Figures that make no sense raise here: memories then say nothing, and rules still stop.
-        advice = weigh(look, known, standing=self.standing, state=self.state, writer=self.writer)
-        return self._held(look, situation, advice)
+        look.situation = facts.situation
+        if blocked := block_of(facts, self.context.blocking):
+            key = f"{blocked.rule}|{situation.target_key}"
+            repeated = key in self.blocks
+            self.blocks.add(key)
+            return replace(blocked, repeated=repeated)
+        tunables()  # Values that cannot be raise here: memories then say nothing, and rules still stop.
+        if not self.context.memories:
+            return Advice(Level.SILENT, Why.NOTHING_KNOWN)
+        return Advice(Level.SILENT, Why.OUT_OF_TIME) if look.left_ms <= 0 else self._weigh(look, facts)
 
-    def _held(self, look: Look, situation: Situation, advice: Advice) -> Advice:
-        """A write that is warned about is held, once; anything else goes on."""
-        if situation.tool != WRITE or advice.level is not Level.WARNING or not situation.suggestion_type:
-            return advice
-        guidance_id = f"g{look.n}-{secrets.token_hex(3)}"
-        self.state.holds[hold_key(situation)] = [guidance_id, advice.text]
-        return replace(advice, why=Why.HELD, guidance_id=guidance_id)
+    def _weigh(self, look: Look, facts: CallFacts) -> Advice:
+        """Return what memories say to a call that no rule stops. May ask a model: no transaction."""
+        ranked = self._ranked(look, facts)
+        if not ranked:
+            return Advice(Level.SILENT, Why.BELOW_FLOOR)
+        run_id = self.context.run_id
+        with look.stage("gate"):
+            signatures = signatures_of(self.context.memories)
+            seen = seen_lately(look=look, run_id=run_id, facts=facts, signatures=signatures)
+            situation, now_s = facts.situation, look.now.timestamp()
+            advice = gate(ranked, situation=situation, tunables=look.tunables, seen=seen, now_s=now_s)
+        if drawn_for_holdout(run_id=run_id, n=look.n, emitted=advice.emitted, share=look.tunables.holdout):
+            return _left_out(advice)
+        if self.writer is not None and advice.emitted:
+            with look.stage("synthesis"):
+                text, look.error_code = synthesise(
+                    text=advice.text, emitted=advice.emitted, writer=self.writer, left_ms=look.left_ms
+                )
+            advice = replace(advice, text=text)
+        return advice
 
-    def _held_before(self, situation: Situation) -> Advice | None:
-        """A write held before: let through by its own id, else held again; `None` if it never was."""
-        key = hold_key(situation)
-        if key not in self.state.holds:
-            return None
-        guidance_id, text = self.state.holds[key]
-        if ack_of(situation) != guidance_id:
-            return Advice(Level.WARNING, Why.HELD, text, guidance_id=guidance_id, repeated=True)
-        del self.state.holds[key]
-        event_acknowledged(run_id=self.run_id, n=int(guidance_id[1:].partition("-")[0]))
-        return Advice(Level.SILENT, Why.ACKNOWLEDGED)
+    def _ranked(self, look: Look, facts: CallFacts) -> list[Scored]:
+        """Return what is worth weighing, best first, from a packet or afresh; rules are asked anew."""
+        situation, context, now = facts.situation, self.context, look.now
+        floor = look.tunables.relevance_min
+        with look.stage("packet"):
+            found = self.packets.find(situation, context, now=now)
+        if found is not None:
+            look.packet = EXACT
+            rules = [memory for memory in context.memories if memory.predicate]
+            both = found + rank(situation, rules, now=now, relevance_min=floor, values=facts.values)
+            return sorted(both, key=lambda scored: -scored.score)[:ITEMS_MAX]
+        with look.stage("rank"):
+            ranked = rank(situation, context.memories, now=now, relevance_min=floor, values=facts.values)
+        ttl_s, stages = look.tunables.packet_ttl_s, dict(look.stages)
+        self.packets.add(situation, context, ranked, now=now, ttl_s=ttl_s, stages=stages)
+        return ranked
 
-    def _told(self, look: Look, advice: Advice, event_id: int) -> None:
-        """Remember what was told, so that it is not told twice and its following can be seen."""
-        named = (*advice.told, *advice.whispers)
-        self.state.told += [scored.memory.id for scored in named]
-        if advice.why in MEASURED and advice.told and look.situation:
-            writes = look.tool == WRITE
-            if open_advice := awaiting_of(event_id, look.situation, advice.told, writes=writes):
-                self.awaiting.append(open_advice)
 
-    def _settle(self, verdict: Callable[[Awaiting], bool | None]) -> None:
-        """Store whether advice was followed, where `verdict` can say; the rest stays open."""
-        still = []
-        for one in self.awaiting:
-            followed = verdict(one)
-            if followed is None:
-                still.append(one)
-            else:
-                event_followed(event_id=one.event_id, followed=followed)
-        self.awaiting = still
+def drawn_for_holdout(*, run_id: UUID, n: int, emitted: Sequence[Scored], share: float) -> bool:
+    """Return whether an emission is left out to measure by: `share` of them, always the same ones.
+
+    Drawn by the run, the call and the best memory. An operator's rule is never left out: it is no experiment.
+    """
+    if not emitted or any(scored.memory.kind is Kind.RULE for scored in emitted):
+        return False
+    drawn = hashlib.sha1(f"{run_id}:{n}:{emitted[0].memory.id}".encode(), usedforsecurity=False).hexdigest()
+    return int(drawn[:8], 16) % BUCKETS < share * BUCKETS
 
 
 def guide_for(
     *, run: Run, context: ToolContext, moment: Callable[[], datetime], clock: Clock = time.monotonic
 ) -> Guide | None:
-    """Guidance for `run`, as far as an earlier attempt at it came; `None` where it is switched off.
+    """Return guidance for `run`, as far as an earlier attempt at it came; `None` where it is switched off.
 
     A manual session has no cap on its calls and spends nothing, so that no model words its notes.
     """
     if not settings.ADVISOR_GUIDANCE:
         return None
     ledger = Ledger(run_id=run.pk, reader_id=run.reader_id, fence=context.fence)
+    guide = Guide(RunContext(run.reader_id, run.pk), moment, ledger, clock=clock)
     manual = run.trigger == Run.Trigger.MCP
-    guide = Guide(run.pk, run.reader_id, moment, ledger, clock=clock)
     guide.calls_max = None if manual else settings.ADVISOR_MAX_TOOL_CALLS
     try:
         guide.tunables = tunables()
-        guide.state = state_load(run_id=run.pk)
-        guide.state.calls = max(guide.state.calls, calls_looked_at(run_id=run.pk))
+        guide.calls, guide.failed_writes, guide.blocks = run_progress(run_id=run.pk)
         if not manual:
             account = advisor_account(
-                reader_id=run.reader_id, run_id=run.pk, now=context.now, purpose="guidance"
+                reader_id=run.reader_id, run_id=run.pk, now=context.now, purpose=PURPOSE
             )
             guide.writer = writer_for(reader_id=run.reader_id, ledger=account, tunables=guide.tunables)
     except Exception as error:
         ledger.failed(Look(0, "", moment(), guide.tunables, clock), error)
     return guide
+
+
+def _opening(context: RunContext, facts: ReaderFacts) -> Advice:
+    """Return what is said at the start: the reader's facts, flags, patterns, rules that block."""
+    flags, patterns = (_best(context.memories, kind) for kind in (Kind.PROFILE, Kind.PATTERN))
+    rules = [rule.text for rule in context.blocking]
+    text = start_text(facts, flags=flags, patterns=patterns, rules=rules)
+    if not text:
+        return Advice(Level.SILENT, Why.BELOW_FLOOR if context.memories else Why.NOTHING_KNOWN)
+    emitted = tuple(
+        Scored(memory, 0.0, memory.unified, memory.confidence, memory.unified, Level.NOTE)
+        for memory in (*flags, *patterns)
+        if memory.text in text
+    )
+    return Advice(Level.NOTE, Why.EMITTED, text, emitted=emitted, ranked=emitted)
+
+
+def _best(memories: Sequence[Remembered], kind: Kind) -> list[Remembered]:
+    """Return the memories of one kind with the most behind them; conditions need a call to hold."""
+    fit = (one for one in memories if one.kind is kind and not one.predicate and not injection_in(one.text))
+    return sorted(fit, key=lambda one: (-one.confidence * one.unified, -one.evidence, one.id))[:START_ROWS]
+
+
+def _left_out(advice: Advice) -> Advice:
+    """Return the same for nobody: what would have been emitted is named in the audit."""
+    ids = {scored.memory.id for scored in advice.emitted}
+    ranked = tuple(
+        replace(scored, why=str(Why.HOLDOUT)) if scored.memory.id in ids else scored
+        for scored in advice.ranked
+    )
+    return Advice(Level.SILENT, Why.HOLDOUT, ranked=ranked, holdout=True)

@@ -1,4 +1,4 @@
-"""The nouns of guidance, frozen: the call it looks at, the memories it knows, and what it says. Pure."""
+"""The nouns of guidance, frozen: the call, the memories, what is known of the reader, what is said. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,9 +7,12 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from suggestions.rules import Facts as RuleFacts
+from suggestions.rules import Target
+
 
 class Level(StrEnum):
-    """How loudly guidance speaks: a block stops the call, a warning holds it once, a note goes with it."""
+    """How loudly guidance speaks: a rule's block stops the call; all else is text beside its result."""
 
     BLOCK = "block"
     WARNING = "warning"
@@ -35,7 +38,7 @@ class Kind(StrEnum):
 
 
 class Phase(StrEnum):
-    """What a run is doing, told by the tool it calls; `repair` after two failed writes in a row."""
+    """What a run is doing, by the tool it calls; `repair` after two failed writes in a row."""
 
     EXPLORE = "explore"
     ANALYZE = "analyze"
@@ -46,9 +49,9 @@ class Phase(StrEnum):
 
 
 class Why(StrEnum):
-    """Why a call was told nothing, or a memory was kept back; stored with each event."""
+    """Why a call got nothing, or a memory was left out; stored with each event."""
 
-    TOLD = "told"
+    EMITTED = "told"
     NOTHING_KNOWN = "nothing_known"
     BELOW_FLOOR = "below_floor"
     TOO_WEAK = "too_weak"
@@ -57,22 +60,40 @@ class Why(StrEnum):
     COOLDOWN = "cooldown"
     OBVIOUS = "obvious"
     OVER_LIMIT = "over_limit"
-    HELD_OUT = "held_out"
+    HOLDOUT = "held_out"
     UNSAFE = "unsafe"
     BLOCKED = "blocked"
-    HELD = "held"
-    ACKNOWLEDGED = "acknowledged"
     OUT_OF_TIME = "out_of_time"
-    SWITCHED_OFF = "switched_off"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Tunables:
+    """Scores and shares are 0 to 1, `_s` seconds, `_ms` milliseconds.
+
+    Score levels are those of the published advisory engine (vibeship-spark-intelligence, 2026-02), with its
+    later floor for notes.
+    """
+
+    relevance_min: float = 0.45
+    note_min: float = 0.48
+    warning_min: float = 0.80
+    notes_max: int = 2
+    whispers: bool = True
+    shown_ttl_s: float = 600.0
+    packet_ttl_s: float = 900.0
+    budget_ms: float = 4000.0
+    holdout: float = 0.10
+    synthesis: bool = False
+    export: bool = False
+    export_dir: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
     """A tool call about to be made. `step` is the change of weight it asks for, in weight units.
 
-    `words` are what BM25 compares memories with: the target's name, the reason, the query; never shown.
-    `arguments` as the model gave them, unchecked.
+    `words` are what BM25 compares memories with; `arguments` as the model gave them, unchecked.
     """
 
     reader_id: UUID
@@ -86,29 +107,43 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What deterministic rules may ask about a call; plain values by name, read once per call.
+class CallFacts:
+    """A call with all that is known of it.
 
-    Names: `tool`, `phase`, `suggestion_type`, `field`, `target`, `step` (weight units), `waiting`, `cooling`,
-    `pinned`, `declined` (booleans about the target or type), `written`, `written_in_field` (this run's
-    suggestions), `thumbs`, `likes`, `thumbs_on_target`, `fitting_on_target` (unknown beyond 500
-    thumbs), `cited` (different items given as evidence), `accepted_of_type`, `rejected_of_type`,
-    `failed_writes` (in a row), `calls_left`, `money_left_usd`. `until` is when a cooling target is free.
+    `values` are what operators' conditions may ask, by the names of `conditions.FACTS`. `rules` are the facts
+    that the rules of suggestions ask, for a write; `target` the field and key it is about; `evidence` the
+    most items it can rest on, `None` if unknown; `current` the config as it is.
     """
 
+    situation: Situation
     values: Mapping[str, Any]
-    until: datetime | None = None
+    rules: RuleFacts | None = None
+    target: Target = ("", "")
+    evidence: int | None = None
+    current: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderFacts:
+    """What planner and model both know of a reader before the first call.
+
+    `step` is the share of the permitted step this reader takes, 0 to 1; `declined` the types they always turn
+    down, with how often; `cooling` the targets that may not be suggested now.
+    """
+
+    step: float = 1.0
+    declined: Mapping[str, int] = field(default_factory=dict)
+    cooling: frozenset[Target] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A memory as retrieval hands it to ranking. `tokens` were made when it was stored.
+    """A memory as ranking takes it. `tokens` were made when it was stored.
 
-    `polarity` is 1 for advice to do, -1 for a caution, 0 for neither; `unified` the quality of its text, 0
-    to 1; `helpful` and `unhelpful` count readers' decisions; `ceiling` is the loudest it may be told at;
-    `evidence` the number of outcomes behind it; `predicate` the condition of a rule; `advises` the values of
-    arguments it speaks for, by name, where it names any: a call that has them needs no telling. `shared`: of
-    no reader in particular. `share`: of its outcomes, the part that went its way, where its figures say so.
+    `polarity` is 1 for advice, -1 for a caution, 0 for neither; `unified` the quality of its text, 0 to 1;
+    `helpful` and `unhelpful` count readers' decisions; `ceiling` is the loudest it may be; `predicate` the
+    condition of a rule; `advises` argument values it speaks for, by name; `share` the part of its outcomes
+    that went its way, where its figures say so; `shared`: of no reader in particular.
     """
 
     id: int
@@ -131,21 +166,39 @@ class Remembered:
     ceiling: Level = Level.WARNING
     predicate: Mapping[str, Any] = field(default_factory=dict)
     advises: Mapping[str, Any] = field(default_factory=dict)
-    expires_at: datetime | None = None
     shared: bool = False
     share: float | None = None
 
-    def so_at(self, now: datetime) -> bool:
-        """Whether it holds at that moment: begun, and not expired."""
-        return self.valid_from <= now and (self.expires_at is None or self.expires_at > now)
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory that is to be stored, with the columns it would have (see `advisor.models.Memory`)."""
+
+    kind: Kind
+    title: str
+    text: str
+    valid_from: datetime
+    key: str = ""
+    tool: str = ""
+    suggestion_type: str = ""
+    target_key: str = ""
+    phase: str = ""
+    polarity: int = 0
+    evidence: int = 0
+    confidence: float = 0.5
+    shared: bool = False
+    data: Mapping[str, Any] = field(default_factory=dict)
+    expires_at: datetime | None = None
+    source_ref: str = ""
+    ceiling: Level = Level.WARNING
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A memory with its worth for one situation: three factors of 0 to 1, their blend, and the gate's word.
+    """A memory with its worth for one call: three factors of 0 to 1, their blend, and what the gate made of
+    it.
 
-    `matched`: a rule whose condition holds for this call. `why` says why it was kept back; empty for what is
-    told.
+    `matched`: a rule whose condition holds. `why` says why it was left out; empty for what is emitted.
     """
 
     memory: Remembered
@@ -160,21 +213,19 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What guidance says to one call. `told` are the memories in `text`; `whispers` only their titles.
+    """What guidance says to one call. `emitted` are the memories in `text`; `whispers` only their titles.
 
-    For a block: `rule` that did it, `text` why, `until` when it may be tried again. `ranked` are all
-    candidates with what became of each, for the audit. `guidance_id` lets a held write through; `repeated`:
-    the run came upon the same block or hold before.
+    For a block: the `rule`, `text` why, `until` when it may be tried again, `repeated` if the run met the
+    same block before. `ranked` are all candidates with what became of each. `holdout`: left out at random.
     """
 
     level: Level
     why: Why
     text: str = ""
-    told: tuple[Scored, ...] = ()
+    emitted: tuple[Scored, ...] = ()
     whispers: tuple[Scored, ...] = ()
     ranked: tuple[Scored, ...] = ()
     rule: str = ""
     until: datetime | None = None
-    held_out: bool = False
-    guidance_id: str = ""
+    holdout: bool = False
     repeated: bool = False

@@ -1,92 +1,155 @@
-"""What rules may ask about a call: cheap facts of any call, and of a write what the database says of it."""
+"""What is known of a reader and a call: memories, read anew when they change; facts, at each write."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Count, F, Max, Sum
 
-from advisor.guidance.entities import Facts, Situation
+from advisor.guidance.entities import CallFacts, Kind, Level, ReaderFacts, Remembered, Situation
+from advisor.guidance.retrieval import memories_for, memories_in_force
 from advisor.guidance.situations import WRITE
-from advisor.guidance.standing import THUMBS_MAX, Standing
-from advisor.guidance.state import RunState
-from ranking.entities import EffectiveConfig
-from ranking.matching import fold, term_matches
-from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, Draft
-from suggestions.rules import Accepted, Target, change_of, target_pinned, types_declined
-from suggestions.rules import Facts as RuleFacts
+from advisor.selectors import run_cost_usd
+from digest.models import Feedback
+from ranking.common.text import fold, term_matches, topic_key
+from ranking.selectors import config_effective
+from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOPICS
+from suggestions.entities import Draft as SuggestionDraft
+from suggestions.models import Outcome, PreferenceProfile
+from suggestions.outcomes.profile import SMALLER
+from suggestions.rules import Accepted, Facts, change_parse, step_share, target_pinned, types_declined
+from suggestions.selectors import answers_by_type, fields_written, suggestions_waiting, targets_cooling
+
+# The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
+THUMBS_MAX, EDITS_MAX = 500, 20
 
 
-@dataclass(frozen=True, slots=True)
-class CallFacts:
-    """A call with all that is known of it: the situation with its step, the facts, the config it meets."""
+@dataclass(slots=True)
+class RunContext:
+    """One reader's memories during one run. `fingerprint` stands for the rows that may be used now."""
 
-    situation: Situation
-    facts: Facts
-    effective: EffectiveConfig
+    reader_id: UUID
+    run_id: UUID
+    fingerprint: str = ""
+    memories: Sequence[Remembered] = field(default_factory=tuple)
+
+    def renew(self, now: datetime) -> None:
+        """Read the memories anew if any of their rows has changed; one query, two if so."""
+        rows = memories_in_force(reader_id=self.reader_id, now=now)
+        stamp = rows.aggregate(
+            n=Count("pk"),
+            last=Max("pk"),
+            changed=Max("updated_at"),
+            credit=Sum(F("helpful") + F("unhelpful")),
+        )
+        stamp["changed"] = stamp["changed"] and stamp["changed"].timestamp()
+        fingerprint = ".".join(str(value or 0) for value in stamp.values())
+        if fingerprint != self.fingerprint:
+            self.memories = memories_for(reader_id=self.reader_id, now=now) if stamp["n"] else ()
+            self.fingerprint = fingerprint
+
+    @property
+    def blocking(self) -> list[Remembered]:
+        """Return operators' rules that may stop a call: shared, with a condition and leave to block."""
+        rules = (memory for memory in self.memories if memory.kind is Kind.RULE and memory.shared)
+        return [rule for rule in rules if rule.predicate and rule.ceiling is Level.BLOCK]
 
 
-def facts_of(
-    *, situation: Situation, state: RunState, standing: Standing, calls_max: int | None
+def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
+    """Return what planner and model both know of a reader before the first call; six queries at most."""
+    answers, effective = answers_by_type(reader_id=reader_id), config_effective(reader_id=reader_id)
+    pins = {
+        *((SOURCE_WEIGHTS, pin) for pin in (*effective.config.locked, *effective.config.avoided)),
+        *((TOPICS, topic_key(pin)) for pin in (*effective.config.locked, *effective.config.avoided)),
+    }
+    resting = suggestions_waiting(reader_id=reader_id) | set(targets_cooling(reader_id=reader_id, now=now))
+    return ReaderFacts(
+        step=_step(reader_id),
+        declined={kind: answers[kind][1] for kind in types_declined(answers)},
+        cooling=frozenset(resting | pins),
+    )
+
+
+def call_facts(
+    *, situation: Situation, context: RunContext, failed_writes: int, calls_left: int | None, now: datetime
 ) -> CallFacts:
-    """The facts about one call, by what the run knows of its reader: no query of its own.
+    """Return the facts about one call: of a write what the database says of it, else no query.
 
-    Without `calls_max` nothing is said of calls that are left.
+    Without `calls_left` nothing is known of the calls that a run has left.
     """
-    effective = standing.effective
-    known: dict[str, Any] = {
-        "tool": situation.tool,
-        "phase": situation.phase.value,
-        "failed_writes": state.failed_writes,
-    }
-    if calls_max is not None:
-        known["calls_left"] = max(0, calls_max - state.calls)
-    if situation.suggestion_type:
-        known["suggestion_type"] = situation.suggestion_type
-        known["field"] = FIELD_OF_TYPE[situation.suggestion_type]
-        known["target"] = situation.target_key
-    if situation.tool != WRITE:
-        return CallFacts(situation, Facts(known), effective)
-    change = _change(situation, effective)
-    if change is not None and change.weight is not None:
-        situation = replace(situation, step=round(change.weight - effective.weight(change.target_key), 4))
-        known["step"] = situation.step
-    until = _of_target(known, situation, standing)
-    known |= _cited(situation.arguments.get("evidence_items"))
-    known |= _thumbs(situation, change.label if change else situation.target_key, standing.thumbs)
-    return CallFacts(situation, Facts(known, until), effective)
-
-
-def _of_target(known: dict[str, Any], situation: Situation, standing: Standing) -> datetime | None:
-    """Add to `known` what stands in the way of the target; returns when a cooling one is free."""
     kind = situation.suggestion_type
-    field = known.get("field", "")
-    target: Target = (field, situation.target_key)
-    suggested, answers = standing.suggested, standing.answers
-    until = suggested.cooling.get(target)
-    yes, no = answers.get(kind, (0, 0))
-    named = bool(field and situation.target_key)
-    known |= {
-        "waiting": named and target in suggested.waiting,
-        "cooling": named and until is not None and until > standing.now,
-        "pinned": named and target_pinned(target, standing.effective),
-        "declined": kind in types_declined(answers),
-        "written": len(suggested.written),
-        "written_in_field": suggested.written.count(field),
-        "accepted_of_type": yes,
-        "rejected_of_type": no,
+    values: dict[str, Any] = {"tool": situation.tool, "phase": situation.phase.value}
+    values["failed_writes"] = failed_writes
+    if calls_left is not None:
+        values["calls_left"] = calls_left
+    if kind:
+        values |= {"suggestion_type": kind, "field": FIELD_OF_TYPE[kind], "target": situation.target_key}
+    if situation.tool != WRITE:
+        return CallFacts(situation, values)
+    answers = answers_by_type(reader_id=context.reader_id)
+    rules = Facts(
+        effective=config_effective(reader_id=context.reader_id),
+        sources=frozenset({situation.target_key}),
+        waiting=suggestions_waiting(reader_id=context.reader_id),
+        cooling=targets_cooling(reader_id=context.reader_id, now=now),
+        written=fields_written(reader_id=context.reader_id, run_id=context.run_id),
+        declined=types_declined(answers),
+    )
+    return _write_facts(situation, values, rules, answers.get(kind, (0, 0)), run_id=context.run_id)
+
+
+def _write_facts(
+    situation: Situation, values: dict[str, Any], rules: Facts, answers: tuple[int, int], *, run_id: UUID
+) -> CallFacts:
+    """Add what the database says of a write to the facts that every call has."""
+    kind = situation.suggestion_type
+    target = (values.get("field", ""), situation.target_key)
+    change = _change(situation, rules)
+    if change is not None and change.weight is not None:
+        step = round(change.weight - rules.effective.weight(change.target_key), 4)
+        situation, values["step"] = replace(situation, step=step), step
+    accepted, rejected = answers
+    values |= {
+        "waiting": all(target) and target in rules.waiting,
+        "cooling": all(target) and target in rules.cooling,
+        "pinned": all(target) and target_pinned(target, rules.effective),
+        "declined": kind in rules.declined,
+        "written": len(rules.written),
+        "written_in_field": list(rules.written).count(target[0]),
+        "accepted_of_type": accepted,
+        "rejected_of_type": rejected,
     }
-    # A run that has spent nothing pays for nothing: the planner's goes on where no money may be spent at all.
-    if spent := standing.stamp.spent_usd:
-        known["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
-    return until
+    # A run that has spent nothing pays for nothing: the planner goes on where no money may be spent at all.
+    if spent := run_cost_usd(run_id=run_id):
+        values["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
+    values |= _cited(situation.arguments.get("evidence_items"))
+    values |= _thumbs(situation, change.label if change else situation.target_key)
+    counts = [values[name] for name in ("cited", "fitting_on_target") if name in values]
+    current = {"topics": rules.effective.config.topics, "source_weights": rules.effective.weights()}
+    return CallFacts(situation, values, rules, target, min(counts, default=None), current)
 
 
-def _change(situation: Situation, effective: EffectiveConfig) -> Accepted | None:
-    """The change the write asks for, in the rules' own numbers; `None` where it is none."""
+def _step(reader_id: UUID) -> float:
+    """Return the share of the permitted step this reader takes, where the profile says they take less."""
+    patterns = (
+        PreferenceProfile.objects.filter(reader_id=reader_id).values_list("patterns", flat=True).first()
+    )
+    if not (isinstance(patterns, dict) and patterns.get("prefers_smaller_steps") is True):
+        return 1.0
+    rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION).exclude(edited_value="")
+    values = ("edited_value", "suggestion__current_value", "suggestion__suggested_value")
+    edits = rows.order_by("-decided_at").values_list(*values)[:EDITS_MAX]
+    shares = [share for edit in edits if (share := step_share(*edit)) is not None]
+    return min(SMALLER, max(0.1, sum(shares) / len(shares))) if shares else SMALLER
+
+
+def _change(situation: Situation, facts: Facts) -> Accepted | None:
+    """Return the change the write asks for, in the rules' own numbers; `None` where it is none."""
     given = situation.arguments
-    draft = Draft(
+    draft = SuggestionDraft(
         suggestion_type=situation.suggestion_type,
         field=str(given.get("field") or ""),
         target_key=given.get("target_key"),
@@ -94,30 +157,32 @@ def _change(situation: Situation, effective: EffectiveConfig) -> Accepted | None
         evidence_urls=(),
         reason="",
     )
-    source = fold(draft.target_key) if isinstance(draft.target_key, str) else ""
-    change = change_of(draft, RuleFacts(effective, frozenset({source})))
+    change = change_parse(draft, facts)
     return change if isinstance(change, Accepted) else None
 
 
 def _cited(items: Any) -> Mapping[str, int]:
-    """How many different items are given as evidence; unknown where that is no list of such."""
+    """Return how many different items are given as evidence; unknown where that is no list of such."""
     fine = isinstance(items, list) and all(isinstance(row, Mapping) for row in items)
     urls = [row.get("url") for row in items] if fine else [None]
     return {"cited": len({*urls} - {""})} if all(isinstance(url, str) for url in urls) else {}
 
 
-def _thumbs(situation: Situation, label: str, newest: Sequence[tuple[bool, str, str]]) -> Mapping[str, int]:
-    """How many of the newest thumbs there are, likes among them, thumbs on the target, and fitting ones.
+def _thumbs(situation: Situation, label: str) -> Mapping[str, int]:
+    """Return how many of the newest thumbs there are, likes among them, thumbs on the target, and fitting
+    ones.
 
     A thumb fits that the change can rest on: a like for more of something, a dislike for less. How many do is
     unknown where older thumbs were not read, and of a reader who gave none yet.
     """
     kind, key = situation.suggestion_type, situation.target_key
+    rows = Feedback.objects.filter(reader_id=situation.reader_id).order_by("-at")
+    newest = list(rows.values_list("useful", "item__source_id", "item__title")[:THUMBS_MAX])
     on_target: list[bool] = []
     if key and label and FIELD_OF_TYPE.get(kind) == SOURCE_WEIGHTS:
         on_target = [useful for useful, source, _ in newest if source == key]
     elif key and label:
-        on_target = [useful for useful, _, title in newest if term_matches(label, title)]
+        on_target = [useful for useful, _, title in newest if term_matches(label, fold(title))]
     likes = sum(useful for useful, _, _ in newest)
     counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}
     if key and label and 0 < len(newest) < THUMBS_MAX:

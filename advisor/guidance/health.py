@@ -1,127 +1,173 @@
-"""What guidance's health is judged by: figures of seven days, memories in force, the folder of notes."""
+"""Whether guidance does its work: checks of seven days that are fine, to be looked at, or broken."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from enum import IntEnum
 
 from django.conf import settings
-from django.db.models import Count, Q
+from django.db.models import Q
 
-from advisor.guidance.export import DASHBOARD, INDEX, PACKETS, export_folder, exported_keys, is_ours
-from advisor.guidance.figures import Tunables
-from advisor.guidance.health_rules import EXPIRED_DAYS, Vitals
-from advisor.guidance.observability import EXPORT_FAILED, guidance_observed
-from advisor.guidance.predicates import predicate_check
+from advisor.guidance.audit import EXPORT_FAILED, FACTS, Observed, guidance_observed
+from advisor.guidance.conditions import predicate_check
+from advisor.guidance.entities import Level
+from advisor.guidance.notes import DASHBOARD, INDEX, PACKETS, export_folder, exported_states, is_ours
+from advisor.guidance.packets import PACKETS_MAX
 from advisor.guidance.retrieval import CONDITION
-from advisor.guidance.tunables import tunables
+from advisor.guidance.tunables import Tunables, tunables
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
 
-WINDOW_DAYS = 7
+WINDOW_DAYS, EXPIRED_DAYS, NAMED_MAX = 7, 2, 10
+# With fewer, a share says nothing: one failure in ten calls is one failure.
+CALLS_MIN, EMISSIONS_MIN, FAILURES_MAX = 100, 200, 0.01
+# How far the share of control calls may be off, in standard errors; the part of the budget p95 may take.
+Z, SLOW_SHARE = 4.0, 0.25
 # A packet that was made or changed while its note was being written is not out of step yet.
 GRACE = timedelta(minutes=5)
-NAMED_MAX = 10
 
 
-def guidance_vitals(*, now: datetime) -> Vitals:
-    """The figures of the last seven days and how things stand; eight queries.
+class State(IntEnum):
+    """How a check came out, also the command's exit code: the worst of all checks."""
 
-    One more for the notes, and one where there was no call.
+    FINE = 0
+    LOOK = 1
+    BROKEN = 2
 
-    Tunables that cannot be read are a finding here, not an error.
-    """
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: a stable code, how it came out, and in words what was found and what to do."""
+
+    code: str
+    state: State
+    found: str
+    todo: str = ""
+
+
+def guidance_checks(*, now: datetime) -> list[Check]:
+    """Return every check, in a fixed order; tunables that cannot be read are the only finding then."""
     try:
-        wanted, problem = tunables(), ""
+        wanted = tunables()
     except ValueError as error:
-        wanted, problem = Tunables(), str(error)
+        return [Check("tunables", State.BROKEN, str(error), "Correct GUIDANCE in the environment.")]
     seen = guidance_observed(now=now, days=WINDOW_DAYS)
-    memories = _memories(now)
-    return Vitals(
-        enabled=settings.ADVISOR_GUIDANCE,
-        tunables_problem=problem,
-        calls=seen.calls,
-        failed=seen.failed,
-        failures_max=wanted.failures_max,
-        p95_ms=seen.p95_ms,
-        budget_ms=wanted.budget_ms,
-        missing=seen.missing,
-        tries=seen.drawn,
-        held_out=seen.held_out,
-        holdout=wanted.holdout,
-        ready=seen.packets.ready,
-        stale=seen.packets.stale,
-        invalid=seen.packets.invalid,
-        unsigned=memories["unsigned"],
-        expired=memories["expired"],
-        bad_rules=_bad_rules(),
-        ever=seen.calls > 0 or GuidanceEvent.objects.filter(n__gt=0).exists(),
-        export_failures=_export_failures(now),
-        export=_export_trouble(wanted, now) if wanted.export and not problem else None,
-    )
+    packets = "{ready} packets are ready, {stale} stale, {invalid} invalid.".format(**seen.packets)
+    return [
+        _engine(seen),
+        _failures(seen),
+        _time(seen, wanted),
+        _stages(seen),
+        _holdout(seen, wanted),
+        Check("packets", State.FINE, packets),
+        *_memories(now),
+        *_export(wanted, now),
+    ]
 
 
-def _memories(now: datetime) -> Mapping[str, int]:
-    """Of the memories not retired: those nobody finds by their words, and those long expired."""
-    unsigned = Q(text_sig="") | Q(tokens=[])
+def worst(checks: Sequence[Check]) -> State:
+    """Return the worst state of all checks."""
+    return max((check.state for check in checks), default=State.FINE)
+
+
+def _check(code: str, bad: object, found: str, todo: str, state: State = State.LOOK) -> Check:
+    return Check(code, state if bad else State.FINE, found, todo if bad else "")
+
+
+def _engine(seen: Observed) -> Check:
+    if not settings.ADVISOR_GUIDANCE:
+        todo = "Set ADVISOR_GUIDANCE=true unless that is meant."
+        return Check("engine", State.LOOK, "Guidance is switched off.", todo)
+    ever = seen.calls or GuidanceEvent.objects.filter(n__gt=0).exists()
+    found = f"It is on; {seen.calls} calls were looked at in seven days."
+    todo = "Nothing is wrong if no run was due; else see whether runs are made at all."
+    return _check("engine", ever and not seen.calls, found, todo)
+
+
+def _failures(seen: Observed) -> Check:
+    share = seen.failed / seen.calls if seen.calls else 0.0
+    found = f"{seen.failed} of {seen.calls} calls failed inside guidance ({share:.1%}); 1 % is the most."
+    todo = "Look at the errors by code on the page of figures; the runs themselves went on without guidance."
+    state = State.BROKEN if seen.calls >= CALLS_MIN else State.LOOK
+    return _check("failures", share > FAILURES_MAX, found, todo, state)
+
+
+def _time(seen: Observed, wanted: Tunables) -> Check:
+    if seen.p95_ms is None:
+        return Check("time", State.FINE, "No call to time yet.")
+    found = f"The 95th percentile is {seen.p95_ms:.0f} ms, of {wanted.budget_ms:.0f} ms a call may take."
+    state = State.BROKEN if seen.p95_ms > wanted.budget_ms else State.LOOK
+    slow = seen.p95_ms > SLOW_SHARE * wanted.budget_ms
+    return _check("time", slow, found, "See which stage is slow on the page of figures.", state)
+
+
+def _stages(seen: Observed) -> Check:
+    found = f"Missing, in at least half of the calls they are for: {', '.join(seen.missing) or 'none'}."
+    state = State.BROKEN if FACTS in seen.missing else State.LOOK
+    bad = FACTS in seen.missing or (seen.missing and seen.calls >= CALLS_MIN)
+    return _check("stages", bad, found, "Look at the errors by code; an error ends a call early.", state)
+
+
+def _holdout(seen: Observed, wanted: Tunables) -> Check:
+    tries = seen.holdout + sum(sum(seen.levels[level]) for level in (Level.WARNING, Level.NOTE))
+    found = f"{seen.holdout} of {tries} were held out; {wanted.holdout:.0%} are wanted."
+    error = (wanted.holdout * (1 - wanted.holdout) / max(1, tries)) ** 0.5
+    off = tries >= EMISSIONS_MIN and abs(seen.holdout / tries - wanted.holdout) > Z * error
+    todo = "The share by which guidance is measured is off; if `holdout` was changed lately, wait a week."
+    return _check("holdout", off, found, todo)
+
+
+def _memories(now: datetime) -> list[Check]:
     rows = Memory.objects.filter(retired_at=None, superseded_by=None)
-    return rows.aggregate(
-        unsigned=Count("pk", filter=unsigned),
-        expired=Count("pk", filter=Q(expires_at__lte=now - timedelta(days=EXPIRED_DAYS))),
-    )
+    unsigned = rows.filter(Q(text_sig="") | Q(tokens=[])).count()
+    expired = rows.filter(expires_at__lte=now - timedelta(days=EXPIRED_DAYS)).count()
+    rules = rows.filter(kind=Memory.Kind.RULE).values_list("title", "data")
+    bad = [
+        title
+        for title, data in rules
+        if not isinstance(data, dict) or predicate_check(data.get(CONDITION), whole=True)
+    ][:NAMED_MAX]
+    words = "Run manage.py sync_memories; save rules made by hand anew."
+    idle = "None of them is used, but nothing tidies up: see whether the nightly jobs run."
+    mend = "Open them in the admin, mend the condition and save."
+    return [
+        _check("memories", unsigned, f"{unsigned} memories in force have no words or no signature.", words),
+        _check("expired", expired, f"{expired} memories expired two days ago and are not retired.", idle),
+        _check(
+            "rules", bad, f"Conditions that cannot be read: {', '.join(bad) or 'none'}.", mend, State.BROKEN
+        ),
+    ]
 
 
-def _bad_rules() -> list[str]:
-    """The titles of the rules in force whose condition cannot be read, ten at most."""
-    rows = Memory.objects.filter(kind=Memory.Kind.RULE, retired_at=None, superseded_by=None)
-    found = (title for title, data in rows.values_list("title", "data") if _unreadable(data))
-    return [title for title, _ in zip(found, range(NAMED_MAX), strict=False)]
-
-
-def _unreadable(data: Any) -> bool:
-    if not isinstance(data, dict) or CONDITION not in data:
-        return True
-    return bool(predicate_check(data[CONDITION], whole=True))
-
-
-def _export_failures(now: datetime) -> int:
-    since = now - timedelta(days=WINDOW_DAYS)
-    return GuidanceEvent.objects.filter(at__gt=since, error_code__startswith=EXPORT_FAILED).count()
-
-
-def _export_trouble(wanted: Tunables, now: datetime) -> dict[str, str]:
-    """What is wrong with the folder of notes, by code, in words."""
-    folder = export_folder()
+def _export(wanted: Tunables, now: datetime) -> list[Check]:
+    if not wanted.export:
+        return [Check("export", State.FINE, "Export is switched off.")]
+    folder, todo = export_folder(), "Run manage.py export_guidance."
     try:
-        noted = exported_keys(folder)
+        noted = exported_states(folder)
         missing = [path.name for path in (folder / DASHBOARD, folder / PACKETS / INDEX) if not path.exists()]
-        foreign = [path.name for path in (folder / DASHBOARD,) if path.exists() and not is_ours(path)]
+        foreign = (folder / DASHBOARD).exists() and not is_ours(folder / DASHBOARD)
     except OSError as error:
-        return {"folder": f"The folder of notes cannot be read: {error.strerror or error}."}
-    trouble = {}
-    if missing:
-        trouble["missing"] = f"There is no {' and no '.join(missing)}. Run manage.py export_guidance."
-    if foreign:
-        trouble["foreign"] = f"{foreign[0]} is somebody else's file. Export to another folder."
-    if words := _out_of_step(noted, wanted, now):
-        trouble["sync"] = words
-    return trouble
-
-
-def _out_of_step(noted: Mapping[str, str], wanted: Tunables, now: datetime) -> str:
-    """How notes differ from the packets there are; empty where only the last minutes differ. One query.
-
-    A note that says `ready` of what is stale meanwhile is no fault: its packet's time is in it.
-    """
-    newest = GuidancePacket.objects.order_by("-made_at", "-id")
-    rows = list(newest.values_list("key", "made_at", "invalid_at")[: wanted.export_max])
-    settled = now - GRACE
-    absent = sum(key not in noted for key, made, _ in rows if made <= settled)
+        found = f"The folder of notes cannot be read: {error.strerror or error}."
+        return [Check("export_folder", State.BROKEN, found, "See whether it exists and may be read.")]
+    rows = GuidancePacket.objects.order_by("-made_at", "-id").values_list("key", "made_at", "invalid_at")
+    settled, newest = now - GRACE, list(rows[:PACKETS_MAX])
+    absent = sum(key not in noted for key, made, _ in newest if made <= settled)
     unmarked = sum(
-        noted.get(key, "invalid") != "invalid" for key, _, invalid in rows if invalid and invalid <= settled
+        noted.get(key, "invalid") != "invalid" for key, _, invalid in newest if invalid and invalid <= settled
     )
-    left = len(noted.keys() - {key for key, _, _ in rows})
-    if not (absent or unmarked) and left <= wanted.export_max:
-        return ""
-    return (
-        f"{absent} packets have no note, {unmarked} notes call an invalid packet ready, {left} notes are of "
-        f"packets that are no more. Run manage.py export_guidance."
+    since, failed = (
+        now - timedelta(days=WINDOW_DAYS),
+        GuidanceEvent.objects.filter(error_code__startswith=EXPORT_FAILED),
     )
+    failures = failed.filter(at__gt=since).count()
+    other = "It is somebody else's file. Export to another folder."
+    room = "See whether the folder exists, may be written and has room; then run export_guidance."
+    step = f"{absent} packets have no note, {unmarked} notes call an invalid packet ready."
+    checks = [
+        _check("export_missing", missing, f"There is no {' and no '.join(missing)}.", todo, State.BROKEN),
+        _check("export_foreign", foreign, f"{DASHBOARD} is not ours.", other, State.BROKEN),
+        _check("export_sync", absent or unmarked, step, todo, State.BROKEN),
+        _check("export_failures", failures, f"{failures} notes could not be written in seven days.", room),
+    ]
+    bad = [check for check in checks if check.state is not State.FINE]
+    return bad or [Check("export", State.FINE, "The folder, its notes and the dashboard are in step.")]

@@ -2,71 +2,61 @@
 
     score = (0.45 relevance + 0.30 quality + 0.25 trust) × penalty of noise
 
-    relevance = 0.40 same target + 0.25 same type or tool + 0.10 same phase + 0.25 words
+    relevance = 0.40 target + 0.25 same type or tool + 0.10 same phase + 0.25 words
     quality   = half its text, half its source
     trust     = lower bound of its helpfulness, once readers decided often enough; before, its confidence,
                 halved each 90 days
 
-The blend is the published engine's (vibeship-spark-intelligence, 2026-02), whose quality and trust were the
-better of two figures, so that nothing said against a memory ever lowered it; and whose sum let a memory of a
-good source through the floor without any relevance. Here relevance has a floor of its own, and a memory
-about another target or another type of suggestion is no candidate at all.
+The blend is the published engine's (vibeship-spark-intelligence, 2026-02). Relevance has a floor of its own
+here, and a memory about another target or another type of suggestion is no candidate at all. A memory about
+no target in particular is about each of them by half, if it is this reader's own.
 """
 
-from collections import Counter
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Literal
+from math import log
+from typing import Any
 
-from advisor.guidance.bm25 import bm25, bm25_together
-from advisor.guidance.entities import Facts, Kind, Remembered, Scored, Situation
-from advisor.guidance.figures import Tunables
-from advisor.guidance.noise import penalty_of
-from advisor.guidance.phases import phase_of
-from advisor.guidance.predicates import predicate_holds
-from advisor.guidance.signature import stem, tokens_of
-from ranking.function_words import FUNCTION_WORDS
-from ranking.matching import fold, term_matches
-from ranking.posterior import wilson
-from suggestions.search import terms_of
+from advisor.guidance.conditions import predicate_holds
+from advisor.guidance.entities import Kind, Remembered, Scored, Situation
+from advisor.guidance.situations import phase_of
+from ranking.common.text import FUNCTION_WORDS, fold, term_matches
+from ranking.learning import wilson
+from suggestions.outcomes.search import terms_of
 
-Profile = Literal["ours", "seed"]
-# How far a source is trusted to say something worth hearing; the published engine's tiers of those we have.
-TIERS: Mapping[Kind, float] = {
-    Kind.PATTERN: 0.90,
-    Kind.REPLAY: 0.85,
-    Kind.PROFILE: 0.80,
-    Kind.RULE: 0.75,
-    Kind.INSIGHT: 0.65,
-    Kind.PEER: 0.60,
-    Kind.BANK: 0.40,
-}
+RELEVANCE_WEIGHT, QUALITY_WEIGHT, TRUST_WEIGHT = 0.45, 0.30, 0.25
 TARGET_SHARE, TYPE_SHARE, PHASE_SHARE, WORDS_SHARE = 0.40, 0.25, 0.10, 0.25
-# What a memory of the right type, but for another tool, has of the whole share.
+# What a memory of the reader's own about no target has of the target's share.
+GENERAL_OWN = 0.5
+# What a memory of the right type, but for another tool, has of the type's share.
 OTHER_TOOL = 0.6
-# The BM25 score that is worth half the share of words.
-BM25_HALF = 5.0
-# The same of all that stands under one heading: to rank, where a wrong one costs a title, and to be told. On
-# development seeds these leave nine in ten calls about nothing known empty.
-GROUP_HALF, TOLD_HALF = 7.5, 9.0
-# A store of fewer memories is judged as one of so many.
-CORPUS_LEAST = 100
+RANK_MIN, ITEMS_MAX = 0.35, 8
 # What is known of all readers has this part of the score that the same has of the reader at hand.
 SHARED_PART = 0.9
-# Of how many memories others are kin, and the BM25 score that makes them so by half.
-KIN_OF, KIN_HALF = 2, 10.0
-ROWS_MAX = 500
-QUERY_WORDS_MAX = 32
-# What the published engine takes for the success of something nobody has judged.
-EFFECTIVENESS_UNKNOWN = 0.5
+TRUST_HALF_LIFE_DAYS, WILSON_MIN, DAY_S = 90.0, 5, 86_400.0
+# How far a source is trusted to say something; the published engine's tiers of those we have.
+TIERS: Mapping[Kind, float] = {
+    Kind.PATTERN: 0.90, Kind.REPLAY: 0.85, Kind.PROFILE: 0.80, Kind.RULE: 0.75,
+    Kind.INSIGHT: 0.65, Kind.PEER: 0.60, Kind.BANK: 0.40,
+}  # fmt: skip
+# BM25: its two constants, the score worth half the share of words, and the least corpus a store counts as.
+K1, B, BM25_HALF, CORPUS_LEAST = 1.5, 0.75, 5.0, 100
+QUERY_WORDS_MAX, SIGNED_CHARS = 32, 180
 _KINDS = tuple(Kind)
-# What a heading says of a type of change that it is about as a whole.
-_AS_A_WHOLE = frozenset(
-    terms_of("general generally overall whole all any every each type kind change changes")
+_FIGURE, _FIGURES = re.compile(r"\d+(?:[.,:/]\d+)*"), re.compile(r"#(?: ?#)+")
+_VOWEL, _NO_WORD = re.compile("[aeiouy]"), re.compile(r"[^\w#]+|_")
+# The published engine's penalties: what is left of the score of a text of each sort.
+_NOISE = tuple(
+    (re.compile(pattern), share)
+    for pattern, share in (
+        (r"\bstruggl(?:es?|ed|ing)\b|\bexpressed (?:satisfaction|frustration)\b|\bcycle summary\b", 0.05),
+        (r"^\s*(?:user|assistant|human|reader|agent|model)\s*(?:>|:|said\b|asked\b)|^(?:ok|sure|hi)\b", 0.40),
+        (r"\b(?:run|trace|session|request|event|step)[-_ ]?id\b|\b[0-9a-f]{24,64}\b", 0.60),
+    )
 )
-_GRAMMAR = frozenset(map(stem, FUNCTION_WORDS))
 
 
 def rank(
@@ -74,198 +64,146 @@ def rank(
     memories: Sequence[Remembered],
     *,
     now: datetime,
-    tunables: Tunables,
-    facts: Facts | None = None,
-    profile: Profile = "ours",
+    relevance_min: float,
+    values: Mapping[str, Any] | None = None,
 ) -> list[Scored]:
-    """The memories worth weighing for this call, best first, at most `items_max` of them.
+    """Return the memories worth weighing for this call, best first, at most eight of them.
 
-    Only the first 500 are looked at. A rule with a condition counts where it holds by `facts`, and is then as
-    relevant as can be. What resembles the two most relevant memories ranks with them, and so does what stands
-    under a heading that answers the call, or is about its type as a whole; their own relevance stays what it
-    was, so that they are named and not told. Behind the reader's own stands what is shared. `profile="seed"`
-    blends by the published formula, to be compared with: it has no floor of relevance and takes other targets
-    for candidates.
+    A rule with a condition counts where it holds by `values`, and is then as relevant as can be.
     """
-    known = memories[:ROWS_MAX]
-    texts = [memory.tokens for memory in known]
-    scores = bm25(query_words(situation), texts, least=CORPUS_LEAST)
-    headed = [0.0] * len(known) if profile == "seed" else _by_heading(situation, known)
-    told = [
-        _relevance(situation, memory, max(score / (score + BM25_HALF), group / (group + TOLD_HALF)), facts)
-        for memory, score, group in zip(known, scores, headed, strict=True)
-    ]
-    kin = told if profile == "seed" else _with_kin(situation, known, told, headed, tunables)
+    scores = bm25(query_words(situation), [memory.tokens for memory in memories], least=CORPUS_LEAST)
     scored = []
-    for memory, relevance, near in zip(known, told, kin, strict=True):
-        if relevance is None or near is None or (profile == "ours" and near < tunables.relevance_min):
-            continue
-        matched = bool(memory.predicate)
-        one = scored_from(memory, near, now=now, tunables=tunables, profile=profile, matched=matched)
-        if _above_floors(one, situation, tunables, profile):
-            part = SHARED_PART if memory.shared and profile == "ours" and not matched else 1.0
-            scored.append(replace(one, relevance=relevance, score=one.score * part))
+    for memory, score in zip(memories, scores, strict=True):
+        if memory.predicate:
+            relevance = 1.0 if predicate_holds(memory.predicate, values or {}) else 0.0
+        else:
+            relevance = relevance_of(situation, memory, score / (score + BM25_HALF))
+        one = scored_from(memory, relevance, now=now)
+        if relevance >= relevance_min and one.score >= RANK_MIN and not elsewhere(situation, memory):
+            scored.append(one)
     scored.sort(key=lambda one: (-one.score, _KINDS.index(one.memory.kind), one.memory.id))
-    return scored[: tunables.items_max]
+    return scored[:ITEMS_MAX]
 
 
-def scored_from(
-    memory: Remembered,
-    relevance: float,
-    *,
-    now: datetime,
-    tunables: Tunables,
-    profile: Profile = "ours",
-    matched: bool = False,
-) -> Scored:
-    """A memory of known relevance (0 to 1) with its three factors and its score, no floor applied."""
-    quality, trust = (
-        quality_of(memory, profile),
-        trust_of(memory, now=now, tunables=tunables, profile=profile),
-    )
-    score = blended(relevance, quality, trust, tunables) * penalty_of(memory.text)
+def scored_from(memory: Remembered, relevance: float, *, now: datetime) -> Scored:
+    """Return a memory of known relevance (0 to 1) with its three factors and its score; no floor applies."""
+    quality, trust, matched = quality_of(memory), trust_of(memory, now=now), bool(memory.predicate)
+    blend = RELEVANCE_WEIGHT * relevance + QUALITY_WEIGHT * quality + TRUST_WEIGHT * trust
+    part = SHARED_PART if memory.shared and not matched else 1.0
+    score = blend * penalty_of(memory.text) * part
     return Scored(memory, relevance, quality, trust, score, matched=matched)
 
 
-def blended(relevance: float, quality: float, trust: float, tunables: Tunables) -> float:
-    """The weighted sum of the three factors."""
-    return (
-        tunables.relevance_weight * relevance
-        + tunables.quality_weight * quality
-        + tunables.trust_weight * trust
-    )
-
-
-def query_words(situation: Situation) -> tuple[str, ...]:
-    """The words of a call that memories are compared with: those that carry meaning, each once."""
-    words = terms_of(f"{situation.target_key} {situation.words}")
-    return tuple(dict.fromkeys(stem(word) for word in words if word not in FUNCTION_WORDS))[:QUERY_WORDS_MAX]
-
-
 def relevance_of(situation: Situation, memory: Remembered, words: float) -> float:
-    """How much a memory is about this call, 0 to 1; `words` is the share its words have in common with it."""
-    target = bool(memory.target_key) and _about_target(situation, memory.target_key)
-    phases = {str(situation.phase), str(phase_of(situation.tool, 0))}
-    phase = not memory.phase or memory.phase in phases
+    """Return how much a memory is about this call, 0 to 1; `words` is the share of words in common."""
+    if not memory.target_key:
+        target = GENERAL_OWN if situation.suggestion_type and not memory.shared else 0.0
+    elif situation.target_key:
+        target = float(situation.target_key == memory.target_key)
+    else:
+        target = float(term_matches(memory.target_key, fold(situation.words)))
+    phases = {"", str(situation.phase), str(phase_of(situation.tool, 0))}
     return (
         TARGET_SHARE * target
         + TYPE_SHARE * _type_match(situation, memory)
-        + PHASE_SHARE * phase
+        + PHASE_SHARE * (memory.phase in phases)
         + WORDS_SHARE * words
     )
 
 
 def elsewhere(situation: Situation, memory: Remembered) -> bool:
-    """Whether a memory is about another target, or another type of suggestion, than this call."""
+    """Return whether a memory is about another target, or another type of suggestion, than this call."""
     pairs = (
         (memory.target_key, situation.target_key),
         (memory.suggestion_type, situation.suggestion_type),
     )
-    return any(own and asked and own != asked for own, asked in pairs)
+    return not memory.predicate and any(own and asked and own != asked for own, asked in pairs)
 
 
-def quality_of(memory: Remembered, profile: Profile = "ours") -> float:
-    """The worth of its text and of its source, half and half; the better of both by the published formula."""
-    tier = TIERS[memory.kind]
-    return max(memory.unified, tier) if profile == "seed" else (memory.unified + tier) / 2
+def quality_of(memory: Remembered) -> float:
+    """Return the worth of its text and of its source, half and half."""
+    return (memory.unified + TIERS[memory.kind]) / 2
 
 
-def trust_of(memory: Remembered, *, now: datetime, tunables: Tunables, profile: Profile = "ours") -> float:
-    """How far it is believed, 0 to 1; by the published formula, the better of confidence and success."""
+def trust_of(memory: Remembered, *, now: datetime) -> float:
+    """Return how far it is believed, 0 to 1: by readers' decisions from five on, else by its confidence."""
     judged = memory.helpful + memory.unhelpful
-    if profile == "seed":
-        return max(memory.confidence, memory.helpful / judged if judged else EFFECTIVENESS_UNKNOWN)
-    if judged >= tunables.wilson_min:
+    if judged >= WILSON_MIN:
         return wilson(memory.helpful, judged)[0]
-    days = max(0.0, (now - memory.valid_from).total_seconds() / 86400)
-    return float(memory.confidence * 0.5 ** (days / tunables.trust_half_life_days))
-
-
-def _about_target(situation: Situation, target_key: str) -> bool:
-    """Whether the call is about the target; one that takes no target may name it."""
-    if situation.target_key:
-        return situation.target_key == target_key
-    return term_matches(target_key, fold(situation.words))
-
-
-def _by_heading(situation: Situation, known: Sequence[Remembered]) -> list[float]:
-    """How well all that stands under the heading of each memory, and the heading, answers the call."""
-    texts = [(*_heading(memory.title), *memory.tokens) for memory in known]
-    titles = [memory.title for memory in known]
-    return bm25_together(query_words(situation), texts, titles, least=CORPUS_LEAST)
+    days = max(0.0, (now - memory.valid_from).total_seconds() / DAY_S)
+    return float(memory.confidence * 0.5 ** (days / TRUST_HALF_LIFE_DAYS))
 
 
 @lru_cache(maxsize=8192)
-def _heading(title: str) -> tuple[str, ...]:
-    """The words of a title; the same memories are ranked at each call of a run."""
-    return tokens_of(title)
+def penalty_of(text: str) -> float:
+    """Return what noise in `text` leaves of its score; each sort of noise takes its own part."""
+    plain, left = text.casefold(), 1.0
+    for pattern, share in _NOISE:
+        left *= share if pattern.search(plain) else 1.0
+    return left
 
 
-@lru_cache(maxsize=8192)
-def _of_type_alone(title: str, suggestion_type: str) -> bool:
-    """Whether a heading names a type of change and nothing in particular."""
-    return not set(terms_of(title)) - set(terms_of(suggestion_type)) - FUNCTION_WORDS - _AS_A_WHOLE
+def query_words(situation: Situation) -> tuple[str, ...]:
+    """Return the words of a call that memories are compared with: those that carry meaning, each once."""
+    words = terms_of(f"{situation.target_key} {situation.words}")
+    return tuple(dict.fromkeys(stem(word) for word in words if word not in FUNCTION_WORDS))[:QUERY_WORDS_MAX]
 
 
-def _relevance(situation: Situation, memory: Remembered, words: float, facts: Facts | None) -> float | None:
-    """The relevance of a memory, `None` for a rule whose condition does not hold."""
-    if not memory.predicate:
-        return relevance_of(situation, memory, words)
-    return 1.0 if facts is not None and predicate_holds(memory.predicate, facts) else None
+def bm25(query: Sequence[str], texts: Sequence[Sequence[str]], *, least: int = 0) -> list[float]:
+    """Return how well each of `texts` answers `query`, both as words; 0 for no word in common.
 
-
-def _with_kin(
-    situation: Situation,
-    known: Sequence[Remembered],
-    told: Sequence[float | None],
-    headed: Sequence[float],
-    tunables: Tunables,
-) -> list[float | None]:
-    """The relevance of each memory, raised where it resembles the two most relevant or its heading answers.
-
-    Memories of one fact are worded in different ways, and a call may share words with only some of them
-    (pseudo-relevance feedback: Rocchio, 1971; Lavrenko and Croft, 2001).
+    Robertson and Zaragoza (2009). Fewer than `least` texts count as so many: that little is known makes no
+    word a common one.
     """
-    best = sorted(
-        (n for n, value in enumerate(told) if value is not None and tunables.relevance_min <= value < 1),
-        key=lambda n: (-(told[n] or 0.0), known[n].id),
-    )
-    counts = Counter(word for n in best[:KIN_OF] for word in set(known[n].tokens) - _GRAMMAR)
-    words = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-    texts = [memory.tokens for memory in known]
-    alike = bm25(words[:QUERY_WORDS_MAX], texts, least=CORPUS_LEAST)
+    wanted = frozenset(query)
+    found = [{word: text.count(word) for word in wanted & set(text)} for text in texts]
+    holding: dict[str, int] = {}
+    for counts in found:
+        for word in counts:
+            holding[word] = holding.get(word, 0) + 1
+    if not holding:
+        return [0.0] * len(texts)
+    total, mean = max(least, len(texts)), sum(map(len, texts)) / len(texts)
+    rarity = {word: log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
     return [
-        value
-        if value is None
-        else max(
-            value,
-            relevance_of(situation, memory, kin / (kin + KIN_HALF)),
-            relevance_of(situation, memory, group / (group + GROUP_HALF)),
-            _general(situation, memory, tunables),
-        )
-        for memory, value, kin, group in zip(known, told, alike, headed, strict=True)
+        sum(rarity[word] * n / (n + K1 * (1 - B + B * len(text) / mean)) for word, n in counts.items())
+        for counts, text in zip(found, texts, strict=True)
     ]
 
 
-def _general(situation: Situation, memory: Remembered, tunables: Tunables) -> float:
-    """What is about a type of change as a whole is just about every call of that type, else 0."""
-    same = memory.suggestion_type and memory.suggestion_type == situation.suggestion_type
-    whole = same and not memory.target_key and _of_type_alone(memory.title, memory.suggestion_type)
-    return tunables.relevance_min if whole else 0.0
+def text_signature(text: str) -> str:
+    """Return 40 hex digits, equal for texts that say the same: folded, no punctuation, figures as `#`.
+
+    Only the first 180 characters of that form count, as in the published engine.
+    """
+    words = " ".join(_NO_WORD.sub(" ", _FIGURE.sub("#", fold(text))).split())
+    plain = _FIGURES.sub("#", words)
+    return hashlib.sha1(plain[:SIGNED_CHARS].encode(), usedforsecurity=False).hexdigest()
+
+
+def tokens_of(text: str) -> tuple[str, ...]:
+    """Return the words of `text` as BM25 compares them: folded, in one form, as often as they stand there."""
+    return tuple(map(stem, terms_of(text)))
+
+
+def stem(word: str) -> str:
+    """Return a folded word without the endings of English verbs, so that "rated" and "rating" are one.
+
+    Step 1b of Porter (1980), "An algorithm for suffix stripping", and its step 5a for a last e.
+    """
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and _VOWEL.search(word[: -len(ending)]) and len(word) > len(ending) + 2:
+            word = word[: -len(ending)]
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
 
 
 def _type_match(situation: Situation, memory: Remembered) -> float:
-    """1 for the same type, or for the same tool where no type is named; less where the tool is another."""
+    """Return 1 for the same type, or for the same tool where no type is named; less for another tool."""
     other_tool = bool(memory.tool) and memory.tool != situation.tool
     if memory.suggestion_type:
         same = memory.suggestion_type == situation.suggestion_type
         return (OTHER_TOOL if other_tool else 1.0) if same else 0.0
     return float(bool(memory.tool) and not other_tool)
-
-
-def _above_floors(one: Scored, situation: Situation, tunables: Tunables, profile: Profile) -> bool:
-    if one.score < tunables.rank_min:
-        return False
-    if profile == "seed" or one.matched:
-        return True
-    return not elsewhere(situation, one.memory)

@@ -8,28 +8,25 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from advisor.guidance.entities import Level, Scored
-from advisor.guidance.tunables import Tunables
+from advisor.guidance.entities import Scored, Tunables
+from advisor.guidance.wording import NOTE_CHARS
 from advisor.prompts import ADVISOR, prompt_load, quotes_prompt
-from digest.grounding import content_stems, grounding_of, overlap_of
-from digest.llm.chain import chain_configured
+from digest.feeds.selectors import models_allowed
+from digest.llm.caller import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SpendAccount
-from digest.llm.typed import fenced, typed_ask
-from digest.selectors.subscriptions import models_allowed
-from suggestions.wording import reason_clean
+from digest.llm.typed import data_fence, typed_ask
+from digest.summaries.grounding import content_stems, grounding_of, overlap_of
+from suggestions.explain import reason_clean
 
-PROMPT = ADVISOR.with_name("guidance.md")
-PURPOSE = "guidance"
-FAILED = "synthesis_"
-# What is kept back of the time for telling and storing.
-RESERVE_MS = 200.0
-# The share of content words that must be the notes' own; a summary needs less, as it may choose.
+PROMPT, PURPOSE, FAILED = ADVISOR.with_name("guidance.md"), "guidance", "synthesis_"
+# The time that must be left to ask at all, and what is reserved for storing, in milliseconds.
+LEFT_MIN_MS, RESERVE_MS = 1800.0, 200.0
+# The share of content words that must be the notes' own.
 OVERLAP_MIN = 0.7
-LOUD = (Level.NOTE, Level.WARNING)
 _NEGATION = re.compile(r"\b(?:not?|never|avoid|without|don['’]t|nicht|kein\w*|nie)\b", re.IGNORECASE)
 # Addresses and keys, which are no capitalised words and no numbers.
-_KEY = re.compile(r"[\w-]+(?:\.[\w-]+)+|\w+_\w+|“[^”]*”")
+_KEY = re.compile(r"\d+(?:[.,]\d+)*|[\w-]+(?:\.[\w-]+)+|\w+_\w+|“[^”]*”")
 
 
 class Reworded(BaseModel):
@@ -37,14 +34,6 @@ class Reworded(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     text: str = Field(min_length=1, max_length=600)
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """The words to tell; `problem` is the code of why they are not a model's, "" where none was asked."""
-
-    text: str
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,45 +45,43 @@ class Writer:
 
 
 def writer_for(*, reader_id: UUID, ledger: SpendAccount, tunables: Tunables) -> Writer | None:
-    """The run's writer; `None` where synthesis is off, no model is configured, or the reader wants none."""
+    """Return the run's writer; `None` where synthesis is off, no model is set, or the reader wants none."""
     if not tunables.synthesis or not (models := chain_configured()):
         return None
     return Writer(tuple(models), ledger) if models_allowed(reader_id=reader_id) else None
 
 
-def synthesise(
-    *, text: str, level: Level, told: Sequence[Scored], writer: Writer, left_ms: float, tunables: Tunables
-) -> Wording:
-    """The notes in a model's words where these hold nothing but what the notes say, else `text` as it is.
+def synthesise(*, text: str, emitted: Sequence[Scored], writer: Writer, left_ms: float) -> tuple[str, str]:
+    """Return the notes in a model's words where these hold nothing but what the notes say, else `text`.
 
-    Asked only for notes and warnings with 1,800 ms left or more, and given up at the end of the time. Must
-    be called outside any transaction. Raises nothing for what a model does: `problem` is `synthesis_` and
-    the answer's code, or `synthesis_unfaithful`.
+    With it the code of why the words are not a model's: `synthesis_` and the answer's code, or
+    `synthesis_unfaithful`; "" where none was asked. Asked only with 1,800 ms left or more, and given up at
+    the end of the time. Must be called outside any transaction.
     """
-    if level not in LOUD or left_ms < tunables.synthesis_min_ms or not told:
-        return Wording(text)
+    if left_ms < LEFT_MIN_MS or not emitted:
+        return text, ""
     answer = typed_ask(
         models=writer.models,
         system=prompt_load(PROMPT),
-        user=fenced({"notes": [scored.memory.text for scored in told]}),
+        user=data_fence({"notes": [scored.memory.text for scored in emitted]}),
         shape=Reworded,
         ledger=writer.ledger,
         deadline=Deadline(time.monotonic() + (left_ms - RESERVE_MS) / 1000),
     )
     if answer.value is None:
-        return Wording(text, FAILED + answer.error_code)
+        return text, FAILED + answer.error_code
     worded = reason_clean(answer.value.text)
-    faithful = bool(worded) and says_the_same(worded, told, tunables.note_chars)
-    return Wording(worded) if faithful else Wording(text, FAILED + "unfaithful")
+    faithful = bool(worded) and says_the_same(worded, emitted)
+    return (worded, "") if faithful else (text, FAILED + "unfaithful")
 
 
-def says_the_same(text: str, told: Sequence[Scored], chars_max: int) -> bool:
-    """Whether `text` could be said from the notes alone: their numbers, names, keys and their "not".
+def says_the_same(text: str, emitted: Sequence[Scored]) -> bool:
+    """Return whether `text` could be said from the notes alone: their numbers, names, keys and their "not".
 
     Compares words, never meanings: it can be fooled by other words for the opposite, not by new facts.
     """
-    notes = " ".join(scored.memory.text for scored in told)
-    if len(text) > chars_max or quotes_prompt(text) or not any(content_stems(text)):
+    notes = " ".join(scored.memory.text for scored in emitted)
+    if len(text) > NOTE_CHARS or quotes_prompt(text) or not any(content_stems(text)):
         return False
     found = grounding_of(text, [notes[:200]], title="", text=notes)
     keys = all(key in notes for key in _KEY.findall(text))

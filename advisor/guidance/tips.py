@@ -1,6 +1,7 @@
-"""The one tip that a reader's page may show: from their own answers, until they put it away."""
+"""The one tip that a reader's page may show: from their own answers, until it is put away."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -8,17 +9,56 @@ from django.conf import settings
 from django.db.models import Q
 from django.urls import reverse
 
-from advisor.guidance.tip_words import Candidate, TipWords, choose, tip_words
-from advisor.guidance.tunables import tunables
 from advisor.models import Memory, Tip
 from digest.models import Subscription
-from suggestions.entities import BOOST_SOURCE, REDUCE_SOURCE
+from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, FIELD_OF_TYPE, REDUCE_SOURCE, REMOVE_TOPIC
 
-KINDS = (Memory.Kind.PATTERN, Memory.Kind.RULE)
-MEMORIES_MAX = 100
-ON_SOURCES = (BOOST_SOURCE, REDUCE_SOURCE)
-ITS_PAGE = "See how this source is doing"
+KINDS, MEMORIES_MAX = (Memory.Kind.PATTERN, Memory.Kind.RULE), 100
+# Before another new tip, and before one that was put away may come back.
+GAP, AWAY_DAYS = timedelta(hours=24), 30
+ACCEPTED, EFFECTS = "accepted", "effects"
+# What a type of suggestion is about, alone and with its target's name.
+ABOUT = {
+    ADD_TOPIC: ("new topics", "the topic “{}”"),
+    REMOVE_TOPIC: ("dropping topics", "dropping the topic “{}”"),
+    BOOST_SOURCE: ("more from a source", "more from {}"),
+    REDUCE_SOURCE: ("less from a source", "less from {}"),
+}
+# By statistic and whether it is good: the sentence, the page that helps, and what to do there.
+FORMS: Mapping[tuple[str, bool], tuple[str, str, str]] = {
+    (ACCEPTED, True): (
+        "You accepted {hits} of {total} suggestions for {about}.",
+        *("suggestions:list", "See what is suggested now"),
+    ),
+    (ACCEPTED, False): (
+        "You turned down {misses} of {total} suggestions for {about}.",
+        *("ranking:config", "Choose what may be suggested at all"),
+    ),
+    (EFFECTS, True): (
+        "{hits} of {total} changes you accepted for {about} made your digest one you liked more.",
+        *("suggestions:list", "See what is suggested now"),
+    ),
+    (EFFECTS, False): (
+        "{misses} of {total} changes you accepted for {about} did not serve you.",
+        *("suggestions:history", "Look at them, and put back what you like"),
+    ),
+}
+WHY = (
+    "It sums up {total} {answers} of yours from the last 180 days, the newest of {last:%d %B %Y}. "
+    "Nobody else’s are in it. You see at most one new tip a day. Put away, it stays away for 30 days; "
+    "nothing changes by reading it."
+)
 RULE_WHY = "An operator of this site wrote it for you."
+
+
+@dataclass(frozen=True, slots=True)
+class TipWords:
+    """A tip in words: what is so, what to do about it (a page's name and words), and why it is shown."""
+
+    sentence: str
+    page: str
+    action: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +71,37 @@ class Shown:
 
 
 def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
-    """The tip that a page shows this reader now, noted as shown if it is new; `None` for none.
+    """Return the tip that a page shows this reader now, noted as shown if it is new; `None` for none.
 
-    One query for a reader of whom nothing is known; never more for more memories. Two pages opened at once
-    agree.
+    A new one if none was new for a day, the surest first; else the newest not put away. One query for a
+    reader of whom nothing is known; never more for more memories.
     """
     if not settings.ADVISOR_GUIDANCE:
         return None
-    memories = {row.pk: row for row in _memories(reader_id, now) if _words(row, "") is not None}
+    rows = Memory.objects.filter(
+        Q(expires_at=None) | Q(expires_at__gt=now),
+        reader_id=reader_id,
+        kind__in=KINDS,
+        retired_at=None,
+        superseded_by=None,
+        valid_from__lte=now,
+    ).order_by("-confidence", "pk")[:MEMORIES_MAX]
+    memories = {row.pk: row for row in rows if tip_words(row, "") is not None}
     if not memories:
         return None
     tips = {tip.memory_id: tip for tip in Tip.objects.filter(reader_id=reader_id)}
-    wanted = tunables()
-    choice = choose(
-        [_candidate(row, tips.get(row.pk)) for row in memories.values()],
-        now=now,
-        last_at=max((tip.shown_at for tip in tips.values()), default=None),
-        gap=timedelta(hours=wanted.tip_gap_hours),
-        away=timedelta(days=wanted.tip_dismissed_days),
-    )
-    if choice is None:
+    away = now - timedelta(days=AWAY_DAYS)
+    fresh = [pk for pk in memories if pk not in tips or (tips[pk].dismissed_at or now) <= away]
+    last_at = max((tip.shown_at for tip in tips.values()), default=None)
+    waiting = [tip for tip in tips.values() if tip.memory_id in memories and tip.dismissed_at is None]
+    if fresh and (last_at is None or now - last_at >= GAP):
+        values = {"shown_at": now, "dismissed_at": None}
+        tip, _ = Tip.objects.update_or_create(reader_id=reader_id, memory_id=fresh[0], defaults=values)
+    elif waiting:
+        tip = max(waiting, key=lambda tip: (tip.shown_at, tip.memory_id))
+    else:
         return None
-    row = memories[choice.memory_id]
-    tip = _noted(row, reader_id, now) if choice.new else tips[row.pk]
-    return _shown(tip, row)
+    return _shown(tip, memories[tip.memory_id])
 
 
 def tip_dismiss(*, reader_id: UUID, tip_id: int, now: datetime) -> bool:
@@ -63,59 +110,38 @@ def tip_dismiss(*, reader_id: UUID, tip_id: int, now: datetime) -> bool:
     return bool(own.filter(dismissed_at=None).update(dismissed_at=now)) or own.exists()
 
 
-def _memories(reader_id: UUID, now: datetime) -> list[Memory]:
-    """The reader's own patterns and rules in force, none of others or of all."""
-    rows = Memory.objects.filter(
-        Q(expires_at=None) | Q(expires_at__gt=now),
-        reader_id=reader_id,
-        kind__in=KINDS,
-        retired_at=None,
-        superseded_by=None,
-        valid_from__lte=now,
-    )
-    return list(rows.order_by("-confidence", "pk")[:MEMORIES_MAX])
+def tip_words(row: Memory, target: str) -> TipWords | None:
+    """Return a memory as a tip; `None` for one that leads to nothing a reader can do.
 
-
-def _candidate(row: Memory, tip: Tip | None) -> Candidate:
-    return Candidate(
-        memory_id=row.pk,
-        worth=row.confidence,
-        shown_at=tip.shown_at if tip else None,
-        dismissed_at=tip.dismissed_at if tip else None,
-    )
-
-
-def _noted(row: Memory, reader_id: UUID, now: datetime) -> Tip:
-    """The tip, first shown now; one that was put away long ago begins anew."""
-    tip, _ = Tip.objects.update_or_create(
-        reader_id=reader_id, memory=row, defaults={"shown_at": now, "dismissed_at": None}
-    )
-    return tip
-
-
-def _shown(tip: Tip, row: Memory) -> Shown | None:
-    """The tip with its target's name; one about a source leads to that source's page where it is read."""
-    read = None
-    if row.target_key and row.suggestion_type in ON_SOURCES:
-        own = Subscription.objects.filter(reader_id=tip.reader_id, feed__source_id=row.target_key)
-        read = own.select_related("feed__source").order_by("pk").first()
-    words = _words(row, str(read.feed.source) if read else row.target_key)
-    if words is None:
-        return None
-    if read is not None and row.polarity > 0:
-        return Shown(tip.pk, replace(words, action=ITS_PAGE), reverse("digest:source", args=[read.feed_id]))
-    return Shown(tip.pk, words, reverse(words.page))
-
-
-def _words(row: Memory, target: str) -> TipWords | None:
+    `target` is its name as the reader knows it, empty for none.
+    """
     if row.kind == Memory.Kind.RULE:
         return TipWords(row.text, "suggestions:list", "See what is suggested now", RULE_WHY)
     data = row.data if isinstance(row.data, dict) else {}
-    return tip_words(
-        key=row.key,
-        suggestion_type=row.suggestion_type,
-        polarity=row.polarity,
-        data=data,
-        target=target,
-        last=row.valid_from,
+    hits, total, statistic = data.get("hits"), data.get("of"), row.key.partition(":")[0]
+    form = FORMS.get((statistic, row.polarity > 0))
+    if not (isinstance(hits, int) and isinstance(total, int) and 0 <= hits <= total and total):
+        return None
+    if not row.polarity or form is None or row.suggestion_type not in FIELD_OF_TYPE:
+        return None
+    kind, named = ABOUT[row.suggestion_type]
+    sentence = form[0].format(
+        hits=hits, misses=total - hits, total=total, about=named.format(target) if target else kind
     )
+    answers = "answers" if statistic == ACCEPTED else "changes"
+    return TipWords(sentence, form[1], form[2], WHY.format(total=total, answers=answers, last=row.valid_from))
+
+
+def _shown(tip: Tip, row: Memory) -> Shown | None:
+    """Return the tip with its target's name; one about a source that is read leads to its page."""
+    read = None
+    if row.target_key and row.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE):
+        own = Subscription.objects.filter(reader_id=tip.reader_id, feed__source_id=row.target_key)
+        read = own.select_related("feed__source").order_by("pk").first()
+    words = tip_words(row, str(read.feed.source) if read else row.target_key)
+    if words is None:
+        return None
+    if read is not None and row.polarity > 0:
+        words = TipWords(words.sentence, words.page, "See how this source is doing", words.why)
+        return Shown(tip.pk, words, reverse("digest:source", args=[read.feed_id]))
+    return Shown(tip.pk, words, reverse(words.page))

@@ -1,20 +1,25 @@
-"""What a call is told, in fixed words around the texts of memories: "When …: …. Because …." Pure.
+"""What a model reads of guidance: "When …: …. Because ….", beside a tool's result or in its place. Pure.
 
-Nothing of the call itself is repeated, and no name of a target: what a model asked for is not ours to vouch
-for, and it knows what it asked about.
+Fixed words around the texts of memories. Nothing of the call itself is repeated, and no name of a target:
+what a model asked for is not ours to vouch for.
 """
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from advisor.guidance.entities import Kind, Remembered, Scored
-from advisor.guidance.figures import Tunables
+from advisor.entities import ToolOutcome
+from advisor.guidance.entities import Advice, Kind, Level, ReaderFacts, Remembered, Scored
+from advisor.token_budget import BYTES_PER_TOKEN, as_json, fit_text, json_bytes
+from digest.llm.entities import json_object
+from suggestions.entities import SOURCE_WEIGHTS
 
-# A token per four characters, as tool results are counted.
-TOKEN_CHARS = 4
-WHISPER_TOKENS = 20
-START_CHARS = 900
-START_PATTERNS, START_FLAGS, START_BLOCKS = 3, 3, 3
+BLOCKED = "blocked"
+NOTE_CHARS, WHISPER_CHARS, START_CHARS, START_ROWS = 500, 80, 900, 3
+# What a note may take; other scripts take more bytes a character, so that less of them fits.
+NOTE_TOKENS = 130
+# The most a tool may answer with in all; its own result keeps a budget of its own.
+ANSWER_TOKENS = 2000
 DOING = {
     "add_topic": "adding {} topic",
     "remove_topic": "removing {} topic",
@@ -47,15 +52,15 @@ _PLAIN_START = re.compile(r"[^\W\d_][^\WA-Z\d_]*(?=[\s.,;:!?…]|$)")
 _END = re.compile(r"[.!?…]$")
 
 
-def told(scored: Sequence[Scored], tunables: Tunables) -> str:
-    """The memories as notes, best first, in at most `note_chars` characters; "" for none.
+def notes_text(scored: Sequence[Scored]) -> str:
+    """Return the memories as notes, best first, in at most 500 characters; "" for none.
 
     What does not fit loses its frame first; a second note that does not fit even so is left out, and only the
     first may be cut.
     """
     text = ""
-    for one in scored[: tunables.told_max]:
-        room = tunables.note_chars - len(text) - bool(text)
+    for one in scored:
+        room = NOTE_CHARS - len(text) - bool(text)
         note = next((form for form in _forms(one.memory) if len(form) <= room), None)
         if note is None and not text:
             note = cut(one.memory.text, room)
@@ -65,22 +70,27 @@ def told(scored: Sequence[Scored], tunables: Tunables) -> str:
 
 
 def whisper_row(scored: Scored) -> str:
-    """A memory as a row of an index: its number and title, at most 20 tokens of four characters."""
-    return cut(f"#{scored.memory.id} {_line(scored.memory.title)}", WHISPER_TOKENS * TOKEN_CHARS)
+    """Return a memory as a row of an index: its number and title, at most 80 characters."""
+    return cut(f"#{scored.memory.id} {_line(scored.memory.title)}", WHISPER_CHARS)
 
 
-def start_packet(
-    *, flags: Sequence[Remembered] = (), patterns: Sequence[Remembered] = (), blocks: Iterable[str] = ()
+def start_text(
+    facts: ReaderFacts,
+    *,
+    flags: Sequence[Remembered] = (),
+    patterns: Sequence[Remembered] = (),
+    rules: Iterable[str] = (),
 ) -> str:
-    """What a run is told before its first call, at most 900 characters; "" where nothing is known.
+    """Return what a run reads before its first call, at most 900 characters; "" where nothing is known.
 
-    `flags` are memories of the profile and `patterns` those of past decisions, best first; `blocks` are the
-    reasons of rules in force, in their own words. Three of each at most; what does not fit is left out.
+    The reader's facts come first, in the words for what the planner gets as values; then `flags` of the
+    profile, `patterns` of decisions, and the texts of operators' `rules` in force. What does not fit is left
+    out.
     """
     parts = (
-        ("The reader's profile", [memory.text for memory in flags][:START_FLAGS]),
-        ("From past decisions", [memory.text for memory in patterns][:START_PATTERNS]),
-        ("Refused for now", list(blocks)[:START_BLOCKS]),
+        ("Refused for now", [*_facts_words(facts), *list(rules)[:START_ROWS]]),
+        ("The reader's profile", [memory.text for memory in flags][:START_ROWS]),
+        ("From past decisions", [memory.text for memory in patterns][:START_ROWS]),
     )
     text = ""
     for head, lines in parts:
@@ -91,8 +101,42 @@ def start_packet(
     return text.rstrip("\n")
 
 
+def blocked_outcome(advice: Advice, *, target: str, counted: bool) -> ToolOutcome:
+    """Return the answer to a call that a rule stopped: which rule, why, and until when."""
+    result: dict[str, Any] = {
+        "success": False,
+        "error": BLOCKED,
+        "rule_id": advice.rule,
+        "reason": fit_text(advice.text, NOTE_TOKENS),
+        "until": advice.until.isoformat(timespec="minutes") if advice.until else None,
+    }
+    return ToolOutcome(as_json(result), BLOCKED, target, counted)
+
+
+def with_advice(content: str, advice: Advice) -> str:
+    """Return a tool's result with what guidance says: a warning first, a note last, whispers as titles.
+
+    Titles are left out where the answer would pass 2,000 tokens. What is no JSON object goes as it is.
+    """
+    loud = advice.level in (Level.WARNING, Level.NOTE)
+    text = fit_text(advice.text, NOTE_TOKENS) if loud else ""
+    rows = [whisper_row(scored) for scored in advice.whispers]
+    if not (text or rows):
+        return content
+    try:
+        result = json_object(content)
+    except ValueError:
+        return content
+    if text:
+        warned = {"guidance": text, **result}
+        result = warned if advice.level is Level.WARNING else {**result, "guidance": text}
+    with_rows = {**result, "whispers": rows}
+    fits = json_bytes(with_rows) <= ANSWER_TOKENS * BYTES_PER_TOKEN
+    return as_json(with_rows if rows and fits else result)
+
+
 def cut(text: str, chars: int) -> str:
-    """`text` on one line in at most `chars` characters, cut after a word and marked where it was longer."""
+    """Return `text` on one line in at most `chars` characters, cut after a word and marked where cut."""
     line = _line(text)
     if len(line) <= chars:
         return line
@@ -103,39 +147,44 @@ def cut(text: str, chars: int) -> str:
     return f"{(head[:at] if at > chars // 2 else head).rstrip()}…"
 
 
+def _facts_words(facts: ReaderFacts) -> Iterable[str]:
+    for kind, times in sorted(facts.declined.items()):
+        yield f"{kind}: this reader turned down every one of {times}. Choose another type."
+    if facts.step < 1:
+        yield f"Full steps: this reader takes about {facts.step:.0%} of the step proposed. Ask for that."
+    if cooling := sorted(key for field, key in facts.cooling if field == SOURCE_WEIGHTS):
+        yield f"Sources that rest, wait or are pinned: {cut(', '.join(cooling), 200)}."
+    if topics := sum(field != SOURCE_WEIGHTS for field, _ in facts.cooling):
+        yield f"{topics} topics rest, wait or are pinned; a write about one is refused."
+
+
 def _forms(memory: Remembered) -> Iterable[str]:
-    """The note in full, without its reason where that is only its source, and bare."""
+    """Yield the note in full, without its reason where that is only its source, and bare."""
     text = _line(memory.text)
     if not text:
         return
     reason = _REASON.search(text)
     action = _sentence(text[: reason.start()] if reason else text)
     because = _sentence(f"Because {reason['why'].strip()}") if reason else f"Because {_source(memory)}."
-    when = "" if _OPENED.match(text) else f"When {_situation(memory)}: "
-    if when:
-        action = _lowered(action)
+    when = "" if _OPENED.match(text) else f"When {_occasion(memory)}: "
+    if when and _PLAIN_START.match(action):
+        action = action[0].lower() + action[1:]
     yield f"{when}{action} {because}"
     if reason is None:
         yield f"{when}{action}"
     yield _sentence(text)
 
 
-def _situation(memory: Remembered) -> str:
+def _occasion(memory: Remembered) -> str:
     if memory.suggestion_type in DOING:
         return DOING[memory.suggestion_type].format("this" if memory.target_key else "a")
     return USING.get(memory.tool, "advising this reader")
 
 
 def _source(memory: Remembered) -> str:
-    """What a memory rests on: its outcomes where it has some, else the sort of its source."""
     if memory.evidence > 1 and memory.kind in (Kind.PATTERN, Kind.REPLAY):
         return f"{memory.evidence} past decisions say so"
     return SOURCES[memory.kind]
-
-
-def _lowered(text: str) -> str:
-    """`text` with a small first letter, unless its first word is a name, a figure or in capitals."""
-    return text[0].lower() + text[1:] if _PLAIN_START.match(text) else text
 
 
 def _sentence(text: str) -> str:
@@ -144,5 +193,5 @@ def _sentence(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """`text` on one line, without what cannot be printed."""
+    """Return `text` on one line, without what cannot be printed."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())

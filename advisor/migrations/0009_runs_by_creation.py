@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from ranking.migrating import IndexAdd
+from ranking.common.migrations import IndexAdd
 
 
 class Migration(migrations.Migration):

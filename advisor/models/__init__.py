@@ -2,8 +2,7 @@
 
 from advisor.models.curated import GuidanceInsight, GuidanceRule
 from advisor.models.memory import GuidanceDay, GuidanceEvent, GuidancePacket, Memory, Tip
-from advisor.models.review import Judgment, PanelVote
-from advisor.models.runs import Decision, Heartbeat, Run, Spent, Step
+from advisor.models.runs import Decision, Heartbeat, Judgment, PanelVote, Run, Spent, Step
 
 __all__ = [
     "Decision",

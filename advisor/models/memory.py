@@ -92,9 +92,10 @@ class GuidanceEvent(models.Model):
     held_out = models.BooleanField(default=False, help_text="Left out at random, to measure by.")
     stages = models.JSONField(default=dict, help_text="Milliseconds by stage; a missing stage did not run.")
     ms = models.PositiveIntegerField(default=0)
-    packet = models.CharField(max_length=8, blank=True, help_text="exact, relaxed, or empty: found afresh.")
-    acknowledged = models.BooleanField(default=False)
-    followed = models.BooleanField(null=True, help_text="The next write did as it was told.")
+    packet = models.CharField(max_length=8, blank=True, help_text="exact, or empty: ranked afresh.")
+    followed = models.BooleanField(
+        null=True, help_text="The run wrote what was advised, or left what was not."
+    )
     helpful = models.BooleanField(null=True, help_text="By the reader's decision.")
     outcome = models.CharField(max_length=12, blank=True)
     error_code = models.CharField(max_length=60, blank=True)
@@ -138,8 +139,7 @@ class GuidancePacket(models.Model):
     phase = models.CharField(max_length=12)
     suggestion_type = models.CharField(max_length=20, blank=True)
     target_key = models.CharField(max_length=120, blank=True)
-    config_version = models.PositiveIntegerField(default=0)
-    memory_version = models.CharField(max_length=64)
+    memory_version = models.CharField(max_length=64, help_text="A fingerprint of the reader's memories.")
     ranked = models.JSONField(default=list, help_text="Memory ids with their factors and score, best first.")
     stages = models.JSONField(default=dict, help_text="Milliseconds each stage of finding it took.")
     uses = models.PositiveIntegerField(default=0)

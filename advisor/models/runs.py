@@ -1,4 +1,4 @@
-"""Runs of the agent, their steps, and the decisions around them. Rows here are an audit: never edited."""
+"""Tables of the audit: runs, steps, votes, judgments, decisions, heartbeats. Rows are never edited."""
 
 import uuid
 
@@ -8,7 +8,7 @@ from django.db.models import Q
 
 
 class Run(models.Model):
-    """One advisor run for one reader and day: claimed before any model call, fenced while it writes."""
+    """One advisor run for a reader and day: claimed before any model call, writes checked by its fence."""
 
     class Trigger(models.TextChoices):
         UI = "ui"
@@ -67,7 +67,7 @@ class Run(models.Model):
 
 
 class Spent(models.Model):
-    """What every audited call took: time, tokens, money, and when it was done."""
+    """Abstract: the time, tokens and cost of an audited call."""
 
     ms = models.PositiveIntegerField(default=0)
     input_tokens = models.PositiveIntegerField(default=0)
@@ -105,7 +105,7 @@ class Step(Spent):
 
 
 class Decision(models.Model):
-    """Something the machinery or an operator decided, with the reason: a skip, a reclaim, a refusal."""
+    """A decision of the code or an operator with its reason: a skip, a reclaim, a refusal."""
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="decisions")
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="decisions")
@@ -123,9 +123,9 @@ class Decision(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of each embedded worker; without a fresh one, requests run inline.
+    """The last heartbeat of each embedded worker; without a recent one, requests run inline.
 
-    A row named `job:<name>` holds the last start of a scheduled job, so that a restart repeats nothing.
+    A row named `job:<name>` holds the last start of a scheduled job, so that a restart repeats none.
     """
 
     worker = models.CharField(max_length=80, primary_key=True)
@@ -133,3 +133,76 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker} at {self.at:%H:%M:%S}"
+
+
+class PanelVote(Spent):
+    """One reviewer's vote on one proposal in one round, with its reasons and its cost.
+
+    Where no model answered, a reviewer has two in a round: the missing one and that of the rules.
+    """
+
+    class Reviewer(models.TextChoices):
+        TRUST = "trust"
+        VALUE = "value"
+        VOICE = "voice"
+
+    class Verdict(models.TextChoices):
+        APPROVE = "approve"
+        IMPROVE = "improve"
+        REJECT = "reject"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="votes")
+    suggestion_type = models.CharField(max_length=20)
+    target_key = models.CharField(max_length=120)
+    round = models.PositiveSmallIntegerField()
+    reviewer = models.CharField(max_length=8, choices=Reviewer.choices)
+    verdict = models.CharField(max_length=8, choices=Verdict.choices)
+    confidence = models.FloatField()
+    issues = models.JSONField(default=list)
+    suggestions = models.JSONField(default=list)
+    reasoning = models.TextField(blank=True)
+    error_code = models.CharField(max_length=60, blank=True, help_text="Why a vote is missing, if it is.")
+    model = models.CharField(max_length=80)
+
+    class Meta:
+        ordering = ["run", "at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "suggestion_type", "target_key", "round", "reviewer", "model"],
+                name="one_vote_per_reviewer_and_model",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reviewer}: {self.verdict}"
+
+
+class Judgment(Spent):
+    """One round of the reflector on one proposal: whether it helps, and whether the reader accepts it."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="judgments")
+    suggestion_type = models.CharField(max_length=20)
+    target_key = models.CharField(max_length=120)
+    attempt = models.PositiveSmallIntegerField(default=1, help_text="Which writing of this proposal it was.")
+    round = models.PositiveSmallIntegerField(help_text="1: the reader's own data; 2: with new evidence.")
+    helps = models.BooleanField()
+    accepts = models.BooleanField()
+    confidence = models.FloatField()
+    p_helpful = models.FloatField(help_text="The probability after this round.")
+    reasoning = models.TextField(blank=True)
+    evidence = models.JSONField(default=dict, help_text="The aggregates this round was given.")
+    flipped = models.BooleanField(default=False, help_text="Round 2 says otherwise than round 1.")
+    error_code = models.CharField(max_length=60, blank=True)
+    model = models.CharField(max_length=80)
+
+    class Meta:
+        ordering = ["run", "at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "suggestion_type", "target_key", "attempt", "round"],
+                name="one_judgment_per_round",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.suggestion_type} {self.target_key}, round {self.round}: {self.helps}"

@@ -1,1 +1,1 @@
-"""Template tags of the advisor room; templates of any room may load them."""
+"""Template tags of the advisor, for templates of any room."""

@@ -1,4 +1,4 @@
-"""The tools by name: their schemas, and the one way in which a model's call reaches one."""
+"""The tools by name: their schemas, and the dispatch of a model's call to one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from advisor.entities import ToolContext, ToolOutcome
+from advisor.entities import ToolContext, ToolOutcome, target_of
+from advisor.token_budget import as_json, error_result
 from advisor.tools.arguments import (
     ChangeArguments,
     CompareArguments,
@@ -17,29 +18,25 @@ from advisor.tools.arguments import (
     NoArguments,
     OutcomesArguments,
     SuggestionArguments,
+    declared,
 )
-from advisor.tools.budget import as_json, error_result
-from advisor.tools.comparison import compare_configs
-from advisor.tools.config import query_user_config
-from advisor.tools.critique import self_critique
-from advisor.tools.declared import declared
+from advisor.tools.drafts import compare_configs, self_critique, test_suggestion, write_suggestion
 from advisor.tools.feedback import query_user_feedback
-from advisor.tools.history import get_acceptance_history
-from advisor.tools.outcomes import get_suggestion_outcomes
-from advisor.tools.profile import get_user_profile
-from advisor.tools.suggestion import write_suggestion
-from advisor.tools.trial import test_suggestion
+from advisor.tools.record import (
+    get_acceptance_history,
+    get_suggestion_outcomes,
+    get_user_profile,
+    query_user_config,
+)
 from digest.llm.entities import ToolCall, ToolSchema
-from digest.llm.model_text import json_object
 
 ARGUMENTS_CHARS_MAX = 20_000
 PROBLEMS_MAX = 5
-TARGET_CHARS_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as a model sees it, and the function behind it: `(ToolContext, arguments) -> dict`."""
+    """A tool as a model sees it, and its function: `(ToolContext, arguments) -> dict`."""
 
     name: str
     description: str
@@ -48,7 +45,7 @@ class Tool:
 
     @property
     def schema(self) -> ToolSchema:
-        """The declaration in OpenAI's function format, derived from the arguments."""
+        """Return the declaration in OpenAI's function format, derived from the arguments."""
         function = {
             "name": self.name,
             "description": self.description,
@@ -120,27 +117,28 @@ TOOLS = {
 
 @cache
 def schemas() -> tuple[ToolSchema, ...]:
-    """Every tool's declaration, always in the same order (a stable prompt prefix is a cached one)."""
+    """Return every tool's declaration, always in the same order, so that providers can cache the prompt."""
     return tuple(tool.schema for tool in TOOLS.values())
 
 
 def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
-    """Run one call for the reader the run is bound to. Bad calls become error results that say what is valid.
+    """Run one call for the reader of the run. Bad calls become error results with what is valid.
 
-    Whatever a tool itself raises passes through: the loop decides about retries.
+    Whatever a tool itself raises goes up: the tool runner decides about retries.
     """
     tool = TOOLS.get(call.name)
     if tool is None:
         return _refused("unknown_tool", f"There is no tool “{call.name[:64]}”.", tools=list(TOOLS))
-    try:
-        raw = _object_of(call.arguments)
-    except ValueError as error:
+    error = call.error
+    if len(call.text) > ARGUMENTS_CHARS_MAX:
+        error = f"they are longer than {ARGUMENTS_CHARS_MAX} characters"
+    if error:
         return _refused("invalid_arguments", f"The arguments are not a JSON object: {error}.")
     try:
-        arguments = tool.arguments.model_validate(raw)
-    except ValidationError as error:
+        arguments = tool.arguments.model_validate(call.arguments)
+    except ValidationError as problem:
         valid = list(tool.arguments.model_fields)
-        return _refused("invalid_arguments", _problems(error), _target_of(raw), arguments=valid)
+        return _refused("invalid_arguments", _problems(problem), target_of(call), arguments=valid)
     result = tool.function(context, arguments)
     target = str(result.pop("target", ""))
     counted = bool(result.pop("counted", True))
@@ -148,26 +146,13 @@ def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
     return ToolOutcome(as_json(result), error_code, target, counted)
 
 
-def _object_of(text: str) -> dict[str, Any]:
-    """The arguments as an object; an empty text means none. Raises `ValueError` for anything else."""
-    if len(text) > ARGUMENTS_CHARS_MAX:
-        raise ValueError(f"they are longer than {ARGUMENTS_CHARS_MAX} characters")
-    return json_object(text.strip() or "{}")
-
-
 def _refused(code: str, details: str, target: str = "", **valid: list[str]) -> ToolOutcome:
     return ToolOutcome(as_json(error_result(code, details, **valid)), code, target)
 
 
-def _target_of(raw: dict[str, Any]) -> str:
-    """What a malformed write was about, as well as it can be told: failures are counted by it."""
-    target = raw.get("target_key") or raw.get("target") or raw.get("suggested_value") or ""
-    return str(target)[:TARGET_CHARS_MAX]
-
-
 def _problems(error: ValidationError) -> str:
-    """What is wrong, by argument, undeclared ones first; the values themselves are left out."""
+    """Return what is wrong, by argument, undeclared ones first; without the values."""
     rows = error.errors(include_url=False, include_input=False, include_context=False)
     rows.sort(key=lambda row: row["type"] != "extra_forbidden")
-    told = (f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}" for row in rows[:PROBLEMS_MAX])
-    return "; ".join(told)
+    problems = (f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}" for row in rows[:PROBLEMS_MAX])
+    return "; ".join(problems)

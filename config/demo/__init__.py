@@ -1,5 +1,5 @@
-"""The demo: a fictional world of feeds, three readers with tastes of their own, and the main job as a story.
+"""The demo: a fictional world of feeds, readers with tastes, and a walkthrough in the terminal.
 
-`world` reads the written items, `feeds` renders them as real feed files, `taste` decides the thumbs,
-`readers` seeds the accounts, `story` does the main job in the terminal.
+`world` reads the written items and renders feed files, `people` decides the ratings, `seed` fills the
+database, `walkthrough` does the main job and prints it.
 """

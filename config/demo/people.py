@@ -1,27 +1,97 @@
-"""The demo's cast: who they are, what they like and why they say so. Pure data.
+"""The demo's accounts, their tastes, and the ratings that follow from them.
 
-The log-odds are chosen so that about 55 % of the first two readers' thumbs are up, and so that each has a
-source or two and a topic that their thumbs speak about clearly enough to be noticed.
-"""
+A reader opens an item more readily when its subject moves them, and finds it useful with probability
+1 / (1 + exp(-(base + source + topics))), all in log-odds. The random numbers are seeded with the reader and
+the headline, so that the same world gives the same ratings. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import exp
+from random import Random
 
-from config.demo.taste import Taste
+from config.demo.world import Issued
+from ranking.common.text import fold, term_matches
 
 PASSWORD = "tidings-demo"
-# Accounts are told from real ones by this domain, which cannot exist (RFC 2606).
+# The domain marks the demo's accounts; it cannot exist (RFC 2606).
 EMAIL_DOMAIN = "demo.example"
+# Ratings lie between these ages; the last hours stay unrated, so that today's digest is unread.
+RATED_FROM, RATED_UNTIL = timedelta(hours=20), timedelta(days=28)
+READ_AFTER_HOURS = (0.5, 9.0)
+# The share of items opened: usually, and where a topic moves the reader either way.
+OPENED, OPENED_IF_MOVED = 0.25, 0.95
+TAGGED = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Taste:
+    """A reader's preferences in log-odds, and their reasons by source ("": any other source).
+
+    `opened` is the share of a source's items that they open, where it is not `OPENED`.
+    """
+
+    base: float
+    sources: Mapping[str, float] = field(default_factory=dict)
+    topics: Mapping[str, float] = field(default_factory=dict)
+    opened: Mapping[str, float] = field(default_factory=dict)
+    liked_for: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    disliked_for: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRating:
+    """One rating of the item at `url`, with its reasons."""
+
+    url: str
+    useful: bool
+    tags: tuple[str, ...]
+    at: datetime
+
+
+def ratings_of(reader: str, taste: Taste, issued: Iterable[Issued], *, now: datetime) -> list[DemoRating]:
+    """Return the ratings of `reader` for `issued` items up to `now`, oldest first."""
+    old_enough = (one for one in issued if RATED_FROM <= now - one.published <= RATED_UNTIL)
+    ratings = [_rating(Random(f"{reader}: {one.item.headline}"), taste, one) for one in old_enough]
+    return sorted((r for r in ratings if r is not None), key=lambda rating: (rating.at, rating.url))
+
+
+def _rating(chance: Random, taste: Taste, one: Issued) -> DemoRating | None:
+    topics = topics_log_odds(taste, one.item.headline)
+    usually = taste.opened.get(one.source.key, OPENED)
+    if chance.random() > (OPENED_IF_MOVED if topics else usually):
+        return None
+    log_odds = taste.base + taste.sources.get(one.source.key, 0.0) + topics
+    useful = chance.random() < 1 / (1 + exp(-log_odds))
+    reasons = taste.liked_for if useful else taste.disliked_for
+    at = one.published + timedelta(hours=chance.uniform(*READ_AFTER_HOURS))
+    return DemoRating(one.url, useful, _tags(chance, reasons, one.source.key), at.replace(microsecond=0))
+
+
+def topics_log_odds(taste: Taste, headline: str) -> float:
+    """Return what the topics in a headline add to the log-odds of a like."""
+    folded = fold(headline)
+    return sum(weight for topic, weight in taste.topics.items() if term_matches(topic, folded))
+
+
+def _tags(chance: Random, reasons: Mapping[str, tuple[str, ...]], source: str) -> tuple[str, ...]:
+    if chance.random() > TAGGED:
+        return ()
+    choice = reasons.get(source, reasons[""])
+    first = chance.choice(choice)
+    second = chance.choice(choice) if chance.random() < 0.25 else first
+    return tuple(dict.fromkeys((first, second)))
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One demo account. `thumbs_max` keeps only the newest thumbs of a reader who has hardly begun."""
+    """One demo account; `ratings_max` limits a new reader to their newest ratings."""
 
     name: str
     time_zone: str
     taste: Taste | None = None
     topics: tuple[str, ...] = ()
-    thumbs_max: int | None = None
+    ratings_max: int | None = None
     staff: bool = False
 
 
@@ -93,7 +163,7 @@ CLEO = Person(
     "cleo",
     "Europe/Lisbon",
     Taste(base=0.6, liked_for={"": _LIKED}, disliked_for={"": _DISLIKED}),
-    thumbs_max=3,
+    ratings_max=3,
 )
 
 OLGA = Person("olga", "UTC", staff=True)

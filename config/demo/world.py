@@ -1,41 +1,47 @@
-"""The fictional world as written in `world/*.txt`, and when each of its items comes out. Pure.
+"""The demo's fictional sources and their feed files: RSS 2.0 (one gzipped), Atom 1.0, RDF, JSON Feed.
 
-A file is blocks between blank lines: first `name: value` lines about the source, then the items, newest
-first, each a headline line and a line of text. The items of a source spread evenly over a month that
-repeats: once the month is over the oldest comes out again under a new date, so the demo never runs dry.
+The same `anchor` and `now` give the same bytes.
 """
 
+import gzip
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from email.utils import format_datetime
 from functools import cache
+from html import escape
 from pathlib import Path
 from random import Random
 from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 WORLD_DIR = Path(__file__).parent / "world"
 MONTH = timedelta(days=30)
-# Nobody publishes between these hours (UTC); what falls there comes out the evening before.
+# Nobody publishes before this hour (UTC); such an item is published the evening before.
 NIGHT_ENDS, NIGHT_SHIFT = 5, timedelta(hours=6)
 SLUG_WORDS = 7
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 
 
 @dataclass(frozen=True, slots=True)
 class WorldItem:
-    """One item as written: a headline that no other item of the world has, and a few sentences."""
+    """One item: a headline that no other item has, and a few sentences."""
 
     headline: str
     text: str
 
     @property
     def slug(self) -> str:
-        """The headline's first words as they stand in a web address."""
+        """Return the headline's first words in the form of a URL."""
         words = "".join(c if c.isascii() and c.isalnum() else " " for c in self.headline.lower()).split()
         return "-".join(words[:SLUG_WORDS])
 
 
 @dataclass(frozen=True, slots=True)
 class WorldSource:
-    """A fictional publisher with its items, newest first. `form` is the format its feed comes in."""
+    """A fictional publisher with its items, newest first; `form` is the format of its feed."""
 
     title: str
     site: str
@@ -46,13 +52,13 @@ class WorldSource:
 
     @property
     def key(self) -> str:
-        """The source's key: the domain of its site."""
+        """Return the domain of the site, which is the source's key."""
         return urlsplit(self.site).netloc
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """An item at the moment it came out, at its address."""
+    """A published item: its URL and time."""
 
     item: WorldItem
     source: WorldSource
@@ -62,7 +68,7 @@ class Issued:
 
 @cache
 def world_sources() -> tuple[WorldSource, ...]:
-    """Every source of the world, in order of its file's name."""
+    """Return every source, in the order of file names."""
     return tuple(_source(path.read_text(encoding="utf-8")) for path in sorted(WORLD_DIR.glob("*.txt")))
 
 
@@ -76,21 +82,126 @@ def _source(text: str) -> WorldSource:
 
 
 def items_issued(source: WorldSource, *, anchor: datetime, now: datetime) -> list[Issued]:
-    """Each item of `source` as it last came out before `now`, newest first.
+    """Return each item of `source` with its last publication before `now`, newest first.
 
-    `anchor` is the moment at which the file's first item is the newest: when the demo was first seeded.
+    Items are published again each month. `anchor` is the moment of the first seeding, when the file's first
+    item is the newest.
     """
     issued = []
     for position, item in enumerate(source.items):
-        published = _first_out(source, position, anchor)
+        published = _first_publication(source, position, anchor)
         published += MONTH * ((now - published) // MONTH)
         url = f"{source.site}/{published:%Y/%m/%d}/{item.slug}"
         issued.append(Issued(item, source, url, published))
     return sorted(issued, key=lambda one: one.published, reverse=True)
 
 
-def _first_out(source: WorldSource, position: int, anchor: datetime) -> datetime:
+def _first_publication(source: WorldSource, position: int, anchor: datetime) -> datetime:
     chance = Random(f"{source.key}/{position}")
     share = (position + chance.uniform(0.1, 0.9)) / len(source.items)
     published = (anchor - share * MONTH * 0.99).replace(second=0, microsecond=0)
     return published - NIGHT_SHIFT if published.hour < NIGHT_ENDS else published
+
+
+def feeds_render(directory: Path, *, anchor: datetime, now: datetime) -> list[Path]:
+    """Write one feed file per source into `directory`, replacing its content; return the paths."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for old in directory.iterdir():
+        old.unlink()
+    paths = []
+    for source in world_sources():
+        path = directory / f"{source.key.split('.')[0]}.{_SUFFIXES[source.form]}"
+        path.write_bytes(feed_body(source, anchor=anchor, now=now))
+        paths.append(path)
+    return paths
+
+
+def feed_body(source: WorldSource, *, anchor: datetime, now: datetime) -> bytes:
+    """Return the bytes of one source's feed at `now`."""
+    return _WRITERS[source.form](source, items_issued(source, anchor=anchor, now=now))
+
+
+def _rss(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+    root = Element("rss", {"version": "2.0"})
+    channel = SubElement(root, "channel")
+    _texts(channel, title=source.title, link=source.site, description=source.voice, language="en")
+    for one in issued:
+        node = SubElement(channel, "item")
+        _texts(node, title=one.item.headline, link=one.url, description=_html(one))
+        _texts(node, guid=one.url, pubDate=format_datetime(one.published))
+    return _xml(root)
+
+
+def _rss_gzipped(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+    return gzip.compress(_rss(source, issued), mtime=0)
+
+
+def _atom(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+    root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": "en"})
+    _texts(root, id=f"{source.site}/", title=source.title, updated=issued[0].published.isoformat())
+    SubElement(root, "link", {"rel": "alternate", "href": source.site})
+    for one in issued:
+        node = SubElement(root, "entry")
+        stamp = one.published.isoformat()
+        _texts(node, id=_tag(one), title=one.item.headline, published=stamp, updated=stamp)
+        SubElement(node, "link", {"rel": "alternate", "href": one.url})
+        SubElement(node, "content", {"type": "html"}).text = _html(one)
+    return _xml(root)
+
+
+def _rdf(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+    spaces = {"xmlns": "http://purl.org/rss/1.0/", "xmlns:rdf": RDF, "xmlns:dc": DUBLIN_CORE}
+    root = Element("rdf:RDF", spaces)
+    channel = SubElement(root, "channel", {"rdf:about": source.site})
+    _texts(channel, title=source.title, link=source.site, description=source.voice)
+    order = SubElement(SubElement(channel, "items"), "rdf:Seq")
+    for one in issued:
+        SubElement(order, "rdf:li", {"rdf:resource": one.url})
+        node = SubElement(root, "item", {"rdf:about": one.url})
+        _texts(node, title=one.item.headline, link=one.url, description=_html(one))
+        SubElement(node, "dc:date").text = one.published.isoformat()
+    return _xml(root)
+
+
+def _json(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+    items = [
+        {
+            "id": _tag(one),
+            "url": one.url,
+            "title": one.item.headline,
+            "content_html": _html(one),
+            "date_published": one.published.isoformat(),
+        }
+        for one in issued
+    ]
+    about = {"version": "https://jsonfeed.org/version/1.1", "title": source.title, "language": "en"}
+    feed = {**about, "home_page_url": source.site, "description": source.voice, "items": items}
+    return json.dumps(feed, ensure_ascii=False, indent=1).encode()
+
+
+_WRITERS: dict[str, Callable[[WorldSource, Sequence[Issued]], bytes]] = {
+    "rss": _rss,
+    "rss.gz": _rss_gzipped,
+    "atom": _atom,
+    "rdf": _rdf,
+    "json": _json,
+}
+_SUFFIXES = {"rss": "xml", "rss.gz": "xml.gz", "atom": "atom", "rdf": "rdf", "json": "json"}
+
+
+def _texts(parent: Element, **texts: str) -> None:
+    for tag, text in texts.items():
+        SubElement(parent, tag).text = text
+
+
+def _html(one: Issued) -> str:
+    return f"<p>{escape(one.item.text, quote=False)}</p>"
+
+
+def _tag(one: Issued) -> str:
+    """A tag URI (RFC 4151)."""
+    return f"tag:{one.source.key},{one.published:%Y-%m-%d}:{one.item.slug}"
+
+
+def _xml(root: Element) -> bytes:
+    return bytes(tostring(root, encoding="utf-8", xml_declaration=True))

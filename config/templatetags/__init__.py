@@ -1,1 +1,1 @@
-"""Template filters of this room."""
+"""Template filters of config."""

@@ -1,5 +1,7 @@
-"""What goes to a model and what comes back, the same for every provider and for the planner."""
+"""What goes to a model and what comes back, the same for every provider and for the planner. Pure."""
 
+import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +10,51 @@ from typing import Any, Protocol
 
 Message = dict[str, Any]
 ToolSchema = dict[str, Any]
+
+PREVIEW_CHARS = 2000
+# Ten times what a model is allowed to write; what is longer comes from a server that ignores the limit.
+OBJECT_CHARS_MAX = 60_000
+FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that `text` is.
+
+    Raises `ValueError`, saying what is wrong, for anything else; also for what JSON columns refuse: NaN,
+    infinities, NUL characters and lone surrogates; and for more than 60,000 characters.
+    """
+    if len(text) > OBJECT_CHARS_MAX:
+        raise ValueError(f"it is longer than {OBJECT_CHARS_MAX} characters")
+    try:
+        value = json.loads(text)
+        dumped = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        dumped.encode("utf-8")
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except UnicodeEncodeError:
+        raise ValueError("it holds half a character (a lone surrogate)") from None
+    if "\\u0000" in dumped:
+        raise ValueError("it holds a NUL character")
+    if not isinstance(value, dict):
+        raise ValueError(f"it is a JSON {type(value).__name__}, not an object")
+    return value
+
+
+def summary_parse(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in a message, fenced or between other words; `None` if there is none."""
+    fenced = FENCED.search(text)
+    braced = text[text.find("{") : text.rfind("}") + 1]
+    for candidate in (text, fenced.group(1) if fenced else "", braced):
+        try:
+            return json_object(candidate)
+        except ValueError:
+            continue
+    return None
+
+
+def preview(text: str) -> str:
+    """Return `text` fit for an audit row: at most 2,000 characters, none that a database refuses."""
+    return text[:PREVIEW_CHARS].replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +92,7 @@ class Deadline:
 
     @property
     def left_s(self) -> float:
-        """Seconds left, negative when past."""
+        """Return the seconds left, negative when past."""
         return self.at - self.clock()
 
 
@@ -59,11 +106,22 @@ class BudgetRefusal:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call a model asks for. `arguments` is the JSON text as the model wrote it, maybe broken."""
+    """One call a model asks for, parsed once. `text` is the arguments as the model wrote them, maybe broken.
+
+    `arguments` is the object in `text`, `{}` for an empty text; where it is none, `error` says why.
+    """
 
     id: str
     name: str
-    arguments: str
+    text: str
+    arguments: dict[str, Any] = field(init=False, compare=False, default_factory=dict)
+    error: str = field(init=False, compare=False, default="")
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "arguments", json_object(self.text.strip() or "{}"))
+        except ValueError as error:
+            object.__setattr__(self, "error", str(error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +140,22 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """`provider:model`, as shown wherever it acts."""
+        """Return `provider:model`, as pages and rows show it."""
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
-        """One turn within `timeout_s` of wall clock. Raises a `ModelError`."""
+        """Return one turn within `timeout_s` seconds of wall clock. Raises a `ModelError`."""
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
-        """The most one `complete` with these arguments can cost. Raises `PriceUnknown`."""
+        """Return the most that `complete` with these arguments can cost, in USD. Raises `PriceUnknown`."""
 
     def cost_usd(self, usage: Usage) -> Decimal:
-        """What `usage` costs."""
+        """Return what `usage` costs, in USD. Raises `PriceUnknown`."""
 
 
 class ModelError(Exception):
     """A call that gave no turn. `code` is stable.
 
-    `may_be_billed` tells a call that a provider may have worked on (cut off, unreadable) from one it
-    turned away.
+    `may_be_billed`: a provider may have worked on the call (cut off, unreadable) and not turned it away.
     """
 
     code = "model_error"

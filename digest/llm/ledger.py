@@ -46,7 +46,7 @@ def spend_reserve(
     now: datetime,
     purpose: str = ADVISOR,
 ) -> Spend | BudgetRefusal:
-    """Set `worst_case` USD aside for one call, or say which cap it would pass; a refusal leaves a row.
+    """Reserve `worst_case` USD for one call, or return the cap it would pass; a refusal leaves a row.
 
     One short transaction of its own: must not be called inside another.
     """
@@ -69,9 +69,9 @@ def spend_reserve(
 
 
 def spend_settle(*, spend_id: int, usage: Usage, cost: Decimal) -> bool:
-    """Book what a call really cost; `False` when it was settled before (the first booking stands).
+    """Book what a call really cost; `False` when it was settled before (the first booking counts).
 
-    With it goes what the provider's cache saved on the input, at the price list's rates.
+    What the provider's cache saved on the input, at the price list's rates, is stored with it.
     """
     row = Spend.objects.filter(id=spend_id, settled_usd=None)
     model = row.values_list("model", flat=True).first() if usage.cached_tokens else None
@@ -96,8 +96,8 @@ def spend_release(*, spend_id: int) -> bool:
     return spend_settle(spend_id=spend_id, usage=Usage(), cost=Decimal(0))
 
 
-def failure_booked(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:
-    """Book a call without a turn: in full if it may have been worked on, else as free. Returns the cost."""
+def spend_settle_failed(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:
+    """Book a call without a turn: at its worst case if it may be billed, else as free. Returns the cost."""
     if spend_id is None:
         return Decimal(0)
     if error.may_be_billed:
@@ -119,7 +119,7 @@ class SpendAccount:
     purpose: str = ADVISOR
 
     def reserve(self, *, model: str, worst_case: Decimal) -> int | BudgetRefusal:
-        """`spend_reserve` for this account; the row's id."""
+        """Reserve `worst_case` USD for this account; return the row's id or the refusal."""
         spend = spend_reserve(
             surface=self.surface,
             reader_id=self.reader_id,
@@ -134,7 +134,7 @@ class SpendAccount:
 
 
 def advisor_account(*, reader_id: UUID, run_id: UUID, now: datetime, purpose: str = ADVISOR) -> SpendAccount:
-    """The account of an advisor run, with the caps of the settings. `now`: the run's start fixes the day."""
+    """Return the account of an advisor run, with the caps of the settings. The day is that of `now`."""
     caps = Caps(
         day=Decimal(str(settings.ADVISOR_DAILY_CAP_USD)),
         run=Decimal(str(settings.ADVISOR_RUN_CAP_USD)),
@@ -144,7 +144,7 @@ def advisor_account(*, reader_id: UUID, run_id: UUID, now: datetime, purpose: st
 
 
 def ingest_account(*, run_id: UUID, now: datetime, purpose: str = SUMMARY) -> SpendAccount:
-    """The account of feed work: nobody's in particular, under one cap for each UTC day."""
+    """Return the account of feed work: no reader's, under one cap for each UTC day."""
     day = Decimal(str(settings.LLM_DAILY_CAP_USD))
     return SpendAccount(
         Spend.Surface.INGEST, None, run_id, Caps(day=day, run=day, reader_day=day), now, purpose
@@ -152,9 +152,9 @@ def ingest_account(*, run_id: UUID, now: datetime, purpose: str = SUMMARY) -> Sp
 
 
 def _surface_lock(surface: Spend.Surface) -> None:
-    """Let no other reservation of `surface` past until this transaction ends.
+    """Make other reservations of `surface` wait until this transaction ends.
 
-    SQLite needs nothing: a transaction of ours holds the write lock from its first word (IMMEDIATE).
+    SQLite needs nothing: our transactions hold the write lock from their first statement (IMMEDIATE).
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -179,8 +179,8 @@ def _refusal(
         sum_run=Sum(booked, filter=this_run),
         sum_reader_day=Sum(booked, filter=today & this_reader),
     )
-    for name, (code, words) in REFUSALS.items():
+    for name, (code, message) in REFUSALS.items():
         # SQLite sums decimals as floats: rounding takes the last digits' noise away.
         if (spent[f"sum_{name}"] or Decimal(0)).quantize(MICRO_USD) + reserved > getattr(caps, name):
-            return BudgetRefusal(code, words)
+            return BudgetRefusal(code, message)
     return None

@@ -1,4 +1,4 @@
-"""What a call costs, offline: configured prices first, then those that genai-prices ships."""
+"""Prices of calls, offline: those of the settings first, then those that genai-prices ships."""
 
 import json
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ INPUT_SAFETY = 2
 
 
 def tokens_estimated(chars: int) -> int:
-    """About how many tokens `chars` characters of JSON are; at least 1."""
+    """Return about how many tokens `chars` characters of JSON are; at least 1."""
     return max(1, round(chars / CHARS_PER_TOKEN))
 
 
 def input_tokens_worst(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> int:
-    """A cautious count of the tokens a request holds.
+    """Return a cautious count of the tokens in a request.
 
     The JSON is counted with everything but ASCII escaped (six characters for a Chinese one), so that
     scripts with more than a token a character are not undercounted.
@@ -33,7 +33,7 @@ def input_tokens_worst(messages: Sequence[Message], tools: Sequence[ToolSchema])
 
 
 def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
-    """What `usage` costs on the model. Raises `PriceUnknown`.
+    """Return what `usage` costs on the model, in USD. Raises `PriceUnknown`.
 
     A price of the operator's own counts cached tokens like others; a provider without `price_id` is free.
     """
@@ -61,10 +61,9 @@ def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
 
 
 def cache_saved_usd(model: str, usage: Usage) -> Decimal:
-    """What reading `usage.cached_tokens` from the provider's cache saved, by the price list; 0 without one.
+    """Return the USD that the provider's cache saved, by the price list; 0 for a model without a price.
 
-    `model` is `provider:model`. Writing to a cache may cost more than it saves: the difference to a call
-    without any cache can be negative, and counts as such.
+    `model` is `provider:model`. Writing to a cache may cost more than it saves: the result may be negative.
     """
     plain = replace(usage, cached_tokens=0, written_tokens=0, billed_usd=None)
     try:

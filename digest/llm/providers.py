@@ -1,6 +1,6 @@
-"""The providers of language models as data, and which of them the settings configure. Imports no SDK.
+"""The providers of language models as data, and the settings that configure them. Imports no SDK.
 
-What a provider can and cannot do is in `docs/models.md`, with where each line was read.
+What a provider can and cannot do is in `docs/models.md`, with sources.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,6 @@ from typing import Any
 from django.conf import settings
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
 CHAT, RESPONSES = "chat", "responses"
 NATIVE, ENVELOPE = "native", "envelope"
 # What OpenAI's SDK knows as `ReasoningEffort`; a model may take fewer.
@@ -56,7 +54,7 @@ class Provider:
     envelope: bool = False
 
     def fields_for(self, model: str) -> dict[str, Any]:
-        """The request fields that `model` needs."""
+        """Return the request fields that `model` needs."""
         found = (fields for prefix, fields in self.model_fields.items() if model.startswith(prefix))
         return dict(next(found, NOTHING))
 
@@ -138,7 +136,7 @@ PROVIDERS = {
 
 
 def provider_endpoint(provider: Provider) -> Endpoint | None:
-    """Where and with which key `provider` is called; `None` while it is not configured.
+    """Return the address and key of `provider`; `None` while it is not configured.
 
     A provider with a key is configured by its key, a keyless one by its address.
     """
@@ -150,17 +148,17 @@ def provider_endpoint(provider: Provider) -> Endpoint | None:
 
 
 def wire_of(provider: Provider) -> str:
-    """`chat` or `responses`: which of OpenAI's interfaces `provider` is called by. Raises `ValueError`."""
+    """Return `chat` or `responses`, the interface `provider` is called by. Raises `ValueError`."""
     return _chosen("OPENAI_WIRE", (CHAT, RESPONSES)) if provider.responses else CHAT
 
 
 def tool_mode_of(provider: Provider) -> str:
-    """`native` tool calls, or the `envelope` for a server that cannot make them. Raises `ValueError`."""
+    """Return `native`, or `envelope` for a server without tool calls. Raises `ValueError`."""
     return _chosen("LOCAL_LLM_TOOL_MODE", (NATIVE, ENVELOPE)) if provider.envelope else NATIVE
 
 
 def reasoning_effort() -> str:
-    """How much a model may reason on the Responses wire. Raises `ValueError`."""
+    """Return how much a model may reason on the Responses wire. Raises `ValueError`."""
     return _chosen("LLM_REASONING_EFFORT", EFFORTS)
 
 
@@ -172,7 +170,7 @@ def _chosen(name: str, known: Sequence[str]) -> str:
 
 
 def model_ref_parse(entry: str) -> ModelRef:
-    """`provider:model` (the model's name may hold more colons). Raises `ValueError` otherwise.
+    """Parse `provider:model` (the model's name may contain colons). Raises `ValueError`.
 
     The name of a provider with a `model_setting` is enough: the setting names its model.
     """
@@ -187,13 +185,13 @@ def model_ref_parse(entry: str) -> ModelRef:
 
 
 def chain_refs(purpose: str) -> list[ModelRef]:
-    """The models of `LLM_CHAIN_<PURPOSE>`, or else of `LLM_CHAIN`, in order. Raises `ValueError`."""
+    """Return the models of `LLM_CHAIN_<PURPOSE>`, or else of `LLM_CHAIN`, in order. Raises `ValueError`."""
     entries = getattr(settings, f"LLM_CHAIN_{purpose.upper()}", None) or settings.LLM_CHAIN
     return [model_ref_parse(entry) for entry in entries]
 
 
 def prices_configured() -> dict[str, tuple[Decimal, Decimal]]:
-    """`LLM_PRICES` as USD per million input and output tokens, by model or by `provider:model`.
+    """Return `LLM_PRICES` as USD per million input and output tokens, by model or by `provider:model`.
 
     An entry reads `model=in/out`, as in `my-model=0.10/0.50`. Raises `ValueError` for anything else.
     """

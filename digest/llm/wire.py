@@ -1,4 +1,4 @@
-"""One call over the wire: the only module that imports `openai`.
+"""Calls over the wire: the only module that imports `openai`.
 
 The SDK's own timeout counts silence, not time (a dripping answer took 2.5 s under a timeout of 0.5), so
 every call runs on one background event loop per process, under a deadline of ours.
@@ -45,7 +45,7 @@ class _Background:
         self._clients: dict[Endpoint, openai.AsyncOpenAI] = {}
 
     def run(self, work: Coroutine[Any, Any, bytes], *, timeout_s: float) -> bytes:
-        """Wait for `work` on the loop, `timeout_s` at most. Raises `TimeoutError`."""
+        """Return what `work` comes to on the loop within `timeout_s`. Raises `TimeoutError`."""
         future = asyncio.run_coroutine_threadsafe(work, self._running_loop())
         try:
             return future.result(timeout_s)
@@ -53,7 +53,7 @@ class _Background:
             future.cancel()
 
     def client(self, endpoint: Endpoint) -> openai.AsyncOpenAI:
-        """The client of `endpoint`: building one costs over 100 ms, so it is kept."""
+        """Return the client of `endpoint`, a cached one: building it costs over 100 ms."""
         with self._lock:
             if endpoint not in self._clients:
                 self._clients[endpoint] = openai.AsyncOpenAI(
@@ -73,7 +73,7 @@ _background = _Background()
 
 
 def _forget_parent() -> None:
-    """A forked worker has no copy of the thread, so it starts a loop and clients of its own."""
+    """Let a forked worker, which has no copy of the thread, start a loop and clients of its own."""
     global _background
     _background = _Background()
 
@@ -89,9 +89,9 @@ def fetch(
     timeout_s: float,
     read_timeout_s: float,
 ) -> bytes:
-    """The body of the answer to one request, `timeout_s` seconds of wall clock at most.
+    """Return the body of the answer to one request within `timeout_s` seconds of wall clock.
 
-    `api` is the interface to ask, `chat` or `responses`. Raises `DeadlineExceeded` past the time,
+    `api` is the interface, `chat` or `responses`. Raises `DeadlineExceeded` past the time,
     `ModelRefused` for 400 and 422, `ModelUnavailable` for the rest.
     """
     client = _background.client(endpoint)
@@ -126,22 +126,22 @@ async def _fetch(resource: Any, request: dict[str, Any], timeout_s: float, read_
 
 
 def _mapped(error: openai.APIError, endpoint: Endpoint) -> ModelError:
-    """Our error for one of the SDK's; the key never shows, even where a server echoes it."""
+    """Map an error of the SDK to ours; the key never shows, even where a server echoes it."""
     text = str(error).replace(endpoint.api_key, "***")[:ERROR_CHARS_MAX]
     if not isinstance(error, openai.APIStatusError):
         unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
         return ModelUnavailable(f"No connection or no answer: {text}", may_be_billed=not unsent)
     if error.status_code in REFUSED:
         return ModelRefused(f"The provider refused the request ({error.status_code}): {text} {REFUSED_HELP}")
-    help_for = UNAVAILABLE_HELP.get(error.status_code, "")
+    advice = UNAVAILABLE_HELP.get(error.status_code, "")
     return ModelUnavailable(
-        f"The provider answered {error.status_code}: {text} {help_for}".strip(),
+        f"The provider answered {error.status_code}: {text} {advice}".strip(),
         retry_after_s=_retry_after(error.response),
     )
 
 
 def _retry_after(response: httpx2.Response) -> float | None:
-    """The wait asked for, in seconds; a date is read against the answer's own `Date`."""
+    """Return the wait asked for, in seconds; a date is read against the answer's own `Date`."""
     text = response.headers.get("retry-after", "")
     try:
         return max(0.0, float(text))

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from ranking.migrating import IndexAdd, IndexRemove
+from ranking.common.migrations import IndexAdd, IndexRemove
 
 
 class Migration(migrations.Migration):

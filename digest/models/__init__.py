@@ -1,15 +1,19 @@
-"""The tables of the world outside and of what each reader saw and said."""
+"""All tables of the digest room."""
 
-from digest.models.delivery import ApiToken, Delivery, UsedLink
-from digest.models.digest import Digest, Exposure, Impression
-from digest.models.feed import Feed, Source, Subscription
-from digest.models.feedback import Feedback, FeedbackTag, ReasonTag
-from digest.models.item import Cluster, FeedEntry, Item
-from digest.models.reader import Reader
-from digest.models.reading import Reading
-from digest.models.spend import Spend, SpendRefusal
-from digest.models.summary import SuggestedReasons, Summary
-from digest.models.vector import ItemVector, TasteProfile, TermCounts
+from digest.models.digests import Digest, Exposure, Feedback, FeedbackTag, Impression, ReasonTag
+from digest.models.feeds import (
+    Cluster,
+    Feed,
+    FeedEntry,
+    Item,
+    ItemVector,
+    Source,
+    Subscription,
+    TasteProfile,
+    TermCounts,
+)
+from digest.models.llm import Spend, SpendRefusal, SuggestedReasons, Summary
+from digest.models.readers import ApiToken, Delivery, Reader, Reading, UsedLink
 
 __all__ = [
     "ApiToken",

@@ -1,8 +1,7 @@
-"""Render every page of the demo in a real browser: `make screenshots`.
+"""Render the main pages of the demo in a real browser: `make screenshots`.
 
-Seeds the demo into a throw-away folder, serves it on a spare loopback port, signs in and saves each page
-as a WebP beside this file: in light and on a phone of 360 pixels, the main ones in dark too. Names of shots
-as arguments take only those.
+Seeds the demo into a temporary folder, serves it on a spare loopback port, signs in and saves each page as a
+WebP beside this file. With names of shots as arguments, only those are taken.
 """
 
 import base64
@@ -28,16 +27,6 @@ PASSWORD = "tidings-demo"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 START_S = 30
 GENERATE_MS = 60_000
-# The mail of today's digest to Ada as its HTML; printed, since a mail is no page of the site.
-MAIL = """
-from django.utils import timezone
-from digest.letters import draft_daily
-from digest.mailing import letter_message
-from digest.models import Digest
-digest = Digest.objects.filter(reader__username="ada").latest("date")
-draft = draft_daily(reader=digest.reader, digest=digest, now=timezone.now())
-print(letter_message(draft.letter, now=timezone.now()).alternatives[0][0])
-"""
 # From PNG to WebP by the browser that made it; between 0 and 1, where text shows no trace of it.
 QUALITY = 0.85
 WEBP = """async ([png, quality]) => {
@@ -63,74 +52,46 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class Shot:
-    """One page to take: its file's name, whose it is, where, and whether all of it or one screen."""
+    """One page to take: file name, reader, path, whether all of it or one screen, and in which looks."""
 
     name: str
     reader: str
     path: str
     full: bool = False
-    dark: bool = False
+    looks: tuple[str, ...] = ("light",)
 
 
-# Taken last, in every look: what they show takes a reader's doing, which other pictures would show too.
-LAST = {"history", "item", "read", "saved"}
+# Taken last: its picture needs a reader to open an item, which other pictures would show too.
+LAST = {"item"}
 # Taken after a night was run, which changes what other pictures would show.
 AFTER_NIGHT = {"night", "guidance"}
 # What is clicked first, and then waited for.
 CLICKED = {
     "item": ".item .meta a",
     "left-out": "a[href$='/left-out']",
-    "source": "main a[href^='/ui/sources/']:not([href$='.opml'])",
-    "settings-version": "main a[href^='/ui/history/settings/']",
     "night": "#result_list tbody th a",
-    "api": "#digest_api_feedback_post ~ details summary",
     "settings": ".pins > summary",
     "run-timeline": "#result_list tbody th a",
 }
 SHOTS = [
-    Shot("sign-in", "", "/accounts/login/"),
-    Shot("today", "ada", "/", dark=True),
-    Shot("item", "ada", "/", full=True, dark=True),
-    Shot("read", "ada", "/"),
+    Shot("today", "ada", "/", looks=("light", "dark", "phone")),
+    Shot("item", "ada", "/", full=True),
     Shot("left-out", "ada", "/"),
-    Shot("search", "ada", "/ui/search?q=port", dark=True),
-    Shot("saved", "ada", "/ui/saved"),
-    Shot("calendar", "ada", "/ui/calendar"),
-    Shot("keys", "ada", "/"),
-    Shot("sources", "ada", "/ui/sources", dark=True),
-    Shot("account", "ada", "/ui/account", full=True),
-    Shot("tokens", "ada", "/ui/account/tokens"),
+    Shot("search", "ada", "/ui/search?q=port"),
+    Shot("sources", "ada", "/ui/sources"),
     Shot("welcome", "ada", "/ui/welcome"),
-    Shot("settings", "ada", "/ui/config", full=True, dark=True),
-    Shot("settings-over-time", "ada", "/ui/history/settings"),
-    Shot("trends", "ada", "/ui/history/trends"),
-    Shot("decided", "ada", "/ui/suggestions", full=True),
-    Shot("suggestions", "ben", "/ui/suggestions", full=True, dark=True),
-    Shot("preview", "ben", "/ui/suggestions", full=True, dark=True),
-    Shot("too-little-feedback", "cleo", "/ui/suggestions"),
-    Shot("history", "ada", "/ui/history", full=True),
+    Shot("settings", "ada", "/ui/config", full=True),
+    Shot("suggestions", "ben", "/ui/suggestions", full=True),
+    Shot("preview", "ben", "/ui/suggestions", full=True),
     Shot("run-timeline", "olga", "/admin/advisor/run/?status__exact=completed"),
-    Shot("figures", "olga", "/admin/advisor/run/kpis/", full=True),
-    Shot("autonomy", "olga", "/admin/advisor/run/autonomy/", full=True),
     Shot("costs", "olga", "/debug/costs", full=True),
-    Shot("sign-up", "", "/accounts/signup/", dark=True),
-    Shot("offline", "", "/offline", dark=True),
-    Shot("not-found", "ada", "/nowhere", dark=True),
-    Shot("source", "ada", "/ui/sources", full=True, dark=True),
-    Shot("email", "ada", "/accounts/email/", dark=True),
-    Shot("password", "ada", "/accounts/password/change/", dark=True),
-    Shot("second-factor", "ada", "/accounts/2fa/", dark=True),
-    Shot("account-delete", "ada", "/ui/account/delete", full=True, dark=True),
-    Shot("settings-version", "ada", "/ui/history/settings", full=True, dark=True),
-    Shot("mail", "ada", "/", full=True, dark=True),
-    Shot("api", "ada", "/api/docs", full=True, dark=True),
-    Shot("guidance", "olga", "/admin/advisor/guidanceevent/figures/", full=True, dark=True),
-    Shot("night", "olga", "/admin/tidings/nightlyreport/", full=True, dark=True),
+    Shot("guidance", "olga", "/admin/advisor/guidanceevent/figures/", full=True),
+    Shot("night", "olga", "/admin/tidings/nightlyreport/", full=True),
 ]
 
 
 def main() -> None:
-    """Take every shot in every look, or those named; cards of suggestions are generated on the way."""
+    """Take every shot, or those named, in its looks; suggestions are generated on the way."""
     shots = [shot for shot in SHOTS if not sys.argv[1:] or shot.name in sys.argv[1:]]
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory() as folder, site(Path(folder)) as url, sync_playwright() as driver:
@@ -140,22 +101,21 @@ def main() -> None:
             if turn == turn_of(SHOTS[-1]) and part:
                 manage(Path(folder), "run_nightly")
             for look in LOOKS:
-                seen = [shot for shot in part if shot.dark or look != "dark"]
+                seen = [shot for shot in part if look in shot.looks]
                 for reader in dict.fromkeys(shot.reader for shot in seen):
-                    take(browser, url, look, [shot for shot in seen if shot.reader == reader], Path(folder))
+                    take(browser, url, look, [shot for shot in seen if shot.reader == reader])
         browser.close()
 
 
 def turn_of(shot: Shot) -> int:
-    """0, 1 or 2: which round a shot is taken in."""
+    """Return the round a shot is taken in: 0, 1 or 2."""
     return 2 if shot.name in AFTER_NIGHT else int(shot.name in LAST)
 
 
-def manage(folder: Path, *arguments: str) -> str:
-    """Run a command of the demo in `folder`; what it printed. Raises `CalledProcessError` where it fails."""
+def manage(folder: Path, *arguments: str) -> None:
+    """Run a command of the demo in `folder`. Raises `CalledProcessError` where it fails."""
     command = [sys.executable, str(ROOT / "manage.py"), *arguments]
-    done = subprocess.run(command, env=environment(folder), cwd=ROOT, check=True, stdout=subprocess.PIPE)
-    return done.stdout.decode()
+    subprocess.run(command, env=environment(folder), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -193,8 +153,8 @@ def wait_for(url: str) -> None:
     raise TimeoutError(f"Nothing answered at {url}.")
 
 
-def take(browser: Browser, url: str, look: str, shots: list[Shot], folder: Path) -> None:
-    """Shots of one reader in one look."""
+def take(browser: Browser, url: str, look: str, shots: list[Shot]) -> None:
+    """Take the shots of one reader in one look."""
     context = browser.new_context(base_url=url, reduced_motion="reduce", **LOOKS[look])
     page = context.new_page()
     if shots[0].reader:
@@ -202,9 +162,6 @@ def take(browser: Browser, url: str, look: str, shots: list[Shot], folder: Path)
     for shot in shots:
         page.goto(shot.path)
         prepare(page, shot)
-        if shot.name == "mail":
-            page.goto("about:blank")  # a mail has its styles in it, which a page of the site may not
-            page.set_content(manage(folder, "shell", "--verbosity", "0", "-c", MAIL))
         picture(page, HERE / f"{shot.name}-{look}.webp", shot.full)
         print(f"{shot.name}-{look}.webp")
     context.close()
@@ -242,18 +199,9 @@ def prepare(page: Page, shot: Shot) -> None:
     if shot.name in CLICKED:
         page.locator(CLICKED[shot.name]).first.click()
         page.wait_for_load_state("networkidle")
-    if shot.name == "read":
-        read_some(page)
-        page.goto(shot.path)
-    if shot.name == "keys":
-        page.wait_for_selector("html[data-scripts=ready]", state="attached")
-        page.keyboard.press("?")
     if shot.name == "run-timeline":
         page.locator(".timeline ol").wait_for()
         page.locator(".timeline").evaluate("part => part.scrollIntoView()")
-    if shot.name == "history":
-        answer_all(page)
-        page.goto(shot.path)
     if shot.name in {"suggestions", "preview"}:
         suggest(page)
     if shot.name == "preview":
@@ -267,31 +215,6 @@ def suggest(page: Page) -> None:
         page.get_by_role("button", name="Generate suggestions").click()
         page.locator("[data-card]").first.wait_for(timeout=GENERATE_MS)
     page.locator("[data-card] summary").first.click()
-
-
-def read_some(page: Page) -> None:
-    """Open two items and save two, unless an earlier look has done so."""
-    page.wait_for_selector("html[data-scripts=ready]", state="attached")
-    for n in (1, 3):
-        ribbon = page.locator(".keep button").nth(n)
-        if ribbon.get_attribute("aria-pressed") == "false":
-            ribbon.click()
-            page.locator(".keep button").nth(n).and_(page.locator("[aria-pressed=true]")).wait_for()
-    for n in (1, 2):
-        page.locator(".item").nth(n).locator(".meta a").first.click()
-        page.goto("/")
-
-
-def answer_all(page: Page) -> None:
-    """Turn the first waiting suggestion down with a reason and put the next one off."""
-    for name in ("Reject", "Not now"):
-        page.goto("/ui/suggestions")
-        card = page.locator("[data-card]").first
-        if card.count():
-            card.locator("summary").click()
-            card.get_by_label("If you reject it, why?").fill("I see enough of it already")
-            card.get_by_role("button", name=name, exact=True).click()
-            page.locator(".card.done").wait_for()
 
 
 if __name__ == "__main__":

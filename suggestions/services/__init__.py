@@ -1,1 +1,1 @@
-"""What the suggestions room can be asked to do."""
+"""Writes of the suggestions room: proposing, deciding, settling drafts, expiring."""

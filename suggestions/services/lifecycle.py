@@ -1,4 +1,4 @@
-"""What happens to suggestions by themselves: time runs out, a pause ends, the reader decides by hand."""
+"""Changes of a suggestion's status without an answer: expired, back from a snooze, or superseded."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -8,31 +8,32 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.models import Source
-from ranking.body import body_of
-from ranking.matching import topic_key
-from ranking.selectors import config_changed_since, config_effective_many
+from ranking.common.text import topic_key
+from ranking.config_body import effective_body
+from ranking.selectors import config_changed_since, config_effective, config_effective_many
 from suggestions.entities import EXPIRE_DAYS, SOURCE_WEIGHTS, TOPICS
 from suggestions.models import Outcome, Suggestion
+from suggestions.outcomes.services import Ending, outcome_draft, profile_lock, profile_update
 from suggestions.rules import target_pinned
-from suggestions.services.outcomes import Ending, outcome_draft, profile_lock, profile_update
+from suggestions.selectors import WAITING
 
 Status = Suggestion.Status
-OPEN = (Status.PENDING, Status.SNOOZED)
-HAND_CAUSES = ("edit", "revert")
+_HAND_CAUSES = ("edit", "revert")
 
 
 def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[str, int]:
-    """Settle what settled itself, for one reader or all; returns how many of each, and may run at any time.
+    """Settle what needs no answer, for one reader or all, and return how many of each; may run at any time.
 
     1. superseded: the reader changed the same target by hand (or went back to a version) or pinned it since
-       then, or an operator joined its source to another or gave it another key
-    2. woken: put aside, and the 7 days are over
+       then, or an operator merged or renamed its source
+    2. woken: snoozed, and the 7 days are over
     3. expired: unanswered for 14 days since it was made, or since it came back
     """
-    rows = Suggestion.objects.filter(status__in=OPEN)
+    rows = Suggestion.objects.filter(status__in=WAITING)
     if reader_id is not None:
         rows = rows.filter(reader_id=reader_id)
-    settled = Q(pk__in=_overtaken(rows)) | Q(_moved(), field=SOURCE_WEIGHTS)
+    source_gone = ~Q(Exists(Source.objects.filter(pk=OuterRef("target_key"))))
+    settled = Q(pk__in=_changed_by_hand(rows)) | Q(source_gone, field=SOURCE_WEIGHTS)
     superseded = _settle(rows.filter(settled), Status.SUPERSEDED, now)
     woken = _wake(rows, now)
     limit = now - timedelta(days=EXPIRE_DAYS)
@@ -42,7 +43,7 @@ def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[s
 
 
 def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
-    """Bring back what was put aside, unless something newer waits about the same target."""
+    """Bring back snoozed suggestions, unless a newer one about the same target is pending."""
     twin = Suggestion.objects.filter(
         reader_id=OuterRef("reader_id"),
         field=OuterRef("field"),
@@ -53,17 +54,12 @@ def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
     return due.filter(~Exists(twin)).update(status=Status.PENDING)
 
 
-def _moved() -> Q:
-    """Holds for suggestions about a source that nobody is by that key any more."""
-    return ~Q(Exists(Source.objects.filter(pk=OuterRef("target_key"))))
-
-
-def _overtaken(rows: QuerySet[Suggestion]) -> list[int]:
-    """The ids of those whose target the reader changed by hand, or pinned, after they were made."""
+def _changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
+    """Return the ids of those whose target the reader changed by hand, or pinned, after they were made."""
     open_ = list(rows.only("reader_id", "field", "target_key", "config_version"))
     current = config_effective_many(reader_ids=list({row.reader_id for row in open_}))
     stale = [row for row in open_ if row.config_version < current[row.reader_id].config.version]
-    # One look per reader and version: suggestions of a run share it, so these are few.
+    # One query per reader and version: suggestions of a run share it, so these are few.
     touched = {
         (reader_id, version): _targets(reader_id, version)
         for reader_id, version in {(row.reader_id, row.config_version) for row in stale}
@@ -77,7 +73,7 @@ def _overtaken(rows: QuerySet[Suggestion]) -> list[int]:
 
 
 def _targets(reader_id: UUID, version: int) -> set[tuple[str, str]]:
-    changed = config_changed_since(reader_id=reader_id, version=version, causes=HAND_CAUSES)
+    changed = config_changed_since(reader_id=reader_id, version=version, causes=_HAND_CAUSES)
     return {(field, topic_key(target) if field == TOPICS else target) for field, target in changed}
 
 
@@ -94,12 +90,11 @@ def _settle_reader(rows: QuerySet[Suggestion], reader_id: UUID, status: str, now
         )
         if not claimed:
             return 0
-        Suggestion.objects.filter(pk__in=[row.pk for row in claimed], status__in=OPEN).update(
+        Suggestion.objects.filter(pk__in=[row.pk for row in claimed], status__in=WAITING).update(
             status=status, resolved_at=now
         )
         profile_lock(reader_id=reader_id, now=now)
-        current = config_effective_many(reader_ids=[reader_id])[reader_id]
-        ending = Ending(outcome=status, before=body_of(current.config, current.deltas))
+        ending = Ending(outcome=status, before=effective_body(config_effective(reader_id=reader_id)))
         Outcome.objects.bulk_create(
             outcome_draft(suggestion=row, ending=ending, evidence=row.evidence.all(), now=now)
             for row in claimed

@@ -1,15 +1,13 @@
-"""The agent's door: a draft goes in, and a pending suggestion or a refusal comes out. Applies nothing."""
+"""Proposing, the agent's only write: a draft becomes a pending suggestion or is refused. Applies nothing."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 import structlog
-from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from digest.models import Reader
-from suggestions.beliefs import confidence_of
 from suggestions.entities import (
     DRAFT,
     IMPROVE,
@@ -21,18 +19,18 @@ from suggestions.entities import (
     Refusal,
     Reviewer,
 )
-from suggestions.forecasts import forecast_body
+from suggestions.explain import impact_sentence, reason_clean, reason_sentence
 from suggestions.models import Evidence, Suggestion
-from suggestions.rules import Accepted, Facts, Strength, check, permission_refusal, weigh
-from suggestions.selectors import facts_for, preview_of
-from suggestions.selectors.evidence import Evidence as Case
-from suggestions.selectors.evidence import counts_of, label_of
-from suggestions.selectors.facts import fields_written, suggestions_waiting, targets_cooling
-from suggestions.selectors.weighing import Weighed, change_weigh
-from suggestions.wording import impact_sentence, reason_clean, reason_sentence
+from suggestions.planner.evidence import Evidence as Case
+from suggestions.planner.evidence import Weighed, change_weigh, counts_of, label_of
+from suggestions.planner.gains import forecast_body
+from suggestions.planner.hypotheses import confidence_of
+from suggestions.preview import preview_of
+from suggestions.rules import Accepted, Facts, check, permission_refusal
+from suggestions.selectors import facts_for, fields_written, suggestions_waiting, targets_cooling
 
 log = structlog.get_logger(__name__)
-
+EVIDENCE_URLS_MAX = 50
 REVIEW_IMPROVE, REVIEW_REFUSED = "review_improve", "review_refused"
 
 
@@ -45,20 +43,20 @@ def suggestion_propose(
     fence: Fence,
     review: Reviewer | None = None,
 ) -> Proposed | Refusal:
-    """Check `draft` by every rule, let `review` see it, and store it with evidence and forecast.
+    """Check `draft` by every rule, have it reviewed, and store it with its evidence and forecast.
 
-    `review` is asked outside any transaction; without one a proposal that keeps the rules passes. `fence` is
+    `review` is called outside any transaction; without one a proposal that breaks no rule passes. `fence` is
     called inside the transaction of the write; whatever it raises undoes the write and goes on to the caller.
     A refusal, or a request to improve (`review_improve`), stores nothing.
     """
-    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, urls=_urls(draft.evidence_urls))
+    urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str)))
+    urls = urls[:EVIDENCE_URLS_MAX]
+    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, urls=urls)
     verdict = check(draft, facts)
     if isinstance(verdict, Refusal):
         return _refused(reader_id, draft, verdict)
     weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
-    if refusal := weigh(
-        verdict, Strength(weighed.p_overall, weighed.confidence), settings.ADVISOR_MIN_CONFIDENCE
-    ):
+    if refusal := weighed.refusal(verdict):
         return _refused(reader_id, draft, refusal)
     row = _row(reader_id, run_id, draft, verdict, weighed, facts, now)
     if refusal := _reviewed(row, verdict, weighed, review):
@@ -79,7 +77,7 @@ def suggestion_propose(
 def _reviewed(
     row: Suggestion, accepted: Accepted, weighed: Weighed, review: Reviewer | None
 ) -> Refusal | None:
-    """Let reviewers see the unsaved `row`, and write their verdict into it; or why it may not be stored."""
+    """Apply the reviewers' verdict to the unsaved `row`, or return why it may not be stored."""
     if review is None:
         return None
     answer = review(_proposal(row, accepted, weighed))
@@ -96,7 +94,7 @@ def _reviewed(
 
 
 def _proposal(row: Suggestion, accepted: Accepted, weighed: Weighed) -> Proposal:
-    likes, thumbs = counts_of(weighed.case, accepted.field, accepted.target_key, accepted.label)
+    likes, thumbs = counts_of(weighed.evidence, accepted.field, accepted.target_key, accepted.label)
     return Proposal(
         reader_id=row.reader_id,
         run_id=row.run_id,
@@ -115,13 +113,9 @@ def _proposal(row: Suggestion, accepted: Accepted, weighed: Weighed) -> Proposal
         likes=likes,
         thumbs=thumbs,
         now=row.created_at,
-        likes_all=sum(item.useful for item in weighed.case.rated),
-        thumbs_all=len(weighed.case.rated),
+        likes_all=sum(item.useful for item in weighed.evidence.rated),
+        thumbs_all=len(weighed.evidence.rated),
     )
-
-
-def _urls(urls: Sequence[object]) -> list[str]:
-    return list(dict.fromkeys(url for url in urls if isinstance(url, str)))[:50]
 
 
 def _refused(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
@@ -144,8 +138,8 @@ def _row(
     facts: Facts,
     now: datetime,
 ) -> Suggestion:
-    """The unsaved suggestion, in the server's own numbers and words; the agent's reason is only cleaned."""
-    case = weighed.case
+    """Return the unsaved suggestion in the server's own numbers; the agent's reason is only cleaned."""
+    case = weighed.evidence
     label = label_of(case, accepted.field, accepted.label)
     preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
     step = 0.0
@@ -182,18 +176,18 @@ def _reason(accepted: Accepted, label: str, case: Case) -> str:
 def _store(
     row: Suggestion, accepted: Accepted, *, now: datetime, fence: Fence, facts: Facts
 ) -> Proposed | Refusal:
-    """Commit the suggestion and its evidence, unless another write got ahead since the facts were read."""
+    """Commit the suggestion and its evidence, unless another write came first since the facts were read."""
     try:
         with transaction.atomic():
-            # One write at a time per reader: what is counted below cannot change before the commit.
+            # One write at a time per reader: the fresh facts cannot change before the commit.
             Reader.objects.select_for_update(no_key=True).get(pk=row.reader_id)
             fence()
-            if refusal := _got_ahead(row, accepted, facts, now):
+            if refusal := _permission_now(row, facts, now):
                 return refusal
             row.save(force_insert=True)
             Evidence.objects.bulk_create(_evidence_rows(row, accepted))
     except IntegrityError:
-        # Only a twin that waits is an answer to the draft; whatever else broke goes on to the caller.
+        # Only a waiting duplicate answers the draft; any other error goes on to the caller.
         if (row.field, row.target_key) not in suggestions_waiting(reader_id=row.reader_id):
             raise
         return Refusal(
@@ -202,15 +196,14 @@ def _store(
     return Proposed(row.pk, row.status, accepted.notes, row.target_key)
 
 
-def _got_ahead(row: Suggestion, accepted: Accepted, facts: Facts, now: datetime) -> Refusal | None:
-    fresh = Facts(
-        effective=facts.effective,
-        sources=facts.sources,
+def _permission_now(row: Suggestion, facts: Facts, now: datetime) -> Refusal | None:
+    fresh = replace(
+        facts,
         waiting=suggestions_waiting(reader_id=row.reader_id),
         cooling=targets_cooling(reader_id=row.reader_id, now=now),
         written=fields_written(reader_id=row.reader_id, run_id=row.run_id),
     )
-    return permission_refusal((accepted.field, accepted.target_key), fresh)
+    return permission_refusal((row.field, row.target_key), fresh)
 
 
 def _evidence_rows(row: Suggestion, accepted: Accepted) -> list[Evidence]:

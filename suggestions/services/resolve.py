@@ -1,9 +1,15 @@
-"""The person's door: what a reader decides about a suggestion takes effect here, and nowhere else.
+"""Readers' decisions on suggestions: they take effect here, and nowhere else.
 
 Every decision is one transaction: the suggestion is claimed by a conditional update (only a pending one can
 be), the config written through `ranking.services`, the outcome appended, the profile brought up to date. A
-refusal undoes all of it. Codes: `not_found`, `already_resolved`, `config_changed`, `invalid_weight`, and
-whatever `ranking.services` refuses.
+refusal undoes all of it.
+
+Undo: a snoozed suggestion becomes pending at once. One rejected, or accepted in the last ten minutes, comes
+back as a copy: the answer stays in the audit and counts nowhere else; its change of the settings is reverted
+and "never" is lifted. A change that was accepted earlier is reverted, which counts as a no.
+
+Codes: `not_found`, `already_resolved`, `config_changed`, `invalid_weight`, `too_late`, and those of
+`ranking.services`.
 """
 
 from collections.abc import Callable
@@ -14,33 +20,39 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 
-from ranking.body import Body, body_of
-from ranking.entities import EffectiveConfig
-from ranking.errors import RankingError
+from ranking.config_body import Body, effective_body, effective_with_weight
+from ranking.entities import EffectiveConfig, RankingError
 from ranking.selectors import config_effective
-from ranking.services import (
-    Cause,
-    source_weight_agree,
-    source_weight_restore,
-    target_pin,
-    topic_agree,
+from ranking.services import Cause, source_weight_agree, source_weight_restore, target_pin, topic_agree
+from suggestions.entities import ADD_TOPIC, NEVER, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
+from suggestions.explain import BROUGHT_BACK, changed_message, no_op_note
+from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.outcomes.profile import reason_code
+from suggestions.outcomes.selectors import outcome_heavy
+from suggestions.outcomes.services import Ending, outcome_record, profile_lock, profile_update
+from suggestions.preview import preview_of
+from suggestions.rules import (
+    target_pinned,
+    topic_in_config,
+    weight_bounds,
+    weight_clamp,
+    weight_parse,
+    weight_text,
 )
-from suggestions.entities import ADD_TOPIC, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
-from suggestions.forecasts import config_with
-from suggestions.models import Outcome, Suggestion
-from suggestions.reasons import reason_code
-from suggestions.selectors import preview_of, suggestion_for
-from suggestions.selectors.outcomes import outcome_heavy
+from suggestions.selectors import (
+    DECIDED,
+    WAITING,
+    suggestion_for,
+    suggestion_outdated,
+    suggestion_undo_forgets,
+)
 from suggestions.services.lifecycle import suggestions_sweep
-from suggestions.services.outcomes import Ending, outcome_record, profile_lock, profile_update
-from suggestions.values import topic_in_config, weight_bounds, weight_clamp, weight_parse, weight_text
-from suggestions.wording import changed_message, no_op_note
 
 log = structlog.get_logger(__name__)
 
 Status = Suggestion.Status
 Result = Outcome.Result
-NEVER_REASON = "never"
+Kind = Outcome.Kind
 # Bounds are compared with this much slack, since weights travel as decimal text.
 SLACK = 1e-6
 
@@ -48,13 +60,13 @@ SLACK = 1e-6
 class _Refused(Exception):
     """Undoes the transaction it is raised in; `refusal` is the answer."""
 
-    def __init__(self, refusal: Refusal) -> None:
-        self.refusal = refusal
+    def __init__(self, code: str, message: str, suggestion: Suggestion, **data: object) -> None:
+        self.refusal = Refusal(code, message, suggestion.label, {"suggestion_id": suggestion.pk, **data})
 
 
 @dataclass(frozen=True, slots=True)
 class _Agreement:
-    """What a reader agreed to, checked against the config as it is."""
+    """The change a reader agreed to, checked against the current config."""
 
     suggestion: Suggestion
     before: EffectiveConfig
@@ -75,16 +87,16 @@ def suggestion_accept(
         _claim(suggestion, Status.ACCEPTED, now)
         agreed = _agreement(suggestion, value, now)
         version = _apply(agreed, now)
-        after = config_effective(reader_id=reader_id)
         changed = version != agreed.before.config.version
-        outcome = outcome_record(
-            suggestion=suggestion,
-            ending=Ending(
-                Result.ACCEPTED, _body(agreed.before), _body(after), user_reason, edited_value=agreed.edited
-            ),
-            now=now,
+        ending = Ending(
+            Result.ACCEPTED,
+            effective_body(agreed.before),
+            effective_body(config_effective(reader_id=reader_id)),
+            user_reason,
+            edited_value=agreed.edited,
         )
-        note = "" if changed else _no_change_note(suggestion)
+        outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
+        note = "" if changed else no_op_note(suggestion.suggestion_type, suggestion.label)
         return Resolved(suggestion.pk, Status.ACCEPTED, outcome.pk, changed, version, note)
 
     return _decide(reader_id, suggestion_id, decide, "suggestion_accepted", now)
@@ -93,32 +105,31 @@ def suggestion_accept(
 def suggestion_reject(
     *, reader_id: UUID, suggestion_id: int, now: datetime, user_reason: str = ""
 ) -> Resolved | Refusal:
-    """Turn a pending suggestion down; the config stays as it is."""
+    """Reject a pending suggestion; the config stays as it is."""
 
     def decide(suggestion: Suggestion) -> Resolved:
         return _reject(suggestion, now, user_reason)
 
-    # A reader's own words are kept with the answer and never logged.
-    said = {"user_reason": reason_code(user_reason)}
-    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now, **said)
+    # Only the code of a reader's reason is logged, never their text.
+    logged = {"user_reason": reason_code(user_reason)}
+    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now, **logged)
 
 
 def suggestion_never(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
-    """Turn a pending suggestion down and pin its target, so that it is never suggested again."""
+    """Reject a pending suggestion and pin its target, so that it is never suggested again."""
 
     def decide(suggestion: Suggestion) -> Resolved:
-        resolved = _reject(suggestion, now, NEVER_REASON)
+        resolved = _reject(suggestion, now, NEVER)
         version = target_pin(
             reader_id=reader_id, target=suggestion.target_key, pin="avoided", ref=str(suggestion.pk), now=now
         )
         return replace(resolved, config_updated=True, config_version=version)
 
-    said = {"user_reason": NEVER_REASON}
-    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now, **said)
+    return _decide(reader_id, suggestion_id, decide, "suggestion_rejected", now, user_reason=NEVER)
 
 
 def suggestion_snooze(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
-    """Put a pending suggestion aside for 7 days; decides nothing, and the profile says it waits."""
+    """Snooze a pending suggestion for 7 days; this decides nothing, and the profile counts it as put off."""
 
     def decide(suggestion: Suggestion) -> Resolved:
         _claim(suggestion, Status.SNOOZED, now, snoozed_until=now + timedelta(days=SNOOZE_DAYS))
@@ -131,29 +142,45 @@ def suggestion_snooze(*, reader_id: UUID, suggestion_id: int, now: datetime) -> 
 
 
 def suggestion_revert(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
-    """Put the one target of an accepted suggestion back as it was before; everything else stays.
+    """Give the target of an accepted suggestion its earlier state; everything else stays.
 
-    Only an accepted suggestion can be put back, and only once: else `already_resolved`.
+    Only an accepted suggestion can be reverted, and only once: else `already_resolved`.
     """
 
     def decide(suggestion: Suggestion) -> Resolved:
         # The lock lets a second revert wait here and then see the first one's outcome.
         Suggestion.objects.select_for_update().get(pk=suggestion.pk)
-        decision = suggestion.outcomes.filter(kind=Outcome.Kind.DECISION, outcome=Result.ACCEPTED).first()
-        if decision is None or suggestion.outcomes.filter(kind=Outcome.Kind.REVERT).exists():
-            raise _Refused(_already(suggestion))
+        accepted = suggestion.outcomes.filter(kind=Kind.DECISION, outcome=Result.ACCEPTED)
+        if not accepted.exists() or _is_reverted(suggestion):
+            raise _already_resolved(suggestion)
         before = config_effective(reader_id=reader_id)
-        version = target_put_back(
-            suggestion=suggestion, earlier=outcome_heavy(outcome=decision).config_before, now=now
-        )
-        after = config_effective(reader_id=reader_id)
-        ending = Ending(Result.REVERTED, _body(before), _body(after), kind=Outcome.Kind.REVERT)
+        version = _target_restore(suggestion, now)
+        after = effective_body(config_effective(reader_id=reader_id))
+        ending = Ending(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
         outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
-        return Resolved(
-            suggestion.pk, suggestion.status, outcome.pk, version != before.config.version, version
-        )
+        changed = version != before.config.version
+        return Resolved(suggestion.pk, suggestion.status, outcome.pk, changed, version)
 
     return _decide(reader_id, suggestion_id, decide, "suggestion_reverted", now)
+
+
+def suggestion_undo(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
+    """Take back the reader's last answer to a suggestion.
+
+    The id in the result is the one that is pending again, or whose change was reverted. A rejection can be
+    taken back within 14 days of the suggestion (`too_late`), and an answer only once.
+    """
+    suggestion = suggestion_for(reader_id=reader_id, suggestion_id=suggestion_id)
+    accepted = suggestion is not None and suggestion.status == Status.ACCEPTED
+    if suggestion and accepted and not suggestion_undo_forgets(suggestion=suggestion, now=now):
+        return suggestion_revert(reader_id=reader_id, suggestion_id=suggestion_id, now=now)
+
+    def decide(suggestion: Suggestion) -> Resolved:
+        # The lock lets a second undo wait here and then see the first one's outcome.
+        locked = Suggestion.objects.select_for_update(of=("self",)).get(pk=suggestion.pk)
+        return _wake(locked) if locked.status == Status.SNOOZED else _bring_back(locked, now)
+
+    return _decide(reader_id, suggestion_id, decide, "suggestion_undone", now)
 
 
 def suggestions_accept_all(*, reader_id: UUID, now: datetime) -> list[Resolved | Refusal]:
@@ -172,13 +199,11 @@ def _decide(
     decide: Callable[[Suggestion], Resolved],
     event: str,
     now: datetime,
-    **said: str,
+    **logged: str,
 ) -> Resolved | Refusal:
     """Run one decision in a transaction; a refusal inside undoes it and becomes the answer.
 
-    `said` goes into the log beside the ids.
-
-    What has settled itself by `now` is settled first, and stays so whatever becomes of the decision.
+    The sweep comes first, and its result stays whatever becomes of the decision.
     """
     suggestions_sweep(now=now, reader_id=reader_id)
     suggestion = suggestion_for(reader_id=reader_id, suggestion_id=suggestion_id)
@@ -188,42 +213,45 @@ def _decide(
         with transaction.atomic():
             resolved = decide(suggestion)
     except _Refused as refused:
-        return replace(refused.refusal, data={"suggestion_id": suggestion_id, **refused.refusal.data})
+        return refused.refusal
     except RankingError as error:
         return Refusal(error.code, error.message, suggestion.label, {"suggestion_id": suggestion_id})
     ids = {"user_id": str(reader_id), "suggestion_id": suggestion_id, "type": suggestion.suggestion_type}
-    log.info(event, **ids, **said)
+    log.info(event, **ids, **logged)
     return resolved
 
 
 def _claim(suggestion: Suggestion, status: str, now: datetime, snoozed_until: datetime | None = None) -> None:
-    """Move a pending suggestion to `status`, or refuse: whoever updates the row has won."""
+    """Move a pending suggestion to `status`, or refuse: the first update wins."""
     pending = Suggestion.objects.filter(pk=suggestion.pk, status=Status.PENDING)
     resolved_at = None if status == Status.SNOOZED else now
     if not pending.update(status=status, resolved_at=resolved_at, snoozed_until=snoozed_until):
-        raise _Refused(_already(suggestion))
+        raise _already_resolved(suggestion)
 
 
-def _already(suggestion: Suggestion) -> Refusal:
-    return Refusal(
-        "already_resolved", f"The suggestion about {suggestion.label} was settled before.", suggestion.label
-    )
+def _already_resolved(suggestion: Suggestion) -> _Refused:
+    message = f"The suggestion about {suggestion.label} was settled before."
+    return _Refused("already_resolved", message, suggestion)
+
+
+def _is_reverted(suggestion: Suggestion) -> bool:
+    return suggestion.outcomes.filter(kind=Kind.REVERT).exists()
 
 
 def _reject(suggestion: Suggestion, now: datetime, user_reason: str) -> Resolved:
     _claim(suggestion, Status.REJECTED, now)
     current = config_effective(reader_id=suggestion.reader_id)
-    ending = Ending(Result.REJECTED, _body(current), user_reason=user_reason)
+    ending = Ending(Result.REJECTED, effective_body(current), user_reason=user_reason)
     outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
     return Resolved(suggestion.pk, Status.REJECTED, outcome.pk, False, current.config.version)
 
 
 def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _Agreement:
-    """The agreed value, if it still fits the config as it is."""
+    """Return the agreed value, if it still fits the current config."""
     before = config_effective(reader_id=suggestion.reader_id)
     if suggestion.field != SOURCE_WEIGHTS:
         if value is not None:
-            raise _Refused(Refusal("invalid_weight", "A topic has no weight to choose.", suggestion.label))
+            raise _Refused("invalid_weight", "A topic has no weight to choose.", suggestion)
         return _Agreement(suggestion, before)
     kind = suggestion.suggestion_type if value is not None else ""
     low, high = weight_bounds(before.weight(suggestion.target_key), kind)
@@ -232,34 +260,35 @@ def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _A
         edited = weight_text(wanted) if value is not None else ""
         return _Agreement(suggestion, before, wanted, edited)
     if value is None and wanted is not None:
-        raise _Refused(_config_changed(suggestion, before, wanted, now))
+        raise _config_changed(suggestion, before, wanted, now)
     bounds = f"between {weight_text(low)} and {weight_text(high)}"
-    raise _Refused(
-        Refusal("invalid_weight", f"The weight of {suggestion.label} must lie {bounds}.", suggestion.label)
-    )
+    raise _Refused("invalid_weight", f"The weight of {suggestion.label} must lie {bounds}.", suggestion)
 
 
-def _config_changed(suggestion: Suggestion, before: EffectiveConfig, wanted: float, now: datetime) -> Refusal:
-    """The refusal of a weight that is out of reach, with the nearest one within reach and its preview."""
+def _config_changed(
+    suggestion: Suggestion, before: EffectiveConfig, wanted: float, now: datetime
+) -> _Refused:
+    """Return the refusal of a weight out of reach, with the nearest one within reach and its preview."""
     current = before.weight(suggestion.target_key)
     nearest = weight_clamp(wanted, current)
-    after = config_with(before, SOURCE_WEIGHTS, suggestion.target_key, weight=nearest)
+    after = effective_with_weight(before, suggestion.target_key, nearest)
     preview = preview_of(reader_id=suggestion.reader_id, before=before, after=after, now=now)
-    data = {
-        "current_value": weight_text(current),
-        "suggested_value": weight_text(wanted),
-        "nearest_value": weight_text(nearest),
-        "preview": {
+    return _Refused(
+        "config_changed",
+        changed_message(suggestion.label, current, wanted),
+        suggestion,
+        current_value=weight_text(current),
+        suggested_value=weight_text(wanted),
+        nearest_value=weight_text(nearest),
+        preview={
             "enters": [item.title for item in preview.enters],
             "leaves": [item.title for item in preview.leaves],
         },
-    }
-    message = changed_message(suggestion.label, current, wanted)
-    return Refusal("config_changed", message, suggestion.label, data)
+    )
 
 
 def _apply(agreed: _Agreement, now: datetime) -> int:
-    """Write what was agreed; refuse if somebody else wrote the config since it was read."""
+    """Write the agreed change; refuse if another write changed the config since it was read."""
     suggestion, ref = agreed.suggestion, str(agreed.suggestion.pk)
     reader_id, target = suggestion.reader_id, suggestion.target_key
     if agreed.weight is not None:
@@ -273,12 +302,14 @@ def _apply(agreed: _Agreement, now: datetime) -> int:
         )
     if version > agreed.before.config.version + 1:
         message = "Your settings changed just now. Nothing was applied; look again and repeat your answer."
-        raise _Refused(Refusal("config_changed", message, suggestion.label))
+        raise _Refused("config_changed", message, suggestion)
     return version
 
 
-def target_put_back(*, suggestion: Suggestion, earlier: Body, now: datetime) -> int:
-    """Give the one target of `suggestion` what it had in the body `earlier`; the config's version then."""
+def _target_restore(suggestion: Suggestion, now: datetime) -> int:
+    """Give the target its state before the reader accepted; returns the config's version after that."""
+    decision = suggestion.outcomes.get(kind=Kind.DECISION)
+    earlier: Body = outcome_heavy(outcome=decision).config_before
     reader_id, target, ref = suggestion.reader_id, suggestion.target_key, f"revert:{suggestion.pk}"
     if suggestion.field == SOURCE_WEIGHTS:
         return source_weight_restore(reader_id=reader_id, source=target, earlier=earlier, ref=ref, now=now)
@@ -289,11 +320,64 @@ def target_put_back(*, suggestion: Suggestion, earlier: Body, now: datetime) -> 
     )
 
 
-def _body(effective: EffectiveConfig) -> Body:
-    return body_of(effective.config, effective.deltas)
+def _wake(suggestion: Suggestion) -> Resolved:
+    """Make a snoozed suggestion pending, unless a newer one about the same target waits."""
+    if _newer(suggestion):
+        raise _newer_waits(suggestion)
+    Suggestion.objects.filter(pk=suggestion.pk).update(status=Status.PENDING, snoozed_until=None)
+    version = config_effective(reader_id=suggestion.reader_id).config.version
+    return Resolved(suggestion.pk, Status.PENDING, None, False, version)
 
 
-def _no_change_note(suggestion: Suggestion) -> str:
-    if suggestion.field == SOURCE_WEIGHTS:
-        return "The weight was already what you agreed to."
-    return no_op_note(suggestion.suggestion_type, suggestion.label)
+def _bring_back(suggestion: Suggestion, now: datetime) -> Resolved:
+    """Make a pending copy of an answered suggestion, and mark the answer as taken back."""
+    reader_id, accepted = suggestion.reader_id, suggestion.status == Status.ACCEPTED
+    if suggestion.status not in DECIDED or _is_reverted(suggestion):
+        message = f"There is no answer about {suggestion.label} to take back."
+        raise _Refused("already_resolved", message, suggestion)
+    if suggestion_outdated(suggestion=suggestion, now=now):
+        message = f"The suggestion about {suggestion.label} is too old to come back."
+        raise _Refused("too_late", message, suggestion)
+    if not accepted and _newer(suggestion):
+        raise _newer_waits(suggestion)
+    before = config_effective(reader_id=reader_id)
+    version, after = before.config.version, None
+    if accepted:
+        version = _target_restore(suggestion, now)
+        after = effective_body(config_effective(reader_id=reader_id))
+    elif target_pinned((suggestion.field, suggestion.target_key), before):
+        ref = f"undo:{suggestion.pk}"
+        version = target_pin(reader_id=reader_id, target=suggestion.target_key, pin="", ref=ref, now=now)
+    # An accepted change is reverted in any case; a newer suggestion about its target replaces the copy.
+    copy = _newer(suggestion) or _copy(suggestion, version)
+    Suggestion.objects.filter(pk=suggestion.pk).update(status=Status.TAKEN_BACK)
+    ending = Ending(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
+    outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
+    return Resolved(copy.pk, copy.status, outcome.pk, version != before.config.version, version)
+
+
+def _newer(suggestion: Suggestion) -> Suggestion | None:
+    about = Suggestion.objects.filter(
+        reader_id=suggestion.reader_id, field=suggestion.field, target_key=suggestion.target_key
+    )
+    return about.filter(status__in=WAITING).exclude(pk=suggestion.pk).first()
+
+
+def _newer_waits(suggestion: Suggestion) -> _Refused:
+    message = f"A newer suggestion about {suggestion.label} waits already."
+    return _Refused("already_resolved", message, suggestion)
+
+
+def _copy(suggestion: Suggestion, version: int) -> Suggestion:
+    """Store the same proposal as a new row, with the same evidence and date."""
+    evidence = list(suggestion.evidence.all())
+    copy = Suggestion.objects.get(pk=suggestion.pk)
+    copy.pk, copy._state.adding = None, True
+    copy.status, copy.resolved_at, copy.snoozed_until = Status.PENDING, None, None
+    copy.validation_notes = [*suggestion.validation_notes, BROUGHT_BACK[suggestion.status]]
+    copy.config_version = version
+    copy.save(force_insert=True)
+    for row in evidence:
+        row.pk, row._state.adding, row.suggestion = None, True, copy
+    Evidence.objects.bulk_create(evidence)
+    return copy

@@ -1,4 +1,4 @@
-"""How many suggestions wait, for pages of rooms that know nothing of suggestions."""
+"""The count of pending suggestions, for pages of rooms that do not import suggestions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,16 +6,15 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from digest.readers import reader_of
-from suggestions.selectors.pending import suggestions_pending_count
+from digest.requests import reader_of
+from suggestions.selectors import suggestions_pending_count
 
 register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
 def suggestions_waiting(context: Mapping[str, Any]) -> int:
-    """How many suggestions wait for the reader's word: one query; 0 and none where they are switched off, or
-    for a week once told to be quiet."""
+    """Return the number of pending suggestions; 0 where they are off or hidden for a week. One query."""
     reader = reader_of(context["request"])
     quiet = reader.nudge_quiet_until is not None and reader.nudge_quiet_until > timezone.now()
     if quiet or not reader.suggestions_enabled:

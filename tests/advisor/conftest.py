@@ -6,7 +6,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from advisor.entities import ToolContext
-from tests.advisor.bench import Bench
+from tests.support.agent_bench import Bench
 
 
 @pytest.fixture

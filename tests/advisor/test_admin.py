@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, Memory, PanelVote, Run, Step
-from tests.pages import suggested
+from tests.support.browser import suggested
 
 pytestmark = pytest.mark.django_db
 
@@ -73,11 +73,11 @@ def guided(run, now, **more):
     return GuidanceEvent.objects.create(run=run, reader=run.reader, **fields | more)
 
 
-def test_what_guidance_said_stands_before_the_call_it_was_said_of(run, now, as_operator):
-    weighed = [
+def test_guidance_is_listed_before_the_call_that_it_was_for(run, now, as_operator):
+    candidates = [
         {"kind": "pattern", "title": "<i>Small</i> steps", "score": 0.8, "level": "note", "why": "shown"}
     ]
-    guided(run, now, text="Go <b>slowly</b>.", candidates=weighed, followed=True, packet="exact", ms=12)
+    guided(run, now, text="Go <b>slowly</b>.", candidates=candidates, followed=True, packet="exact", ms=12)
     guided(run, now, level="block", why="blocked", rule="pinned")
     guided(run, now, level="silent", why="failed", error_code="ValueError", n=0, tool="")
     text = page(as_operator, run).content.decode()
@@ -88,7 +88,7 @@ def test_what_guidance_said_stands_before_the_call_it_was_said_of(run, now, as_o
         "Go &lt;b&gt;slowly&lt;/b&gt;." in text and "&lt;i&gt;Small&lt;/i&gt; steps (0.8, note) shown" in text
     )
     assert "block before write_suggestion: blocked" in text and "silent before the first call: failed" in text
-    assert "12 ms, 0 tokens, exact packet" in text and "3 words of guidance" in text
+    assert "12 ms, 0 tokens, exact packet" in text and "3 guidance events" in text
 
 
 def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_operator):

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from advisor.models import Run
 from digest.models import Reader
-from tests.advisor.histories import opinionated, thumbs
+from tests.support.histories import opinionated, thumbs
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]

@@ -21,9 +21,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from advisor.mcp_server import tools_listed
 from advisor.models import Decision, Run, Step
-from advisor.services.queue import runs_reconcile
-from advisor.services.runs import run_request
-from advisor.services.sessions import (
+from advisor.run.queue import runs_reconcile
+from advisor.run.request import run_request
+from advisor.run.sessions import (
     LEASE_S,
     SessionRefused,
     session_call,
@@ -35,9 +35,9 @@ from advisor.tools.registry import TOOLS
 from digest.models import Reader
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
-from tests.advisor.histories import balanced, opinionated
-from tests.advisor.test_tools import boost, liked_urls
-from tests.factories import ReaderFactory
+from tests.advisor.tools.test_tools import boost, liked_urls
+from tests.support.factories import ReaderFactory
+from tests.support.histories import balanced, opinionated
 
 pytestmark = pytest.mark.alike
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from advisor.memory.insights import BadInsight, insight_parse
-from advisor.memory.recall import memories_recall
+from advisor.guidance.insight_files import BadInsight, insight_draft
+from advisor.guidance.retrieval import memories_recall
+from advisor.guidance.sources import FOLDER, memories_sync, patterns_sync
 from advisor.models import Memory
-from advisor.services.memories import FOLDER, memories_sync, patterns_sync
 from advisor.tools.arguments import NoArguments
-from advisor.tools.profile import get_user_profile
+from advisor.tools.record import get_user_profile
 from advisor.tools.registry import TOOLS
 from suggestions.models import Outcome, Suggestion
-from tests.advisor.histories import context_for
-from tests.factories import CLOCK, ReaderFactory
+from tests.support.factories import CLOCK, ReaderFactory
+from tests.support.histories import context_for
 
 GOOD = """---
 id: {name}
@@ -38,7 +38,7 @@ def parsed(name: str = "good", **changed: str):
     lines = GOOD.format(name=name).splitlines()
     for key, value in changed.items():
         lines = [f"{key}: {value}" if line.startswith(f"{key}:") else line for line in lines]
-    return insight_parse(name, "\n".join(lines).encode())
+    return insight_draft(name, "\n".join(lines).encode(), now=CLOCK)
 
 
 # --- Insight files ----------------------------------------------------------------------------------------
@@ -46,17 +46,17 @@ def parsed(name: str = "good", **changed: str):
 
 def test_a_file_becomes_an_insight():
     insight = parsed()
-    assert (insight.id, insight.title, insight.text) == (
+    assert (insight.key, insight.title, insight.text) == (
         "good",
         "A title",
         "Look for a second sign, because few thumbs say little of good.",
     )
-    assert (insight.suggestion_type, insight.confidence, str(insight.expires)) == (
+    assert (insight.suggestion_type, insight.confidence, f"{insight.expires_at:%F}") == (
         "boost_source",
         0.7,
         "2027-01-01",
     )
-    assert parsed(expires='""').expires is None
+    assert parsed(expires='""').expires_at is None
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_a_bad_field_is_named_by_its_code(changed, code):
 )
 def test_a_bad_file_is_named_by_its_code(raw, code):
     with pytest.raises(BadInsight) as caught:
-        insight_parse("good", raw)
+        insight_draft("good", raw, now=CLOCK)
     assert caught.value.code == code
 
 
 def test_the_insights_that_ship_are_good_and_name_real_tools():
     files = sorted(FOLDER.glob("*.md"))
-    insights = [insight_parse(path.stem, path.read_bytes()) for path in files]
+    insights = [insight_draft(path.stem, path.read_bytes(), now=CLOCK) for path in files]
     assert 5 <= len(insights) <= 8
     assert {insight.tool for insight in insights} - {""} <= set(TOOLS)
 
@@ -313,8 +313,8 @@ def test_recall_gives_the_surest_first_and_those_in_question_before_them(ada):
     remember("about", confidence=0.6, suggestion_type="add_topic")
     keys = [memory.key for memory in memories_recall(reader_id=ada.pk, now=CLOCK)]
     assert keys == ["sure", "about", "weak"]
-    about = memories_recall(reader_id=ada.pk, now=CLOCK, types=["add_topic"], limit=1)
-    assert [memory.key for memory in about] == ["about"]
+    about = memories_recall(reader_id=ada.pk, now=CLOCK, types=["add_topic"])
+    assert [memory.key for memory in about] == ["about", "sure", "weak"]
 
 
 @pytest.mark.django_db

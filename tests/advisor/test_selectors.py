@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from advisor.models import Run
 from advisor.selectors import run_last, sufficiency_many
-from tests.advisor.histories import opinionated
+from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db
 

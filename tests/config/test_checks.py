@@ -3,16 +3,16 @@
 import pytest
 from django.conf import settings as real
 
-from config.checks import DJANGOS, LEAST, check_addresses, check_bounds
+from config.checks import DJANGO_NAMES, MINIMUM, check_addresses, check_bounds
 
 
-@pytest.mark.parametrize("name", LEAST)
-def test_a_number_below_the_least_that_makes_sense_is_named(settings, name):
-    known_as = DJANGOS.get(name, name)
+@pytest.mark.parametrize("name", MINIMUM)
+def test_a_number_below_its_minimum_is_named(settings, name):
+    known_as = DJANGO_NAMES.get(name, name)
     assert not check_bounds()
-    setattr(settings, known_as, LEAST[name])
+    setattr(settings, known_as, MINIMUM[name])
     assert not check_bounds()
-    for wrong in (LEAST[name] - 1, float("nan")):
+    for wrong in (MINIMUM[name] - 1, float("nan")):
         setattr(settings, known_as, wrong)
         (error,) = check_bounds()
         assert error.id == "tidings.E015" and error.msg.startswith(f"{name}=")
@@ -43,7 +43,7 @@ def test_a_number_below_the_least_that_makes_sense_is_named(settings, name):
         ("ALLOWED_HOSTS", ["news.example.org", ".example.org", "[::1]", "*"], None),
     ],
 )
-def test_an_address_that_is_none_is_refused_by_its_code_without_its_password(settings, name, value, code):
+def test_an_invalid_address_is_refused_by_its_code_without_its_password(settings, name, value, code):
     settings.REDIS_URL, settings.SITE_URL, settings.ALERT_EMAILS = "", "https://news.example.org", []
     setattr(settings, {"EMAIL_FROM": "DEFAULT_FROM_EMAIL"}.get(name, name), value)
     found = check_addresses()

@@ -9,22 +9,28 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.demo.feeds import feed_body, feeds_render
-from config.demo.people import ADA, BEN, CLEO, READERS, Person
-from config.demo.readers import DemoRefused, demo_seed, feeds_dir
-from config.demo.story import story_tell
-from config.demo.taste import taste_of_topics, thumbs_given
-from config.demo.world import MONTH, NIGHT_ENDS, WorldSource, items_issued, world_sources
-from digest.identity import entry_guid
+from config.demo.people import ADA, BEN, CLEO, READERS, Person, ratings_of, topics_log_odds
+from config.demo.seed import DemoRefused, demo_seed, feeds_dir
+from config.demo.walkthrough import walkthrough_run
+from config.demo.world import (
+    MONTH,
+    NIGHT_ENDS,
+    WorldSource,
+    feed_body,
+    feeds_render,
+    items_issued,
+    world_sources,
+)
+from digest.feeds.identity import entry_guid
+from digest.feeds.parse import parse_document
 from digest.models import Feed, Feedback, FeedbackTag, FeedEntry, Item, Reader, ReasonTag, Subscription
-from digest.parse import parse_document
-from ranking.matching import fold, term_matches
+from ranking.common.text import fold, term_matches
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Outcome, Suggestion
 from tests.conftest import NOW
-from tests.factories import ReaderFactory
+from tests.support.factories import ReaderFactory
 
 TABLES = (Reader, Feed, FeedEntry, Item, Subscription, Feedback, FeedbackTag, ConfigVersion)
 RECURRING = ["heat pump", "Kubernetes", "passkey", "gravel bike", "sourdough", "flood defence", "chip price"]
@@ -117,7 +123,7 @@ def test_the_same_moment_gives_the_same_files_and_old_ones_go(tmp_path):
 # --- Tastes ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("person", [ADA, BEN], ids=lambda person: person.name)
 def test_two_readers_have_said_plenty_in_a_month_like_about_half_and_say_why(person: Person):
-    thumbs = thumbs_given(person.name, person.taste, everything_issued(), now=NOW)
+    thumbs = ratings_of(person.name, person.taste, everything_issued(), now=NOW)
     assert sum(bool(thumb.tags) for thumb in thumbs) >= 60
     assert 0.48 <= sum(thumb.useful for thumb in thumbs) / len(thumbs) <= 0.62
     assert NOW - timedelta(days=28) <= thumbs[0].at <= NOW - timedelta(days=26)
@@ -126,13 +132,13 @@ def test_two_readers_have_said_plenty_in_a_month_like_about_half_and_say_why(per
 
 def test_a_thumb_follows_the_item_it_is_about_within_hours():
     published = {one.url: one.published for one in everything_issued()}
-    for thumb in thumbs_given(BEN.name, BEN.taste, everything_issued(), now=NOW):
+    for thumb in ratings_of(BEN.name, BEN.taste, everything_issued(), now=NOW):
         assert timedelta(0) < thumb.at - published[thumb.url] < timedelta(hours=10)
 
 
 def test_topics_move_a_reader_only_as_whole_words():
-    assert taste_of_topics(ADA.taste, "A repair stand for the price of a tube") > 0
-    assert taste_of_topics(ADA.taste, "The disrepair of it all") == 0
+    assert topics_log_odds(ADA.taste, "A repair stand for the price of a tube") > 0
+    assert topics_log_odds(ADA.taste, "The disrepair of it all") == 0
 
 
 # --- Seeding --------------------------------------------------------------------------------------
@@ -212,14 +218,14 @@ def test_seed_demo_prints_one_json_object():
     assert set(said["reader_ids"]) == {"ada", "ben", "cleo", "olga"}
 
 
-# --- The story ------------------------------------------------------------------------------------
+# --- The walkthrough ------------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_the_story_ends_with_an_accepted_suggestion_and_a_different_digest():
+def test_the_walkthrough_ends_with_an_accepted_suggestion_and_a_different_digest():
     lines: list[str] = []
-    told = story_tell(now=NOW, say=lines.append)
+    result = walkthrough_run(now=NOW, write=lines.append)
     text = "\n".join(lines)
     accepted = Suggestion.objects.get(status=Suggestion.Status.ACCEPTED)
-    assert told.status == "completed" and told.moved > 0
+    assert result.status == "completed" and result.moved > 0
     assert accepted.reader.username == "ada" and accepted.evidence.count() >= 3
     assert Outcome.objects.get().suggestion == accepted
     assert all(row.title[:40] in text for row in accepted.evidence.all())
@@ -235,12 +241,12 @@ def test_the_story_ends_with_an_accepted_suggestion_and_a_different_digest():
 
 @pytest.mark.alike
 @pytest.mark.django_db
-def test_told_again_the_same_day_it_accepts_nothing_more_and_shows_how_things_stand():
-    story_tell(now=NOW, say=lambda line: None)
+def test_run_again_the_same_day_it_accepts_nothing_more_and_shows_the_current_state():
+    walkthrough_run(now=NOW, write=lambda line: None)
     lines: list[str] = []
-    told = story_tell(now=NOW + timedelta(minutes=5), say=lines.append)
+    result = walkthrough_run(now=NOW + timedelta(minutes=5), write=lines.append)
     text = "\n".join(lines)
-    assert (told.accepted, told.moved) == ("", 0)
+    assert (result.accepted, result.moved) == ("", 0)
     assert Suggestion.objects.filter(status=Suggestion.Status.ACCEPTED).count() == 1
     assert "accepted  " in text and "pending   " in text
 
@@ -248,6 +254,6 @@ def test_told_again_the_same_day_it_accepts_nothing_more_and_shows_how_things_st
 @pytest.mark.alike
 @pytest.mark.django_db
 @pytest.mark.parametrize("hour", [0, 23])
-def test_the_story_works_at_any_hour_of_any_day(hour: int):
+def test_the_walkthrough_works_at_any_hour_of_any_day(hour: int):
     now = datetime(2027, 1, 1, hour, 59, tzinfo=UTC)
-    assert story_tell(now=now, say=lambda line: None).moved > 0
+    assert walkthrough_run(now=now, write=lambda line: None).moved > 0

@@ -18,14 +18,12 @@ import yaml
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from advisor.kpis import WATCHES
+from advisor.audit.kpis import WATCHES
 from advisor.models import GuidanceEvent, Run
-from advisor.services.queue import job_turn
-from config.metrics import metrics_text
-from config.metrics_machine import WebProcesses
+from advisor.run.queue import job_turn
+from config.jobs.schedule import JOBS, QUEUES
 from config.models import NightlyReport
-from config.queues import QUEUES
-from config.schedule import JOBS
+from config.ops.metrics import WebProcesses, metrics_text
 
 ROOT = Path(__file__).resolve().parents[2]
 ALERTS = yaml.safe_load((ROOT / "deploy/prometheus/alerts.yml").read_text())["groups"][0]["rules"]
@@ -125,7 +123,7 @@ def test_every_way_of_running_starts_the_same_processes_with_the_same_queues():
 
 
 def test_a_web_process_has_loaded_its_pages_before_it_is_asked(tmp_path):
-    look = "import config.wsgi, sys; sys.exit('digest.views.days' not in sys.modules)"
+    look = "import config.wsgi, sys; sys.exit('digest.web.reading' not in sys.modules)"
     place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
     subprocess.run([sys.executable, "-c", look], cwd=ROOT, env=place, check=True)
 

@@ -13,8 +13,8 @@ from django.core.cache import cache
 from django.test import Client
 
 from config.environment import Environment
-from digest.politeness import HostGate
-from digest.services.tokens import token_issue
+from digest.accounts.tokens import token_issue
+from digest.feeds.rate_limit import HostLimiter
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -84,7 +84,7 @@ def test_a_database_that_takes_the_call_and_says_nothing_is_given_up_within_seco
 def dead_redis(settings):
     """A cache at a port nobody listens at."""
     settings.CACHES = {
-        "default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+        "default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
     }
 
 
@@ -103,7 +103,7 @@ def test_without_its_cache_tokens_and_hosts_go_on(dead_redis, settings, ada, now
     issued = token_issue(reader=ada, name="notes", scope="read", expires_at=None, now=now)
     answer = Client().get("/api/search?q=tides", headers={"Authorization": f"Bearer {issued.secret}"})
     assert answer.status_code == 200
-    gate = HostGate(gap_s=5.0)
+    gate = HostLimiter(gap_s=5.0)
     assert gate.enter("gazette.example") == 0.0
     gate.leave("gazette.example")
 
@@ -126,7 +126,7 @@ def test_a_cache_that_is_down_is_told_once_and_misses_everything(dead_redis):
 @pytest.mark.services
 def test_with_a_redis_that_answers_it_is_a_cache_like_any_other(settings):
     url = os.environ["REDIS_URL"]
-    settings.CACHES = {"default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": url}}
+    settings.CACHES = {"default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": url}}
     cache.delete_many(["one", "two"])
     assert cache.add("one", 1, 30) and not cache.add("one", 1, 30) and cache.incr("one") == 2
     cache.set_many({"two": [2]}, 30)

@@ -16,7 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.management.commands.serve import Command, worker_beside
+from config.management.commands.serve import Command, worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
@@ -138,7 +138,7 @@ def test_a_worker_that_ends_by_itself_is_reported_and_replaced(settings, tmp_pat
     (tmp_path / "manage.py").write_text("raise SystemExit(3)")
     settings.BASE_DIR = tmp_path
     said: list[str] = []
-    with worker_beside(say=said.append, restart_s=0.05) as workers:
+    with worker_process(write=said.append, restart_s=0.05) as workers:
         deadline = time.monotonic() + PATIENCE_S
         while len(said) < 2 and time.monotonic() < deadline:
             time.sleep(0.02)

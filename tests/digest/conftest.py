@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.mailbox import mailbox
+from tests.support.mailbox import mailbox
 
 __all__ = ["mailbox"]
 

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from digest.management.commands.build_digest import Command
 from digest.models import Digest, Impression, Reader
-from digest.readers import readers_named
+from digest.requests import readers_named
 from ranking.services import source_weight_agree
-from tests.factories import (
+from tests.support.factories import (
     FeedbackFactory,
     FeedFactory,
     ItemFactory,
@@ -26,7 +26,7 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
-def paper(ada) -> list[int]:
+def item_ids(ada) -> list[int]:
     """Ids of five fresh items of Ada's only source, newest first."""
     source = SourceFactory(key="mine.example")
     SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
@@ -46,13 +46,13 @@ def exit_code(*arguments: str) -> int:
     return ended.value.code
 
 
-def test_build_digest_stores_the_digest_and_prints_it_as_json(ada, paper, capsys):
+def test_build_digest_stores_the_digest_and_prints_it_as_json(ada, item_ids, capsys):
     source_weight_agree(reader_id=ada.id, source="mine.example", weight=1.3, ref="", now=timezone.now())
     (digest,) = run(capsys, "build_digest", "--user-id", str(ada.id))["digests"]
     assert digest.keys() == {"reader_id", "date", "config_version", "entries", "left_out"}
     today = timezone.now().astimezone(ada.zone).date().isoformat()
     assert (digest["reader_id"], digest["date"], digest["config_version"]) == (str(ada.id), today, 1)
-    assert [entry["item_id"] for entry in digest["entries"]] == paper
+    assert [entry["item_id"] for entry in digest["entries"]] == item_ids
     first = digest["entries"][0]
     assert first.keys() == {
         *("rank", "item_id", "url", "title", "source", "score", "parts", "slot", "propensity")
@@ -61,16 +61,16 @@ def test_build_digest_stores_the_digest_and_prints_it_as_json(ada, paper, capsys
     assert Impression.objects.count() == 5
 
 
-def test_plain_is_the_bare_order_and_stores_nothing(ada, paper, capsys):
+def test_plain_is_the_bare_order_and_stores_nothing(ada, item_ids, capsys):
     stored = run(capsys, "build_digest", "--user-id", str(ada.id))["digests"][0]["entries"]
     Digest.objects.all().delete()
-    FeedbackFactory(reader=ada, item_id=paper[0])
+    FeedbackFactory(reader=ada, item_id=item_ids[0])
     plain = run(capsys, "build_digest", "--user-id", str(ada.id), "--plain", "--limit", "3")["digests"][0]
     assert [(e["rank"], e["url"]) for e in plain["entries"]] == [(e["rank"], e["url"]) for e in stored[:3]]
     assert not Digest.objects.exists()
 
 
-def test_a_given_day_and_limit_are_kept_to(ada, paper, capsys):
+def test_day_and_limit_are_respected(ada, item_ids, capsys):
     yesterday = (timezone.now().astimezone(ada.zone) - timedelta(days=1)).date().isoformat()
     (digest,) = run(capsys, "build_digest", "--user-id", str(ada.id), "--date", yesterday, "--limit", "2")[
         "digests"
@@ -78,21 +78,21 @@ def test_a_given_day_and_limit_are_kept_to(ada, paper, capsys):
     assert digest["date"] == yesterday and len(digest["entries"]) <= 2
 
 
-def test_a_limit_shortens_the_list_and_not_the_digest(ada, paper, capsys):
+def test_a_limit_shortens_the_list_and_not_the_digest(ada, item_ids, capsys):
     (digest,) = run(capsys, "build_digest", "--user-id", "ada", "--limit", "2")["digests"]
-    assert [entry["item_id"] for entry in digest["entries"]] == paper[:2]
-    kept = Impression.objects.order_by("rank").values_list("item_id", flat=True)
-    assert list(kept) == paper
+    assert [entry["item_id"] for entry in digest["entries"]] == item_ids[:2]
+    stored = Impression.objects.order_by("rank").values_list("item_id", flat=True)
+    assert list(stored) == item_ids
 
 
-def test_all_users_are_the_active_ones(ada, ben, paper, capsys):
+def test_all_users_are_the_active_ones(ada, ben, item_ids, capsys):
     ReaderFactory(is_active=False)
     digests = run(capsys, "build_digest", "--all-users")["digests"]
     assert [digest["reader_id"] for digest in digests] == [str(ada.id), str(ben.id)]
     assert [len(digest["entries"]) for digest in digests] == [5, 0]
 
 
-def test_people_get_a_table(ada, paper, capsys):
+def test_without_json_the_output_is_a_table(ada, item_ids, capsys):
     call_command("build_digest", "--user-id", str(ada.id))
     heading, first, *rest = capsys.readouterr().out.splitlines()
     assert str(ada.id) in heading and len(rest) == 4
@@ -100,10 +100,10 @@ def test_people_get_a_table(ada, paper, capsys):
 
 
 @pytest.mark.parametrize("name", [NOBODY, "nobody"])
-def test_an_unknown_reader_is_a_failure_that_says_so(ada, capsys, name):
+def test_an_unknown_reader_is_an_error(ada, capsys, name):
     assert exit_code("--user-id", name) == 1
-    said = capsys.readouterr().err
-    assert name in said and "/admin/digest/reader/" in said
+    error = capsys.readouterr().err
+    assert name in error and "/admin/digest/reader/" in error
 
 
 def test_a_reader_is_named_by_id_or_by_username(ada, ben):
@@ -112,7 +112,7 @@ def test_a_reader_is_named_by_id_or_by_username(ada, ben):
     assert readers_named(str(twin.pk)) == [twin]
 
 
-def test_a_day_that_has_not_begun_is_a_failure_that_says_so(ada, capsys):
+def test_a_future_day_is_an_error(ada, capsys):
     assert exit_code("--user-id", str(ada.id), "--date", "2999-01-01") == 1
     assert "has not begun" in capsys.readouterr().err
 
@@ -126,7 +126,7 @@ def test_a_day_that_has_not_begun_is_a_failure_that_says_so(ada, capsys):
         ["--all-users", "--limit", "0"],
     ],
 )
-def test_wrong_usage_ends_with_two(db, arguments, capsys):
+def test_usage_errors_exit_with_two(db, arguments, capsys):
     assert exit_code(*arguments) == 2
     assert capsys.readouterr().out == ""
 
@@ -137,7 +137,7 @@ def rate(reader: Reader, source: str, useful: bool) -> None:
         FeedbackFactory(reader=reader, item=ItemFactory(source=row), useful=useful, at=timezone.now())
 
 
-def test_update_weights_tells_how_many_sources_moved(ada, ben, capsys):
+def test_update_weights_reports_how_many_sources_moved(ada, ben, capsys):
     rate(ada, "good.example", useful=True)
     rate(ada, "bad.example", useful=False)
     result = run(capsys, "update_weights", "--all-users")

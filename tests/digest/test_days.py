@@ -1,4 +1,4 @@
-"""A day is the reader's: it ends at their midnight, also when the clock changes."""
+"""A reader's day ends at their midnight, also when the clock changes."""
 
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo

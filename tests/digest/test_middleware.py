@@ -1,4 +1,4 @@
-"""What surrounds every page: the reader's time zone, and forms sent signed out."""
+"""Middleware: the reader's time zone, forms sent signed out, and the first visit."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpResponse
@@ -23,7 +23,7 @@ def test_a_page_is_rendered_in_its_readers_time_zone(ada: Reader):
     assert [str(zone) for zone in seen] == ["Europe/Berlin", "UTC"]
 
 
-def test_a_form_sent_signed_out_leads_back_to_its_page(db: None):
+def test_a_form_sent_signed_out_returns_to_its_page(db: None):
     answer = Client().post(
         "/ui/welcome", {"interest": ["world"]}, headers={"Referer": "http://testserver/ui/welcome"}
     )
@@ -34,4 +34,4 @@ def test_a_reader_who_was_welcomed_costs_no_query(ada: Reader, django_assert_num
     request = RequestFactory().get("/")
     request.user = ada
     with django_assert_num_queries(0):
-        assert welcome_first(lambda _: HttpResponse("paper"))(request).content == b"paper"
+        assert welcome_first(lambda _: HttpResponse("digest"))(request).content == b"digest"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ranking.body import body_default
+from ranking.config_body import body_default
 from ranking.forms import ConfigForm, form_values, values_merged
 
 PLAIN = {

@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from digest.models import Reader
 from ranking.entities import WeightChange
-from ranking.presenters import steps_in_force
+from ranking.explain import steps_in_force
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert, weights_learn
-from tests.pages import subscribe
+from tests.support.browser import subscribe
 
 CONFIG = "/ui/config"
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Config, EffectiveConfig, SourceTally
-from ranking.learning import STEP_MAX, learn
-from ranking.posterior import base_rate, posterior
+from ranking.learning import STEP_MAX, base_rate, learn, posterior
 
 TALLY = st.builds(
     lambda likes, dislikes: (likes, likes + dislikes),

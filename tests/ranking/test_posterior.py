@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from ranking.posterior import KAPPA, base_rate, expected_gain, posterior, wilson
+from ranking.learning import KAPPA, base_rate, expected_gain, posterior, wilson
 
 RATE = st.floats(min_value=0.05, max_value=0.95)
 COUNT = st.integers(min_value=0, max_value=500)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Candidate, Config, EffectiveConfig
-from ranking.pool import Figures, Pool
-from ranking.scoring import Signals, rank, ranked
+from ranking.scoring import Figures, Pool, Signals, rank, ranked
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 HOURS = st.floats(min_value=0, max_value=24 * 7)

@@ -10,8 +10,8 @@ from ranking.selectors import (
     config_exists,
     config_versions,
     weight_snapshots,
-    weights_held,
     weights_last_learned,
+    weights_on_hold,
 )
 from ranking.services import ConfigEdit, config_edit, source_weight_agree, weights_learn
 
@@ -82,9 +82,9 @@ def test_the_loop_last_looked_when_it_looked_not_when_a_person_decided(ada, now)
 
 def test_a_source_is_held_for_fourteen_days_after_a_decision(ada, ben, now):
     agree(ada, now)
-    assert weights_held(reader_id=ada.id, now=now) == {"a"}
-    assert weights_held(reader_id=ada.id, now=now + 14 * DAY) == set()
-    assert weights_held(reader_id=ben.id, now=now) == set()
+    assert weights_on_hold(reader_id=ada.id, now=now) == {"a"}
+    assert weights_on_hold(reader_id=ada.id, now=now + 14 * DAY) == set()
+    assert weights_on_hold(reader_id=ben.id, now=now) == set()
 
 
 def test_only_steps_that_moved_something_are_shown(ada, now):

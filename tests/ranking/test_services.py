@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from ranking.entities import WeightChange
-from ranking.errors import InvalidSetting, StaleVersion, UnknownVersion
+from ranking.entities import InvalidSetting, StaleVersion, UnknownVersion, WeightChange
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
-from ranking.selectors import config_effective, config_exists, config_versions, weights_held
+from ranking.selectors import config_effective, config_exists, config_versions, weights_on_hold
 from ranking.services import (
     ConfigEdit,
     config_edit,
@@ -19,7 +18,7 @@ from ranking.services import (
     topic_agree,
     weights_learn,
 )
-from tests.factories import ReaderFactory
+from tests.support.factories import ReaderFactory
 
 DAY = timedelta(days=1)
 
@@ -95,11 +94,11 @@ def test_a_weight_edited_by_hand_is_exact_and_handing_it_back_frees_it(ada, now)
     weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
     edit(ada, now, 0, source_weights={"a": 0.7})
     assert weight(ada, "a") == 0.7
-    assert weights_held(reader_id=ada.id, now=now + 13 * DAY) == {"a"}
-    assert weights_held(reader_id=ada.id, now=now + 14 * DAY) == set()
+    assert weights_on_hold(reader_id=ada.id, now=now + 13 * DAY) == {"a"}
+    assert weights_on_hold(reader_id=ada.id, now=now + 14 * DAY) == set()
     edit(ada, now, 1, source_weights={"a": None})
     assert weight(ada, "a") == 1.0
-    assert weights_held(reader_id=ada.id, now=now) == set()
+    assert weights_on_hold(reader_id=ada.id, now=now) == set()
 
 
 def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
@@ -119,7 +118,7 @@ def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
         "avoided": ["rust"],
         "learned": {"z": pytest.approx(0.15)},
     }
-    assert weights_held(reader_id=ada.id, now=now) == {"a", "b"}, "nobody decided on z"
+    assert weights_on_hold(reader_id=ada.id, now=now) == {"a", "b"}, "nobody decided on z"
     stored = RankConfig.objects.get(reader=ada)
     assert {name: getattr(stored, name) for name in body if name != "learned"} == {
         name: value for name, value in body.items() if name != "learned"
@@ -135,7 +134,7 @@ def test_an_agreed_weight_is_exact_although_the_loop_had_added_to_it(ada, now):
     agree(ada, now, "a", 1.45)
     assert weight(ada, "a") == 1.45
     assert LearnedWeight.objects.get(reader=ada, source_key="a").delta == 0.0
-    assert weights_held(reader_id=ada.id, now=now) == {"a"}
+    assert weights_on_hold(reader_id=ada.id, now=now) == {"a"}
 
 
 def test_agreeing_to_what_the_loop_already_did_makes_it_the_readers_own(ada, now):
@@ -147,10 +146,10 @@ def test_agreeing_to_what_the_loop_already_did_makes_it_the_readers_own(ada, now
 def test_agreeing_to_the_default_is_a_decision_too(ada, now):
     assert agree(ada, now, "a", 1.0) == 1
     assert state(ada)[1:] == ({"a": 1.0}, 24.0, {})
-    assert weights_held(reader_id=ada.id, now=now) == {"a"}
+    assert weights_on_hold(reader_id=ada.id, now=now) == {"a"}
     assert agree(ada, now, "a", 1.0) == 1
     assert edit(ada, now, 1, source_weights={"a": None}) == 2
-    assert weights_held(reader_id=ada.id, now=now) == set()
+    assert weights_on_hold(reader_id=ada.id, now=now) == set()
 
 
 @pytest.mark.parametrize(("asked", "stored"), [(5.0, 2.0), (0.0, 0.1)])
@@ -246,7 +245,7 @@ def test_a_revert_to_nothing_gives_the_defaults_and_hands_the_sources_back(ada, 
     agree(ada, now, "a", 1.9)
     config_revert(reader_id=ada.id, version=0, expected_version=1, now=now)
     assert state(ada) == ((), {}, 24.0, {})
-    assert weights_held(reader_id=ada.id, now=now) == set()
+    assert weights_on_hold(reader_id=ada.id, now=now) == set()
 
 
 def test_a_revert_needs_a_version_of_ones_own_and_a_fresh_page(ada, ben, now):
@@ -359,7 +358,7 @@ def test_a_renamed_source_keeps_all_that_was_decided_and_learned_about_it(ada, b
     assert state(ada)[1:] == ({"new": 1.3}, 24.0, {})
     assert config_effective(reader_id=ben.id).config.avoided == ("new",)
     assert config_effective(reader_id=operator.id).config.locked == ("new",)
-    assert weights_held(reader_id=ada.id, now=now) == {"new"}
+    assert weights_on_hold(reader_id=ada.id, now=now) == {"new"}
     assert list(WeightSnapshot.objects.values_list("source_key", flat=True)) == ["new"]
     row = ConfigVersion.objects.get(reader=ada, version=2)
     assert (row.cause, row.cause_ref, row.created_at) == ("edit", "source:old", now)

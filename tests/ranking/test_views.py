@@ -10,8 +10,8 @@ from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective, config_versions
 from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin, weights_learn
-from tests.factories import SourceFactory
-from tests.pages import subscribe
+from tests.support.browser import subscribe
+from tests.support.factories import SourceFactory
 
 CONFIG = "/ui/config"
 

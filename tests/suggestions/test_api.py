@@ -10,9 +10,9 @@ from django.utils import timezone
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
 from ranking.services import weights_learn
+from suggestions.explain import teaching_of
 from suggestions.models import Outcome, Suggestion
-from suggestions.teaching import teaching_of
-from tests.suggestions.worlds import LOVED, proposed, reduce, tastes
+from tests.support.suggestion_worlds import LOVED, proposed, reduce, tastes
 
 pytestmark = pytest.mark.django_db
 

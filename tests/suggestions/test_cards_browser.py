@@ -6,8 +6,8 @@ from playwright.sync_api import Page, expect
 from digest.models import Reader
 from ranking.selectors import config_effective
 from suggestions.models import Suggestion
-from tests.pages import suggested
 from tests.suggestions.test_preview_page import paper
+from tests.support.browser import suggested
 from tests.test_pages_browser import browser, page, tab, until_ready
 
 __all__ = ["browser", "page", "tab"]
@@ -39,7 +39,7 @@ def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.wait_for_timeout(800)  # so long a click is taken for the second of two
     press(page, "Undo")
-    expect(page.locator(".messages")).to_contain_text("Taken back. We forget that answer")
+    expect(page.locator(".messages")).to_contain_text("Undone. We forget that answer")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
 
 
@@ -61,10 +61,10 @@ def test_a_reason_to_reject_is_one_tap_and_none_is_asked_for(page: Page, ada: Re
     card.get_by_text("Reject, and say why").focus()
     page.keyboard.press("Enter")
     card.get_by_role("button", name="The step is too large").press("Enter")
-    expect(page.get_by_text("✗ Dismissed · Show me more from Gazette")).to_be_visible()
+    expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
     assert first.outcomes.get().user_reason == "The step is too large"
     page.locator(f"#suggestion-{second.pk}").get_by_role("button", name="Reject", exact=True).click()
-    expect(page.get_by_text("✗ Dismissed · Add “proof”")).to_be_visible()
+    expect(page.get_by_text("✗ Rejected · Add “proof”")).to_be_visible()
     assert second.outcomes.get().user_reason == ""
 
 
@@ -89,7 +89,7 @@ def test_a_cleared_amount_asks_for_the_proposed_one(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)
     page.get_by_text("Details").click()
-    page.get_by_label("Accept another amount instead").fill("")
+    page.get_by_label("Accept another weight instead").fill("")
     press(page, "Accept")
     expect(page.locator("[data-card]")).to_contain_text("✓ Applied")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.2
@@ -105,7 +105,7 @@ def test_the_button_for_all_counts_what_still_waits(page: Page, ada: Reader):
     expect(page.get_by_role("button", name="Accept all 2")).to_be_visible()
     Suggestion.objects.filter(pk=second.pk).update(status="expired")
     page.locator(f"#suggestion-{second.pk}").get_by_role("button", name="Reject").click()
-    expect(page.locator(f"#suggestion-{second.pk}")).to_contain_text("Already handled")
+    expect(page.locator(f"#suggestion-{second.pk}")).to_contain_text("Already answered")
     expect(page.locator("[data-accept-all]")).to_have_count(0)
     expect(page.locator(f"#suggestion-{third.pk}")).to_be_visible()
 

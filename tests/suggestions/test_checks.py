@@ -4,7 +4,7 @@ import pytest
 from django.core.checks.registry import registry
 
 from digest.checks import check_peers
-from suggestions.checks import check_rules
+from suggestions.apps import check_rules
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,21 @@ from datetime import timedelta
 
 import pytest
 
+from digest.build.services import digest_build
 from digest.models import Item
-from digest.services.build import digest_build
 from ranking.selectors import config_effective
 from suggestions.entities import Resolved
 from suggestions.models import Suggestion
-from suggestions.selectors import suggestion_preview, suggestion_previews
+from suggestions.preview import suggestion_preview, suggestion_previews
 from suggestions.services.resolve import suggestion_accept
-from tests.factories import FeedbackFactory, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
-from tests.suggestions.worlds import LOVED, PLAIN
+from tests.support.factories import (
+    FeedbackFactory,
+    FeedFactory,
+    ItemFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
+from tests.support.suggestion_worlds import LOVED, PLAIN
 
 pytestmark = pytest.mark.django_db
 

@@ -4,12 +4,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from digest.build.services import digest_build
 from digest.days import day_of
 from digest.models import Digest
-from digest.services.build import digest_build
 from suggestions.models import Suggestion
-from suggestions.selectors.preview import suggestion_side_by_side
-from tests.pages import fresh_item, suggested
+from suggestions.preview import suggestion_side_by_side
+from tests.support.browser import fresh_item, suggested
 
 
 def paper(reader, count: int = 40) -> Suggestion:

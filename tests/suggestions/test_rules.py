@@ -7,22 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import Config, EffectiveConfig
-from ranking.matching import TOPIC_MAX_CHARS, topic_key
 from suggestions.entities import Draft, Refusal
 from suggestions.rules import (
     Accepted,
     Facts,
-    Strength,
-    change_of,
+    change_parse,
     check,
     permission_refusal,
+    strength_refusal,
+    topic_clean,
     types_declined,
-    weigh,
+    weight_bounds,
+    weight_parse,
 )
-from suggestions.values import topic_clean, weight_bounds, weight_parse
-from tests.factories import CLOCK
-from tests.suggestions.worlds import thumb
+from tests.support.factories import CLOCK
+from tests.support.suggestion_worlds import thumb
 
 LIKED = [thumb(n, source="abc"[n % 3], title=f"Kubernetes {n}") for n in range(6)]
 OF_A = [thumb(n, source="a") for n in range(10, 14)]
@@ -73,7 +74,7 @@ def test_a_good_draft_is_accepted_in_normal_form(draft, key, current, suggested)
     )
     assert (accepted.field, accepted.notes) == (draft.field, ())
     assert of(accepted.evidence) == draft.evidence_urls
-    bare = change_of(replace(draft, evidence_urls=()), FACTS)
+    bare = change_parse(replace(draft, evidence_urls=()), FACTS)
     assert bare == replace(accepted, evidence=())
 
 
@@ -275,20 +276,24 @@ def test_the_step_counts_from_the_effective_weight_not_from_what_the_draft_says(
     assert (accepted.current_value, accepted.suggested_value) == ("1.1", "1.4")
 
 
-def test_thumbs_that_contradict_or_whisper_are_not_enough():
+def strength(accepted, p_overall, confidence, minimum):
+    return strength_refusal(accepted, p_overall=p_overall, confidence=confidence, minimum=minimum)
+
+
+def test_ratings_that_contradict_or_are_too_weak_are_not_enough():
     accepted = check(BOOST, FACTS)
-    assert weigh(accepted, Strength(0.49, "high"), "low").code == "evidence_contradicts"
-    assert weigh(accepted, Strength(0.9, "low"), "medium").code == "weak_evidence"
-    assert weigh(accepted, Strength(0.9, "medium"), "medium") is None
+    assert strength(accepted, 0.49, "high", "low").code == "evidence_contradicts"
+    assert strength(accepted, 0.9, "low", "medium").code == "weak_evidence"
+    assert strength(accepted, 0.9, "medium", "medium") is None
 
 
-def test_thumbs_that_speak_for_a_change_by_a_hair_are_enough_and_a_refusal_says_what_for():
+def test_the_least_support_is_enough_and_a_refusal_names_the_change():
     accepted = check(ADD, FACTS)
-    assert weigh(accepted, Strength(0.5, "low"), "low") is None
-    against = weigh(accepted, Strength(0.4, "high"), "low")
-    soft = weigh(accepted, Strength(0.9, "low"), "high")
+    assert strength(accepted, 0.5, "low", "low") is None
+    against = strength(accepted, 0.4, "high", "low")
+    soft = strength(accepted, 0.9, "low", "high")
     assert against.target == soft.target == accepted.target_key
-    assert "speak against add_topic for “Kubernetes”" in against.message
+    assert "contradict add_topic for “Kubernetes”" in against.message
     assert "add_topic for “Kubernetes” is low; high is needed" in soft.message
 
 
@@ -305,13 +310,13 @@ def test_thumbs_that_speak_for_a_change_by_a_hair_are_enough_and_a_refusal_says_
     ],
 )
 def test_a_step_of_a_hundredth_is_the_smallest_and_needs_no_note(draft, wanted, agreed):
-    change = change_of(replace(draft, suggested_value=wanted), FACTS)
+    change = change_parse(replace(draft, suggested_value=wanted), FACTS)
     assert (change.suggested_value if isinstance(change, Accepted) else change.code) == agreed
     assert isinstance(change, Refusal) or change.notes == ()
 
 
 def test_what_is_clamped_is_said_with_the_limits():
-    (note,) = change_of(replace(BOOST, suggested_value=1.315), FACTS).notes
+    (note,) = change_parse(replace(BOOST, suggested_value=1.315), FACTS).notes
     assert note == "Weight clamped from 1.315 to 1.3 (at most 0.3 from 1.0, within 0.1 and 2.0)."
 
 
@@ -380,4 +385,4 @@ def test_a_declined_type_is_refused_whatever_its_evidence_and_no_other():
     facts = replace(FACTS, declined=frozenset({"reduce_source"}))
     assert check(REDUCE, facts).code == "type_declined"
     assert isinstance(check(BOOST, facts), Accepted)
-    assert isinstance(change_of(REDUCE, facts), Accepted)
+    assert isinstance(change_parse(REDUCE, facts), Accepted)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ranking.matching import topic_key
-from suggestions.values import (
+from ranking.common.text import topic_key
+from suggestions.rules import (
     step_share,
     topic_clean,
     topic_in_config,

@@ -11,11 +11,11 @@ from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
 from ranking.services import weights_learn
-from suggestions.beliefs import MEANING
 from suggestions.models import Outcome, Suggestion
+from suggestions.planner.hypotheses import MEANING
 from suggestions.services.resolve import suggestion_accept
-from tests.factories import FeedbackFactory
-from tests.pages import ago, fresh_item, last_run_in, messages_in, subscribe, suggested
+from tests.support.browser import ago, fresh_item, last_run_in, messages_in, subscribe, suggested
+from tests.support.factories import FeedbackFactory
 
 PAGE = "/ui/suggestions"
 
@@ -60,13 +60,13 @@ def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
         "Show me more from Gazette",
         "Moderate boost",
         "You liked 8 of 10.",
-        "3 of the items you rated are shown as evidence.",
+        "3 of the articles you rated are shown as evidence.",
         f"High confidence: {MEANING['high']}.",
-        "Not measured yet",
+        "Not tested yet",
         "Current: as usual (1.00)",
         "more than usual (1.20)",
         'min="1.00" max="1.30"',
-        "Kept with your decision.",
+        "Saved with your decision.",
     ):
         assert words in body
 
@@ -108,7 +108,7 @@ def test_moves_that_are_not_listed_are_counted(page: Client, ada: Reader):
         fresh_item(ada, hours=2 + n / 100, title=f"Elsewhere {n}", key="other.example")
     fresh_item(ada, hours=2.1, title="From the gazette")
     suggested(ada)
-    assert "And 4 more, less far" in body_of(page)
+    assert "And 4 smaller moves" in body_of(page)
 
 
 def test_accepting_changes_the_settings_to_what_was_agreed(page: Client, ada: Reader):
@@ -165,7 +165,7 @@ def test_a_reason_may_hold_anything_a_form_can_send(page: Client, ada: Reader):
 def test_a_second_answer_is_already_handled(page: Client, ada: Reader):
     suggestion = suggested(ada)
     answer(page, suggestion, "accept")
-    assert "Already handled" in messages_in(answer(page, suggestion, "reject").content.decode())
+    assert "Already answered" in messages_in(answer(page, suggestion, "reject").content.decode())
     assert status(suggestion) == "accepted"
 
 
@@ -288,9 +288,9 @@ def test_a_card_shows_the_weight_as_it_is_now_not_as_it_was_then(page: Client, a
         ("accept", {}, "check in two weeks whether it helped"),
         ("accept", {"value": "1.1"}, "how large a step you like"),
         ("reject", {}, "leave this one alone for a while"),
-        ("reject", {"user_reason": "too much"}, "keep your reason in mind"),
+        ("reject", {"user_reason": "too much"}, "take your reason into account"),
         ("snooze", {}, "ask again in a week"),
-        ("never", {}, "not bring this up again"),
+        ("never", {}, "not suggest this again"),
     ],
 )
 def test_each_answer_says_what_it_teaches(page: Client, ada: Reader, verb: str, said: dict, words: str):
@@ -319,16 +319,16 @@ def harmed(reader: Reader, days_ago: float = 1) -> Suggestion:
 def test_a_change_that_did_harm_is_put_back_in_one_click(page: Client, ada: Reader):
     suggestion = harmed(ada)
     Suggestion.objects.update(resolved_at=ago(24 * 15))
-    assert "it made your digest worse" in body_of(page) and "Put it back" in body_of(page)
+    assert "it made your digest worse" in body_of(page) and "Undo this change" in body_of(page)
     told = messages_in(answer(page, suggestion, "undo").content.decode())
-    assert "Put back as it was. We count this as a no" in told and "waits for you" not in told
+    assert "Put back as it was. We count this as a no" in told and "is open again" not in told
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
-    assert "Put it back" not in body_of(page)
+    assert "Undo this change" not in body_of(page)
 
 
 def test_harm_is_brought_up_for_two_weeks_only(page: Client, ada: Reader):
     harmed(ada, days_ago=15)
-    assert "Put it back" not in body_of(page)
+    assert "Undo this change" not in body_of(page)
 
 
 @pytest.mark.parametrize("verb", ["reject", "snooze", "never"])
@@ -336,7 +336,7 @@ def test_an_answer_taken_back_is_forgotten_and_says_so(page: Client, ada: Reader
     suggestion = suggested(ada)
     answer(page, suggestion, verb)
     told = messages_in(answer(page, suggestion, "undo").content.decode())
-    assert "Taken back. We forget that answer; it waits for you again." in told
+    assert "Undone. We forget that answer; the suggestion is open again." in told
 
 
 def test_an_answer_given_signed_out_leads_back_to_the_page_it_was_given_on(client: Client, ada: Reader):

@@ -1,4 +1,4 @@
-"""`manage.py autonomy_report`: how near the advisor is to being left to itself."""
+"""`manage.py autonomy_report`: the goals that the advisor must meet before it could act on its own."""
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError
@@ -7,19 +7,18 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from advisor.autonomy import autonomy_record
-from advisor.goals import goals_of, report_of
+from advisor.audit.autonomy import autonomy_record, goals_of, report_of
 
 DAYS_MAX = 36_500
 
 
 class Command(BaseCommand):
-    """Exit code 0 whatever the goals say: an unmet goal is a finding, no failure."""
+    """Print the report; exit code 0 even where a goal is not met."""
 
     help = "Report approvals, corrections, agreement and first-pass rate against their goals."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """How far back, and in which form."""
+        """Add the period and the form of the report."""
         parser.add_argument("--days", type=_days, metavar="N", help="only the last N days")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from advisor.guidance.export import export_folder, guidance_export
+from advisor.guidance.notes import export_folder, guidance_export
 from advisor.guidance.tunables import tunables
 
 
@@ -24,8 +24,7 @@ class Command(BaseCommand):
         folder, wanted = export_folder(), tunables()
         if options["show"]:
             self.stdout.write(f"folder: {folder}")
-            self.stdout.write(f"export: {wanted.export}; export_automatic: {wanted.export_automatic}")
-            self.stdout.write(f"export_max: {wanted.export_max}")
+            self.stdout.write(f"export: {wanted.export}")
             return
         try:
             done = guidance_export(now=timezone.now())

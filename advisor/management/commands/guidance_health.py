@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from advisor.guidance.health import guidance_vitals
-from advisor.guidance.health_rules import State, checks_of, worst
+from advisor.guidance.health import State, guidance_checks, worst
 
 WORDS = {State.FINE: "fine", State.LOOK: "look", State.BROKEN: "broken"}
 
@@ -30,10 +29,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Check, print, and exit with the worst state."""
         try:
-            checks = checks_of(guidance_vitals(now=timezone.now()))
+            checks = guidance_checks(now=timezone.now())
         except DatabaseError as error:
-            told = f"broken  the database does not answer ({type(error).__name__}). See DATABASE_URL."
-            raise CommandError(told, returncode=int(State.BROKEN)) from error
+            words = f"broken  the database does not answer ({type(error).__name__}). See DATABASE_URL."
+            raise CommandError(words, returncode=int(State.BROKEN)) from error
         state = worst(checks)
         if options["json"]:
             rows = [{**asdict(check), "state": WORDS[check.state]} for check in checks]

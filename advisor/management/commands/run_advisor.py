@@ -1,4 +1,4 @@
-"""`manage.py run_advisor`: suggestions for one reader, or for everyone who has said enough."""
+"""`manage.py run_advisor`: suggestions for one reader, or for all with enough feedback."""
 
 import json
 import sys
@@ -10,18 +10,18 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from advisor.models import Run
-from advisor.services.scheduled import Report, reader_advise, readers_thin
+from advisor.run.scheduling import Report, reader_advise, readers_lacking_feedback
 from digest.models import Reader
-from digest.readers import reader_arguments_add, readers_named
+from digest.requests import reader_arguments_add, readers_named
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 done (skipped readers too), 1 a run broke, 2 wrong usage."""
+    """Exit codes: 0 done (skipped readers too), 1 a run failed, 2 wrong usage."""
 
     help = "Run the advisor for one reader or for all, each at most once a day and once a week."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Who, how, and in which form to report."""
+        """Add the readers and the form of the report."""
         reader_arguments_add(parser)
         parser.add_argument(
             "--force", action="store_true", help="skip the weekly window, never the daily one"
@@ -30,10 +30,10 @@ class Command(BaseCommand):
         parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, report, and leave with 1 when a run broke or ran out of time."""
+        """Run and report; exit with 1 when a run failed or timed out."""
         began = time.monotonic()
         readers = readers_named(options["user_id"])
-        thin = readers_thin(readers=readers, now=timezone.now()) if options["all_users"] else {}
+        thin = readers_lacking_feedback(readers=readers, now=timezone.now()) if options["all_users"] else {}
         reports: list[Report] = []
         for n, reader in enumerate(readers, start=1):
             self._progress(n, len(readers), reader, options["quiet"])

@@ -1,4 +1,4 @@
-"""`manage.py serve_mcp`: the advisor's tools for one reader, to an MCP client on stdin and stdout."""
+"""`manage.py serve_mcp`: serve the advisor's tools for one reader to an MCP client on stdio."""
 
 from argparse import ArgumentParser
 from contextlib import suppress
@@ -8,21 +8,21 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from advisor.mcp_server import serve
-from advisor.services.sessions import SessionRefused
+from advisor.run.sessions import SessionRefused
 from digest.models import Reader
 
 
 class Command(BaseCommand):
-    """For manual use. Stdout carries the protocol alone; a reason not to start goes to stderr, exit 1."""
+    """Serve for manual use. Only the protocol goes to stdout; a refusal goes to stderr, exit code 1."""
 
     help = "Serve the advisor's tools for one reader over MCP on stdio. Nothing here accepts a suggestion."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Whose tools."""
+        """Add the reader."""
         parser.add_argument("--reader", required=True, metavar="NAME|UUID", help="a username or an id")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Serve until the client hangs up."""
+        """Serve until the client disconnects."""
         try:
             serve(reader=_reader(options["reader"]))
         except SessionRefused as refused:

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from advisor.services.memories import memories_sync
+from advisor.guidance.sources import memories_sync
 
 
 class Command(BaseCommand):

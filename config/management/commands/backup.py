@@ -1,4 +1,4 @@
-"""`manage.py backup`: the whole database in one file."""
+"""`manage.py backup`: write the whole database to one file."""
 
 import json
 import os
@@ -8,46 +8,45 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from config.archive import archive_write
-from config.ending import ended_in_order
-from digest.databases import database_told
+from config.backup.archive import archive_write
+from ranking.common.commands import database_label, sigterm_as_exit
 
-# Of its owner alone: it holds what everybody reads and thinks, and the hashes of their passwords.
+# Only its owner may read it: it holds everybody's data and the hashes of their passwords.
 PRIVATE_UMASK = 0o077
-NOBODY = (
+NO_READERS = (
     "WARNING: this database has no readers. If that is not so, DATABASE_URL was not read: with the systemd "
     "units take `deploy/tidings backup`, else see TIDINGS_ENV_FILE."
 )
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 written, 2 the file cannot be written. The site may go on working meanwhile."""
+    """Exit codes: 0 written, 2 the file cannot be written. The site may keep running meanwhile."""
 
-    help = "Write everything the database holds to one file, for `restore` on either kind of database."
+    help = "Write the whole database to one file, for `restore` into SQLite or PostgreSQL."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to."""
+        """Add the file and the form of the report."""
         parser.add_argument("file", type=Path, help="the archive to write (a zip)")
         parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write it, and say what is in it."""
+        """Write the file and print what is in it."""
         path: Path = options["file"]
-        self.stderr.write(f"From: {database_told()}.", style_func=str)
-        before = os.umask(PRIVATE_UMASK)
+        self.stderr.write(f"From: {database_label()}.", style_func=str)
+        old_umask = os.umask(PRIVATE_UMASK)
         try:
-            with ended_in_order():
+            with sigterm_as_exit():
                 manifest = archive_write(path, now=timezone.now())
         except OSError as error:
             raise CommandError(f"“{path}” cannot be written ({error.strerror}).", returncode=2) from error
         finally:
-            os.umask(before)
+            os.umask(old_umask)
         if not manifest["tables"]["digest.reader"]["rows"]:
-            self.stderr.write(NOBODY)
+            self.stderr.write(NO_READERS)
         if options["json"]:
             self.stdout.write(json.dumps(manifest))
             return
         rows = sum(table["rows"] for table in manifest["tables"].values())
         size = path.stat().st_size
         self.stdout.write(f"{rows:,} rows of {len(manifest['tables'])} tables in “{path}” ({size:,} bytes).")
-        self.stdout.write("The secret key and the settings are not in it: keep them beside it.")
+        self.stdout.write("The secret key and the settings are not in it: store them with it.")

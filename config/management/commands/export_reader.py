@@ -1,4 +1,4 @@
-"""`manage.py export_reader`: everything about one reader as one JSON object."""
+"""`manage.py export_reader`: export everything about one reader as one JSON object."""
 
 import os
 from pathlib import Path
@@ -8,24 +8,25 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.export import reader_export_stream
-from digest.readers import reader_argument_add, readers_named
+from digest.requests import reader_argument_add, readers_named
 
-# Of its owner alone: it holds everything somebody reads and thinks.
+# Only the owner may read it: it holds everything about a reader.
 PRIVATE = 0o600
+FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 class Command(BaseCommand):
-    """Write what the reader's own download on the account page holds: no password, hash or secret address."""
+    """Write the same as the reader's download on the account page: no password, hash or secret address."""
 
     help = "Export everything about one reader as JSON (the reader's own download)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, and where to."""
+        """Add the reader and the file."""
         reader_argument_add(parser)
         parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write it piece by piece."""
+        """Write the export piece by piece."""
         (reader,) = readers_named(options["user_id"])
         pieces = reader_export_stream(reader=reader, now=timezone.now())
         if options["out"] is None:
@@ -33,8 +34,8 @@ class Command(BaseCommand):
                 self.stdout.write(piece, ending="")
             return
         try:
-            with os.fdopen(_private(options["out"]), "w", encoding="utf-8") as file:
-                os.fchmod(file.fileno(), PRIVATE)  # a file that was there before, too
+            with os.fdopen(os.open(options["out"], FLAGS, PRIVATE), "w", encoding="utf-8") as file:
+                os.fchmod(file.fileno(), PRIVATE)  # also on a file that existed
                 file.writelines(pieces)
                 size = file.tell()
         except OSError as error:
@@ -42,7 +43,3 @@ class Command(BaseCommand):
                 f"“{options['out']}” cannot be written ({error.strerror}).", returncode=2
             ) from error
         self.stderr.write(f"Everything about {reader.username} is in “{options['out']}” ({size:,} bytes).")
-
-
-def _private(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)

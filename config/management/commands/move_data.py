@@ -1,4 +1,4 @@
-"""`manage.py move_data`: everything from the old database into the one that DATABASE_URL names now."""
+"""`manage.py move_data`: copy everything from another database into the one of DATABASE_URL."""
 
 import json
 from pathlib import Path
@@ -8,31 +8,30 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from config.archive import ArchiveRefused
-from config.ending import ended_in_order
+from config.backup.archive import ArchiveRefused
+from config.backup.move import data_move
 from config.environment import Environment
-from config.moving import data_move
-from digest.databases import database_told
+from ranking.common.commands import database_label, sigterm_as_exit
 
 HASH_CHARS = 12
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 moved and compared, 1 refused with nothing changed, 2 there is no such database."""
+    """Exit codes: 0 moved and compared, 1 refused with nothing changed, 2 no such database."""
 
     help = "Copy everything from the old database into this one, and compare every table. All or nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where from."""
-        parser.add_argument("source", help="a file of SQLite, or an address like those of DATABASE_URL")
+        """Add the source and the form of the report."""
+        parser.add_argument("source", help="an SQLite file, or an address in the form of DATABASE_URL")
         parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Copy, compare, and say table by table what arrived."""
-        self.stderr.write(f"Into: {database_told()}.", style_func=str)
+        """Copy, compare, and print each table's rows and hash."""
+        self.stderr.write(f"Into: {database_label()}.", style_func=str)
         try:
-            with ended_in_order():
-                manifest = data_move(source=_described(options["source"]), now=timezone.now())
+            with sigterm_as_exit():
+                manifest = data_move(source=_database_settings(options["source"]), now=timezone.now())
         except ArchiveRefused as refused:
             raise CommandError(f"{refused.code}: {refused.message}", returncode=1) from refused
         if options["json"]:
@@ -47,12 +46,12 @@ class Command(BaseCommand):
             f"{rows:,} rows of {len(tables)} tables moved; counts and hashes agree on both sides."
         )
         self.stdout.write(
-            "The old database is as it was. Keep it, and SECRET_KEY, until the new one has proven itself."
+            "The old database is unchanged. Keep it, and SECRET_KEY, until the new one has run for a while."
         )
 
 
-def _described(source: str) -> dict[str, Any]:
-    """Django's description of the old database. Raises `CommandError` (2)."""
+def _database_settings(source: str) -> dict[str, Any]:
+    """Django's settings of the old database. Raises `CommandError` (2)."""
     if "://" not in source:
         path = Path(source).absolute()
         if not path.is_file():

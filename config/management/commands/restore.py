@@ -1,4 +1,4 @@
-"""`manage.py restore`: a backup into this database, whichever kind wrote it."""
+"""`manage.py restore`: read a backup into this database, SQLite or PostgreSQL."""
 
 import json
 import sys
@@ -8,32 +8,31 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from config.archive import ArchiveRefused, archive_manifest, archive_read
-from digest.databases import database_told
+from config.backup.archive import ArchiveRefused, archive_manifest, archive_read
+from ranking.common.commands import database_label
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 restored and compared, 1 refused with nothing changed, 2 no such file, wrong usage or
-    not confirmed."""
+    """Exit codes: 0 restored and compared, 1 refused with nothing changed, 2 wrong usage or not confirmed."""
 
-    help = "Put a backup into this database and compare every table with it. All or nothing."
+    help = "Read a backup into this database and compare every table with it. All or nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which archive, and whether it may replace what is there."""
+        """Add the archive and whether it may replace existing rows."""
         parser.add_argument("file", type=Path, help="an archive written by `backup`")
-        parser.add_argument("--replace", action="store_true", help="delete what the database holds now")
-        parser.add_argument("--yes", action="store_true", help="do not ask before that")
+        parser.add_argument("--replace", action="store_true", help="delete all rows of the database first")
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Look, ask, restore, compare."""
-        self.stderr.write(f"Into: {database_told()}.", style_func=str)
+        """Check the archive, ask for confirmation, restore, compare."""
+        self.stderr.write(f"Into: {database_label()}.", style_func=str)
         if not options["file"].is_file():
             raise CommandError(f"There is no file “{options['file']}”.", returncode=2)
         try:
             manifest = archive_manifest(options["file"])
             if options["replace"] and not options["yes"]:
-                self._ask(manifest)
+                _confirm(manifest)
             archive_read(options["file"], replace=options["replace"])
         except ArchiveRefused as refused:
             raise CommandError(f"{refused.code}: {refused.message}", returncode=1) from refused
@@ -44,12 +43,12 @@ class Command(BaseCommand):
         tables = len(manifest["tables"])
         self.stdout.write(f"{rows:,} rows of {tables} tables restored; counts and hashes agree.")
 
-    def _ask(self, manifest: dict[str, Any]) -> None:
-        """Deleting a database is confirmed in words, or on the command line where nobody can be asked."""
-        if not sys.stdin.isatty():
-            raise CommandError("--replace deletes what is there now: confirm it with --yes.", returncode=2)
-        name = connection.settings_dict["NAME"]
-        made = manifest["made_at"]
-        answer = input(f"Delete everything in “{name}” and put in the backup of {made}? [yes/no] ")
-        if answer.strip().casefold() != "yes":
-            raise CommandError("Nothing was changed.", returncode=2)
+
+def _confirm(manifest: dict[str, Any]) -> None:
+    """Ask on a terminal; elsewhere `--yes` is needed. Raises `CommandError` (2)."""
+    if not sys.stdin.isatty():
+        raise CommandError("--replace deletes all existing rows: confirm it with --yes.", returncode=2)
+    name = connection.settings_dict["NAME"]
+    question = f"Delete everything in “{name}” and restore the backup of {manifest['made_at']}? [yes/no] "
+    if input(question).strip().casefold() != "yes":
+        raise CommandError("Nothing was changed.", returncode=2)

@@ -1,4 +1,4 @@
-"""`seed_demo`: fill the database with the demo's world and readers."""
+"""`manage.py seed_demo`: fill the database with the demo's feeds and readers."""
 
 import json
 from argparse import ArgumentParser
@@ -8,20 +8,20 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from config.demo.people import PASSWORD, READERS
-from config.demo.readers import DemoRefused, demo_seed
+from config.demo.seed import DemoRefused, demo_seed
 
 
 class Command(BaseCommand):
-    """Seeds a fictional world of feeds and three readers; again, it only adds what newly came out."""
+    """Seed fictional feeds and three readers; a second time only add newly published items."""
 
     help = "Seed the demo: fictional feeds, three readers with a month of feedback, an operator."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """`--json` prints one object instead of sentences."""
+        """Add the form of the report."""
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Seed and say what is there now; exit code 1 where the demo would do harm."""
+        """Seed and print the totals; exit code 1 where the demo is refused."""
         try:
             seeded = demo_seed(now=timezone.now())
         except DemoRefused as refused:

@@ -1,11 +1,10 @@
-"""`manage.py work`: the embedded worker, for installations without a broker."""
+"""`manage.py work`: run the embedded worker, for installations without a broker."""
 
 import os
 import signal
 import socket
 import threading
 from argparse import ArgumentParser
-from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -19,22 +18,28 @@ IDLE_S = 1.0
 
 
 class Command(BaseCommand):
-    """Queued runs and the schedule, one thing at a time, until told to stop."""
+    """Run queued runs and scheduled jobs, one at a time, until stopped."""
 
     help = "Run queued work and the schedule from the database. SIGTERM or Ctrl-C ends it after its job."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Once, until told to stop, or as long as whoever started it lives."""
-        parser.add_argument("--once", action="store_true", help="do what is due now and leave")
+        """Add when to leave."""
+        parser.add_argument("--once", action="store_true", help="run what is due now and leave")
         parser.add_argument("--parent", type=int, metavar="PID", help="leave when this process is gone")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Tick until stopped; a worker says goodbye, so that nobody waits for it."""
-        asked, parent = threading.Event(), options["parent"]
-        _on_stop(asked.set)
+        """Tick until stopped, then end the heartbeat, so that no request waits for this worker."""
+        stopped, parent = threading.Event(), options["parent"]
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            stopped.set()
+
+        if threading.current_thread() is threading.main_thread():  # no other thread may set handlers
+            signal.signal(signal.SIGTERM, stop)
+            signal.signal(signal.SIGINT, stop)
 
         def stopping() -> bool:
-            return asked.is_set() or (parent is not None and os.getppid() != parent)
+            return stopped.is_set() or (parent is not None and os.getppid() != parent)
 
         worker = Worker(name=f"{socket.gethostname()}:{os.getpid()}"[:80])
         try:
@@ -43,18 +48,7 @@ class Command(BaseCommand):
                 if options["once"]:
                     break
                 if not busy:
-                    asked.wait(IDLE_S)
+                    stopped.wait(IDLE_S)
                 close_old_connections()
         finally:
             worker.leave()
-
-
-def _on_stop(stop: Callable[[], None]) -> None:
-    """Let SIGTERM and SIGINT ask for the end, not force it. Only a main thread may be asked."""
-
-    def asked(number: int, frame: FrameType | None) -> None:
-        stop()
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, asked)
-        signal.signal(signal.SIGINT, asked)

@@ -7,13 +7,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from digest.build.selectors import digest_impressions
+from digest.build.services import digest_build, digest_rank
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.errors import DigestError
+from digest.items.selectors import item_urls
 from digest.models import Impression, Reader
-from digest.readers import date_argument, reader_arguments_add, readers_named
-from digest.selectors import digest_impressions, item_urls
-from digest.services.build import digest_build, digest_rank
+from digest.requests import date_argument, reader_arguments_add, readers_named
 from ranking.selectors import config_effective
 
 Json = dict[str, Any]
@@ -25,7 +26,7 @@ class Command(BaseCommand):
     help = "Build the digests of a day and list them. --plain lists the bare order by score, storing nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, which day, how many, in which form."""
+        """Add the options: readers, day, number of entries, form of output."""
         reader_arguments_add(parser)
         parser.add_argument("--date", type=date_argument, metavar="YYYY-MM-DD", help="default: today")
         parser.add_argument(
@@ -42,10 +43,10 @@ class Command(BaseCommand):
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be at least 1.", returncode=2)
         now = timezone.now()
-        show = _plain if options["plain"] else _stored
+        entries_of = _ranked if options["plain"] else _stored
         try:
             digests = [
-                show(reader, options["date"] or day_of(now, reader.zone), now, options["limit"])
+                entries_of(reader, options["date"] or day_of(now, reader.zone), now, options["limit"])
                 for reader in readers_named(options["user_id"])
             ]
         except DigestError as error:
@@ -73,8 +74,8 @@ def _stored(reader: Reader, day: date, now: datetime, limit: int | None) -> Json
     return {**_digest(reader, day, digest.config_version, entries), "left_out": digest.left_out}
 
 
-def _plain(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:
-    """The order by score alone: no share for a source, no stories, no novelty, nothing stored."""
+def _ranked(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:
+    """Rank by score alone: no share for a source, no stories, no novelty, nothing stored."""
     effective = config_effective(reader_id=reader.pk)
     scores = digest_rank(reader=reader, date=day, now=now, effective=effective)[: limit or DIGEST_SIZE]
     urls = item_urls(item_ids=[score.candidate.item_id for score in scores])
@@ -105,11 +106,12 @@ def _digest(reader: Reader, day: date, version: int, entries: list[Json]) -> Jso
 
 
 def _table(digests: list[Json]) -> str:
-    return "\n\n".join("\n".join([_heading(digest), *map(_line, digest["entries"])]) for digest in digests)
-
-
-def _heading(digest: Json) -> str:
-    return f"{digest['date']}  reader {digest['reader_id']}, settings version {digest['config_version']}"
+    lines = []
+    for digest in digests:
+        version = digest["config_version"]
+        lines.append(f"{digest['date']}  reader {digest['reader_id']}, settings version {version}")
+        lines += [_line(entry) for entry in digest["entries"]] + [""]
+    return "\n".join(lines[:-1])
 
 
 def _line(entry: Json) -> str:

@@ -1,13 +1,12 @@
-"""`manage.py delete_reader`: delete one account with everything that is its reader's."""
+"""`manage.py delete_reader`: delete one account with all data of its reader."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from digest.accounts.deletion import deleted_words, reader_delete
 from digest.errors import DigestError
-from digest.farewell import deleted_words
-from digest.readers import reader_argument_add, readers_named
-from digest.services.readers import reader_delete
+from digest.requests import reader_argument_add, readers_named
 
 
 class Command(BaseCommand):
@@ -16,7 +15,7 @@ class Command(BaseCommand):
     help = "Delete one reader with everything of theirs in every room. Spend stays, without the reader."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, and the word that means it."""
+        """Add the options: the reader, and the username that confirms."""
         reader_argument_add(parser)
         parser.add_argument("--yes", metavar="USERNAME", help="the username, to be asked nothing")
 
@@ -25,7 +24,7 @@ class Command(BaseCommand):
         (reader,) = readers_named(options["user_id"])
         name = reader.username
         question = f"Type the username of {options['user_id']} ({reader.pk}) to delete the account: "
-        typed = options["yes"] or self._asked(question)
+        typed = options["yes"] or self._ask(question)
         if typed != name:
             raise CommandError("That is not this reader's username. Nothing was deleted.", returncode=2)
         try:
@@ -33,11 +32,11 @@ class Command(BaseCommand):
         except DigestError as error:
             raise CommandError(error.message) from error
         self.stdout.write(f"{name} is deleted.")
-        for words, count in deleted_words(gone):
-            self.stdout.write(f"  {words}: {count}")
+        for name_of_kind, count in deleted_words(gone):
+            self.stdout.write(f"  {name_of_kind}: {count}")
 
-    def _asked(self, question: str) -> str:
-        """What somebody types; nobody there is a mistake on the command line."""
+    def _ask(self, question: str) -> str:
+        """Return what is typed. Raises `CommandError` without a terminal."""
         self.stderr.write(question, style_func=str, ending="")
         try:
             return input()

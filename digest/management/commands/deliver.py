@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from digest.mail_way import mail_goes_out
-from digest.selectors.deliveries import deliveries_waiting
-from digest.services.delivery import ATTEMPTS_MAX, RETRY_AFTER, digests_deliver
+from digest.mail.due import deliveries_waiting
+from digest.mail.render import mail_goes_out
+from digest.mail.send import ATTEMPTS_MAX, RETRY_AFTER, digests_deliver
 
 
 class Command(BaseCommand):
@@ -19,13 +19,13 @@ class Command(BaseCommand):
     help = "Send the digests whose hour has come and which were not sent yet."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """In which form to report."""
+        """Add the option: form of output."""
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Send, then print the counts; an address that fails among others is reported and is no failure."""
         if not mail_goes_out():
-            raise CommandError("EMAIL_URL names no mail server, so there is nobody to hand mail to. Set it.")
+            raise CommandError("EMAIL_URL names no mail server, so mail cannot be sent. Set it.")
         began, now = time.monotonic(), timezone.now()
         report = digests_deliver(now=now)
         waiting = deliveries_waiting(since=now - RETRY_AFTER, attempts_max=ATTEMPTS_MAX)

@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from digest.presenters import href_of
-from digest.readers import reader_argument_add, readers_named
-from digest.selectors.subscriptions import subscriptions_of
-from digest.services.opml import opml_export
+from digest.feeds.identity import web_url
+from digest.feeds.selectors import subscriptions_of
+from digest.feeds.subscriptions import opml_export
+from digest.requests import reader_argument_add, readers_named
 
 
 class Command(BaseCommand):
@@ -17,7 +17,7 @@ class Command(BaseCommand):
     help = "Write one reader's feeds as OPML to standard output."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose list it is."""
+        """Add the option: the reader."""
         reader_argument_add(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -25,6 +25,6 @@ class Command(BaseCommand):
         (reader,) = readers_named(options["user_id"])
         self.stdout.write(opml_export(reader=reader, now=timezone.now()).decode(), ending="")
         rows = subscriptions_of(reader_id=reader.pk)
-        if left := sum(not href_of(row.feed.url) for row in rows):
-            said = "1 feed has no address and is" if left == 1 else f"{left} feeds have no address and are"
-            self.stderr.write(f"{said} left out.")
+        if left := sum(not web_url(row.feed.url) for row in rows):
+            feeds = "1 feed has no address and is" if left == 1 else f"{left} feeds have no address and are"
+            self.stderr.write(f"{feeds} left out.")

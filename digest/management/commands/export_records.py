@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from digest.readers import reader_arguments_add, readers_named
-from digest.services.records import HISTORY_ROWS, QUESTIONS_MAX, records_export
+from digest.feedback.transfer import HISTORY_ROWS, QUESTIONS_MAX, records_export
+from digest.requests import reader_arguments_add, readers_named
 
 
 class Command(BaseCommand):
-    """Write records on stdout: the newest thumbs of each reader as questions, each with the thumbs before it.
+    """Write records to stdout: the newest ratings of each reader as questions, each with those before it.
 
     A record names its reader by a hash of the history; titles and sources are in it as they are.
     """
@@ -17,7 +17,7 @@ class Command(BaseCommand):
     help = "Export readers' histories as JSON Lines of Yes/No questions (instruction, output, …)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, and how much of each."""
+        """Add the options: readers, and how much of each."""
         reader_arguments_add(parser)
         parser.add_argument(
             "--history", type=int, default=HISTORY_ROWS, help="thumbs before each question (10)"

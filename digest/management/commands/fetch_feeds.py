@@ -10,21 +10,20 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from digest.databases import database_told
-from digest.identity import canonical_url
-from digest.reports import FetchReport
-from digest.services.fetching import feeds_fetch
-from digest.services.folders import folder_ingest
-from digest.services.ingest import feed_ensure
+from digest.feeds.entities import FetchReport
+from digest.feeds.identity import canonical_url
+from digest.feeds.ingest import feed_ensure
+from digest.feeds.rounds import feeds_fetch, folder_ingest
+from ranking.common.commands import database_label
 
 
 class Command(BaseCommand):
-    """Fetch the feeds that are due (or those named) and keep their items. Refused feeds are reported."""
+    """Fetch the feeds that are due (or those named) and store their items. Refused feeds are reported."""
 
     help = "Fetch the feeds that are due, the feeds named, or a folder of feed documents."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to read from, and in which form to report."""
+        """Add the options: what to read, and form of output."""
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--from-dir", type=Path, metavar="PATH", help="read every document in this folder")
         where.add_argument("--feed", nargs="+", metavar="URL", help="fetch these feeds, due or not")
@@ -33,16 +32,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Fetch, then report."""
         started, now = time.monotonic(), timezone.now()
-        self.stderr.write(f"Into: {database_told()}.", style_func=str)
+        self.stderr.write(f"Into: {database_label()}.", style_func=str)
         watched = sys.stderr.isatty()
-        progress = self._progress if watched else _quiet
+        progress = self._progress if watched else _no_progress
         if options["from_dir"]:
             if not options["from_dir"].is_dir():
                 raise CommandError(f"There is no folder “{options['from_dir']}”.", returncode=2)
             report = folder_ingest(folder=options["from_dir"], now=now, progress=progress)
         else:
             feeds = options["feed"] and [feed_ensure(url=url, now=now) for url in _checked(options["feed"])]
-            waiting = self._waiting if watched else _untold
+            waiting = self._waiting if watched else _no_waiting
             report = feeds_fetch(now=now, feeds=feeds or None, progress=progress, waiting=waiting)
         seconds = round(time.monotonic() - started, 3)
         whole = json.dumps(report.as_dict() | {"seconds": seconds})
@@ -52,19 +51,19 @@ class Command(BaseCommand):
         self.stderr.write(f"  {feed}"[:110])
 
     def _waiting(self, host: str, seconds: float) -> None:
-        self.stderr.write(f"  waiting {ceil(seconds)} s for {host}, which wants a pause"[:110])
+        self.stderr.write(f"  waiting {ceil(seconds)} s for {host} (rate limit)"[:110])
 
 
-def _untold(host: str, seconds: float) -> None:
-    """Say nothing of a wait where nobody watches."""
+def _no_waiting(host: str, seconds: float) -> None:
+    """Report no wait without a terminal."""
 
 
-def _quiet(feed: str) -> None:
-    """Show no progress where nobody watches."""
+def _no_progress(feed: str) -> None:
+    """Report no progress without a terminal."""
 
 
 def _checked(urls: list[str]) -> list[str]:
-    """Web addresses without repeats; anything else is a mistake on the command line."""
+    """Return the addresses without repeats. Raises `CommandError` for what is no web address."""
     for url in urls:
         if not canonical_url(url).startswith("http"):
             raise CommandError(f"“{url}” is not a web address; it should start with https://.", returncode=2)

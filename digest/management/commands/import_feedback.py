@@ -8,23 +8,23 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from digest.management.lines import line_arguments, lines_opened
-from digest.services.importing import ImportReport, feedback_import
+from digest.feedback.transfer import ImportReport, feedback_import
+from ranking.common.commands import line_arguments, lines_opened
 
 
 class Command(BaseCommand):
-    """Import thumbs with their items, sources and readers. Bad lines are listed; the rest goes in."""
+    """Import ratings with their items, sources and readers. Bad lines are listed; the rest is imported."""
 
     help = "Import readers' histories: one JSON object a line, from FILE or - for standard input."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The file, where rejected lines go, and in which form to report."""
+        """Add the options: the file, where rejected lines go, and form of output."""
         line_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, then report."""
         started = time.monotonic()
-        progress = self._progress if sys.stderr.isatty() else _quiet
+        progress = self._progress if sys.stderr.isatty() else _no_progress
         with lines_opened(options, "feedback.rejects") as (lines, rejects):
             report = feedback_import(lines=lines, now=timezone.now(), rejects=rejects, progress=progress)
         seconds = round(time.monotonic() - started, 3)
@@ -36,8 +36,8 @@ class Command(BaseCommand):
         self.stderr.write(f"\r  {lines:,} lines", ending="")
 
 
-def _quiet(lines: int) -> None:
-    """Show no progress where nobody watches."""
+def _no_progress(lines: int) -> None:
+    """Report no progress without a terminal."""
 
 
 def _words(report: ImportReport, rejects_file: str | None, seconds: float) -> str:

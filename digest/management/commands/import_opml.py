@@ -10,18 +10,18 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from digest.errors import DigestError
-from digest.opml import BYTES_MAX
-from digest.readers import reader_argument_add, readers_named
-from digest.services.opml import OpmlReport, opml_import
+from digest.feeds.opml import OPML_BYTES_MAX
+from digest.feeds.subscriptions import OpmlReport, opml_import
+from digest.requests import reader_argument_add, readers_named
 
 
 class Command(BaseCommand):
-    """Subscribe one reader to the feeds of a list. Bad lines are listed; the rest goes in."""
+    """Subscribe one reader to the feeds of a list. Bad lines are listed; the rest is imported."""
 
     help = "Import an OPML list for one reader. Nothing is fetched: new feeds are due at once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The file, whose list it is, and in which form to report."""
+        """Add the options: the file, the reader, and form of output."""
         parser.add_argument("file", metavar="FILE", help="an OPML list, or - for standard input")
         reader_argument_add(parser)
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
@@ -44,9 +44,9 @@ class Command(BaseCommand):
 
 def _read(name: str) -> bytes:
     if name == "-":
-        return sys.stdin.buffer.read(BYTES_MAX + 1)
+        return sys.stdin.buffer.read(OPML_BYTES_MAX + 1)
     with Path(name).open("rb") as file:
-        return file.read(BYTES_MAX + 1)
+        return file.read(OPML_BYTES_MAX + 1)
 
 
 def _words(report: OpmlReport) -> str:

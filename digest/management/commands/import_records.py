@@ -7,17 +7,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from digest.management.lines import line_arguments, lines_opened
-from digest.services.records import RecordsReport, records_import
+from digest.feedback.transfer import RecordsReport, records_import
+from ranking.common.commands import line_arguments, lines_opened
 
 
 class Command(BaseCommand):
-    """Import histories from Yes/No questions. Bad lines are listed and kept; the rest goes in."""
+    """Import histories from Yes/No questions. Bad lines are listed and stored; the rest is imported."""
 
     help = "Import readers' histories from preference records (JSON Lines), from FILE or -."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The file, where rejected lines go, and in which form to report."""
+        """Add the options: the file, where rejected lines go, and form of output."""
         line_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,15 +31,15 @@ class Command(BaseCommand):
 
 
 def _body(report: RecordsReport) -> dict[str, Any]:
-    thumbs = report.thumbs.as_dict()
-    kept = ("imported", "updated", "unchanged", "readers", "sources", "items", "reader_ids")
+    counts = report.thumbs.as_dict()
+    names = ("imported", "updated", "unchanged", "readers", "sources", "items", "reader_ids")
     return {
         "lines": report.lines,
         "records": report.records,
         "rejected": report.rejected,
         "thumbs_rejected": report.thumbs.rejected,
         "rejects": [{"line": n, "code": code, "reason": reason} for n, code, reason in report.rejects],
-    } | {name: thumbs[name] for name in kept}
+    } | {name: counts[name] for name in names}
 
 
 def _words(body: dict[str, Any]) -> str:
@@ -49,5 +49,5 @@ def _words(body: dict[str, Any]) -> str:
         "{seconds} s."
     ).format(**body)
     bad = [f"  line {row['line']}: {row['reason']} [{row['code']}]" for row in body["rejects"]]
-    kept = [f"  All of them: {body['rejects_file']}"] if body["rejects_file"] else []
-    return "\n".join([head, *bad, *kept])
+    rejects = [f"  All of them: {body['rejects_file']}"] if body["rejects_file"] else []
+    return "\n".join([head, *bad, *rejects])

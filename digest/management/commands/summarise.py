@@ -8,19 +8,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from digest.prompts import PromptUnusable
-from digest.services.summaries import SummaryReport, summaries_make
+from digest.llm.prompts import PromptUnusable
+from digest.summaries.services import SummaryReport, summaries_make
 
 
 class Command(BaseCommand):
-    """Summarise the items of the last week within the day's cap; what is done is not done again."""
+    """Summarise the items of the last week within the day's cap; summaries that exist are not made again."""
 
     help = (
         "Summarise recent items: extracts for all, a model (where one is configured) for the most valuable."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How many, in which form."""
+        """Add the options: number of texts, and form of output."""
         parser.add_argument(
             "--limit",
             type=int,
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run one round, then print what it came to."""
+        """Run one round, then print the result."""
         if options["limit"] is not None and options["limit"] < 0:
             raise CommandError("--limit must be 0 or more.", returncode=2)
         started = time.monotonic()
@@ -39,11 +39,8 @@ class Command(BaseCommand):
         except (PromptUnusable, ValueError) as error:
             raise CommandError(str(error)) from error
         seconds = round(time.monotonic() - started, 3)
-        self.stdout.write(json.dumps(_json(report, seconds)) if options["json"] else _words(report))
-
-
-def _json(report: SummaryReport, seconds: float) -> dict[str, Any]:
-    return {**asdict(report), "cost_usd": float(report.cost_usd), "seconds": seconds}
+        body = {**asdict(report), "cost_usd": float(report.cost_usd), "seconds": seconds}
+        self.stdout.write(json.dumps(body) if options["json"] else _words(report))
 
 
 def _words(report: SummaryReport) -> str:

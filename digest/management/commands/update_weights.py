@@ -8,33 +8,33 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
+from digest.feedback.selectors import feedback_source_counts
+from digest.feedback.services import weights_update
 from digest.models import Reader
-from digest.readers import reader_arguments_add, readers_named
-from digest.selectors import feedback_source_counts
-from digest.services.learning import weights_update
+from digest.requests import reader_arguments_add, readers_named
 
 Json = dict[str, Any]
 
 
 class Command(BaseCommand):
-    """Learn the sources' weights from the readers' thumbs, at most once per reader and UTC day."""
+    """Learn source weights from the readers' ratings, at most once per reader and UTC day."""
 
     help = "Learn source weights from thumbs: small, bounded steps, at most once per reader and day."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, in which form."""
+        """Add the options: readers, and form of output."""
         reader_arguments_add(parser)
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the cycle for each reader, then print."""
         started, now = time.monotonic(), timezone.now()
-        readers = [_learned(reader, now) for reader in readers_named(options["user_id"])]
+        readers = [_learn(reader, now) for reader in readers_named(options["user_id"])]
         result = {"readers": readers, "seconds": round(time.monotonic() - started, 3)}
         self.stdout.write(json.dumps(result) if options["json"] else _table(readers))
 
 
-def _learned(reader: Reader, now: datetime) -> Json:
+def _learn(reader: Reader, now: datetime) -> Json:
     moved = weights_update(reader_id=reader.pk, now=now)
     sources = len(feedback_source_counts(reader_id=reader.pk))
     return {"reader_id": str(reader.pk), "sources": sources, "moved": moved}

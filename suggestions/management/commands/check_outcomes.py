@@ -1,4 +1,4 @@
-"""`manage.py check_outcomes`: did the changes accepted two weeks ago help?"""
+"""`manage.py check_outcomes`: judge the changes accepted two weeks ago."""
 
 import json
 import time
@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from suggestions.services.effects import effects_check
+from suggestions.outcomes.check import effects_check
 
 
 class Command(BaseCommand):
@@ -17,11 +17,11 @@ class Command(BaseCommand):
     help = "Judge each accepted change of two weeks ago or more: helped, harmed or unclear."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """In which form to report."""
+        """Add `--json`."""
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Check what is due, with progress on a terminal, and report."""
+        """Check the due changes, with progress on a terminal, and report."""
         began = time.monotonic()
         found = effects_check(now=timezone.now(), progress=self._progress)
         found["seconds"] = round(time.monotonic() - began, 3)

@@ -1,4 +1,4 @@
-"""`manage.py compact_outcomes`: put the heavy fields of long histories away; nothing is lost."""
+"""`manage.py compact_outcomes`: archive the heavy fields of long histories."""
 
 import json
 import time
@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from suggestions.services.compaction import outcomes_compact
+from suggestions.outcomes.services import outcomes_compact
 
 
 class Command(BaseCommand):
@@ -17,7 +17,7 @@ class Command(BaseCommand):
     help = "Archive the heavy fields of outcomes older than 30 days, for readers with over 100 decisions."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """In which form to report."""
+        """Add `--json`."""
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 
 from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.engine import Guide, guide_for
-from advisor.guidance.signature import text_signature, tokens_of
+from advisor.guidance.entities import Level
+from advisor.guidance.ranking import text_signature, tokens_of
 from advisor.models import GuidanceEvent, Memory, Run
 from digest.llm.entities import ToolCall
 from digest.models import Reader
-from tests.factories import CLOCK
+from tests.support.factories import CLOCK
 
 CAUTION = "Lower a source by small steps, because 3 of 3 large ones were declined."
 WROTE = ToolOutcome('{"success":true,"suggestion_id":1,"status":"pending"}')
@@ -41,7 +42,7 @@ class Desk:
         """What guidance says before one call that then ends with `outcome`."""
         asked = ToolCall("c", name, json.dumps(arguments))
         advice = self.guide.before(asked)
-        if advice.why not in ("blocked", "held"):
+        if advice.level is not Level.BLOCK:
             self.guide.after(asked, outcome)
         return advice
 

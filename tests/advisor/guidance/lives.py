@@ -10,8 +10,8 @@ from advisor.models import GuidanceEvent, Memory, Run, Step
 from digest.models import Reader
 from suggestions.entities import FIELD_OF_TYPE
 from suggestions.models import Outcome, Suggestion
-from suggestions.services.outcomes import profile_lock, profile_update
-from tests.factories import CLOCK
+from suggestions.outcomes.services import profile_lock, profile_update
+from tests.support.factories import CLOCK
 
 DAY = timedelta(days=1)
 SOURCE = "loved.example"

@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from advisor.guidance.entities import Kind, Phase, Remembered, Scored, Situation
-from advisor.guidance.figures import Tunables
-from advisor.guidance.signature import text_signature, tokens_of
+from advisor.guidance.entities import Kind, Phase, Remembered, Scored, Situation, Tunables
+from advisor.guidance.ranking import text_signature, tokens_of
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 NOW_S = NOW.timestamp()

@@ -7,58 +7,54 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.answers import ANSWER_TOKENS, NOTE_TOKENS, blocked_outcome, held_outcome, told_in
 from advisor.guidance.entities import Advice, Kind, Level, Remembered, Scored, Why
-from advisor.tools.budget import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, size_of
+from advisor.guidance.wording import ANSWER_TOKENS, NOTE_TOKENS, blocked_outcome, with_advice
+from advisor.token_budget import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
 
-TOLD = Advice(Level.NOTE, Why.TOLD, "When boosting: go slowly.")
+TOLD = Advice(Level.NOTE, Why.EMITTED, "When boosting: go slowly.")
 
 
 def whispered(count, title="Small steps down"):
     memory = Remembered(7, Kind.PATTERN, title, "Secret until asked for.", datetime(2026, 1, 1, tzinfo=UTC))
     rows = tuple(Scored(memory, 0.4, 0.5, 0.5, 0.4, Level.WHISPER) for _ in range(count))
-    return Advice(Level.WHISPER, Why.TOLD, whispers=rows)
+    return Advice(Level.WHISPER, Why.EMITTED, whispers=rows)
 
 
 def test_a_note_comes_last_a_warning_first_and_silence_changes_nothing():
     content = as_json({"a": 1, "b": 2})
-    assert list(json.loads(told_in(content, TOLD))) == ["a", "b", "guidance"]
-    warned = Advice(Level.WARNING, Why.TOLD, "Mind this.")
-    assert list(json.loads(told_in(content, warned))) == ["guidance", "a", "b"]
+    assert list(json.loads(with_advice(content, TOLD))) == ["a", "b", "guidance"]
+    warned = Advice(Level.WARNING, Why.EMITTED, "Mind this.")
+    assert list(json.loads(with_advice(content, warned))) == ["guidance", "a", "b"]
     for silent in (Advice(Level.SILENT, Why.NOTHING_KNOWN), Advice(Level.SILENT, Why.FAILED, "x")):
-        assert told_in(content, silent) == content
+        assert with_advice(content, silent) == content
 
 
 def test_a_whisper_is_a_number_and_a_title_of_twenty_tokens_and_not_the_text():
-    told = json.loads(told_in('{"a":1}', whispered(3, "A very long title indeed " * 4)))
+    told = json.loads(with_advice('{"a":1}', whispered(3, "A very long title indeed " * 4)))
     assert len(told["whispers"]) == 3 and "Secret" not in str(told)
-    assert all(row.startswith("#7 ") and size_of(row) <= 24 * BYTES_PER_TOKEN for row in told["whispers"])
+    assert all(row.startswith("#7 ") and json_bytes(row) <= 24 * BYTES_PER_TOKEN for row in told["whispers"])
 
 
 def test_titles_are_left_out_where_the_answer_is_full():
     full = as_json({"rows": "x" * (ANSWER_TOKENS * BYTES_PER_TOKEN - 40)})
-    assert told_in(full, whispered(3)) == full
+    assert with_advice(full, whispered(3)) == full
 
 
 @pytest.mark.parametrize("content", ["no json", "[1]", ""])
 def test_what_is_no_object_goes_as_it_is(content):
-    assert told_in(content, TOLD) == content
+    assert with_advice(content, TOLD) == content
 
 
 @given(st.text(max_size=600))
 def test_guidance_takes_no_more_than_its_share_in_any_script(text):
     content = as_json({"a": "…" * 100})
     for level in (Level.NOTE, Level.WARNING):
-        told = told_in(content, Advice(level, Why.TOLD, text))
+        told = with_advice(content, Advice(level, Why.EMITTED, text))
         json.loads(told)
         assert len(told.encode()) - len(content.encode()) <= GUIDANCE_TOKENS * BYTES_PER_TOKEN
-    for outcome in (
-        held_outcome(
-            Advice(Level.WARNING, Why.HELD, text, guidance_id="g1-abcdef"), target="x", counted=False
-        ),
-        blocked_outcome(Advice(Level.BLOCK, Why.BLOCKED, text, rule="rule-12"), target="x", counted=True),
-    ):
-        assert size_of(json.loads(outcome.content)) <= (NOTE_TOKENS + 60) * BYTES_PER_TOKEN
+    blocked = Advice(Level.BLOCK, Why.BLOCKED, text, rule="rule-12")
+    for outcome in (blocked_outcome(blocked, target="x", counted=True),):
+        assert json_bytes(json.loads(outcome.content)) <= (NOTE_TOKENS + 60) * BYTES_PER_TOKEN
         assert json.loads(outcome.content)["success"] is False
 
 

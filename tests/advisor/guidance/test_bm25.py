@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.bm25 import bm25
+from advisor.guidance.ranking import bm25
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 

@@ -7,9 +7,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.guidance.entities import Facts
-from advisor.guidance.health import guidance_vitals
-from advisor.guidance.predicates import predicate_holds
+from advisor.guidance.conditions import predicate_holds
+from advisor.guidance.health import guidance_checks
 from advisor.models import Memory
 from tests.advisor.guidance.writing import TYPED, add
 
@@ -65,7 +64,8 @@ def test_six_conditions_deep_hold_with_a_tool_and_a_type_around_them(site):
     assert add(site, when=NESTED).status_code == 302
     stored = Memory.objects.get().data["when"]
     known = {"tool": "write_suggestion", "suggestion_type": "reduce_source", "thumbs_on_target": 50}
-    assert predicate_holds(stored, Facts(known)) and not guidance_vitals(now=timezone.now()).bad_rules
+    rules = next(check for check in guidance_checks(now=timezone.now()) if check.code == "rules")
+    assert predicate_holds(stored, known) and not rules.state
 
 
 def test_an_empty_condition_is_shown_empty(site):

@@ -3,18 +3,17 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from advisor.memory.credit import Emission, Fate, Verdicts, borne_out, judge, outcome_of
+from advisor.guidance.credit import Fate, borne_out, guidance_credit, outcome_of
 from advisor.models import GuidanceEvent, Memory
-from advisor.services.guidance_credit import guidance_credit
 from suggestions.models import Suggestion
 from tests.advisor.guidance.lives import DAY, SOURCE, answered, ran, remember, suggestion, told
-from tests.at_once import at_once, database_on_disk, seen_by_writers
-from tests.factories import CLOCK
+from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
+from tests.support.factories import CLOCK
 
 NOTHING = {"events": 0, "helpful": 0, "unhelpful": 0}
 LATER = CLOCK + 20 * DAY
@@ -75,28 +74,23 @@ def test_advice_is_borne_out_by_a_yes_and_a_caution_by_a_no(polarity, outcome, g
     assert borne_out(polarity, outcome) is good
 
 
-EMISSIONS = st.lists(
-    st.builds(
-        Emission, st.integers(1, 99), st.lists(st.integers(1, 4), max_size=2).map(tuple), st.booleans()
-    ),
-    max_size=4,
-)
-OUTCOMES = st.sampled_from(["", "accepted", "rejected", "reverted", "withheld", "unanswered"])
+CALLS = st.lists(st.tuples(st.lists(st.integers(0, 2), max_size=2, unique=True), st.booleans()), max_size=4)
 
 
-@given(st.lists(st.tuples(EMISSIONS, OUTCOMES), max_size=5))
-def test_each_memory_is_credited_at_most_once_for_a_change_and_never_for_what_was_held_out(units):
-    verdicts = Verdicts()
-    judge(units, {1: 1, 2: -1, 3: 0}, verdicts)
-    heard = [
-        {one for emission in emissions if not emission.held_out for one in emission.told}
-        for emissions, outcome in units
-        if outcome in ("accepted", "rejected", "reverted")
-    ]
-    for memory in (1, 2, 3):
-        total = verdicts.helpful[memory] + verdicts.unhelpful[memory]
-        assert total == sum(memory in told_there for told_there in heard)
-    assert verdicts.helpful[4] == verdicts.unhelpful[4] == 0
+@pytest.mark.django_db
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(CALLS, st.sampled_from(["accepted", "rejected", "expired"]))
+def test_each_memory_is_credited_at_most_once_for_a_change_and_never_for_control_calls(ada, calls, answer):
+    with transaction.atomic():
+        run, rows = ran(ada), [remember(ada, f"m{n}", polarity=1 - n) for n in range(3)]
+        for n, (ids, holdout) in enumerate(calls, 1):
+            told(run, *(rows[one] for one in ids), n=n, held_out=holdout)
+        answered(written(run), answer, CLOCK)
+        guidance_credit(now=LATER)
+        heard = {one for ids, holdout in calls if not holdout for one in ids}
+        for n, row in enumerate(rows):
+            assert sum(counts(row)) == (n in heard and answer != "expired")
+        transaction.set_rollback(True)
 
 
 # --- Over the rows ----------------------------------------------------------------------------------------
@@ -114,7 +108,7 @@ def test_a_no_credits_at_once_and_a_yes_once_it_has_stood_for_two_weeks(ada):
     assert guidance_credit(now=CLOCK + 14 * DAY) == {"events": 1, "helpful": 1, "unhelpful": 1}
     assert (counts(advice), counts(caution)) == ((1, 0), (0, 1))
     event.refresh_from_db()
-    assert (event.helpful, event.outcome) == (True, "accepted")
+    assert (event.helpful, event.outcome, event.followed) == (True, "accepted", True)
 
     other = ran(ada, at=CLOCK)
     told(other, caution)

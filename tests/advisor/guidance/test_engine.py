@@ -8,22 +8,22 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.dispatch import ToolRunner
+from advisor.agent.tool_runner import ToolRunner
 from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import Level, Why
 from advisor.models import GuidanceEvent, Memory
-from advisor.services.recording import Findings
+from advisor.run.record import CountingDispatch
 from advisor.tools.registry import schemas
 from digest.llm.entities import ToolCall
 from digest.models import Spend
 from ranking.models import RankConfig
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
-from tests.advisor.guidance.desk import CAUTION, WROTE, Desk, memory, run_of
-from tests.advisor.histories import opinionated, thumbs
-from tests.advisor.test_tools import boost, liked_urls, outcomes
-from tests.factories import SourceFactory
+from tests.advisor.guidance.desk import CAUTION, Desk, memory, run_of
+from tests.advisor.tools.test_tools import boost, liked_urls, outcomes
+from tests.support.factories import SourceFactory
+from tests.support.histories import opinionated, thumbs
 
 pytestmark = pytest.mark.django_db
 REFUSED = ToolOutcome('{"success":false,"error":"weak_evidence"}', "weak_evidence", "loud.example")
@@ -121,53 +121,16 @@ def test_an_operator_may_stop_any_tool_by_what_a_run_has_left(desk, settings):
     assert desk.call("compare_configs").level is Level.BLOCK
 
 
-# --- Holds --------------------------------------------------------------------------------------------
+# --- Warnings -----------------------------------------------------------------------------------------
 
 
-def test_a_write_that_outcomes_speak_against_is_held_and_let_through_by_its_own_id(desk, ada):
+def test_a_write_that_outcomes_speak_against_goes_through_with_a_warning_beside_it(desk, ada):
     memory(ada)
-    held = desk.write()
-    assert (held.level, held.why) == (Level.WARNING, Why.HELD)
-    assert "3 of 3 large ones were declined" in held.text
-    through = desk.write(ack=held.guidance_id)
-    assert (through.why, through.text) == (Why.ACKNOWLEDGED, "")
-    first, second = desk.events
-    assert first.acknowledged and not second.acknowledged
-    assert first.told == [Memory.objects.get().pk]
-
-
-def test_an_invented_acknowledgement_and_none_at_all_hold_it_again(desk, ada):
-    memory(ada)
-    held = desk.write()
-    for ack in ("g1-000000", "yes", held.guidance_id + " ", None):
-        again = desk.write(ack=ack)
-        assert (again.why, again.guidance_id, again.repeated) == (Why.HELD, held.guidance_id, True)
-    assert not desk.events[0].acknowledged
-
-
-def test_the_id_of_one_hold_lets_no_other_write_through(desk, ada):
-    memory(ada)
-    memory(ada, "Keep this one as it is, because 4 of 4 were declined.", target_key="calm.example")
-    one, other = desk.write(), desk.write("calm.example")
-    assert (one.why, other.why) == (Why.HELD, Why.HELD)
-    assert desk.write("calm.example", ack=one.guidance_id).why is Why.HELD
-
-
-def test_a_write_with_a_smaller_step_is_another_write(desk, ada):
-    memory(ada)
-    desk.write(suggested_value="0.7")
-    assert desk.write(suggested_value="0.9").why is not Why.HELD
-    assert desk.events[0].followed is True
-
-
-def test_a_hold_outlives_the_worker_that_made_it(desk, ada):
-    memory(ada)
-    held = desk.write()
-    desk.guide.after(ToolCall("c", "write_suggestion", "{}"), WROTE)
-    desk.guide = desk.again()
-    assert desk.write().why is Why.HELD
-    assert desk.write(ack=held.guidance_id).why is Why.ACKNOWLEDGED
-    assert [event.n for event in desk.events] == [1, 2, 3]
+    advice = desk.write()
+    assert (advice.level, advice.why) == (Level.WARNING, Why.EMITTED)
+    assert "3 of 3 large ones were declined" in advice.text
+    (event,) = desk.events
+    assert (event.level, event.told) == ("warning", [Memory.objects.get().pk])
 
 
 # --- What goes through the loop --------------------------------------------------------------------------
@@ -179,22 +142,22 @@ class Loop:
     def __init__(self, desk):
         context = ToolContext(desk.reader.pk, desk.run.pk, desk.at, lambda: None)
         self.steps = []
-        self.runner = ToolRunner(Findings(context), self.steps.append, schemas(), guide=desk.guide)
+        self.runner = ToolRunner(CountingDispatch(context), self.steps.append, schemas(), guide=desk.guide)
 
     def __call__(self, name, **arguments):
         content, stop = self.runner.run(ToolCall("c", name, json.dumps(arguments)))
         return json.loads(content), stop
 
 
-def test_a_held_write_stores_nothing_until_it_is_acknowledged_and_then_the_rules_decide(desk, ada):
+def test_a_warning_by_score_stops_no_write_of_a_model(desk, ada):
     opinionated(ada)
     memory(ada, CAUTION, suggestion_type="boost_source", target_key="loved.example")
-    ask, proposal = Loop(desk), boost(liked_urls(ada))
-    held, _ = ask("write_suggestion", **proposal)
-    assert (held["success"], held["error"]) == (False, "held") and "declined" in held["guidance"]
-    assert not Suggestion.objects.exists()
-    written, _ = ask("write_suggestion", **proposal, ack=held["guidance_id"])
-    assert written["success"] is True and Suggestion.objects.get().target_key == "loved.example"
+    ask = Loop(desk)
+    written, stop = ask("write_suggestion", **boost(liked_urls(ada)))
+    assert written["success"] is True and stop is None
+    assert next(iter(written)) == "guidance" and "declined" in written["guidance"]
+    assert Suggestion.objects.get().target_key == "loved.example"
+    assert desk.events[-1].level == "warning" and ask.steps[0].error_code == ""
 
 
 def test_a_blocked_call_says_which_rule_and_is_not_run(desk, ada, now):
@@ -223,7 +186,7 @@ def test_the_rules_hold_where_guidance_is_off(ada, now, settings):
     assert guide_for(run=run, context=context, moment=lambda: now) is None
     opinionated(ada)
     pending(ada, now, suggestion_type="boost_source", target_key="loved.example")
-    runner = ToolRunner(Findings(context), [].append, schemas())
+    runner = ToolRunner(CountingDispatch(context), [].append, schemas())
     content, _ = runner.run(ToolCall("c", "write_suggestion", json.dumps(boost(liked_urls(ada)))))
     assert json.loads(content)["error"] == "duplicate_pending"
 
@@ -260,16 +223,16 @@ def test_what_one_run_told_another_run_of_the_same_reader_does_not_repeat_but_an
 ):
     for reader in (ada, ben):
         memory(reader)
-    assert desk.write().why is Why.HELD
+    assert desk.write().level is Level.WARNING
     assert Desk(ada, trigger="mcp").write().why is Why.SHOWN
-    assert Desk(ben).write().why is Why.HELD
+    assert Desk(ben).write().level is Level.WARNING
 
 
 def test_a_memory_is_told_again_once_it_has_been_quiet_long_enough(desk, ada):
     memory(ada)
     desk.write()
     later = Desk(ada, at=desk.at + timedelta(seconds=601), trigger="mcp")
-    assert later.write().why is Why.HELD
+    assert later.write().level is Level.WARNING
 
 
 def test_an_eleventh_of_emissions_is_left_out_the_same_way_every_time(desk, ada, settings):
@@ -277,7 +240,7 @@ def test_an_eleventh_of_emissions_is_left_out_the_same_way_every_time(desk, ada,
     desk.guide = desk.again()
     memory(ada)
     advice = desk.write()
-    assert (advice.level, advice.why, advice.text, advice.held_out) == (Level.SILENT, Why.HELD_OUT, "", True)
+    assert (advice.level, advice.why, advice.text, advice.holdout) == (Level.SILENT, Why.HOLDOUT, "", True)
     event = desk.events[0]
     assert event.held_out and event.told == [] and event.text == ""
     assert event.candidates[0]["why"] == "held_out"
@@ -287,7 +250,7 @@ def test_an_operators_warning_is_never_left_out(desk, settings):
     settings.GUIDANCE = {"holdout": "1"}
     desk.guide = desk.again()
     rule(target_is("loud.example"), ceiling=Memory.Ceiling.WARNING, polarity=-1)
-    assert desk.write().why is Why.HELD
+    assert desk.write().level is Level.WARNING
 
 
 def test_no_time_left_is_silence_and_says_so(desk, ada, settings):
@@ -303,49 +266,32 @@ def test_a_tool_that_only_reads_is_left_in_peace_for_ten_seconds_after_a_note(de
         reading, "Compare topics with what is liked, because topics weigh most.", ceiling=Memory.Ceiling.NOTE
     )
     assert desk.call("query_user_config").level is Level.NOTE
-    assert desk.call("query_user_config").why is Why.COOLDOWN
-    assert "retrieve" not in desk.events[1].stages
-    assert desk.call("query_user_feedback").why is not Why.COOLDOWN
+    second = rule(
+        reading, "Look at the weights first, because few are set.", ceiling=Memory.Ceiling.NOTE, key="second"
+    )
+    again = desk.call("query_user_config")
+    assert {one.memory.id: one.why for one in again.ranked}[second.pk] == Why.COOLDOWN
     desk.wait(11)
-    assert desk.call("query_user_config").why is Why.SHOWN
+    assert [one.memory.id for one in desk.call("query_user_config").emitted] == [second.pk]
 
 
-# --- Following --------------------------------------------------------------------------------------------
-
-
-def test_a_run_that_turns_to_another_target_followed_a_caution(desk, ada):
+def test_a_rule_that_holds_for_this_very_call_is_weighed_though_the_packet_was_made_without(desk, ada):
     memory(ada)
-    desk.write()
-    assert desk.events[0].followed is None
-    desk.write("quiet.example")
-    assert desk.events[0].followed is True
+    few_left = {"fact": "calls_left", "op": "lt", "value": 2}
+    desk.guide.calls_max = 3
+    written = rule(few_left, "Stop soon, because few calls are left.", ceiling=Memory.Ceiling.NOTE)
+    assert written.pk not in {one.memory.id for one in desk.write().ranked}
+    again = desk.write()
+    assert desk.events[1].packet == "exact" and written.pk in {one.memory.id for one in again.ranked}
 
 
-def test_a_run_that_insists_did_not_follow(desk, ada):
-    memory(ada)
-    held = desk.write()
-    desk.write(ack=held.guidance_id)
-    assert desk.events[0].followed is False
+# --- Repair -----------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_ends_without_the_write_followed_and_one_that_wrote_before_it_heard_did_not(desk, ada):
-    memory(ada)
-    desk.write()
-    desk.guide.close()
-    assert desk.events[0].followed is True
-    later = Desk(ada, at=desk.at + timedelta(hours=1), trigger="mcp")
-    Memory.objects.update(ceiling=Memory.Ceiling.NOTE)
-    assert later.write().level is Level.NOTE
-    later.guide.close()
-    assert later.events[0].followed is False
-
-
-def test_two_failed_writes_in_a_row_are_repair_and_holds_count_as_none(desk, ada):
-    memory(ada)
-    desk.write()
+def test_two_failed_writes_in_a_row_are_repair_and_reviews_count_as_none(desk):
     desk.write("a.example", REFUSED)
     desk.write("b.example", ToolOutcome("{}", "review_improve", "b.example", counted=False))
-    assert desk.guide.state.failed_writes == 0
+    assert desk.guide.failed_writes == 0
     for target in ("c.example", "d.example", "e.example"):
         desk.write(target, REFUSED)
     assert [event.phase for event in desk.events][-2:] == ["write", "repair"]
@@ -369,7 +315,7 @@ def test_a_memory_that_cannot_be_read_is_an_event_and_the_call_goes_on(desk, ada
 
 
 def test_settings_that_make_no_sense_are_counted_and_stop_nothing(desk, ada, settings):
-    settings.GUIDANCE = {"told_max": "many"}
+    settings.GUIDANCE = {"notes_max": "many"}
     memory(ada)
     desk.guide = desk.again()
     assert desk.write().level is Level.SILENT
@@ -421,7 +367,8 @@ def test_a_run_starts_with_what_decisions_taught_and_hears_it_no_more(desk, ada,
     told = Memory.objects.filter(pk__in=event.told)
     assert (event.n, event.tool, event.level, event.text) == (0, "", "note", text[:600])
     assert told and {row.reader for row in told} == {ada} and all(row.text in text for row in told)
-    assert set(event.told) <= set(desk.guide.state.told)
+    later = desk.write("quiet.example")
+    assert not {one.memory.id for one in later.emitted} & {row.pk for row in told if not row.target_key}
 
 
 def test_a_reader_of_whom_nothing_is_known_starts_with_nothing(desk):
@@ -467,7 +414,7 @@ def test_a_call_asks_as_often_with_five_hundred_memories_as_with_five_and_insert
         desk = Desk(reader)
         asked[reader] = queries_of(desk), queries_of(desk, target="quiet.example")
         ended.append(queries_in(desk.guide.close))
-    for one, other, most in zip(asked[ada], asked[ben], (14, 5), strict=True):
+    for one, other, most in zip(asked[ada], asked[ben], (15, 13), strict=True):
         assert len(one) == len(other) <= most
         assert [sql.split('"')[1] for sql in other if sql.startswith("INSERT")] == ["advisor_guidanceevent"]
     assert len(ended[0]) == len(ended[1]) <= 5
@@ -522,11 +469,13 @@ def test_what_the_run_or_its_reader_did_meanwhile_counts_at_the_next_write(desk,
     assert desk.write().rule == "on_cooldown"
 
 
-def test_a_memory_learnt_while_a_run_is_under_way_holds_its_next_write_and_an_expired_one_does_not(desk, ada):
+def test_a_memory_learnt_while_a_run_is_under_way_warns_of_its_next_write_and_an_expired_one_does_not(
+    desk, ada
+):
     memory(ada, "Anything else.", target_key="calm.example", expires_at=desk.at + timedelta(seconds=5))
     assert desk.write().level is Level.SILENT
     memory(ada)
-    assert desk.write().why is Why.HELD
+    assert desk.write().level is Level.WARNING
     desk.wait(6)
     assert desk.write("calm.example").level is Level.SILENT
 
@@ -537,7 +486,7 @@ def test_a_reader_who_stops_sharing_is_told_no_more_of_the_crowd(desk, ada):
     desk.write("quiet.example")
     assert desk.write().level is Level.SILENT
     ada.__class__.objects.filter(pk=ada.pk).update(peers_enabled=True)
-    assert desk.write().why is Why.HELD
+    assert desk.write().level is Level.WARNING
 
 
 def test_money_spent_meanwhile_is_known_at_the_next_write(desk, ada, now):

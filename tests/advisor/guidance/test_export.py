@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.export import NotOurs, exported_keys, guidance_export, packet_exported, packets_exported
-from advisor.guidance.notes import plain
+from advisor.guidance import notes
+from advisor.guidance.notes import NotOurs, exported_states, guidance_export, packets_noted, plain
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
 
 SECRET = "my own words about my neighbour"
@@ -81,20 +81,20 @@ def test_a_stale_packet_and_an_invalid_one_say_so_and_have_no_time_left(ada, now
 @pytest.mark.django_db
 def test_an_invalidation_is_exported_at_once_and_only_where_that_is_switched_on(ada, now, folder, settings):
     row = packet(ada, now)
-    assert packet_exported(row, now=now)
+    assert packets_noted([row], now=now)
     row.invalid_at, row.invalid_why = now, "feedback"
-    assert packet_exported(row, now=now)
-    assert exported_keys(folder) == {row.key: "invalid"}
-    settings.GUIDANCE = settings.GUIDANCE | {"export_automatic": "false"}
+    assert packets_noted([row], now=now)
+    assert exported_states(folder) == {row.key: "invalid"}
+    settings.GUIDANCE = settings.GUIDANCE | {"export": "false"}
     row.invalid_at = None
-    assert not packet_exported(row, now=now)
-    assert exported_keys(folder) == {row.key: "invalid"}
+    assert not packets_noted([row], now=now)
+    assert exported_states(folder) == {row.key: "invalid"}
 
 
 @pytest.mark.django_db
 def test_nothing_is_written_unless_export_is_switched_on(ada, now, tmp_path, settings):
     settings.GUIDANCE = {"export_dir": str(tmp_path / "vault")}
-    assert packets_exported([packet(ada, now)], now=now) == 0
+    assert packets_noted([packet(ada, now)], now=now) == 0
     assert not (tmp_path / "vault").exists()
 
 
@@ -121,7 +121,7 @@ def test_a_file_of_somebody_elses_is_never_overwritten(ada, now, folder):
 @pytest.mark.django_db
 def test_a_folder_that_cannot_be_written_is_a_stored_failure_and_not_a_broken_run(ada, now, folder):
     folder.write_text("a file where the folder should be")
-    assert packet_exported(packet(ada, now), now=now) is False
+    assert packets_noted([packet(ada, now)], now=now) == 0
     stored = GuidanceEvent.objects.get()
     assert (stored.why, stored.error_code, stored.reader, stored.n) == (
         "failed",
@@ -134,7 +134,7 @@ def test_a_folder_that_cannot_be_written_is_a_stored_failure_and_not_a_broken_ru
 @pytest.mark.django_db
 def test_a_write_that_breaks_leaves_the_old_note_whole_and_no_rest(ada, now, folder, monkeypatch):
     row = packet(ada, now)
-    packet_exported(row, now=now)
+    packets_noted([row], now=now)
     before = (folder / "packets" / f"{row.key}.md").read_text()
 
     def full(*_: object) -> None:
@@ -142,7 +142,7 @@ def test_a_write_that_breaks_leaves_the_old_note_whole_and_no_rest(ada, now, fol
 
     monkeypatch.setattr("os.replace", full)
     row.uses = 9
-    assert not packet_exported(row, now=now)
+    assert not packets_noted([row], now=now)
     assert [path.name for path in (folder / "packets").iterdir()] == [f"{row.key}.md"]
     assert (folder / "packets" / f"{row.key}.md").read_text() == before
 
@@ -150,7 +150,7 @@ def test_a_write_that_breaks_leaves_the_old_note_whole_and_no_rest(ada, now, fol
 @pytest.mark.django_db
 def test_notes_are_for_their_owner_alone(ada, now, folder):
     row = packet(ada, now)
-    packet_exported(row, now=now)
+    packets_noted([row], now=now)
     assert stat.S_IMODE((folder / "packets" / f"{row.key}.md").stat().st_mode) == 0o600
     assert [stat.S_IMODE(made.stat().st_mode) for made in (folder, folder / "packets")] == [0o700, 0o700]
 
@@ -173,7 +173,7 @@ def test_the_dashboard_tells_of_silence_stages_and_the_last_decisions(ada, now, 
             ada,
             now,
             why="shown",
-            stages={"facts": 1, "retrieve": 55},
+            stages={"facts": 1, "rank": 55},
             candidates=[{"id": 1, "why": "shown"}],
         )
     event(ada, early, why="shown", stages={"facts": 1})
@@ -181,10 +181,10 @@ def test_the_dashboard_tells_of_silence_stages_and_the_last_decisions(ada, now, 
     guidance_export(now=now)
     text = (folder / "guidance.md").read_text()
     assert "| shown | 4 | 1 | 3 | ↑ |" in text
-    assert "| shown | 3 |" in text  # what kept memories back
+    assert "| shown | 3 |" in text
     assert "| test\\_suggestion | 1 | 1 |" in text
-    assert re.search(r"\| retrieve \| 60% \| .* \| ●●● hot \|", text)
-    assert "| gate | 0% (missing) |" in text
+    assert re.search(r"\| rank \| 60% \| .* \| ●●● hot \|", text)
+    assert "| gate (missing) | 0% |" in text
     assert text.count(str(ada.pk)) == 5
     assert "[Packets](packets/index.md): 0." in text
 
@@ -196,12 +196,12 @@ def test_an_empty_installation_exports_a_dashboard_that_says_so(now, folder):
 
 
 @pytest.mark.django_db
-def test_only_the_newest_packets_up_to_the_limit_are_kept(ada, now, folder, settings):
-    settings.GUIDANCE = settings.GUIDANCE | {"export_max": "2"}
+def test_only_the_newest_packets_up_to_the_limit_are_written(ada, now, folder, monkeypatch):
+    monkeypatch.setattr(notes, "PACKETS_MAX", 2)
     for n, letter in enumerate("abc"):
         packet(ada, now, key=letter * 40, made_at=now + timedelta(seconds=n))
     guidance_export(now=now)
-    assert set(exported_keys(folder)) == {"b" * 40, "c" * 40}
+    assert set(exported_states(folder)) == {"b" * 40, "c" * 40}
 
 
 @pytest.mark.django_db

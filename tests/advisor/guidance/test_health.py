@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import fields, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from io import StringIO
 from pathlib import Path
 
@@ -13,95 +13,91 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
 
 from advisor.checks import check_guidance
-from advisor.guidance.export import guidance_export
-from advisor.guidance.figures import Tunables
-from advisor.guidance.health import guidance_vitals
-from advisor.guidance.health_rules import State, Vitals, checks_of, worst
-from advisor.guidance.predicates import FACTS
+from advisor.guidance import health as health_module
+from advisor.guidance.audit import HOLDOUT, SERIES, Observed, Stage
+from advisor.guidance.conditions import FACTS
+from advisor.guidance.entities import Tunables
+from advisor.guidance.health import State, guidance_checks, worst
+from advisor.guidance.notes import guidance_export
 from advisor.management.commands import guidance_health
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
 from advisor.tasks import guidance_export_task
 
-WELL = Vitals(
-    enabled=True,
-    tunables_problem="",
+WELL = Observed(
+    days=(date(2026, 3, 18),),
     calls=1000,
-    failed=2,
-    failures_max=0.01,
+    levels=dict.fromkeys(SERIES, (0,)) | {"note": (359,), HOLDOUT: (41,)},
+    reasons={"failed": (2,)},
+    left_out={},
+    stages=(),
+    sampled=1000,
     p95_ms=35,
-    budget_ms=4000,
-    missing=(),
-    ever=True,
-    tries=400,
-    held_out=41,
-    holdout=0.10,
-    ready=3,
-    stale=1,
-    invalid=2,
-    unsigned=0,
-    expired=0,
-    bad_rules=(),
-    export_failures=0,
-    export=None,
+    faults=(),
+    packets={"ready": 3, "stale": 1, "invalid": 2, "uses": 0},
 )
 
 
-def state_of(code: str, **more: object) -> State:
-    return next(check.state for check in checks_of(replace(WELL, **more)) if check.code.startswith(code))
+def lacking(name: str) -> dict:
+    return {"stages": (Stage(name, 0.0, 0.0, 0.0, missing=True),)}
+
+
+@pytest.fixture
+def state_of(monkeypatch, now):
+    """How a check comes out where the figures differ from those of a well installation."""
+
+    def state(code: str, **more: object) -> State:
+        monkeypatch.setattr(health_module, "guidance_observed", lambda **_: replace(WELL, **more))
+        return next(check.state for check in guidance_checks(now=now) if check.code.startswith(code))
+
+    return state
 
 
 # --- The judgement ----------------------------------------------------------------------------------------
 
 
-def test_a_well_installation_is_fine_in_every_check():
-    assert worst(checks_of(WELL)) is State.FINE
+@pytest.mark.django_db
+def test_a_well_installation_is_fine_in_every_check(now, monkeypatch):
+    monkeypatch.setattr(health_module, "guidance_observed", lambda **_: WELL)
+    assert worst(guidance_checks(now=now)) is State.FINE
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("code", "more", "state"),
     [
-        ("engine", {"enabled": False}, State.LOOK),
-        ("engine", {"calls": 0, "failed": 0}, State.LOOK),
-        ("engine", {"calls": 0, "failed": 0, "ever": False}, State.FINE),
-        ("failures", {"failed": 10}, State.FINE),
-        ("failures", {"failed": 11}, State.BROKEN),
-        ("failures", {"failed": 1, "calls": 20}, State.LOOK),
+        ("engine", {"calls": 0}, State.FINE),
+        ("failures", {"reasons": {"failed": (10,)}}, State.FINE),
+        ("failures", {"reasons": {"failed": (11,)}}, State.BROKEN),
+        ("failures", {"reasons": {"failed": (1,)}, "calls": 20}, State.LOOK),
         ("time", {"p95_ms": 1001}, State.LOOK),
         ("time", {"p95_ms": 4001}, State.BROKEN),
         ("time", {"p95_ms": None}, State.FINE),
-        ("stages", {"missing": ("facts",)}, State.BROKEN),
-        ("stages", {"missing": ("rank",)}, State.LOOK),
-        ("stages", {"missing": ("rank",), "calls": 5}, State.FINE),
-        ("holdout", {"held_out": 0}, State.LOOK),
-        ("holdout", {"held_out": 120}, State.LOOK),
-        ("holdout", {"held_out": 0, "tries": 20}, State.FINE),
-        ("memories", {"unsigned": 1}, State.LOOK),
-        ("expired", {"expired": 1}, State.LOOK),
-        ("rules", {"bad_rules": ("Few",)}, State.BROKEN),
-        ("export_sync", {"export": {"sync": "Out of step."}}, State.BROKEN),
-        ("export_failures", {"export": {}, "export_failures": 3}, State.LOOK),
-        ("export", {"export": {}}, State.FINE),
+        ("stages", lacking("facts"), State.BROKEN),
+        ("stages", lacking("rank"), State.LOOK),
+        ("stages", {**lacking("rank"), "calls": 5}, State.FINE),
+        ("holdout", {"levels": {**WELL.levels, HOLDOUT: (0,)}}, State.LOOK),
+        ("holdout", {"levels": {**WELL.levels, HOLDOUT: (120,)}}, State.LOOK),
+        ("holdout", {"levels": {**WELL.levels, "note": (20,), HOLDOUT: (0,)}}, State.FINE),
     ],
 )
-def test_each_trouble_is_found_and_weighed(code, more, state):
+def test_each_trouble_is_found_and_weighed(state_of, code, more, state):
     assert state_of(code, **more) is state
 
 
-def test_what_is_not_fine_says_what_to_do():
-    troubles = {"enabled": False, "failed": 500, "p95_ms": 9000, "missing": ("facts",), "held_out": 0}
-    ill = replace(WELL, **troubles, unsigned=1, expired=1, bad_rules=("Few",))
-    assert len([check for check in checks_of(ill) if check.state and check.todo]) == 8
+@pytest.mark.django_db
+def test_what_is_not_fine_says_what_to_do(now, monkeypatch):
+    ill = replace(WELL, p95_ms=9000, reasons={"failed": (500,)}, **lacking("facts"))
+    monkeypatch.setattr(health_module, "guidance_observed", lambda **_: ill)
+    troubled = [check for check in guidance_checks(now=now) if check.state is not State.FINE]
+    assert len(troubled) == 3 and all(check.todo for check in troubled)
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6))
-def test_more_failures_never_make_it_better(failed, more):
-    calls = 10**6
-    before, after = (state_of("failures", calls=calls, failed=min(n, calls)) for n in (failed, failed + more))
-    assert after >= before
+@pytest.mark.django_db
+def test_guidance_switched_off_is_to_be_looked_at(state_of, settings):
+    settings.ADVISOR_GUIDANCE = False
+    assert state_of("engine") is State.LOOK
 
 
 # --- What it is judged by ---------------------------------------------------------------------------------
@@ -124,8 +120,12 @@ def test_memories_that_nobody_finds_or_retires_and_rules_that_never_hold_are_cou
     memory(now, kind="rule", title="Odd", data={"when": {"fact": "mood", "op": "eq", "value": 1}})
     memory(now, kind="rule", title="Empty")
     memory(now, kind="rule", data={"when": {"fact": "waiting", "op": "eq", "value": True}})
-    vitals = guidance_vitals(now=now)
-    assert (vitals.unsigned, vitals.expired, sorted(vitals.bad_rules)) == (2, 1, ["Empty", "Odd"])
+    checks = {check.code: check for check in guidance_checks(now=now)}
+    assert checks["memories"].found.startswith("2 ") and checks["expired"].found.startswith("1 ")
+    assert "Empty" in checks["rules"].found and "Odd" in checks["rules"].found
+    assert checks["rules"].state is State.BROKEN and all(
+        checks[code].state is State.LOOK and checks[code].todo for code in ("memories", "expired")
+    )
 
 
 @pytest.mark.django_db
@@ -138,10 +138,10 @@ def test_the_check_costs_the_same_however_much_there_is(ada, now, settings, tmp_
             memory(now)
             packet(ada, now, f"{count}-{n}")
         with CaptureQueriesContext(connection) as seen:
-            guidance_vitals(now=now)
+            guidance_checks(now=now)
         return len(seen)
 
-    assert queries(1) == queries(30) <= 9
+    assert queries(1) == queries(30) <= 10
 
 
 # --- The folder -------------------------------------------------------------------------------------------
@@ -159,32 +159,36 @@ def folder(settings, tmp_path):
     return tmp_path / "vault"
 
 
+def exports(now) -> dict[str, str]:
+    checks = guidance_checks(now=now)
+    return {check.code: check.found for check in checks if check.code.startswith("export") and check.state}
+
+
 @pytest.mark.django_db
 def test_a_folder_that_is_in_step_is_fine_and_one_that_is_not_says_how(ada, now, folder):
     made = now - timedelta(hours=1)
     row = packet(ada, made, "a")
-    assert "missing" in guidance_vitals(now=now).export
+    assert "export_missing" in exports(now)
     guidance_export(now=made)
-    assert guidance_vitals(now=now).export == {}
+    assert exports(now) == {}
     row.invalid_at = made
     row.save()
     packet(ada, made, "b")
-    words = guidance_vitals(now=now).export["sync"]
-    assert "1 packets have no note, 1 notes call an invalid packet ready" in words
+    assert "1 packets have no note, 1 notes call an invalid packet ready" in exports(now)["export_sync"]
 
 
 @pytest.mark.django_db
 def test_what_changed_in_the_last_minutes_is_not_out_of_step(ada, now, folder):
     guidance_export(now=now)
     packet(ada, now, "a", invalid_at=now)
-    assert guidance_vitals(now=now + timedelta(minutes=1)).export == {}
+    assert exports(now + timedelta(minutes=1)) == {}
 
 
 @pytest.mark.django_db
 def test_somebody_elses_dashboard_is_told(now, folder):
     guidance_export(now=now)
     (folder / "guidance.md").write_text("# Mine\n")
-    assert "somebody else" in guidance_vitals(now=now).export["foreign"]
+    assert "guidance.md is not ours" in exports(now)["export_foreign"]
 
 
 # --- The commands -----------------------------------------------------------------------------------------
@@ -203,7 +207,7 @@ def test_a_database_that_is_away_is_broken(monkeypatch):
     def away(**_: object) -> None:
         raise OperationalError("no route")
 
-    monkeypatch.setattr(guidance_health, "guidance_vitals", away)
+    monkeypatch.setattr(guidance_health, "guidance_checks", away)
     with pytest.raises(CommandError) as error:
         call_command("guidance_health")
     assert error.value.returncode == 2 and "database" in str(error.value)
@@ -211,7 +215,7 @@ def test_a_database_that_is_away_is_broken(monkeypatch):
 
 def looked_at(ada, count, **more):
     fields = {"n": 1, "level": "silent", "why": "shown", "at": timezone.now() - timedelta(hours=1)}
-    fields |= {"stages": dict.fromkeys(("facts", "packet", "retrieve", "rank", "gate"), 1), "ms": 5}
+    fields |= {"stages": dict.fromkeys(("facts", "packet", "rank", "gate"), 1), "ms": 5}
     GuidanceEvent.objects.bulk_create(GuidanceEvent(reader=ada, **fields | more) for _ in range(count))
 
 

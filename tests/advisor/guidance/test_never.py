@@ -8,17 +8,16 @@ from datetime import timedelta
 
 import pytest
 
-from advisor.guidance.distilling import Draft
-from advisor.guidance.entities import Kind
-from advisor.guidance.observability import guidance_observed
-from advisor.services.guidance_memories import memory_admit
+from advisor.guidance.audit import guidance_observed
+from advisor.guidance.entities import Draft, Kind
 from digest.models import Reader
 from tests.advisor.guidance.desk import Desk, memory
 from tests.advisor.guidance.lives import decided
 from tests.advisor.guidance.test_engine import Loop
-from tests.advisor.histories import thumbs
-from tests.advisor.test_tools import boost, liked_urls
-from tests.factories import CLOCK
+from tests.advisor.guidance.test_memories import store_one
+from tests.advisor.tools.test_tools import boost, liked_urls
+from tests.support.factories import CLOCK
+from tests.support.histories import thumbs
 
 pytestmark = pytest.mark.django_db
 # A word of everything that must not arrive.
@@ -37,7 +36,7 @@ def a_hung_model(ada: Reader, ben: Reader, settings) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as hung:
         settings.OPENAI_API_KEY, settings.LLM_CHAIN = "k", ["openai:gpt-6-luna"]
         settings.OPENAI_BASE_URL = f"http://127.0.0.1:{hung.getsockname()[1]}/v1"
-        tuned = {"synthesis": "true", "budget_ms": "1300", "synthesis_min_ms": "900"}
+        tuned = {"synthesis": "true", "budget_ms": "2300"}
         settings.GUIDANCE = settings.GUIDANCE | tuned
         yield "3 of 3 large ones were declined"
 
@@ -48,7 +47,7 @@ def a_dead_redis(ada: Reader, ben: Reader, settings) -> Iterator[str]:
     memory(ada, **KEPT)
     with closing(socket.create_server(("127.0.0.1", 0))) as gone:
         place = f"redis://127.0.0.1:{gone.getsockname()[1]}/0"
-    settings.CACHES = {"default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": place}}
+    settings.CACHES = {"default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": place}}
     yield "3 of 3 large ones were declined"
 
 
@@ -56,8 +55,7 @@ def a_dead_redis(ada: Reader, ben: Reader, settings) -> Iterator[str]:
 def a_poisoned_note(ada: Reader, ben: Reader, settings) -> Iterator[str]:
     """A reader's notes give orders; they become no memory, and one that had got in is told to nobody."""
     decided(ada, ["rejected"] * 3, "add_topic", None, user_reason=NOTE)
-    refused = memory_admit(draft(NOTE), reader_id=ada.pk, now=CLOCK)
-    assert refused.memory is None and refused.why == "noise"
+    assert store_one(draft(NOTE), ada.pk) == "noise"
     memory(ada, f"Take small steps, because 3 of 3 were declined. {NOTE}", **KEPT)
     yield ""
 
@@ -80,7 +78,7 @@ def an_expired_fact(ada: Reader, ben: Reader, settings) -> Iterator[str]:
 def a_superseded_fact(ada: Reader, ben: Reader, settings) -> Iterator[str]:
     """What is known now says something else under the same key."""
     for words in (TEXT.format(LURE), TEXT.format("very small")):
-        assert memory_admit(draft(words), reader_id=ada.pk, now=CLOCK).memory
+        assert store_one(draft(words), ada.pk).pk
     yield "take very small steps"
 
 
@@ -93,12 +91,12 @@ def draft(text: str) -> Draft:
 @pytest.mark.parametrize(
     ("case", "why", "counted"),
     [
-        (a_hung_model, "held", "synthesis_deadline_exceeded"),
-        (a_dead_redis, "held", "CacheLost"),
+        (a_hung_model, "told", "synthesis_deadline_exceeded"),
+        (a_dead_redis, "told", "warning"),
         (a_poisoned_note, "unsafe", "unsafe"),
         (another_readers, "nothing_known", "nothing_known"),
         (an_expired_fact, "nothing_known", "nothing_known"),
-        (a_superseded_fact, "held", "warning"),
+        (a_superseded_fact, "told", "warning"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -115,6 +113,6 @@ def test_it_never_reaches_an_agent_and_is_counted(case, why, counted, ada, ben, 
     assert told in heard if told else heard == ""
     assert (desk.events[-1].why, bool(desk.events[-1].text)) == (why, bool(told))
     seen = guidance_observed(now=CLOCK)
-    count = {fault.code: fault.times for fault in seen.faults}
+    count = {code: times for code, times, _ in seen.faults}
     count |= {name: sum(days) for name, days in (seen.levels | seen.reasons).items()}
     assert count[counted] == 1 and seen.calls == 1

@@ -1,24 +1,30 @@
 """Rules block for certain reasons only; the language they are written in never fails, and explains itself."""
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Facts
-from advisor.guidance.predicates import (
-    BUILT_IN,
+from advisor.guidance.conditions import (
     DEPTH_MAX,
     FACTS,
     OPS,
     PARTS_MAX,
-    Rule,
-    block_for,
+    block_of,
     predicate_check,
     predicate_holds,
 )
+from advisor.guidance.entities import CallFacts, Level
+from digest.entities import RatedItem
+from ranking.entities import Config, EffectiveConfig
+from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Refusal
+from suggestions.entities import Draft as SuggestionDraft
+from suggestions.rules import Accepted, Facts, check
+from tests.advisor.guidance.memories import call, memory
 
 FREE: dict[str, Any] = {
     "tool": "write_suggestion",
@@ -49,54 +55,95 @@ JSON = st.recursive(
 )
 
 
-def facts(**changed: Any) -> Facts:
-    return Facts({**FREE, **changed})
+def facts(**changed: Any) -> dict[str, Any]:
+    return {**FREE, **changed}
 
 
 def asks(name: str, op: str, value: Any) -> dict[str, Any]:
     return {"fact": name, "op": op, "value": value}
 
 
-@pytest.mark.parametrize(
-    ("changed", "rule"),
-    [
-        ({"declined": True}, "type_declined"),
-        ({"pinned": True}, "pinned"),
-        ({"waiting": True}, "duplicate_pending"),
-        ({"cooling": True}, "on_cooldown"),
-        ({"written": 3}, "run_cap"),
-        ({"written_in_field": 2}, "run_cap"),
-        ({"fitting_on_target": 2}, "insufficient_evidence"),
-        ({"cited": 2}, "insufficient_evidence"),
-        ({"cited": 0, "fitting_on_target": 9}, "insufficient_evidence"),
-        ({"money_left_usd": 0.0}, "money_spent"),
-        ({"money_left_usd": 0.0, "tool": "test_suggestion"}, "money_spent"),
-        ({"pinned": True, "cooling": True}, "pinned"),
-    ],
-)
-def test_each_built_in_rule_blocks_what_it_is_for(changed: dict[str, Any], rule: str) -> None:
-    blocked = block_for(facts(**changed), BUILT_IN)
-    assert blocked is not None
-    assert blocked.id == rule
+KEY = "reuters.com"
+RULES = Facts(EffectiveConfig(Config()), frozenset({KEY}))
+LATER = datetime(2026, 4, 1, tzinfo=UTC)
+REST: dict[str, Any] = {"text": "", "tags": (), "other_reasons": (), "dated_at": LATER}
+
+
+def write(evidence: int | None = 3, values: dict[str, Any] | None = None, **changed: Any) -> CallFacts:
+    """A write about a source, with these facts of the rules."""
+    return CallFacts(
+        call(),
+        {**FREE, **(values or {})},
+        replace(RULES, **changed),
+        (SOURCE_WEIGHTS, KEY),
+        evidence,
+    )
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("asked", "rule"),
     [
-        {},
-        {"written": 2, "written_in_field": 1},
-        {"tool": "test_suggestion", "pinned": True, "waiting": True, "written": 3},
-        {"money_left_usd": None},
-        {"cited": 3, "fitting_on_target": 3},
+        (write(declined=frozenset({"reduce_source"})), "type_declined"),
+        (write(effective=EffectiveConfig(Config(locked=(KEY,)))), "pinned"),
+        (write(waiting=frozenset({(SOURCE_WEIGHTS, KEY)})), "duplicate_pending"),
+        (write(cooling={(SOURCE_WEIGHTS, KEY): LATER}), "on_cooldown"),
+        (write(written=("topics", "topics", "source_weights")), "run_cap"),
+        (write(written=("source_weights", "source_weights")), "run_cap"),
+        (write(evidence=2), "insufficient_evidence"),
+        (write(values={"money_left_usd": 0.0}), "money_spent"),
+        (CallFacts(call(tool="test_suggestion"), {"money_left_usd": 0.0}), "money_spent"),
     ],
 )
-def test_nothing_else_is_blocked(changed: dict[str, Any]) -> None:
-    assert block_for(facts(**changed), BUILT_IN) is None
+def test_each_built_in_rule_blocks_what_it_is_for(asked: CallFacts, rule: str) -> None:
+    blocked = block_of(asked, ())
+    assert blocked is not None and (blocked.level, blocked.rule) == (Level.BLOCK, rule)
+    assert blocked.until == (LATER if rule == "on_cooldown" else None)
 
 
-def test_built_in_rules_keep_the_language_they_are_written_in() -> None:
-    assert [predicate_check(rule.predicate) for rule in BUILT_IN] == [[]] * len(BUILT_IN)
-    assert len({rule.id for rule in BUILT_IN}) == len(BUILT_IN)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        write(),
+        write(evidence=None),
+        write(written=("topics", "source_weights")),
+        write(values={"money_left_usd": 0.4}),
+        CallFacts(call(tool="test_suggestion"), FREE),
+    ],
+)
+def test_nothing_else_is_blocked(asked: CallFacts) -> None:
+    assert block_of(asked, ()) is None
+
+
+@given(
+    st.sets(st.sampled_from([*FIELD_OF_TYPE])),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.lists(st.sampled_from(["topics", "source_weights"]), max_size=4),
+    st.integers(0, 5),
+)
+def test_a_blocking_condition_is_the_rule_of_suggestions_itself(
+    declined: set[str], pinned: bool, waits: bool, cools: bool, written: list[str], evidence: int
+) -> None:
+    target = (SOURCE_WEIGHTS, KEY)
+    facts = replace(
+        RULES,
+        effective=EffectiveConfig(Config(locked=(KEY,) if pinned else ())),
+        declined=frozenset(declined),
+        waiting=frozenset({target} if waits else ()),
+        cooling={target: LATER} if cools else {},
+        written=tuple(written),
+        rated={
+            url: RatedItem(item_id=n, url=url, title="A title", source=KEY, useful=False, at=LATER, **REST)
+            for n, url in enumerate(f"https://{KEY}/{n}" for n in range(evidence))
+        },
+    )
+    draft = SuggestionDraft("reduce_source", SOURCE_WEIGHTS, KEY, "0.7", tuple(facts.rated), "Too loud.")
+    refused = check(draft, facts)
+    blocked = block_of(CallFacts(call(), {}, facts, target, evidence), ())
+    assert (blocked is None) is isinstance(refused, Accepted)
+    if blocked is not None and isinstance(refused, Refusal):
+        assert (blocked.rule, blocked.text) == (refused.code, refused.message)
 
 
 @pytest.mark.parametrize(
@@ -182,10 +229,11 @@ def test_any_json_is_answered_and_what_is_refused_never_holds(raw: Any) -> None:
 
 @given(st.dictionaries(st.sampled_from([*FACTS]), JSON, max_size=6))
 def test_facts_of_any_shape_raise_nothing(values: dict[str, Any]) -> None:
-    assert block_for(Facts(values), BUILT_IN) in (None, *BUILT_IN)
+    rules = [memory(1, predicate=asks("thumbs", "ge", 10))]
+    assert predicate_holds(rules[0].predicate, values) in (True, False)
 
 
 def test_the_first_rule_that_holds_blocks() -> None:
-    many, few = Rule("many", asks("thumbs", "ge", 10), "Many."), Rule("few", asks("thumbs", "ge", 1), "Few.")
-    assert block_for(facts(), (many, few)) is many
-    assert block_for(facts(thumbs=5), (many, few)) is few
+    many, few = memory(1, predicate=asks("thumbs", "ge", 10)), memory(2, predicate=asks("thumbs", "ge", 1))
+    assert block_of(write(), (many, few)).rule == "rule-1"  # type: ignore[union-attr]
+    assert block_of(write(values={"thumbs": 5}), (many, few)).rule == "rule-2"  # type: ignore[union-attr]

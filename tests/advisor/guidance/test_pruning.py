@@ -6,12 +6,18 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.guidance.observability import guidance_observed
+from advisor.guidance import daily
+from advisor.guidance.audit import guidance_observed
+from advisor.guidance.credit import uplift_report
+from advisor.guidance.daily import (
+    DAYS_SPAN,
+    EVENTS_SPAN,
+    UPLIFT_WINDOW,
+    guidance_days_count,
+    guidance_prune,
+    uplift_latest,
+)
 from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket
-from advisor.services import guidance_pruning
-from advisor.services.guidance_credit import uplift_report
-from advisor.services.guidance_days import UPLIFT_WINDOW, guidance_days_count, uplift_latest
-from advisor.services.guidance_pruning import DAYS_KEPT, EVENTS_KEPT, guidance_prune
 from advisor.tasks import guidance_learn_task
 from tests.advisor.guidance.test_observability import event, packet
 
@@ -97,8 +103,8 @@ def test_counting_and_the_figures_cost_the_same_for_few_calls_and_for_many(ada, 
 
 def test_calls_go_after_half_a_year_and_not_before(ada, now):
     """What answers, told against held out, previews and figures look back on is younger."""
-    old = [event(ada, now - EVENTS_KEPT - SECOND).pk for _ in range(3)]
-    young = event(ada, now - EVENTS_KEPT).pk
+    old = [event(ada, now - EVENTS_SPAN - SECOND).pk for _ in range(3)]
+    young = event(ada, now - EVENTS_SPAN).pk
     guidance_days_count(now=now)
     assert guidance_prune(now=now)["events"] == len(old)
     assert list(GuidanceEvent.objects.values_list("pk", flat=True)) == [young]
@@ -106,24 +112,24 @@ def test_calls_go_after_half_a_year_and_not_before(ada, now):
 
 
 def test_more_than_one_delete_takes_go_all_the_same(ada, now, monkeypatch):
-    monkeypatch.setattr(guidance_pruning, "BATCH", 2)
+    monkeypatch.setattr(daily, "BATCH", 2)
     for _ in range(5):
-        event(ada, now - 2 * EVENTS_KEPT)
+        event(ada, now - 2 * EVENTS_SPAN)
     guidance_days_count(now=now)
     assert guidance_prune(now=now)["events"] == 5
 
 
 def test_no_call_goes_before_its_day_is_counted(ada, now):
-    event(ada, now - EVENTS_KEPT - DAY)
+    event(ada, now - EVENTS_SPAN - DAY)
     assert guidance_prune(now=now)["events"] == 0
-    guidance_days_count(now=now - EVENTS_KEPT - DAY)
+    guidance_days_count(now=now - EVENTS_SPAN - DAY)
     assert guidance_prune(now=now)["events"] == 0
     guidance_days_count(now=now)
     assert guidance_prune(now=now)["events"] == 1
 
 
-def test_stale_packets_go_but_for_those_that_have_notes(ada, now, settings):
-    settings.GUIDANCE = settings.GUIDANCE | {"export_max": "1"}
+def test_stale_packets_go_but_for_those_that_have_notes(ada, now, monkeypatch):
+    monkeypatch.setattr(daily, "PACKETS_MAX", 1)
     packet(ada, now, "newest", expires_at=now - 2 * DAY)
     packet(ada, now - SECOND, "fresh", expires_at=now + DAY)
     packet(ada, now - SECOND, "just stale", expires_at=now - DAY)
@@ -133,12 +139,12 @@ def test_stale_packets_go_but_for_those_that_have_notes(ada, now, settings):
 
 
 def test_counts_go_after_a_year_and_a_month(now):
-    for back in (DAYS_KEPT, DAYS_KEPT + DAY):
+    for back in (DAYS_SPAN, DAYS_SPAN + DAY):
         GuidanceDay.objects.create(day=(now - back).date())
     assert guidance_prune(now=now)["days"] == 1
 
 
 def test_the_daily_job_counts_and_prunes(ada, now):
-    event(ada, now - EVENTS_KEPT - 2 * DAY)
+    event(ada, now - EVENTS_SPAN - 2 * DAY)
     guidance_learn_task()
     assert GuidanceDay.objects.exists() and not GuidanceEvent.objects.exists()

@@ -1,31 +1,23 @@
 """Which memories a call may be told: a reader's own and the shared, in force, never another reader's."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
-from advisor.guidance.entities import Kind, Level, Phase, Situation
-from advisor.guidance.retrieval import (
-    CANDIDATES_MAX,
-    memories_by_id,
-    memories_detail,
-    memories_for,
-    rules_blocking,
-)
+from advisor.guidance.entities import Kind, Level
+from advisor.guidance.facts import RunContext
+from advisor.guidance.retrieval import CANDIDATES_MAX, memories_detail, memories_for
 from advisor.models import Memory
 from tests.advisor.guidance.desk import memory
-from tests.advisor.histories import context_for
-from tests.advisor.test_tools import answer
+from tests.advisor.tools.test_tools import answer
+from tests.support.histories import context_for
 
 pytestmark = pytest.mark.django_db
 
 
-def about(reader, kind="reduce_source", target="loud.example", tool="write_suggestion"):
-    return Situation(reader.pk, tool, Phase.WRITE, kind, target)
-
-
-def found(reader, now, **more):
-    return [one.id for one in memories_for(situation=about(reader, **more), now=now)]
+def found(reader, now):
+    return [one.id for one in memories_for(reader_id=reader.pk, now=now)]
 
 
 def test_a_reader_gets_their_own_and_the_shared_and_nothing_of_anothers_about_the_same_target(ada, ben, now):
@@ -51,19 +43,7 @@ def test_what_was_superseded_or_is_not_yet_so_is_not_there(ada, now):
     assert found(ada, now) == [new.pk]
 
 
-def test_another_target_and_another_type_are_left_out_and_none_in_particular_is_not(ada, now):
-    memory(ada, target_key="calm.example")
-    memory(ada, suggestion_type="boost_source")
-    general = memory(ada, target_key="", suggestion_type="")
-    assert found(ada, now) == [general.pk]
-
-
-def test_a_call_that_only_reads_may_be_told_of_any_target(ada, now):
-    rows = {memory(ada, target_key=f"s{n}.example").pk for n in range(3)}
-    assert set(found(ada, now, kind="", target="", tool="query_user_feedback")) == rows
-
-
-def test_of_more_than_five_hundred_those_about_the_target_are_kept(ada, now):
+def test_of_more_than_five_hundred_the_rules_and_the_surest_are_read(ada, now):
     made = Memory.objects.bulk_create(
         Memory(
             reader=ada,
@@ -77,7 +57,7 @@ def test_of_more_than_five_hundred_those_about_the_target_are_kept(ada, now):
         )
         for n in range(CANDIDATES_MAX + 20)
     )
-    own = memory(ada, unified=0.1, confidence=0.1)
+    own = memory(None, kind=Memory.Kind.RULE, confidence=0.1)
     ids = found(ada, now)
     assert len(ids) == CANDIDATES_MAX and ids[0] == own.pk and made
 
@@ -98,7 +78,7 @@ def test_figures_over_many_readers_are_for_those_who_share(ada, now, settings):
 def test_a_row_becomes_a_memory_with_all_that_ranking_asks_for(ada, now):
     condition = {"fact": "step", "op": "lt", "value": -0.2}
     row = memory(ada, kind=Memory.Kind.RULE, ceiling="note", data={"when": condition}, helpful=3)
-    (one,) = memories_for(situation=about(ada), now=now)
+    (one,) = memories_for(reader_id=ada.pk, now=now)
     assert (one.id, one.kind, one.ceiling, one.predicate) == (row.pk, Kind.RULE, Level.NOTE, condition)
     assert (one.helpful, one.polarity, one.tokens) == (3, -1, tuple(row.tokens))
 
@@ -106,7 +86,7 @@ def test_a_row_becomes_a_memory_with_all_that_ranking_asks_for(ada, now):
 @pytest.mark.parametrize("data", [[], "x", None, {"when": "always"}, {"when": []}])
 def test_a_condition_that_is_none_is_no_condition(ada, now, data):
     memory(ada, data=data if data is not None else {})
-    (one,) = memories_for(situation=about(ada), now=now)
+    (one,) = memories_for(reader_id=ada.pk, now=now)
     assert one.predicate == {}
 
 
@@ -117,12 +97,13 @@ def test_only_shared_rules_with_a_condition_and_leave_to_block_may_block(ada, no
     memory(None, kind="rule", ceiling="block")
     memory(ada, kind="rule", ceiling="block", data=data)
     memory(None, kind="insight", ceiling="block", data=data)
-    assert [rule.id for rule in rules_blocking(now=now)] == [blocking.pk]
+    context = RunContext(ada.pk, uuid4())
+    context.renew(now)
+    assert [rule.id for rule in context.blocking] == [blocking.pk]
 
 
 def test_ids_of_others_are_left_out_without_a_word(ada, ben, now):
     own, other = memory(ada), memory(ben)
-    assert set(memories_by_id(reader_id=ada.pk, ids=[own.pk, other.pk, 10**9], now=now)) == {own.pk}
     rows = memories_detail(reader_id=ada.pk, ids=[other.pk, own.pk], now=now)
     assert rows == [{"id": own.pk, "title": own.title, "text": own.text}]
 

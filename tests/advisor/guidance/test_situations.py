@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.guidance.entities import Phase
-from advisor.guidance.situations import ack_of, hold_key, intent_of, situation_of
+from advisor.guidance.situations import intent_of, situation_of
 from digest.llm.entities import ToolCall
 
 READER = uuid4()
@@ -54,24 +54,6 @@ def test_two_failed_writes_make_any_call_a_repair():
     assert seen("write_suggestion", 2).phase is Phase.REPAIR
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"), [("0.7", 0.70, True), ("0.7", "0.8", False), (None, "", True)]
-)
-def test_a_held_write_is_known_by_what_it_asks_for(one, other, same):
-    about = {"suggestion_type": "reduce_source", "target_key": "a.example"}
-    keys = [hold_key(seen("write_suggestion", **about, suggested_value=value)) for value in (one, other)]
-    assert (keys[0] == keys[1]) is same
-
-
-def test_an_acknowledgement_is_a_text_or_none():
-    assert [ack_of(seen("write_suggestion", ack=ack)) for ack in ("g1-ab", 7, None, ["g1-ab"])] == [
-        "g1-ab",
-        "",
-        "",
-        "",
-    ]
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=300),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=20), inner, max_size=3),
@@ -99,7 +81,6 @@ def test_no_arguments_raise_and_all_stay_short(name, arguments):
     situation = seen(name, **arguments)
     assert len(situation.target_key) <= 120 and len(situation.words) <= 1000
     assert bool(situation.suggestion_type) or not situation.target_key
-    assert isinstance(hold_key(situation) + ack_of(situation), str)
 
 
 @given(st.text(max_size=200))

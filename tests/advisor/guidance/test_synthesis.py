@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.guidance.entities import Kind, Level, Remembered, Scored
-from advisor.guidance.synthesis import Wording, Writer, says_the_same, synthesise, writer_for
+from advisor.guidance.synthesis import Writer, says_the_same, synthesise, writer_for
 from advisor.guidance.tunables import Tunables
-from digest.llm.chain import chain_configured
+from digest.llm.caller import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Spend
 from tests.advisor.guidance.desk import CAUTION, Desk, memory
-from tests.scripted import Script, garbage, status, text
+from tests.support.scripted_model import Script, garbage, status, text
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 NOTE = "Boosting Ars Technica by 0.3 was declined 3 of 4 times, so do not take large steps."
@@ -35,18 +35,11 @@ def served(ada, now, httpserver, settings):
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     settings.LLM_CHAIN = ["openai:gpt-6-luna"]
 
-    def said(*steps, level=Level.NOTE, left_ms=4000.0):
+    def said(*steps, texts=(NOTE,), left_ms=4000.0):
         account = advisor_account(reader_id=ada.pk, run_id=Desk(ada).run.pk, now=now, purpose="guidance")
         writer = Writer(tuple(chain_configured()), account)
         with Script(httpserver, steps) as script:
-            answer = synthesise(
-                text="As it was.",
-                level=level,
-                told=told(NOTE),
-                writer=writer,
-                left_ms=left_ms,
-                tunables=TUNABLES,
-            )
+            answer = synthesise(text="As it was.", emitted=told(*texts), writer=writer, left_ms=left_ms)
         return answer, script
 
     return said
@@ -58,7 +51,7 @@ def worded(words):
 
 def test_a_wording_that_says_the_same_is_told_and_paid_for(served):
     said, script = served(worded(GOOD))
-    assert said == Wording(GOOD)
+    assert said == (GOOD, "")
     row = Spend.objects.get()
     assert row.purpose == "guidance" and row.settled_usd > 0
     (system, user) = script.bodies[0]["messages"]
@@ -84,19 +77,19 @@ def test_a_wording_that_says_the_same_is_told_and_paid_for(served):
 )
 def test_any_other_answer_leaves_the_notes_as_they_are(served, step):
     said, _ = served(step)
-    assert said.text == "As it was." and said.problem.startswith("synthesis_")
+    assert said[0] == "As it was." and said[1].startswith("synthesis_")
 
 
-@pytest.mark.parametrize("more", [{"left_ms": 1799}, {"level": Level.WHISPER}, {"level": Level.SILENT}])
+@pytest.mark.parametrize("more", [{"left_ms": 1799}, {"texts": ()}])
 def test_without_time_or_a_note_no_model_is_asked(served, more):
-    assert served(**more)[0] == Wording("As it was.") and not Spend.objects.exists()
+    assert served(**more)[0] == ("As it was.", "") and not Spend.objects.exists()
 
 
 @pytest.mark.parametrize("step", [text("late", delay_s=8), garbage(b" " * 400, drip=True)])
 def test_a_model_that_hangs_costs_nothing_beyond_the_time(served, step):
     began = time.monotonic()
     said, _ = served(step, left_ms=1900)
-    assert said == Wording("As it was.", "synthesis_deadline_exceeded") and time.monotonic() - began < 2.6
+    assert said == ("As it was.", "synthesis_deadline_exceeded") and time.monotonic() - began < 2.6
     assert Spend.objects.get().settled_usd is not None
 
 
@@ -133,10 +126,10 @@ def test_a_manual_session_asks_no_model(ada, settings):
 
 @given(st.integers(0, 10_000).filter(lambda n: str(n) not in ("3", "4", "0")))
 def test_no_number_of_its_own_passes(number):
-    assert not says_the_same(GOOD.replace("0.3", f"0.3 and {number}"), told(NOTE), 500)
+    assert not says_the_same(GOOD.replace("0.3", f"0.3 and {number}"), told(NOTE))
 
 
 @given(st.text(max_size=700))
 def test_any_text_is_judged_and_none_beyond_the_limit_passes(words):
-    assert says_the_same(words, told(NOTE), 500) in (True, False)
-    assert not says_the_same(words + "x" * 500, told(NOTE), 500)
+    assert says_the_same(words, told(NOTE)) in (True, False)
+    assert not says_the_same(words + "x" * 500, told(NOTE))

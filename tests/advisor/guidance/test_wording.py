@@ -1,18 +1,16 @@
 """Calls are told memories in few words, whole where they fit, and never more than is allowed."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Kind
-from advisor.guidance.wording import START_CHARS, cut, start_packet, told, whisper_row
-from tests.advisor.guidance.memories import TEXT, TUNED, memory, scored
+from advisor.guidance.entities import Kind, ReaderFacts
+from advisor.guidance.wording import NOTE_CHARS, START_CHARS, cut, notes_text, start_text, whisper_row
+from tests.advisor.guidance.memories import TEXT, memory, scored
 
 
 def test_a_note_says_when_what_and_why() -> None:
-    assert told([scored()], TUNED) == (
+    assert notes_text([scored()]) == (
         "When reducing this source: leave the weight of reuters.com alone. "
         "Because 4 of 5 reductions were turned down."
     )
@@ -40,34 +38,33 @@ def test_a_note_says_when_what_and_why() -> None:
     ],
 )
 def test_its_situation_and_its_source_are_told_from_its_columns(changed: dict, said: str) -> None:
-    assert told([scored(**changed)], TUNED) == said
+    assert notes_text([scored(**changed)]) == said
 
 
 def test_a_second_note_is_told_only_whole() -> None:
     long = "Wait a week between questions. " * 12
-    assert told([scored(), scored(2, text="Ask once.", kind=Kind.INSIGHT)], TUNED).count("When ") == 2
-    assert told([scored(text=long, kind=Kind.INSIGHT), scored(2, text=long)], TUNED).count("ait a week") == 12
+    assert notes_text([scored(), scored(2, text="Ask once.", kind=Kind.INSIGHT)]).count("When ") == 2
+    assert notes_text([scored(text=long, kind=Kind.INSIGHT), scored(2, text=long)]).count("ait a week") == 12
 
 
 def test_a_frame_gives_way_before_the_text_does() -> None:
     text = "Wait a week between questions. " * 16
-    assert told([scored(text=text, kind=Kind.INSIGHT)], TUNED) == text.strip()
-    longer = told([scored(text=text * 2)], TUNED)
+    assert notes_text([scored(text=text, kind=Kind.INSIGHT)]) == text.strip()
+    longer = notes_text([scored(text=text * 2)])
     assert longer.endswith("…")
     assert text.startswith(longer[:100])
 
 
 def test_nothing_is_said_of_nothing() -> None:
-    assert told([], TUNED) == ""
-    assert told([scored(text="")], TUNED) == ""
-    assert start_packet() == ""
+    assert notes_text([]) == ""
+    assert notes_text([scored(text="")]) == ""
+    assert start_text(ReaderFacts()) == ""
 
 
-@given(st.lists(st.text(max_size=700), max_size=3), st.integers(2, 500))
-def test_no_text_is_longer_than_allowed(texts: list[str], chars: int) -> None:
-    rows = [scored(n, text=text) for n, text in enumerate(texts)]
-    said = told(rows, replace(TUNED, note_chars=chars))
-    assert len(said) <= chars
+@given(st.lists(st.text(max_size=700), max_size=3))
+def test_no_text_is_longer_than_allowed(texts: list[str]) -> None:
+    said = notes_text([scored(n, text=text) for n, text in enumerate(texts)])
+    assert len(said) <= NOTE_CHARS
     assert "\n" not in said
 
 
@@ -84,21 +81,36 @@ def test_a_whisper_is_a_number_and_a_title() -> None:
 
 
 def test_a_run_starts_with_profile_decisions_and_refusals() -> None:
-    packet = start_packet(
+    packet = start_text(
+        ReaderFacts(),
         flags=[memory(text="Sources are never reduced.")],
         patterns=[memory(2, text=TEXT), memory(3, text=TEXT)],
-        blocks=["A type is declined."],
+        rules=["A type is declined."],
     )
     assert packet == (
+        "Refused for now:\n- A type is declined.\n"
         "The reader's profile:\n- Sources are never reduced.\n"
-        f"From past decisions:\n- {TEXT}\n"
-        "Refused for now:\n- A type is declined."
+        f"From past decisions:\n- {TEXT}"
     )
 
 
 @given(st.lists(st.text(max_size=600), max_size=5), st.lists(st.text(max_size=600), max_size=5))
 def test_a_start_is_bounded_and_holds_whole_lines(texts: list[str], blocks: list[str]) -> None:
-    packet = start_packet(patterns=[memory(n, text=text) for n, text in enumerate(texts)], blocks=blocks)
+    packet = start_text(
+        ReaderFacts(), patterns=[memory(n, text=text) for n, text in enumerate(texts)], rules=blocks
+    )
     assert len(packet) <= START_CHARS
     known = {cut(text, 10_000) for text in (*texts, *blocks)}
     assert all(line.removeprefix("- ") in known for line in packet.splitlines() if line.startswith("- "))
+
+
+def test_a_model_reads_in_words_what_the_planner_gets_as_values() -> None:
+    facts = ReaderFacts(
+        step=0.5,
+        declined={"reduce_source": 6},
+        cooling=frozenset({("source_weights", "loud.example"), ("topics", "a secret topic")}),
+    )
+    text = start_text(facts)
+    assert "reduce_source: this reader turned down every one of 6" in text
+    assert "about 50% of the step" in text and "loud.example" in text
+    assert "1 topics rest" in text and "secret" not in text

@@ -11,11 +11,11 @@ from pytest_httpserver import HTTPServer
 
 from advisor.models import Run
 from advisor.prompts import prompt_load
-from advisor.services.runs import run_request
-from advisor.services.sessions import session_call, session_close, session_open
+from advisor.run.request import run_request
+from advisor.run.sessions import session_call, session_close, session_open
 from tests.advisor.hostile.payloads import LOOKS, Turns
 from tests.advisor.hostile.world import World
-from tests.scripted import Body, Script, Step, calls, garbage, status, text
+from tests.support.scripted_model import Body, Script, Step, calls, garbage, status, text
 
 DOORS = ("ui", "scheduled", "mcp")
 APPROVAL = {"vote": "approve", "verdict": "approve", "confidence": 1.0, "helps": True, "accepts": True}

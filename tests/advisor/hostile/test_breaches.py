@@ -5,13 +5,13 @@ import json
 import pytest
 from django.utils.safestring import mark_safe
 
-from advisor.tools import suggestion as write_tool
+from advisor.tools import drafts as write_tool
 from advisor.tools.registry import TOOLS, Tool
 from digest.models import Feedback
 from ranking.models import RankConfig
-from suggestions import rules
+from suggestions import rules, selectors
 from suggestions.models import Suggestion
-from suggestions.selectors import facts
+from suggestions.planner.evidence import Weighed
 from suggestions.services import propose
 from tests.advisor.hostile.doors import attack
 from tests.advisor.hostile.invariants import breaches, shown_as_text
@@ -41,8 +41,9 @@ def test_with_every_rule_in_place_the_same_attacks_break_nothing(world, httpserv
 
 @pytest.mark.parametrize("target", [AVOIDED, COOLING])
 def test_without_permission_checks_a_pinned_or_rested_target_is_found(world, httpserver, monkeypatch, target):
-    monkeypatch.setattr(rules, "_permission_check", lambda *a, **k: None)
-    monkeypatch.setattr(propose, "weigh", lambda *a: None)
+    monkeypatch.setattr(rules, "PERMISSION_RULES", ())
+    monkeypatch.setattr(rules, "RULES", (*rules.STEP_RULES, *rules.EVIDENCE_RULES))
+    monkeypatch.setattr(Weighed, "refusal", lambda *a: None)
     assert found(world, httpserver, [[boost(target, world.urls(target))]]) == {"I3"}
 
 
@@ -61,16 +62,16 @@ def test_without_grounding_to_the_reader_the_other_ones_evidence_is_found(world,
             for u, r in propose_urls(reader_id=who, urls=urls).items()
         }
 
-    propose_urls = facts.feedback_by_urls
-    monkeypatch.setattr(facts, "feedback_by_urls", anyones)
-    monkeypatch.setattr(facts, "reader_sources", lambda **k: ["ben0.example"])
-    monkeypatch.setattr(propose, "weigh", lambda *a: None)
+    propose_urls = selectors.feedback_by_urls
+    monkeypatch.setattr(selectors, "feedback_by_urls", anyones)
+    monkeypatch.setattr(selectors, "reader_sources", lambda **k: ["ben0.example"])
+    monkeypatch.setattr(Weighed, "refusal", lambda *a: None)
     assert found(world, httpserver, foreign_evidence(world, "x")) >= {"I1", "I3"}
 
 
 def test_without_the_polarity_rule_disliked_evidence_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(rules, "LIKED_TYPES", frozenset())
-    monkeypatch.setattr(propose, "weigh", lambda *a: None)
+    monkeypatch.setattr(Weighed, "refusal", lambda *a: None)
     turns = [[boost("loathed.example", world.urls("loathed.example", useful=False), suggested_value="1.2")]]
     assert found(world, httpserver, turns) == {"I3"}
 
@@ -82,10 +83,8 @@ def test_without_cleaning_an_invisible_reason_is_found(world, httpserver, monkey
 
 def test_a_topic_of_any_shape_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(rules, "topic_clean", lambda value: str(value))
-    monkeypatch.setattr(propose, "weigh", lambda *a: None)
-    monkeypatch.setattr(
-        rules, "_evidence", lambda draft, kind, key, label, facts: tuple(facts.rated.values())
-    )
+    monkeypatch.setattr(Weighed, "refusal", lambda *a: None)
+    monkeypatch.setattr(rules, "RULES", rules.PERMISSION_RULES)
     urls = [*world.urls("loved.example"), *world.urls("middling.example")]
     assert found(world, httpserver, [[topic("Kube\nrnetes", urls)]]) == {"I3"}
 

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from advisor.dispatch import ToolRunner
+from advisor.agent.tool_runner import ToolRunner
 from advisor.entities import ToolContext
 from advisor.models import Run
-from advisor.services.recording import Elapsed, Findings, StepLog, fence_of
+from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of
 from advisor.tools.registry import TOOLS, schemas
 from digest.llm.entities import ToolCall
 from tests.advisor.hostile.doors import Attempt, statements
@@ -126,8 +126,8 @@ def machine_for(world: World, done: Counter[str]) -> type[RuleBasedStateMachine]
                 created_at=world.now,
             )
             context = ToolContext(world.ada.pk, self.run.pk, world.now, fence_of(self.run))
-            self.log = StepLog(self.run, context.fence, Elapsed(world.now))
-            self.findings, self.attempt = Findings(context), Attempt(self.run)
+            self.log = StepLog(self.run, context.fence, RunClock(world.now))
+            self.findings, self.attempt = CountingDispatch(context), Attempt(self.run)
 
         @rule(seed=st.integers(0, 2**32))
         def call(self, seed: int) -> None:

@@ -10,11 +10,11 @@ from django.db.models import Model
 from django.utils import timezone
 
 from digest.models import Feedback, Item, Reader, Source
-from ranking.body import body_default
+from ranking.config_body import body_default
 from ranking.models import ConfigVersion, RankConfig
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
-from tests.advisor.histories import thumbs
-from tests.factories import FeedFactory, ReaderFactory, SubscriptionFactory
+from tests.support.factories import FeedFactory, ReaderFactory, SubscriptionFactory
+from tests.support.histories import thumbs
 
 # Every text of Ben's holds it; nothing Ada's run reads, writes, logs or shows may.
 CANARY = "wrenfeather-7731"

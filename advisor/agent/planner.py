@@ -1,0 +1,251 @@
+"""The statistical planner: no language model, but behind the same protocol.
+
+It reads the tool results in the conversation and issues the next tool calls, so it needs no key, costs
+nothing, and is what any paid model must beat. The same conversation gives the same turn. It proposes what
+the figures find likely enough, never a type of change the reader always rejects, and gives the reason when
+that is nothing. Pure."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from advisor.entities import Call, calls_of, calls_to, result_of
+from advisor.guidance.entities import ReaderFacts
+from advisor.token_budget import as_json
+from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
+from suggestions.entities import (
+    FIELD_OF_TYPE,
+    LIKED_TYPES,
+    SOURCE_WEIGHTS,
+    SUGGESTIONS_PER_RUN_MAX,
+    TOPIC_TYPES,
+)
+from suggestions.explain import impact_sentence, reason_sentence
+from suggestions.planner.hypotheses import BALANCED, PLANNER_P_MIN, SILENCE_SENTENCES
+from suggestions.rules import DECLINED_MIN, weight_clamp, weight_parse, weight_text
+
+NAME = "offline:planner"
+READ_ATTEMPTS_MAX = 2
+FEEDBACK, CONFIG, PROFILE, WRITE = (
+    "query_user_feedback",
+    "query_user_config",
+    "get_user_profile",
+    "write_suggestion",
+)
+NEVER_REDUCE, OPEN_TO_TOPICS = "never_reduce_sources", "open_to_new_topics"
+
+NO_FACTS = ReaderFacts()
+
+Fact = Mapping[str, Any]
+
+
+class StatisticalPlanner:
+    """The last model of every chain, and the only one for a reader who turned models off.
+
+    `facts` are what guidance knows of the reader: a model reads the same in words.
+    """
+
+    name = NAME
+
+    def __init__(self, facts: ReaderFacts = NO_FACTS) -> None:
+        self.facts = facts
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
+        """Return the next turn: read, write one suggestion, or close with the summary.
+
+        Raises `ModelUnavailable` when the feedback cannot be read: an empty answer would then be wrong.
+        """
+        calls = calls_of(messages)
+        offered = {tool["function"]["name"] for tool in tools}
+        facts = result_of(calls, FEEDBACK)
+        if facts is None:
+            if FEEDBACK in offered and len(calls_to(calls, FEEDBACK)) < READ_ATTEMPTS_MAX:
+                wanted = [name for name in (FEEDBACK, CONFIG, PROFILE) if name in offered]
+                return _calling(calls, [(name, {}) for name in wanted])
+            raise ModelUnavailable("The reader's feedback could not be read.")
+        if facts.get("insufficient_data"):
+            return _closing(calls, facts, [], str(facts.get("reason", "")))
+        chosen, skipped = choose(facts, result_of(calls, PROFILE) or {}, self.facts)
+        tried = {_identity(call) for call in calls_to(calls, WRITE)}
+        written = sum(call.succeeded for call in calls_to(calls, WRITE))
+        weights = (result_of(calls, CONFIG) or {}).get("active_weights") or {}
+        for fact in chosen:
+            if written < SUGGESTIONS_PER_RUN_MAX and WRITE in offered and _key(fact) not in tried:
+                return _calling(calls, [(WRITE, proposal(_stepped(fact, weights, self.facts.step)))])
+        return _closing(calls, facts, skipped, silence_of(facts))
+
+    def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
+        """Return 0."""
+        return Decimal(0)
+
+    def cost_usd(self, usage: Usage) -> Decimal:
+        """Return 0."""
+        return Decimal(0)
+
+
+def choose(
+    facts: Fact, profile: Fact, reader: ReaderFacts = NO_FACTS
+) -> tuple[list[Fact], list[dict[str, str]]]:
+    """Return the hypotheses worth asking about, best first, and the others with the reason against each."""
+    patterns, declined = profile.get("patterns") or {}, types_declined(profile) | set(reader.declined)
+    chosen: list[Fact] = []
+    skipped = []
+    for fact in facts.get("hypotheses", []):
+        if reason := _objection(fact, declined, reader):
+            skipped.append({"hypothesis": headline(fact), "reason_skipped": reason})
+        else:
+            chosen.append(fact)
+    if patterns.get(OPEN_TO_TOPICS) is True:
+        chosen.sort(key=lambda fact: fact["type"] != "add_topic")
+    return chosen, skipped
+
+
+def types_declined(profile: Fact) -> set[str]:
+    """Return the types of suggestion that this reader has rejected too often to be asked again."""
+    stats = profile.get("acceptance_stats") or {}
+    declined = {
+        kind
+        for kind, row in stats.items()
+        if row.get("accepted") == 0 and row.get("rejected", 0) >= DECLINED_MIN
+    }
+    never_reduce = (profile.get("patterns") or {}).get(NEVER_REDUCE) is True
+    return declined | {"reduce_source"} if never_reduce else declined
+
+
+def _objection(fact: Fact, declined: set[str], reader: ReaderFacts) -> str:
+    if fact["type"] in declined:
+        return "Every suggestion of this kind was turned down before."
+    if (FIELD_OF_TYPE[fact["type"]], str(fact["target"])) in reader.cooling:
+        return "This target was suggested or decided lately, waits, or is pinned."
+    if fact["confidence"] == "low":
+        return f"Only {fact['rated']} rated items: too few to be sure."
+    if fact["p_helpful"] < PLANNER_P_MIN:
+        return f"Only {fact['p_helpful']:.0%} likely to help; {PLANNER_P_MIN:.0%} is asked for."
+    return ""
+
+
+def silence_of(facts: Fact) -> str:
+    """Return the message for a reader without hypotheses, by the code that the tool gave."""
+    silence = facts.get("silence")
+    code = silence.get("code") if isinstance(silence, Mapping) else None
+    return SILENCE_SENTENCES.get(str(code), SILENCE_SENTENCES[BALANCED])
+
+
+def headline(fact: Fact) -> str:
+    """Return a hypothesis in a few words."""
+    texts = {
+        "add_topic": "Add the topic {}",
+        "remove_topic": "Remove the topic {}",
+        "boost_source": "More from {}",
+        "reduce_source": "Less from {}",
+    }
+    return texts[fact["type"]].format(_name(fact))
+
+
+def proposal(fact: Fact) -> dict[str, Any]:
+    """Return the arguments of `write_suggestion` for a hypothesis.
+
+    The reason stays empty: the rules then write it, from all of the reader's ratings.
+    """
+    topic = fact["type"] in TOPIC_TYPES
+    return {
+        "suggestion_type": fact["type"],
+        "field": "topics" if topic else "source_weights",
+        "target_key": fact["target"],
+        "suggested_value": fact["suggested_value"],
+        "evidence_items": [{"url": url} for url in fact["supporting_items"]],
+        "reason": "",
+        "expected_impact": impact_sentence(fact["type"], _name(fact)),
+    }
+
+
+def _stepped(fact: Fact, weights: Fact, share: float) -> Fact:
+    """Return a hypothesis on a source with the share of its step that this reader takes."""
+    wanted = weight_parse(fact["suggested_value"])
+    if share >= 1 or wanted is None or FIELD_OF_TYPE[fact["type"]] != SOURCE_WEIGHTS:
+        return fact
+    current = weight_parse(weights.get(fact["target"], 1.0))
+    if current is None:
+        return fact
+    smaller = weight_clamp(current + share * (wanted - current), current)
+    return {**fact, "suggested_value": weight_text(smaller)}
+
+
+def _name(fact: Fact) -> str:
+    """Return the name of the target for the reader."""
+    return str(fact.get("label") or fact["target"])
+
+
+def _key(fact: Fact) -> tuple[str, str]:
+    return fact["type"], str(fact["target"]).casefold()
+
+
+def _identity(call: Call) -> tuple[str, str]:
+    """Return the (type, target) of a write; a topic may be named in either of two arguments."""
+    target = call.arguments.get("target_key") or call.arguments.get("suggested_value")
+    return str(call.arguments.get("suggestion_type")), str(target).casefold()
+
+
+def _calling(calls: Sequence[Call], wanted: Sequence[tuple[str, dict[str, Any]]]) -> Turn:
+    """Return a turn with one tool call for each of `wanted`, numbered on from the calls so far."""
+    new = tuple(
+        ToolCall(f"planner_{len(calls) + n}", name, as_json(arguments))
+        for n, (name, arguments) in enumerate(wanted, start=1)
+    )
+    sent = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
+        for call in new
+    ]
+    message = {"role": "assistant", "content": "", "tool_calls": sent}
+    return Turn(message, tool_calls=new, model=NAME)
+
+
+def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]], silence: str) -> Turn:
+    """Return the last turn: what was written, what was not and why, and the counts."""
+    writes = calls_to(calls, WRITE)
+    stored = [call for call in writes if call.succeeded]
+    refused = [_refused(call) for call in writes if not call.succeeded]
+    meta = facts.get("meta") or {}
+    summary: dict[str, Any] = {
+        "suggestions": [_written(call, facts) for call in stored],
+        "skipped": [*refused, *skipped],
+        "meta": {
+            "items_analyzed": meta.get("items_returned", 0),
+            "patterns_found": meta.get("patterns_found", 0),
+            "suggestions_generated": len(writes),
+            "suggestions_after_validation": len(stored),
+            "planner": NAME,
+        },
+    }
+    if not stored:
+        summary["reason"] = silence
+    text = as_json(summary)
+    return Turn({"role": "assistant", "content": text}, text=text, model=NAME)
+
+
+def _refused(call: Call) -> dict[str, str]:
+    """Return a refused write with the reason of the rule or of the guidance that stopped it."""
+    kind, target = str(call.arguments.get("suggestion_type")), str(call.arguments.get("target_key"))
+    reasons = (call.result.get(name) for name in ("details", "reason", "guidance"))
+    reason = str(next((text for text in reasons if text), "refused"))
+    return {"hypothesis": f"{kind.replace('_', ' ')} {target}", "reason_skipped": reason}
+
+
+def _written(call: Call, facts: Fact) -> dict[str, Any]:
+    arguments = call.arguments
+    fact = next((f for f in facts.get("hypotheses", []) if _key(f) == _identity(call)), None)
+    counts = reason_sentence(fact["type"], _name(fact), fact["liked"], fact["rated"], 0, 0) if fact else ""
+    feedback = "liked" if arguments.get("suggestion_type") in LIKED_TYPES else "disliked"
+    return {
+        "suggestion_id": call.result.get("suggestion_id"),
+        "type": arguments.get("suggestion_type"),
+        "field": arguments.get("field"),
+        "target": arguments.get("target_key"),
+        "value": arguments.get("suggested_value"),
+        "confidence": fact["confidence"] if fact else "",
+        "reasoning": arguments.get("reason") or counts,
+        "evidence": [
+            {"url": item["url"], "feedback": feedback} for item in arguments.get("evidence_items", [])
+        ],
+        "expected_impact": arguments.get("expected_impact", ""),
+    }

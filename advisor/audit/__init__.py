@@ -1,0 +1,1 @@
+"""Audit: timeline of a run, figures, health, autonomy."""

@@ -1,0 +1,205 @@
+"""The autonomy report: reviewers' votes and readers' corrections against their goals, in eight queries."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
+
+from advisor.models import PanelVote
+from ranking.common.text import topic_key
+from ranking.entities import EffectiveConfig
+from ranking.selectors import config_effective_many
+from suggestions.models import Outcome, Suggestion
+from suggestions.rules import weight_parse
+
+APPROVALS_GOAL = 100
+CORRECTED_GOAL = 0.05
+AGREEMENT_GOAL = 0.80
+FIRST_PASS_GOAL = 0.60
+# The rule of the panel: two approvals of three, and no reject by trust.
+APPROVALS_MIN = 2
+PROPOSAL = ("run_id", "suggestion_type", "target_key")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Counts of reviewers' votes and of readers' corrections.
+
+    `proposals` were reviewed, `approved` of them in some round, `first_passed` in the first; `votes` were
+    cast, `agreeing` of them with the panel's decision, `missing` never came. Of the `accepted` changes that a
+    panel had approved, `reverted`, `edited_back` (nearer to the old value than to the agreed one) and
+    `harmed` may overlap; `corrected` counts each change once.
+    """
+
+    proposals: int = 0
+    approved: int = 0
+    first_passed: int = 0
+    votes: int = 0
+    agreeing: int = 0
+    missing: int = 0
+    accepted: int = 0
+    reverted: int = 0
+    edited_back: int = 0
+    harmed: int = 0
+    corrected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One goal: its value (`None` without data) and whether it is met. Its fields are in the JSON report."""
+
+    key: str
+    words: str
+    target: str
+    value: float | None
+    shown: str
+    basis: str
+    met: bool
+
+
+def goals_of(record: Record) -> list[Goal]:
+    """Return the four goals for `record`. A goal without data is not met: autonomy must be earned."""
+    noun = "proposal" if record.proposals == 1 else "proposals"
+    approvals = Goal(
+        key="approvals",
+        words="Proposals approved by the panel",
+        target=f"{APPROVALS_GOAL} or more",
+        value=float(record.approved) if record.proposals else None,
+        shown=f"{record.approved:,}",
+        basis=f"of {record.proposals:,} {noun}" if record.proposals else "no proposal reviewed yet",
+        met=record.approved >= APPROVALS_GOAL,
+    )
+    return [
+        approvals,
+        _share(
+            "corrected",
+            "Accepted changes corrected later",
+            (record.corrected, record.accepted, "accepted changes"),
+            below=CORRECTED_GOAL,
+        ),
+        _share(
+            "agreement",
+            "Votes that went as the panel decided",
+            (record.agreeing, record.votes, "votes"),
+            above=AGREEMENT_GOAL,
+        ),
+        _share(
+            "first_pass",
+            "Proposals approved in their first round",
+            (record.first_passed, record.proposals, "proposals"),
+            above=FIRST_PASS_GOAL,
+        ),
+    ]
+
+
+def report_of(record: Record, *, days: int | None) -> dict[str, Any]:
+    """Return the report as `autonomy_report --json` prints it; `days` is its period, `None` for all time."""
+    goals = goals_of(record)
+    return {
+        "days": days,
+        "goals": [asdict(goal) for goal in goals],
+        "met": all(goal.met for goal in goals),
+        "record": asdict(record),
+    }
+
+
+def _share(
+    key: str,
+    text: str,
+    counts: tuple[int, int, str],
+    *,
+    below: float | None = None,
+    above: float | None = None,
+) -> Goal:
+    part, whole, of = counts
+    target = f"below {below:.0%}" if below is not None else f"above {above:.0%}"
+    if not whole:
+        return Goal(key, text, target, None, "no data yet", f"no {of} yet", False)
+    value = part / whole
+    met = value < below if below is not None else value > (above or 0.0)
+    return Goal(key, text, target, round(value, 4), f"{value:.1%}", f"{part:,} of {whole:,} {of}", met)
+
+
+def autonomy_record(*, now: datetime, days: int | None = None) -> Record:
+    """Count votes and the fate of approved proposals over the last `days` (`None`: all time)."""
+    votes = PanelVote.objects.filter(at__lte=now)
+    accepted = Outcome.objects.filter(
+        kind=Outcome.Kind.DECISION, outcome=Outcome.Result.ACCEPTED, decided_at__lte=now
+    ).exclude(suggestion__status=Suggestion.Status.TAKEN_BACK)
+    if days is not None:
+        since = now - timedelta(days=days)
+        votes, accepted = votes.filter(at__gt=since), accepted.filter(decided_at__gt=since)
+    return Record(**_votes_count(votes), **_corrections_count(accepted))
+
+
+def _votes_count(votes: QuerySet[PanelVote]) -> dict[str, int]:
+    approve, reject = PanelVote.Verdict.APPROVE, PanelVote.Verdict.REJECT
+    came, trust = Q(error_code=""), Q(reviewer=PanelVote.Reviewer.TRUST)
+    rounds = (
+        votes.order_by()
+        .values(*PROPOSAL, "round")
+        .annotate(
+            approvals=Count("pk", filter=came & Q(verdict=approve)),
+            vetoes=Count("pk", filter=came & trust & Q(verdict=reject)),
+            trusted=Count("pk", filter=came & trust),
+            came=Count("pk", filter=came),
+        )
+    )
+    # Without a vote of trust nothing passes; where no model answered, the rules give one.
+    passed = Q(approvals__gte=APPROVALS_MIN, vetoes=0, trusted__gt=0)
+    sides = rounds.annotate(
+        majority=Case(When(passed, then=F("approvals")), default=F("came") - F("approvals"))
+    )
+    sums = sides.aggregate(votes=Sum("came"), agreeing=Sum("majority"))
+    return {
+        "proposals": votes.order_by().values(*PROPOSAL).distinct().count(),
+        "approved": rounds.filter(passed).values(*PROPOSAL).distinct().count(),
+        "first_passed": rounds.filter(passed, round=1).count(),
+        "votes": sums["votes"] or 0,
+        "agreeing": sums["agreeing"] or 0,
+        "missing": votes.exclude(error_code="").count(),
+    }
+
+
+def _corrections_count(accepted: QuerySet[Outcome]) -> dict[str, int]:
+    later = Outcome.objects.filter(suggestion_id=OuterRef("suggestion_id"))
+    reviewed = PanelVote.objects.filter(
+        run_id=OuterRef("suggestion__run_id"),
+        suggestion_type=OuterRef("suggestion_type"),
+        target_key=OuterRef("target_key"),
+    )
+    rows = (
+        accepted.filter(Exists(reviewed))
+        .select_related("suggestion")
+        .annotate(
+            was_reverted=Exists(later.filter(kind=Outcome.Kind.REVERT)),
+            was_harmed=Exists(later.filter(kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED)),
+        )
+    )
+    found = list(rows)
+    configs = config_effective_many(reader_ids=list({row.reader_id for row in found}))
+    reverted = {row.pk for row in found if row.was_reverted}
+    harmed = {row.pk for row in found if row.was_harmed}
+    edited = {
+        row.pk for row in found if row.pk not in reverted and _is_edited_back(row, configs[row.reader_id])
+    }
+    return {
+        "accepted": len(found),
+        "reverted": len(reverted),
+        "edited_back": len(edited),
+        "harmed": len(harmed),
+        "corrected": len(reverted | harmed | edited),
+    }
+
+
+def _is_edited_back(row: Outcome, effective: EffectiveConfig) -> bool:
+    """Whether the reader's current settings undo an accepted change."""
+    suggestion = row.suggestion
+    if suggestion.field == Suggestion.Field.TOPICS:
+        has = row.target_key in {topic_key(topic) for topic in effective.config.topics}
+        return has is (row.suggestion_type == Suggestion.Type.REMOVE_TOPIC)
+    before = weight_parse(suggestion.current_value)
+    agreed = weight_parse(row.edited_value or suggestion.suggested_value)
+    weight = effective.config.source_weights.get(row.target_key, 1.0)
+    return before is not None and agreed is not None and abs(weight - before) < abs(weight - agreed)

@@ -1,0 +1,142 @@
+"""What stops a call: the rules of suggestions asked early, and operators' own rules in a small language.
+Pure.
+
+    {"all": [...]}   {"any": [...]}   {"not": ...}   {"fact": name, "op": op, "value": value}
+
+`eq` and `ne` take any fact, `in` a list of values, `lt`, `le`, `gt`, `ge` numbers only. A condition holds
+only where that is certain (Kleene's three-valued logic): an unknown fact, or a condition that makes no sense,
+is neither true nor false, and neither is its negation.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from advisor.guidance.entities import Advice, CallFacts, Level, Remembered, Why
+from suggestions.rules import early_refusal
+
+DEPTH_MAX, PARTS_MAX = 6, 20
+# The tool, type and phase chosen beside a rule's condition are laid around it, which is one more.
+WHOLE_DEPTH_MAX = DEPTH_MAX + 1
+NUMBER_MAX = 1e12
+# What conditions may ask, and the type of each.
+FACTS: Mapping[str, type] = {
+    **dict.fromkeys(("tool", "phase", "suggestion_type", "field", "target"), str),
+    **dict.fromkeys(("waiting", "cooling", "pinned", "declined"), bool),
+    **dict.fromkeys(
+        (
+            *("step", "written", "written_in_field", "thumbs", "likes", "thumbs_on_target"),
+            *("fitting_on_target", "cited", "accepted_of_type", "rejected_of_type", "failed_writes"),
+            *("calls_left", "money_left_usd"),
+        ),
+        float,
+    ),
+}
+ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+OPS = ("eq", "ne", "in", *ORDERED)
+TYPE_WORDS = {str: "a text", bool: "true or false", float: "a number"}
+EXAMPLE = '{"fact": "step", "op": "lt", "value": 0}'
+MONEY_SPENT, ON_COOLDOWN = "money_spent", "on_cooldown"
+
+
+def block_of(call: CallFacts, rules: Iterable[Remembered]) -> Advice | None:
+    """Return the block of a call, by the first rule that certainly holds, else `None`.
+
+    The rules of suggestions come first, by the very function that a write is checked with; then the run's
+    money; then `rules`, operators' own.
+    """
+    if call.rules is not None:
+        kind = call.situation.suggestion_type
+        refusal = early_refusal(kind, call.target, call.rules, evidence=call.evidence)
+        if refusal is not None:
+            until = call.rules.cooling.get(call.target) if refusal.code == ON_COOLDOWN else None
+            return Advice(Level.BLOCK, Why.BLOCKED, refusal.message, rule=refusal.code, until=until)
+    if call.values.get("money_left_usd", 1.0) <= 0:
+        return Advice(Level.BLOCK, Why.BLOCKED, "This run's money is spent. Finish.", rule=MONEY_SPENT)
+    rule = next((rule for rule in rules if predicate_holds(rule.predicate, call.values)), None)
+    return Advice(Level.BLOCK, Why.BLOCKED, rule.text, rule=f"rule-{rule.id}") if rule else None
+
+
+def predicate_holds(raw: object, values: Mapping[str, Any]) -> bool:
+    """Return whether the condition certainly holds; False for anything that is none. Raises nothing."""
+    return _truth(raw, values, WHOLE_DEPTH_MAX) is True
+
+
+def predicate_check(raw: object, *, whole: bool = False) -> list[str]:
+    """Return what is wrong with a condition, each problem in words with its place; empty if it may be used.
+
+    `whole`: it is one as stored, with the tool, type and phase around what was typed.
+    """
+    return list(_problems(raw, "the condition", WHOLE_DEPTH_MAX if whole else DEPTH_MAX))
+
+
+def _truth(raw: object, values: Mapping[str, Any], depth: int) -> bool | None:
+    if not isinstance(raw, Mapping) or depth < 1:
+        return None
+    if set(raw) == {"not"}:
+        inner = _truth(raw["not"], values, depth - 1)
+        return None if inner is None else not inner
+    for word, decisive in (("all", False), ("any", True)):
+        if set(raw) == {word}:
+            parts = raw[word]
+            if not isinstance(parts, list) or not 0 < len(parts) <= PARTS_MAX:
+                return None
+            truths = [_truth(part, values, depth - 1) for part in parts]
+            return decisive if decisive in truths else None if None in truths else not decisive
+    return _compared(raw, values) if set(raw) == {"fact", "op", "value"} else None
+
+
+def _compared(raw: Mapping[str, Any], values: Mapping[str, Any]) -> bool | None:
+    name, op, wanted = raw["fact"], raw["op"], raw["value"]
+    kind = FACTS.get(name) if isinstance(name, str) else None
+    if kind is None or _value_problem(kind, op, wanted) or not _fits(values.get(name), kind):
+        return None
+    known = values[name]
+    if op in ("eq", "ne"):
+        return bool((known == wanted) is (op == "eq"))
+    return known in wanted if op == "in" else ORDERED[op](known, wanted)
+
+
+def _fits(value: object, kind: type) -> bool:
+    """Return whether `value` has a fact's type; infinities and what is no number do not."""
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= NUMBER_MAX
+    return isinstance(value, kind)
+
+
+def _value_problem(kind: type, op: object, value: object) -> str:
+    if op not in OPS:
+        return f"`op` must be one of {', '.join(OPS)}"
+    if op == "in":
+        fine = isinstance(value, list) and value and all(_fits(one, kind) for one in value)
+        return "" if fine else f"`value` must be a list of which each is {TYPE_WORDS[kind]}"
+    if op in ORDERED and kind is not float:
+        return f"`{op}` compares numbers, and this fact is {TYPE_WORDS[kind]}"
+    return "" if _fits(value, kind) else f"`value` must be {TYPE_WORDS[kind]}"
+
+
+def _problems(raw: object, place: str, depth: int) -> Iterable[str]:
+    if depth < 1:
+        yield f"In {place}: more than {DEPTH_MAX} conditions inside one another."
+    elif not isinstance(raw, Mapping):
+        yield f"In {place}: a condition is an object, such as {EXAMPLE}."
+    elif set(raw) == {"not"}:
+        yield from _problems(raw["not"], f"{place}, `not`", depth - 1)
+    elif set(raw) == {"fact", "op", "value"}:
+        name = raw["fact"]
+        kind = FACTS.get(name) if isinstance(name, str) else None
+        if kind is None:
+            yield f"In {place}: there is no such fact. There are {', '.join(FACTS)}."
+        elif problem := _value_problem(kind, raw["op"], raw["value"]):
+            yield f"In {place}, fact `{name}`: {problem}."
+    elif len(raw) == 1 and set(raw) <= {"all", "any"}:
+        [(word, parts)] = raw.items()
+        if not isinstance(parts, list) or not 0 < len(parts) <= PARTS_MAX:
+            yield f"In {place}: `{word}` takes a list of 1 to {PARTS_MAX} conditions."
+            return
+        for number, part in enumerate(parts, 1):
+            yield from _problems(part, f"{place}, `{word}` {number}", depth - 1)
+    else:
+        yield f"In {place}: a condition is `all`, `any`, `not`, or `fact` with `op` and `value`."

@@ -1,0 +1,1 @@
+"""Runs: request, queue, lease, execution, record, schedule."""

@@ -1,0 +1,205 @@
+"""The execution of a run: claimed by one worker at a time, fenced while it writes, always ended."""
+
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import F
+from structlog.contextvars import bound_contextvars
+
+from advisor.agent.loop import agent_run
+from advisor.agent.planner import StatisticalPlanner
+from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
+from advisor.guidance.engine import guide_for
+from advisor.guidance.entities import ReaderFacts
+from advisor.models import Decision, Run
+from advisor.prompts import quotes_prompt
+from advisor.review.compose import context_reviewed
+from advisor.review.rows import review_totals
+from advisor.run.failures import run_end_handle
+from advisor.run.lease import lease_renewal
+from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of, run_owned
+from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
+from advisor.tools.registry import schemas
+from digest.feeds.selectors import models_allowed
+from digest.llm.caller import chain_configured
+from digest.llm.entities import Model, preview
+from digest.llm.ledger import advisor_account
+from digest.models import Reader
+from suggestions.entities import FenceLost
+
+log = structlog.get_logger(__name__)
+
+ATTEMPTS_MAX = 2
+# A dead worker's run is taken up within a minute: its lease, the reconciler's 15 seconds, and the queue.
+# Three heartbeats in a row may come late before that.
+LEASE = timedelta(seconds=20)
+BEAT_S = 5.0
+# The lease of a run that hangs is renewed until this long after its deadline: that is before Celery's hard
+# limit (a minute).
+LEASE_MARGIN_S = 30
+INTERACTIVE = (Run.Trigger.UI, Run.Trigger.MCP)
+STATUS_OF = {
+    StopReason.DONE: Run.Status.COMPLETED,
+    StopReason.DEADLINE: Run.Status.AGENT_TIMEOUT,
+    StopReason.BUDGET: Run.Status.BUDGET_EXCEEDED,
+}
+REASON_CHARS_MAX = 500
+
+
+def run_execute(*, run_id: UUID, now: datetime) -> bool:
+    """Claim a queued run and carry it out; `False` when there was none to claim.
+
+    Whatever happens inside, the run ends in a final status with its reason, and what it wrote stays. Only
+    where the process dies, `runs_reconcile` ends it.
+    """
+    run = _claim(run_id, now)
+    if run is None:
+        return False
+    elapsed = RunClock(now)
+    findings = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
+    log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
+    # Every line that this thread logs meanwhile carries the id of the run.
+    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}), _lease(run, elapsed):
+        _finish(run, _end_of(run, findings, elapsed), findings, elapsed)
+    return True
+
+
+def run_limits(trigger: str) -> Limits:
+    """Return the caps of a run: someone waits for an interactive one, so it gets less time."""
+    interactive = trigger in INTERACTIVE
+    return Limits(
+        turns=settings.ADVISOR_MAX_TURNS,
+        tool_calls=settings.ADVISOR_MAX_TOOL_CALLS,
+        history_turns=settings.ADVISOR_HISTORY_TURNS,
+        timeout_s=settings.ADVISOR_TIMEOUT_S if interactive else settings.ADVISOR_SCHEDULED_TIMEOUT_S,
+    )
+
+
+def models_for(reader: Reader, facts: ReaderFacts | None = None) -> list[Model]:
+    """Return the configured chain with the planner last; the planner alone where the reader turned models
+    off.
+
+    `facts` are what guidance knows of the reader: the planner gets them as values.
+    """
+    chain = chain_configured()
+    if chain and not models_allowed(reader_id=reader.pk):
+        chain = []
+    return [*chain, StatisticalPlanner(facts or ReaderFacts())]
+
+
+def _claim(run_id: UUID, now: datetime) -> Run | None:
+    """Take a queued run by raising its fence: of many workers, the database lets one through."""
+    queued = Run.objects.filter(pk=run_id, status=Run.Status.QUEUED, attempt__lt=ATTEMPTS_MAX)
+    claimed = queued.update(
+        status=Run.Status.RUNNING,
+        attempt=F("attempt") + 1,
+        fence=F("fence") + 1,
+        lease_until=now + LEASE,
+        started_at=now,
+    )
+    return Run.objects.select_related("reader").get(pk=run_id) if claimed else None
+
+
+def _lease(run: Run, elapsed: RunClock) -> AbstractContextManager[None]:
+    """Return a context in which the lease is renewed while the run goes on, as long as it may."""
+    return lease_renewal(
+        renew=lambda: bool(run_owned(run).update(lease_until=elapsed.now + LEASE)),
+        clock=lambda: elapsed.now,
+        beat_s=BEAT_S,
+        lasting_s=run_limits(run.trigger).timeout_s + LEASE_MARGIN_S,
+        failed="advisor_beat_failed",
+    )
+
+
+def _end_of(run: Run, findings: CountingDispatch, elapsed: RunClock) -> RunEnd:
+    """Return how the loop ended; a crash in it is an end like any other, with its message."""
+    limits = run_limits(run.trigger)
+    try:
+        findings.context = context_reviewed(
+            findings.context,
+            run,
+            interactive=run.trigger in INTERACTIVE,
+            timeout_s=limits.timeout_s,
+            moment=lambda: elapsed.now,
+        )
+        guide = guide_for(run=run, context=findings.context, moment=lambda: elapsed.now)
+        end = agent_run(
+            context=findings.context,
+            models=models_for(run.reader, guide.reader_facts() if guide else None),
+            dispatch=findings,
+            schemas=schemas(),
+            limits=limits,
+            ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=findings.context.now),
+            record=StepLog(run, findings.context.fence, elapsed),
+            used=RunTotals(**run_totals(run_id=run.pk)),
+            guide=guide,
+        )
+        if guide:
+            guide.close()
+        return end
+    except FenceLost as error:
+        return RunEnd(StopReason.FENCE_LOST, str(error))
+    except Exception as error:
+        log.exception("advisor_run_crashed", run_id=str(run.pk))
+        reason = StopReason.DATABASE if isinstance(error, DatabaseError) else StopReason.CRASHED
+        return RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
+
+
+def _finish(run: Run, end: RunEnd, findings: CountingDispatch, elapsed: RunClock) -> None:
+    """Store how the run ended; for one that another worker took over store only a decision."""
+    suggestions_count = len(run_suggestion_ids(run_id=run.pk))
+    status = STATUS_OF.get(end.reason, Run.Status.AGENT_ERROR)
+    cost, totals = run_cost_usd(run_id=run.pk), run_totals(run_id=run.pk)
+    ended = run_owned(run).update(
+        status=status,
+        stop_reason=end.reason,
+        message=_message(end, suggestions_count),
+        cost_usd=cost,
+        **totals,
+        meta={**findings.as_meta(suggestions_count), "review": review_totals(run_id=run.pk)},
+        summary=end.summary,
+        lease_until=None,
+        finished_at=elapsed.now,
+    )
+    if not ended:
+        decision_add(run=run, action="run_lost", reason=end.message, now=elapsed.now)
+        return
+    if status == Run.Status.AGENT_ERROR:
+        decision_add(run=run, action="run_failed", reason=end.message, now=elapsed.now, code=end.reason)
+    run_end_handle(run=run, end=end, now=elapsed.now)
+    log.info(
+        "advisor_run_completed",
+        user_id=str(run.reader_id),
+        run_id=str(run.pk),
+        status=status,
+        suggestions_count=suggestions_count,
+        cost_usd=cost,
+        **totals,
+    )
+
+
+def _message(end: RunEnd, suggestions_count: int) -> str:
+    """Return why the run ended, fit for storing; for one without suggestions the reason that it gave."""
+    reason = (end.summary or {}).get("reason")
+    silent = end.reason is StopReason.DONE and not suggestions_count
+    if silent and isinstance(reason, str) and reason.strip() and not quotes_prompt(reason):
+        return preview(reason.strip()[:REASON_CHARS_MAX])
+    return preview(end.message)
+
+
+def decision_add(*, run: Run, action: str, reason: str, now: datetime, **data: Any) -> None:
+    """Store a decision about a run; `reason` may contain anything a provider answered."""
+    Decision.objects.create(
+        run=run,
+        reader_id=run.reader_id,
+        actor="runs",
+        action=action,
+        reason=preview(reason),
+        data=data,
+        at=now,
+    )

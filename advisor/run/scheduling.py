@@ -1,0 +1,291 @@
+"""Scheduled runs: which readers are due, what a run costs, whom the day's money covers, and reports.
+
+The number of queries for a choice does not depend on the number of readers.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db.models import Avg, Count, DecimalField, F, IntegerField, Max, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce
+
+from advisor.agent.error_policy import Kind
+from advisor.models import Decision, Run
+from advisor.prompts import ADVISOR, PromptUnusable, prompt_load
+from advisor.run.execute import LEASE_MARGIN_S
+from advisor.run.failures import error_handle, kind_handle, retries_due, retry_note
+from advisor.run.priority import Candidate, Choice, choose, places_of
+from advisor.run.request import GenerateResult, run_request, run_wait
+from advisor.selectors import ACTIVE, AUTOMATIC, readers_due, readers_possibly_blocked, sufficiency_many
+from advisor.sufficiency import MISSING, missing_message
+from advisor.token_budget import BYTES_PER_TOKEN
+from advisor.tools.registry import schemas
+from digest.feeds.selectors import readers_without_models
+from digest.llm.caller import chain_configured
+from digest.llm.entities import Model, PriceUnknown
+from digest.models import Feedback, Reader, Spend
+from suggestions.models import Outcome, Suggestion
+
+Report = dict[str, Any]
+log = structlog.get_logger(__name__)
+
+ACTOR = "decision_maker"
+RUN, DEFERRED, RUN_ALL = "run", "deferred", "run_all"
+BATCH = 2000
+# Fewer finished runs than this say too little about what a run costs.
+RUNS_ENOUGH = 5
+RUNS_LOOKED_AT = 100
+COST_DAYS = 28
+SECONDS_PER_DAY = 86_400
+# A run before any was measured: turns and tokens of tool results, by the tools' own budgets (2,000 of
+# feedback, 500 of config, 500 of profile, 1,000 of outcomes, 100 a write).
+TYPICAL_TURNS = 8
+TYPICAL_RESULT_TOKENS = 4_100
+USD = DecimalField(max_digits=12, decimal_places=6)
+
+
+def run_candidates(*, readers: Iterable[Reader], now: datetime) -> list[Candidate]:
+    """Return the facts for each reader's priority: two queries.
+
+    Ratings are counted since the last completed run, waiting since the last run whatever its end (a run that
+    fails every day must not look like a missing one), or since the account was made.
+    """
+    ids = [reader.pk for reader in readers]
+    decided = _decisions(ids)
+    return [
+        Candidate(
+            reader_id=row["pk"],
+            fresh_ratings=row["fresh"],
+            days_waited=(now - (row["tried_at"] or row["date_joined"])).total_seconds() / SECONDS_PER_DAY,
+            accepted=decided.get(row["pk"], (0, 0))[0],
+            decided=decided.get(row["pk"], (0, 0))[1],
+        )
+        for row in _waiting(ids)
+    ]
+
+
+def cost_expected(*, models: Iterable[Model], now: datetime) -> Decimal:
+    """Return what one run of the first model with a known price will cost, in USD; 0 where all are free.
+
+    The mean of that model's last hundred finished runs within four weeks, reviews included; with fewer than
+    five of them the worst case of a typical run, capped as a run is. One or two queries.
+    """
+    for model in models:
+        try:
+            worst = _typical_worst(model)
+        except PriceUnknown:
+            continue
+        return (_cost_measured(model.name, now) if worst else None) or worst
+    return Decimal(0)
+
+
+def money_left(*, cost_per_run: Decimal, now: datetime) -> Decimal:
+    """What is left of the advisor's UTC day once runs under way have had their share; one query each."""
+    day = now.astimezone(UTC).date()
+    booked = Coalesce("settled_usd", "reserved_usd", output_field=USD)
+    spent = Spend.objects.filter(surface=Spend.Surface.ADVISOR, day=day).aggregate(sum=Sum(booked))["sum"]
+    under_way = AUTOMATIC.filter(status__in=ACTIVE, reader__ai_enabled=True)
+    promised = under_way.count() * cost_per_run
+    return Decimal(str(settings.ADVISOR_DAILY_CAP_USD)) - (spent or Decimal(0)) - promised
+
+
+def _waiting(ids: list[UUID]) -> Iterable[dict[str, Any]]:
+    runs = AUTOMATIC.filter(reader_id=OuterRef("pk")).order_by()
+    last = runs.values("reader_id").annotate(at=Max("created_at")).values("at")
+    # "Completed" filters the aggregate, not the rows: among the rows it leads SQLite to the index by status,
+    # and so to everyone's runs for each rating.
+    done = Max("created_at", filter=Q(status=Run.Status.COMPLETED))
+    own = AUTOMATIC.filter(reader_id=OuterRef("reader_id")).order_by()
+    ended = own.values("reader_id").annotate(at=done)
+    never = datetime(1970, 1, 1, tzinfo=UTC)
+    fresh = (
+        Feedback.objects.filter(reader_id=OuterRef("pk"))
+        .filter(at__gt=Coalesce(Subquery(ended.values("at")), never))
+        .order_by()
+        .values("reader_id")
+        .annotate(n=Count("pk"))
+        .values("n")
+    )
+    counted = Coalesce(Subquery(fresh, output_field=IntegerField()), 0)
+    rows = Reader.objects.filter(pk__in=ids).annotate(tried_at=Subquery(last), fresh=counted)
+    columns = ("pk", "date_joined", "tried_at", "fresh")
+    return (dict(zip(columns, row, strict=True)) for row in rows.values_list(*columns))
+
+
+def _decisions(ids: list[UUID]) -> dict[UUID, tuple[int, int]]:
+    """Return (accepted, decided) suggestions by reader."""
+    accepted = Q(outcome=Outcome.Result.ACCEPTED)
+    rows = (
+        Outcome.objects.filter(reader_id__in=ids, kind=Outcome.Kind.DECISION)
+        .filter(outcome__in=[Outcome.Result.ACCEPTED, Outcome.Result.REJECTED])
+        .exclude(suggestion__status=Suggestion.Status.TAKEN_BACK)
+        .order_by()
+        .values_list("reader_id")
+        .annotate(accepted=Count("pk", filter=accepted), decided=Count("pk"))
+    )
+    return {reader_id: (n_accepted, n_decided) for reader_id, n_accepted, n_decided in rows}
+
+
+def _cost_measured(model: str, now: datetime) -> Decimal | None:
+    runs = Run.objects.filter(model=model, finished_at__gt=now - timedelta(days=COST_DAYS), cost_usd__gt=0)
+    latest = runs.order_by("-finished_at").values("pk")[:RUNS_LOOKED_AT]
+    seen = Run.objects.filter(pk__in=latest).aggregate(n=Count("pk"), mean=Avg(F("cost_usd")))
+    return Decimal(str(seen["mean"])) if seen["n"] >= RUNS_ENOUGH else None
+
+
+def _typical_worst(model: Model) -> Decimal:
+    """Return the worst case of a call half-way through a typical run, times its turns, capped as a run is."""
+    try:
+        prompt = prompt_load(ADVISOR)
+    except PromptUnusable:
+        return Decimal(0)
+    half_way = prompt + "x" * (TYPICAL_RESULT_TOKENS * BYTES_PER_TOKEN // 2)
+    worst = model.worst_case_usd([{"role": "system", "content": half_way}], schemas())
+    return min(worst * TYPICAL_TURNS, Decimal(str(settings.ADVISOR_RUN_CAP_USD)))
+
+
+def readers_ration(*, readers: Sequence[Reader], now: datetime) -> list[Reader]:
+    """Return those of `readers` who run now, best first where the money does not cover all of them.
+
+    Readers who cost nothing (AI off, no model configured, a local model) always run and come last, so that
+    their runs delay nobody who was chosen. Where the money covers everyone, one decision is stored; otherwise
+    one with score and reason for every reader who costs money. A constant number of queries.
+    """
+    chain = chain_configured()
+    without_models = readers_without_models() if chain else set()
+    paying = [reader for reader in readers if chain and reader.pk not in without_models]
+    cost = cost_expected(models=chain, now=now) if paying else Decimal(0)
+    if not cost:
+        return list(readers)
+    money = money_left(cost_per_run=cost, now=now)
+    cap = Decimal(str(settings.ADVISOR_DAILY_CAP_USD))
+    places = places_of(money_left=money, cost_per_run=cost, cap=cap)
+    choices = choose(run_candidates(readers=paying, now=now), places)
+    _decisions_add(choices, money, cost, now)
+    by_id, served = {reader.pk: reader for reader in paying}, [choice for choice in choices if choice.runs]
+    log.info("advisor_rationed", due=len(paying), served=len(served), cost_usd=str(cost), left=str(money))
+    free = [reader for reader in readers if reader.pk not in by_id]
+    return [by_id[choice.reader_id] for choice in served] + free
+
+
+def _decisions_add(choices: Sequence[Choice], money: Decimal, cost: Decimal, now: datetime) -> None:
+    facts = {"money_left_usd": f"{money:.6f}", "cost_per_run_usd": f"{cost:.6f}"}
+    if all(choice.runs for choice in choices):
+        reason = f"Today's money covers all {len(choices)} readers due."
+        data = facts | {"readers": len(choices)}
+        Decision.objects.create(actor=ACTOR, action=RUN_ALL, reason=reason, data=data, at=now)
+        return
+    Decision.objects.bulk_create(
+        (
+            Decision(
+                reader_id=choice.reader_id,
+                actor=ACTOR,
+                action=RUN if choice.runs else DEFERRED,
+                reason=choice.reason,
+                data=facts | {"score": choice.score},
+                at=now,
+            )
+            for choice in choices
+        ),
+        batch_size=BATCH,
+    )
+
+
+def readers_advise(*, now: datetime) -> list[GenerateResult]:
+    """Request a scheduled run for each reader due whom the day's money covers (`readers_ration`).
+
+    The error policy handles a request that fails; it stops none of the others.
+    """
+    chosen = readers_ration(readers=readers_due(now=now), now=now)
+    results = (_request(reader, now) for reader in chosen)
+    return [result for result in results if result is not None]
+
+
+def retries_request(*, now: datetime) -> list[GenerateResult]:
+    """Request again the scheduled runs that the error policy retries, once their wait is over.
+
+    Each counts as one of its reader's attempts a day, and needs the same conditions as any other.
+    """
+    results = []
+    for run in retries_due(now=now):
+        result = _request(run.reader, now)
+        retry_note(run=run, status=result.status if result else "broke", now=now)
+        if result is not None:
+            results.append(result)
+    return results
+
+
+def readers_lacking_feedback(*, readers: Sequence[Reader], now: datetime) -> dict[UUID, str]:
+    """Return what is missing, for those of `readers` whose only obstacle is too little feedback.
+
+    Three queries however many they are; readers with another possible obstacle are left out.
+    """
+    if not settings.ADVISOR_ENABLED:
+        return {}
+    excluded = readers_possibly_blocked(now=now)
+    needs = sufficiency_many(reader_ids=[reader.pk for reader in readers if reader.pk not in excluded])
+    missing = {reader_id: missing_message(of_reader) for reader_id, of_reader in needs.items()}
+    return {reader_id: message for reader_id, message in missing.items() if message}
+
+
+def reader_advise(*, reader: Reader, now: datetime, force: bool, thin: str = "") -> Report:
+    """Run the advisor for one reader in this process and return the report of `run_advisor --json`.
+
+    A reader with a message in `thin` (`readers_lacking_feedback`) is skipped without a query or an audit row.
+    """
+    began = time.monotonic()
+    if thin:
+        result = GenerateResult("skipped", thin)
+    else:
+        result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=force, inline=True)
+    if result.status == "in_progress" and result.run_id:
+        timeout_s = settings.ADVISOR_SCHEDULED_TIMEOUT_S + LEASE_MARGIN_S
+        result = run_wait(run_id=result.run_id, now=now, timeout_s=timeout_s)
+    run = Run.objects.filter(pk=result.run_id).first() if result.run_id else None
+    return _report(reader.pk, result, run, time.monotonic() - began)
+
+
+def _request(reader: Reader, now: datetime) -> GenerateResult | None:
+    try:
+        result = run_request(reader=reader, trigger=Run.Trigger.SCHEDULED, now=now)
+    except Exception as error:
+        log.exception("advisor_request_failed", user_id=str(reader.pk))
+        error_handle(error=error, where="request", now=now)
+        return None
+    if result.status == "skipped" and result.reason.startswith(MISSING):
+        kind_handle(kind=Kind.NO_DATA, where="request", reason=result.reason, now=now, reader_id=reader.pk)
+    return result
+
+
+def _report(reader_id: UUID, result: GenerateResult, run: Run | None, seconds: float) -> Report:
+    return {
+        "reader_id": str(reader_id),
+        "run_id": str(run.pk) if run else None,
+        "status": result.status,
+        "reason": result.reason,
+        "suggestions_created": result.suggestions_created,
+        "suggestion_ids": list(result.suggestion_ids),
+        "skipped": _skipped(run.summary if run else None),
+        "turns": run.turns if run else 0,
+        "tool_calls": run.tool_calls if run else 0,
+        "model": run.model if run else "",
+        "cost_usd": float(run.cost_usd) if run else 0.0,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _skipped(summary: dict[str, Any] | None) -> list[dict[str, str]]:
+    """Return the hypotheses a run skipped, as far as its summary, which a model wrote, can be read."""
+    rows = (summary or {}).get("skipped")
+    keys = ("hypothesis", "reason_skipped")
+    return [
+        {key: str(row.get(key, "")) for key in keys}
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+    ]

@@ -1,1 +1,0 @@
-"""What the advisor room can be asked to do."""

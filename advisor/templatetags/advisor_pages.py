@@ -1,0 +1,50 @@
+"""Template tags: the panel of a reader's runs, and the tip of a page."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django import template
+from django.utils import timezone
+
+from advisor.guidance.tips import tip_for
+from advisor.run.explain import last_run_message, need_message, script_messages
+from advisor.selectors import run_active, run_last, run_suggestions_count, sufficiency
+from digest.requests import is_prefetch
+
+register = template.Library()
+
+
+def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
+    """Return the data of the "Generate" panel: last run, missing feedback, texts; four queries."""
+    last, active = run_last(reader_id=reader_id), run_active(reader_id=reader_id)
+    created = run_suggestions_count(run_id=last.pk) if last else 0
+    needs = sufficiency(reader_id)
+    return {
+        "pending": pending,
+        "active": active,
+        "last": None if active else last,
+        "outcome": last_run_message(last.status, created, last.message) if last else "",
+        "needs": [
+            (need_message(need.label, need.have, need.need), min(need.have, need.need), need.need, need.met)
+            for need in needs
+        ],
+        "enough": all(need.met for need in needs),
+        "words": script_messages(),
+    }
+
+
+@register.inclusion_tag("advisor/_run_panel.html", takes_context=True)
+def run_panel(context: Mapping[str, Any], pending: int) -> dict[str, Any]:
+    """Render the panel for the reader of the page."""
+    reader = context["request"].user
+    panel = run_panel_of(reader_id=reader.pk, pending=pending)
+    return {**panel, "wanted": reader.suggestions_enabled, "csrf_token": context.get("csrf_token")}
+
+
+@register.inclusion_tag("advisor/_tip.html", takes_context=True)
+def guidance_tip(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Render the reader's tip; none where a browser prefetches the page."""
+    request = context["request"]
+    tip = None if is_prefetch(request) else tip_for(reader_id=request.user.pk, now=timezone.now())
+    return {"tip": tip, "here": request.path, "csrf_token": context.get("csrf_token")}

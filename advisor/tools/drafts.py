@@ -1,0 +1,207 @@
+"""The tools for drafts and writes: test a change, critique drafts, compare configs, write a suggestion."""
+
+from typing import Any
+
+from advisor.entities import ToolContext
+from advisor.prompts import quotes_prompt
+from advisor.token_budget import (
+    COMPARISON_TOKENS,
+    CRITIQUE_TOKENS,
+    TRIAL_TOKENS,
+    WRITE_TOKENS,
+    error_result,
+    fill,
+    fit_rows,
+    fit_text,
+    tokens_left,
+)
+from advisor.tools.arguments import (
+    NOTE,
+    ChangeArguments,
+    CompareArguments,
+    CritiqueArguments,
+    SuggestionArguments,
+    draft_for,
+)
+from advisor.tools.curation import cut_title
+from digest.entities import RatedItem
+from ranking.forecast import Forecast
+from suggestions.critique import Issue
+from suggestions.entities import Draft, Preview, Proposed, Refusal
+from suggestions.services.propose import REVIEW_IMPROVE, suggestion_propose
+from suggestions.trials import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
+
+EXAMPLES_MAX = 5
+DETAILS_TOKENS = 40
+VALUE_TOKENS = 16
+# What three reviewers ask for needs more room than the name of a rule.
+REVIEW_TOKENS = 300
+
+
+def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[str, Any]:
+    """Return the past items that match, the forecast, and what would enter and leave. Writes nothing.
+
+    Holdout ratings measure `ndcg_gain` (90 % interval); `would_be_refused` is the refusing rule or "".
+    """
+    trial = change_try(reader_id=context.reader_id, draft=draft_for(arguments), now=context.now)
+    if isinstance(trial, Refusal):
+        return error_result(trial.code, trial.message) | {"target": trial.target}
+    change, refusal = trial.change, trial.refusal
+    result = {
+        "change": f"{change.suggestion_type} {change.target_key}"[:120],
+        "current_value": change.current_value,
+        "suggested_value": change.suggested_value,
+        "would_match": trial.matched,
+        "liked": trial.liked,
+        "looked_at": trial.looked_at,
+        "offered_this_week": trial.offered,
+        "forecast": forecast_row(trial),
+        "would_be_refused": refusal.code if refusal else "",
+        "note": NOTE,
+    }
+    examples = [_example(item, change.target_key) for item in trial.matching[:EXAMPLES_MAX]]
+    digest = moves_of(trial.preview)
+    lists = {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}
+    return fill(result, lists, TRIAL_TOKENS)
+
+
+def forecast_row(trial: Trial) -> dict[str, Any]:
+    """Return the measured effect, rounded; `None` with fewer than eight holdout ratings."""
+    weighed = trial.weighed
+    chosen = {"p_helpful": round(weighed.p_helpful, 3), "confidence": weighed.confidence}
+    return chosen | _measured(weighed.forecast)
+
+
+def _measured(forecast: Forecast) -> dict[str, Any]:
+    values = {"ndcg_gain": forecast.gain, "ndcg_low": forecast.low, "ndcg_high": forecast.high}
+    rounded = {name: None if value is None else round(value, 3) for name, value in values.items()}
+    return rounded | {"later_thumbs": forecast.n}
+
+
+def moves_of(preview: Preview) -> dict[str, list[Any]]:
+    """Return what enters and leaves today's digest, by title, and the moves as [title, before, after]."""
+    moves = sorted(preview.moves, key=lambda item: -abs((item.before or 0) - (item.after or 0)))
+    return {
+        "enters": [cut_title(item.title) for item in preview.enters],
+        "leaves": [cut_title(item.title) for item in preview.leaves],
+        "moves": [[cut_title(item.title), item.before, item.after] for item in moves],
+    }
+
+
+def _example(item: RatedItem, target: str) -> dict[str, Any]:
+    """Return a matching item; with its source where that is not the target of the change."""
+    row: dict[str, Any] = {"title": cut_title(item.title), "useful": int(item.useful)}
+    return row if item.source == target else row | {"source": item.source}
+
+
+def self_critique(context: ToolContext, arguments: CritiqueArguments) -> dict[str, Any]:
+    """Return per draft its issues by code, serious ones first, and its confidence. Writes nothing."""
+    found = drafts_critique(
+        reader_id=context.reader_id,
+        run_id=context.run_id,
+        drafts=[draft_for(draft, draft.evidence_urls) for draft in arguments.drafts],
+        now=context.now,
+    )
+    share = CRITIQUE_TOKENS / len(found) - 10
+    return fill({}, {"drafts": [_row(critique, share) for critique in found]}, CRITIQUE_TOKENS)
+
+
+def _row(critique: Critique, tokens: float) -> dict[str, Any]:
+    """Return one draft within `tokens`; the least serious issues may be missing, but all are counted."""
+    p_helpful = critique.p_helpful
+    row: dict[str, Any] = {
+        "type": critique.suggestion_type,
+        "target": critique.target[:64],
+        "confidence": critique.confidence,
+        "p_helpful": None if p_helpful is None else round(p_helpful, 3),
+        "issues_in_all": len(critique.issues),
+    }
+    room = tokens - 45
+    return row | {"issues": fit_rows((_issue(issue) for issue in critique.issues), room)}
+
+
+def _issue(issue: Issue) -> dict[str, Any]:
+    row: dict[str, Any] = {"code": issue.code, "serious": issue.serious}
+    if issue.rule:
+        row["rule"] = issue.rule
+    return row | {"details": fit_text(issue.details, DETAILS_TOKENS)}
+
+
+def compare_configs(context: ToolContext, arguments: CompareArguments) -> dict[str, Any]:
+    """Return the differences, their estimated impact, and today's digest before and after. Writes nothing."""
+    found = configs_compare(
+        reader_id=context.reader_id,
+        before=arguments.before,
+        after=arguments.after,
+        drafts=[draft_for(change) for change in arguments.changes],
+        now=context.now,
+    )
+    if isinstance(found, Refusal):
+        return error_result(found.code, found.message) | {"target": found.target}
+    before, after = found.names
+    result = {"before": before, "after": after, "impact_estimate": _impact(found), "note": NOTE}
+    lists = {"diffs": [_short(change) for change in found.changes], **moves_of(found.preview)}
+    return fill(result, lists, COMPARISON_TOKENS)
+
+
+def _impact(found: Comparison) -> dict[str, Any]:
+    """Return the change of nDCG@10 on the holdout ratings, and the counts of changes in today's digest."""
+    preview = found.preview
+    counts = {"enter": len(preview.enters), "leave": len(preview.leaves), "move": len(preview.moves)}
+    return _measured(found.forecast) | counts
+
+
+def _short(change: dict[str, Any]) -> dict[str, Any]:
+    """Return one difference with its long texts cut."""
+    return {
+        key: fit_text(value, VALUE_TOKENS) if isinstance(value, str) else value
+        for key, value in change.items()
+    }
+
+
+def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> dict[str, Any]:
+    """Store a pending suggestion, or return the rule that refused it. Raises `FenceLost`."""
+    answer = suggestion_propose(
+        reader_id=context.reader_id,
+        run_id=context.run_id,
+        draft=draft_of(arguments),
+        now=context.now,
+        fence=context.fence,
+        review=context.review,
+    )
+    return _refused(answer) if isinstance(answer, Refusal) else _written(answer)
+
+
+def draft_of(arguments: SuggestionArguments) -> Draft:
+    """Return the proposal as the model wrote it, without its own `current_value` and confidence.
+
+    A reason that recites the prompt is dropped: the rules then write one from the reader's ratings.
+    """
+    return Draft(
+        suggestion_type=arguments.suggestion_type,
+        field=arguments.field,
+        target_key=arguments.target_key,
+        suggested_value=arguments.suggested_value,
+        evidence_urls=tuple(item.url for item in arguments.evidence_items),
+        reason="" if quotes_prompt(arguments.reason) else arguments.reason,
+        expected_impact=arguments.expected_impact,
+    )
+
+
+def _written(proposed: Proposed) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "success": True,
+        "suggestion_id": proposed.suggestion_id,
+        "status": proposed.status,
+    }
+    notes = fit_rows(proposed.notes, tokens_left(result, WRITE_TOKENS) - 8)
+    return result | {"validation_notes": notes, "target": proposed.target}
+
+
+def _refused(refusal: Refusal) -> dict[str, Any]:
+    """Return the refusal. A request to improve is no failure: the repeat guard does not count it."""
+    result = error_result(refusal.code, refusal.message)
+    counted = refusal.code != REVIEW_IMPROVE
+    if not counted:
+        result["details"] = fit_text(refusal.message, REVIEW_TOKENS)
+    return result | {"target": refusal.target, "counted": counted}

@@ -1,0 +1,169 @@
+"""Idempotency keys: an unsafe API call that is repeated with one `Idempotency-Key` is carried out once.
+
+As in Stripe's API (docs.stripe.com/api/idempotent_requests): the response is stored with a fingerprint of the
+request, and a key that comes back with another request is refused. A failed call (5xx) is not stored, so that
+it may be repeated; neither is one refused by a limit, by sign-in or by CSRF.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja.security import SessionAuth
+
+from config.api.codes import KEY_CHARS_MAX, KEY_HEADER
+from config.models import KeptAnswer
+from digest.accounts.tokens import TokenAuth
+from digest.models import ApiToken, Reader
+from digest.throttling import API, limit_count
+
+SAFE = ("GET", "HEAD", "OPTIONS")
+LIFETIME = timedelta(hours=24)
+# Longer than any request may take: after that its worker has died, and the key may be claimed again.
+CLAIM_TIME = timedelta(minutes=2)
+BODY_BYTES_MAX = 1_048_576
+SERVER_ERROR, TOO_OFTEN = 500, 429
+Handler = Callable[[HttpRequest], HttpResponse]
+
+
+class KeyRefused(Exception):
+    """A refused key: a stable `code`, a `message`, and the HTTP `status`."""
+
+    def __init__(self, code: str, message: str, status: int) -> None:
+        super().__init__(message)
+        self.code, self.message, self.status = code, message, status
+
+
+class Replayed(Exception):
+    """The call was made before: `response` is the stored one."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        super().__init__("answered before")
+        self.response = response
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to answer a key: of several claims on a row only the one with the latest `turn` may."""
+
+    row_id: int
+    turn: int
+
+
+class IdempotentToken(TokenAuth):
+    """Authentication by a personal token, with idempotency keys."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
+        """Authenticate as `TokenAuth` does. Raises `KeyRefused` and `Replayed` too."""
+        used = super().authenticate(request, token)
+        _begin(request, used.reader)
+        return used
+
+
+class IdempotentSession(SessionAuth):
+    """Authentication by a session, with idempotency keys; CSRF is checked before."""
+
+    def authenticate(self, request: HttpRequest, key: str | None) -> object | None:
+        """Authenticate as `SessionAuth` does. Raises `TooManyRequests`, `KeyRefused` and `Replayed` too."""
+        reader: object | None = super().authenticate(request, key)
+        if isinstance(reader, Reader):
+            _begin(request, reader)
+        return reader
+
+
+def _begin(request: HttpRequest, reader: Reader) -> None:
+    """Count a request against its reader's limit, and claim its key, if any."""
+    now = timezone.now()
+    limit_count(limit=API, who=reader.pk, now=now)
+    key = request.headers.get(KEY_HEADER)
+    if request.method in SAFE or key is None:
+        return
+    # An empty key is refused too: its sender believes that the call is made once.
+    if not 0 < len(key) <= KEY_CHARS_MAX or not (key.isascii() and key.isprintable()):
+        message = f"An {KEY_HEADER} is 1 to {KEY_CHARS_MAX} printable ASCII characters."
+        raise KeyRefused("invalid_idempotency_key", message, 400)
+    parts = (request.method, request.get_full_path(), request.content_type or "")
+    fingerprint = hashlib.sha256("\n".join(map(str, parts)).encode() + b"\n" + request.body).hexdigest()
+    claim = key_claim(reader_id=reader.pk, key=key, fingerprint=fingerprint, now=now)
+    if isinstance(claim, HttpResponse):
+        raise Replayed(claim)
+    request.idempotency_claim = claim  # type: ignore[attr-defined]
+
+
+def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> Claim | HttpResponse:
+    """Claim a reader's `key`, or return the stored response to its first call.
+
+    `fingerprint` is a digest of the request. Raises `KeyRefused`: `idempotency_key_reused` (422) for a key of
+    another request, `request_in_flight` (409) while the first call runs.
+    """
+    until = now + CLAIM_TIME
+    try:
+        with transaction.atomic():
+            new = KeptAnswer.objects.create(
+                reader_id=reader_id, key=key, fingerprint=fingerprint, created_at=now, claimed_until=until
+            )
+        return Claim(new.pk, new.turn)
+    except IntegrityError:
+        row = KeptAnswer.objects.filter(reader_id=reader_id, key=key).first()
+    if row is None or row.created_at <= now - LIFETIME:
+        if row is not None:
+            KeptAnswer.objects.filter(pk=row.pk, created_at=row.created_at).delete()
+        return key_claim(reader_id=reader_id, key=key, fingerprint=fingerprint, now=now)
+    if row.fingerprint != fingerprint:
+        message = "This Idempotency-Key belongs to another request. Use a new one."
+        raise KeyRefused("idempotency_key_reused", message, 422)
+    if row.status is not None:
+        return _stored_response(row)
+    # The first call may have died: whoever moves the row's turn on answers in its place.
+    stale = KeptAnswer.objects.filter(pk=row.pk, turn=row.turn, status=None, claimed_until__lte=now)
+    if stale.update(turn=F("turn") + 1, claimed_until=until):
+        return Claim(row.pk, row.turn + 1)
+    raise KeyRefused("request_in_flight", "The same request is running. Try again in a moment.", 409)
+
+
+def _stored_response(row: KeptAnswer) -> HttpResponse:
+    response = HttpResponse(bytes(row.body), status=row.status, content_type=row.content_type)
+    if row.location:
+        response["Location"] = row.location
+    response["Idempotent-Replayed"] = "true"
+    return response
+
+
+def response_store(*, claim: Claim, response: HttpResponse) -> None:
+    """Store the response to a claimed call; free the key of one that failed or came too often."""
+    own = KeptAnswer.objects.filter(pk=claim.row_id, turn=claim.turn, status=None)
+    repeatable = response.status_code >= SERVER_ERROR or response.status_code == TOO_OFTEN
+    if repeatable or response.streaming or len(response.content) > BODY_BYTES_MAX:
+        own.delete()
+        return
+    own.update(
+        status=response.status_code,
+        body=response.content,
+        content_type=response.get("Content-Type", ""),
+        location=response.get("Location", ""),
+    )
+
+
+def responses_store(get_response: Handler) -> Handler:
+    """Store the response of each call that claimed its key on the way in (middleware)."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        claim = getattr(request, "idempotency_claim", None)
+        if isinstance(claim, Claim):
+            response_store(claim=claim, response=response)
+        return response
+
+    return handle
+
+
+def responses_prune(*, now: datetime) -> int:
+    """Delete responses older than a day; return how many."""
+    deleted, _ = KeptAnswer.objects.filter(created_at__lte=now - LIFETIME).delete()
+    return deleted

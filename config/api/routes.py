@@ -1,0 +1,164 @@
+"""The JSON API: all routers, the handlers of errors, and the page of documentation.
+
+Errors are `{"error": "<stable code>", "message": "…"}` with their HTTP status. A request is authenticated by
+a personal token within its scope, or by a session, for which django-ninja checks CSRF on every unsafe
+operation.
+"""
+
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
+
+from advisor.api import router as advisor_router
+from config.api.codes import DIGEST_ID_PREFIXES, KEY_CHARS_MAX, KEY_HEADER, codes_of_every
+from config.api.idempotency import (
+    LIFETIME,
+    IdempotentSession,
+    IdempotentToken,
+    KeyRefused,
+    Replayed,
+)
+from config.api.schema import Operation, errors_describe, operations_by_area
+from digest.accounts.tokens import REQUESTS_PER_MINUTE
+from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
+from digest.throttling import API, DECIDE, GENERATE, SEARCH
+from digest.web.api import costs_router, digests_router
+from digest.web.api import feedback_router as digest_router
+from ranking.entities import RankingError, StaleVersion
+from suggestions.api import SuggestionError
+from suggestions.api import router as suggestions_router
+
+
+class DescribedAPI(NinjaAPI):
+    """The API; its OpenAPI description has the error codes of each operation and stable ids."""
+
+    def get_openapi_operation_id(self, operation: Any) -> str:
+        """Return an id that stays the same when a view moves to another module: clients use it."""
+        name: str = operation.view_func.__name__
+        if operation.view_func.__module__.startswith("digest."):
+            return f"{DIGEST_ID_PREFIXES[name.partition('_')[0]]}_{name}"
+        return super().get_openapi_operation_id(operation)
+
+    def get_openapi_schema(self, **more: Any) -> OpenAPISchema:
+        """Return the OpenAPI description, served as `/api/openapi.json`."""
+        schema = super().get_openapi_schema(**more)
+        errors_describe(schema)
+        return schema
+
+
+api = DescribedAPI(
+    title="Tidings",
+    version="1",
+    auth=[IdempotentToken(), IdempotentSession()],
+    docs_url=None,
+    # The description changes with each release.
+    docs_decorator=cache_control(private=True, no_cache=True),
+    urls_namespace="api",
+)
+api.add_router("", digest_router)
+api.add_router("", costs_router)
+api.add_router("", digests_router)
+api.add_router("", suggestions_router)
+api.add_router("", advisor_router)
+
+
+def error_response(
+    request: HttpRequest, code: str, message: str, status: int, **more: object
+) -> HttpResponse:
+    """Return an error in the one shape of all errors; `more` adds keys."""
+    return api.create_response(request, {**more, "error": code, "message": message}, status=status)
+
+
+@api.exception_handler(DigestError)
+@api.exception_handler(SuggestionError)
+def on_refusal(request: HttpRequest, error: DigestError | SuggestionError) -> HttpResponse:
+    """Return an error of digest or suggestions with its own status and data."""
+    more = error.data if isinstance(error, SuggestionError) else {}
+    response = error_response(request, error.code, error.message, error.status, **more)
+    if isinstance(error, InvalidToken | TokenExpired):
+        # RFC 6750, section 3
+        response["WWW-Authenticate"] = 'Bearer error="invalid_token"'
+    if isinstance(error, TooManyRequests):
+        response["Retry-After"] = str(error.retry_after_s)
+    return response
+
+
+@api.exception_handler(Replayed)
+def on_repeat(request: HttpRequest, error: Replayed) -> HttpResponse:
+    """Return the stored response to a repeated call."""
+    return error.response
+
+
+@api.exception_handler(KeyRefused)
+def on_key_refused(request: HttpRequest, error: KeyRefused) -> HttpResponse:
+    """Return the error of a refused idempotency key."""
+    return error_response(request, error.code, error.message, error.status)
+
+
+@api.exception_handler(RankingError)
+def on_ranking_error(request: HttpRequest, error: RankingError) -> HttpResponse:
+    """Return an error of ranking: 409 for a stale version, else 422."""
+    return error_response(request, error.code, error.message, 409 if isinstance(error, StaleVersion) else 422)
+
+
+@api.exception_handler(ValidationError)
+def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """Return 422 for a request that does not fit its schema, and name each field."""
+    faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors)
+    return error_response(request, "invalid_request", faults, 422)
+
+
+@api.exception_handler(AuthenticationError)
+def on_anonymous(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    """Return 401 for a request without a valid session or token."""
+    return error_response(request, "not_logged_in", "Log in first.", 401)
+
+
+@api.exception_handler(Http404)
+def on_missing(request: HttpRequest, error: Http404) -> HttpResponse:
+    """Return 404, the same for what does not exist and for what belongs to another reader."""
+    return error_response(request, "not_found", "There is nothing here that you may see.", 404)
+
+
+@api.exception_handler(RequestDataTooBig)
+def on_too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    """Return 413 for a body beyond `DATA_UPLOAD_MAX_MEMORY_SIZE`, which is not read."""
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
+    return error_response(request, "body_too_large", f"A body may have {most} KB.", 413)
+
+
+@api.exception_handler(HttpError)
+def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """Return an error that the framework raises before an operation runs."""
+    codes = {400: "bad_request", 403: "csrf_failed", 429: "too_many_requests"}
+    return error_response(request, codes.get(error.status_code, "error"), error.message, error.status_code)
+
+
+@require_safe
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """Render the documentation of every operation."""
+    context = {
+        "areas": _areas(),
+        "codes": codes_of_every(),
+        "header": KEY_HEADER,
+        "key_chars": KEY_CHARS_MAX,
+        "stored_hours": int(LIFETIME.total_seconds() // 3600),
+        "per_minute": REQUESTS_PER_MINUTE,
+        "limits": {limit.name: limit.times for limit in (API, SEARCH, GENERATE, DECIDE)},
+    }
+    return render(request, "api_docs.html", context)
+
+
+@cache
+def _areas() -> dict[str, list[Operation]]:
+    """Describe the operations once per process."""
+    return operations_by_area(api.get_openapi_schema())

@@ -1,0 +1,1 @@
+"""Backups: archives, and moving between databases."""

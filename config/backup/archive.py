@@ -1,0 +1,326 @@
+"""Backup and restore: the whole database in one file for SQLite and PostgreSQL, with a hash of each table.
+
+The file is a zip with `manifest.json` and, for each table, `rows/<table>.jsonl`: Django's JSON Lines in the
+order of the keys. Sessions, and what `migrate` creates (permissions, content types), are excluded; rows that
+refer to those use natural keys.
+"""
+
+import errno
+import hashlib
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+
+from django.apps import apps
+from django.core import serializers
+from django.core.management.color import no_style
+from django.core.serializers.base import DeserializationError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.core.serializers.jsonl import Serializer
+from django.db import DataError, IntegrityError, connections, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Model
+
+Table = type[Model]
+
+FORMAT, FORMAT_VERSION = "tidings.archive", 1
+MANIFEST = "manifest.json"
+MANIFEST_KEYS = {"format", "version", "made_at", "database", "migrations", "tables"}
+EXCLUDED = {"contenttypes.contenttype", "auth.permission", "sessions.session"}
+# Filled by `migrate`: with only these rows a database counts as empty.
+SEEDED = {"digest.reasontag"}
+# What damaged rows raise.
+UNREADABLE = (
+    *(KeyError, ValueError, TypeError, BadZipFile, zlib.error, EOFError),
+    *(DeserializationError, IntegrityError, DataError),
+)
+BATCH = 1000
+REASON_CHARS = 200
+
+
+class ExactEncoder(DjangoJSONEncoder):
+    """An encoder of times to the microsecond, where Django's cuts them to the millisecond."""
+
+    def default(self, o: Any) -> Any:
+        """Return datetimes in full, everything else as Django does."""
+        return o.isoformat() if isinstance(o, datetime) else super().default(o)
+
+
+class ExactSerializer(Serializer):
+    """A serializer of JSON Lines with primary keys, and natural keys only for what `migrate` creates."""
+
+    def handle_fk_field(self, obj: Model, field: Any) -> None:
+        """Write a foreign key."""
+        self.use_natural_foreign_keys = field.remote_field.model._meta.label_lower in EXCLUDED
+        super().handle_fk_field(obj, field)
+
+    def handle_m2m_field(self, obj: Model, field: Any) -> None:
+        """Write a list of foreign keys in order."""
+        self.use_natural_foreign_keys = field.remote_field.model._meta.label_lower in EXCLUDED
+        super().handle_m2m_field(obj, field)
+        current: dict[str, list[Any]] = self._current  # type: ignore[attr-defined]
+        if field.name in current:  # one with a model in between is stored as that model
+            current[field.name].sort()
+
+
+class HashingWriter(io.TextIOBase):
+    """A text writer that counts lines and hashes them, with or without a file behind it."""
+
+    def __init__(self, out: IO[bytes] | None = None) -> None:
+        self.out, self.rows, self.digest = out, 0, hashlib.sha256()
+
+    def write(self, text: str) -> int:
+        raw = text.encode()
+        self.rows += text.count("\n")
+        self.digest.update(raw)
+        if self.out is not None:
+            self.out.write(raw)
+        return len(text)
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        return {"rows": self.rows, "sha256": self.digest.hexdigest()}
+
+
+class ArchiveRefused(Exception):
+    """A refused archive: a stable `code`, and a message that says what to do."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+def tables() -> list[Table]:
+    """Return every table of an archive, in the order of their dependencies."""
+    models: list[Table] = serializers.sort_dependencies([(app, None) for app in apps.get_app_configs()])
+    return [model for model in models if _is_included(model)]
+
+
+def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[str, Any]:
+    """Write everything, as it was at one moment, to `path` and return the manifest.
+
+    Reads and writes go on meanwhile. Raises `OSError` for a file that cannot be written; an incomplete file
+    is named `<path>.part`.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+    with _part_file(path) as part, _snapshot(using), ZipFile(part, "w", ZIP_DEFLATED) as archive:
+        sums = {}
+        for model in tables():
+            with archive.open(f"rows/{model._meta.label_lower}.jsonl", "w", force_zip64=True) as out:
+                sums[model._meta.label_lower] = _table_sums(model, using, out)
+        manifest = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "made_at": now.isoformat(),
+            "database": connections[using].vendor,
+            "migrations": _migrations(using),
+            "tables": sums,
+        }
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+    return manifest
+
+
+@contextmanager
+def _part_file(path: Path) -> Iterator[Path]:
+    """A file that is renamed to `path` at the end of the block, or deleted after an error."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def archive_manifest(path: Path) -> dict[str, Any]:
+    """Return the manifest of an archive.
+
+    Raises `ArchiveRefused`: `not_an_archive`, `other_version`, or `damaged` for an incomplete manifest.
+    """
+    try:
+        with ZipFile(path) as archive:
+            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+    except (OSError, BadZipFile, KeyError, ValueError) as error:
+        raise ArchiveRefused("not_an_archive", f"“{path}” is no archive of Tidings: {error}.") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ArchiveRefused("not_an_archive", f"“{path}” is no archive of Tidings.")
+    if manifest.get("version") != FORMAT_VERSION:
+        raise ArchiveRefused("other_version", f"“{path}” was written by another version of this command.")
+    if not manifest.keys() >= MANIFEST_KEYS:
+        raise ArchiveRefused("damaged", f"The manifest of “{path}” is not whole. Take another backup.")
+    return manifest
+
+
+def archive_read(path: Path, *, replace: bool = False, using: str = "default") -> dict[str, Any]:
+    """Restore an archive in one transaction, compare every table, and return the manifest.
+
+    Raises `ArchiveRefused`: `not_an_archive`, `other_version`, `not_migrated` (migrations are missing here),
+    `other_migrations` (the archive was written by code with other migrations), `not_empty` (there are rows,
+    and `replace` is false), `damaged` (rows cannot be read), `differs` (a table is not as it was written).
+    """
+    manifest = archive_manifest(path)
+    _require_migrated(using)
+    _require_same_migrations(manifest, using)
+    models = tables()
+    filled = {model._meta.label_lower for model in models if _rows(model, using).exists()}
+    if (others := sorted(filled - SEEDED)) and not replace:
+        raise ArchiveRefused(
+            "not_empty",
+            f"There are rows already, in {', '.join(others[:3])} among others: take a database that was just "
+            "migrated, or `restore --replace`.",
+        )
+    with transaction.atomic(using=using), connections[using].constraint_checks_disabled():
+        if filled:
+            _empty(models, using)
+        with ZipFile(path) as archive:
+            for model in models:
+                _fill(archive, model, using)
+        _check_references(using)
+        _sequences_reset(models, using)
+        _compare(manifest, models, using)
+    return manifest
+
+
+def archive_sums(*, using: str = "default") -> dict[str, dict[str, Any]]:
+    """Return every table's number of rows and hash at one moment."""
+    with _snapshot(using):
+        return {model._meta.label_lower: _table_sums(model, using) for model in tables()}
+
+
+def _is_included(model: Table) -> bool:
+    meta = model._meta
+    return meta.managed and not meta.proxy and not meta.swapped and meta.label_lower not in EXCLUDED
+
+
+def _rows(model: Table, using: str) -> Any:
+    """All rows in the order of their keys, with many-to-many rows prefetched."""
+    rows = model._base_manager.using(using).order_by("pk")
+    return rows.prefetch_related(*(field.name for field in _auto_m2m(model)))
+
+
+def _auto_m2m(model: Table) -> list[Any]:
+    """The many-to-many fields without a model of their own in between."""
+    fields: list[Any] = list(model._meta.local_many_to_many)
+    return [field for field in fields if field.remote_field.through._meta.auto_created]
+
+
+def _table_sums(model: Table, using: str, out: IO[bytes] | None = None) -> dict[str, Any]:
+    """Write a table's rows to `out`, if any, and return their number and hash."""
+    writer = HashingWriter(out)
+    rows = _rows(model, using).iterator(chunk_size=BATCH)
+    options = {"cls": ExactEncoder, "sort_keys": True}
+    ExactSerializer().serialize(rows, stream=writer, **options)  # type: ignore[arg-type]
+    return writer.sums
+
+
+def _fill(archive: ZipFile, model: Table, using: str) -> None:
+    """Restore a table in batches, without `save()`, so that no column gets a new value."""
+    name = f"rows/{model._meta.label_lower}.jsonl"
+    try:
+        with archive.open(name) as raw:
+            text = io.TextIOWrapper(raw, encoding="utf-8")
+            rows = serializers.deserialize("jsonl", text, using=using)
+            while batch := list(islice(rows, BATCH)):
+                model._base_manager.using(using).bulk_create([row.object for row in batch])
+                for row in batch:
+                    for field, keys in (row.m2m_data or {}).items():
+                        getattr(row.object, field).set(keys)
+    except UNREADABLE as error:
+        message = f"{name} cannot be read: {_reason(error)}. Take another backup."
+        raise ArchiveRefused("damaged", message) from error
+
+
+def _check_references(using: str) -> None:
+    """Refuse rows that refer to missing rows: the archive has lost some."""
+    try:
+        connections[using].check_constraints()
+    except IntegrityError as error:
+        message = f"Rows are missing: {_reason(error)}. Take another backup."
+        raise ArchiveRefused("damaged", message) from error
+
+
+def _reason(error: BaseException) -> str:
+    """The error's message, or that of its cause where it has none (Django's `DeserializationError`)."""
+    cause = error if str(error) or error.__cause__ is None else error.__cause__
+    return f"{type(cause).__name__}: {' '.join(str(cause).split())[:REASON_CHARS]}".rstrip(": ")
+
+
+def _empty(models: list[Table], using: str) -> None:
+    connection = connections[using]
+    names = [model._meta.db_table for model in models]
+    names += [field.m2m_db_table() for model in models for field in _auto_m2m(model)]
+    statements = connection.ops.sql_flush(no_style(), names, allow_cascade=False)
+    connection.check_constraints()  # PostgreSQL does not truncate a table with pending checks
+    connection.ops.execute_sql_flush(statements)
+
+
+def _sequences_reset(models: list[Table], using: str) -> None:
+    """Let new rows be numbered after the restored ones."""
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), models):
+            cursor.execute(statement)
+
+
+def _compare(manifest: dict[str, Any], models: list[Table], using: str) -> None:
+    for model in models:
+        name, sums = model._meta.label_lower, _table_sums(model, using)
+        if sums != manifest["tables"].get(name):
+            message = (
+                f"The {sums['rows']} rows of {name} are not those that were written. Nothing was changed."
+            )
+            raise ArchiveRefused("differs", message)
+
+
+def _migrations(using: str) -> list[str]:
+    applied = MigrationRecorder(connections[using]).applied_migrations()
+    return sorted(f"{app}.{name}" for app, name in applied)
+
+
+def _require_migrated(using: str) -> None:
+    executor = MigrationExecutor(connections[using])
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise ArchiveRefused(
+            "not_migrated",
+            "The database to fill is not migrated: run `migrate` on it first (DATABASE_URL names it).",
+        )
+
+
+def _require_same_migrations(manifest: dict[str, Any], using: str) -> None:
+    ours, theirs = set(_migrations(using)), set(manifest["migrations"])
+    if different := sorted(ours ^ theirs):
+        side = "this database lacks" if different[0] in theirs else "the archive lacks"
+        raise ArchiveRefused(
+            "other_migrations",
+            f"Of the migrations {side} {different[0]}: restore with the version that wrote it, then migrate.",
+        )
+
+
+@contextmanager
+def _snapshot(using: str) -> Iterator[None]:
+    """Let all reads of the block see one moment, without blocking writers."""
+    connection = connections[using]
+    if connection.vendor == "postgresql":
+        with transaction.atomic(using=using), connection.cursor() as cursor:
+            if not connection.savepoint_ids:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+        return
+    if connection.in_atomic_block:
+        yield
+        return
+    # Not by `atomic`, which takes the write lock at its beginning.
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN DEFERRED")
+        try:
+            yield
+        finally:
+            cursor.execute("COMMIT")

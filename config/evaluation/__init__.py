@@ -1,1 +1,0 @@
-"""Driving the real services through a simulated world, in databases that are thrown away afterwards."""

@@ -1,0 +1,1 @@
+"""HTTP: middleware and the Redis cache."""

@@ -1,0 +1,114 @@
+"""Django's Redis cache without errors: while Redis is down each read is a miss, and limits do not apply."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import structlog
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError, TimeoutError
+from redis.retry import Retry
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+# Every sign-in and API request uses the cache, so no one waits long for it.
+TIMEOUT_S = 1.0
+# After a failure Redis is left alone this long: a page with ten reads waits once.
+PAUSE_S = 5.0
+LOG_EVERY_S = 60.0
+
+
+@dataclass(slots=True)
+class _Outage:
+    """The last failure that this process met; monotonic times in seconds."""
+
+    until: float = 0.0
+    logged_at: float = float("-inf")
+
+    def note(self, error: Exception) -> None:
+        """Pause the use of the server, and log `cache_down` at most once a minute."""
+        now = time.monotonic()
+        self.until = now + PAUSE_S
+        if now - self.logged_at >= LOG_EVERY_S:
+            self.logged_at = now
+            log.warning("cache_down", error=" ".join(str(error).split())[:200])
+
+
+class _Client(RedisCacheClient):
+    """Django's client; while the server is down a read is a miss and a write is dropped."""
+
+    def __init__(self, servers: Any, **options: Any) -> None:
+        defaults: dict[str, Any] = {
+            "socket_connect_timeout": TIMEOUT_S,
+            "socket_timeout": TIMEOUT_S,
+            "retry": Retry(NoBackoff(), 1),  # for a connection that a restart of the server has cut
+        }
+        super().__init__(servers, **(defaults | options))
+        self._outage = _Outage()
+
+    def _or(self, fallback: T, work: Callable[[], T]) -> T:
+        if time.monotonic() < self._outage.until:
+            return fallback
+        try:
+            return work()
+        except (ConnectionError, TimeoutError) as error:
+            self._outage.note(error)
+            return fallback
+
+    def add(self, key: Any, value: Any, timeout: Any) -> bool:
+        """Return whether the key is new: true while the server is down, so that locks and limits open."""
+        return self._or(True, partial(super().add, key, value, timeout))
+
+    def get(self, key: Any, default: Any) -> Any:
+        """Return the value, else `default`."""
+        return self._or(default, partial(super().get, key, default))
+
+    def set(self, key: Any, value: Any, timeout: Any) -> None:
+        """Store the value if possible."""
+        self._or(None, partial(super().set, key, value, timeout))
+
+    def touch(self, key: Any, timeout: Any) -> bool:
+        """Return whether the key was there."""
+        return self._or(False, partial(super().touch, key, timeout))
+
+    def delete(self, key: Any) -> bool:
+        """Return whether the key was there."""
+        return self._or(False, partial(super().delete, key))
+
+    def get_many(self, keys: Iterable[Any]) -> dict[Any, Any]:
+        """Return the values that are there."""
+        return self._or({}, partial(super().get_many, keys))
+
+    def has_key(self, key: Any) -> bool:
+        """Return whether the key is there."""
+        return self._or(False, partial(super().has_key, key))
+
+    def incr(self, key: Any, delta: int) -> int:
+        """Return the new count. Raises `ValueError` where there is none, or the server is down."""
+        count: int | None = self._or(None, partial(super().incr, key, delta))
+        if count is None:
+            raise ValueError(f"Key '{key}' not found.")
+        return count
+
+    def set_many(self, data: Mapping[Any, Any], timeout: Any) -> None:
+        """Store the values if possible."""
+        self._or(None, partial(super().set_many, data, timeout))
+
+    def delete_many(self, keys: Iterable[Any]) -> None:
+        """Delete the keys if possible."""
+        self._or(None, partial(super().delete_many, keys))
+
+    def clear(self) -> bool:
+        """Return whether everything was deleted."""
+        return self._or(False, super().clear)
+
+
+class PatientRedisCache(RedisCache):
+    """Django's Redis cache, for which a lost connection is a miss and no error."""
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._class = _Client

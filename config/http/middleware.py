@@ -1,0 +1,119 @@
+"""Middleware: request counts, malformed requests, and API responses; and the filter of error reports."""
+
+import codecs
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.template.loader import render_to_string
+from django.views.debug import SafeExceptionReporterFilter
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from config.views import api_missing
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+API = "/api/"
+FORM, CHARSET = "application/x-www-form-urlencoded", "utf-8"
+NOT_ALLOWED = 405
+UNKNOWN = "unknown"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# Settings that are hidden in error reports, besides Django's own: addresses of services carry passwords
+# (DATABASE_URL, a cache's LOCATION).
+HIDDEN = ("URL", "LOCATION", "BROKER", "BACKEND_SETTINGS", "COOKIE", "DSN")
+
+# Seconds; the target for pages is 0.2 at the 95th percentile.
+BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+REQUESTS = CollectorRegistry()
+_COUNT = Counter("tidings_requests", "Requests answered.", ("view", "method", "status"), registry=REQUESTS)
+_SECONDS = Histogram(
+    "tidings_request_seconds", "Time to a response.", ("view",), buckets=BUCKETS, registry=REQUESTS
+)
+
+
+def count_requests(get_response: Handler) -> Handler:
+    """Count each request by the name of its view, never by its address."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        began = time.perf_counter()
+        response = get_response(request)
+        match = request.resolver_match
+        view = (match and match.view_name) or UNKNOWN
+        method = request.method if request.method in METHODS else UNKNOWN
+        _COUNT.labels(view, method, str(response.status_code)).inc()
+        _SECONDS.labels(view).observe(time.perf_counter() - began)
+        return response
+
+    return handle
+
+
+def malformed_requests(get_response: Handler) -> Handler:
+    """Refuse addresses with a NUL and forms in another charset than UTF-8 with 400, before they are read.
+
+    PostgreSQL stores no NUL in a text. The charset is fixed by WHATWG URL, application/x-www-form-urlencoded;
+    Django refuses others only when it reads the form, which may be while it renders an error page.
+    """
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        is_api = request.path.startswith(API)
+        if "\0" in request.path:
+            return api_missing(request) if is_api else _bad_request()
+        if request.content_type == FORM and request.encoding:
+            if _codec(request.encoding) != CHARSET:
+                return _bad_api_request() if is_api else _bad_request()
+            request.encoding = CHARSET  # Django knows one of its spellings
+        return get_response(request)
+
+    return handle
+
+
+def _codec(name: str) -> str:
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return name
+
+
+def _bad_api_request() -> HttpResponse:
+    body = {"error": "bad_request", "message": "A form is sent as UTF-8."}
+    return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
+
+
+def _bad_request() -> HttpResponse:
+    """Not Django's own view of a 400: it looks for a CSRF token, and so reads the form."""
+    return HttpResponseBadRequest(render_to_string("400.html"))
+
+
+def api_responses(get_response: Handler) -> Handler:
+    """Give the API's 405 the shape of every error, and keep its responses out of caches."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if not request.path.startswith(API):
+            return response
+        if response.status_code == NOT_ALLOWED and response["Content-Type"] != "application/json":
+            allowed = response.get("Allow", "")
+            message = f"{request.method} is not allowed here. Allowed: {allowed}."
+            body = {"error": "method_not_allowed", "message": message}
+            response = JsonResponse(body, status=NOT_ALLOWED, headers={"Allow": allowed})
+        if not response.has_header("Cache-Control"):
+            response["Cache-Control"] = "no-store"
+        return response
+
+    return handle
+
+
+class Reporter(SafeExceptionReporterFilter):
+    """Django's filter of error reports, with more hidden names."""
+
+    hidden_settings = re.compile(
+        "|".join((SafeExceptionReporterFilter.hidden_settings.pattern, *HIDDEN)), re.IGNORECASE
+    )
+
+    def get_post_parameters(self, request: HttpRequest | None) -> dict[str, Any]:
+        """Return a form's fields with passwords, keys and codes hidden."""
+        fields = super().get_post_parameters(request)
+        hidden = re.compile(f"{self.hidden_settings.pattern}|CODE", re.IGNORECASE)
+        return {name: self.cleansed_substitute if hidden.search(name) else fields[name] for name in fields}

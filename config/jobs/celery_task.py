@@ -1,0 +1,46 @@
+"""The base class of Celery tasks: one turn per scheduled job, and failures by the error policy."""
+
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from celery import Task
+from django.utils import timezone
+
+from advisor.run.failures import error_handle
+from advisor.run.queue import job_turn
+from config.jobs.schedule import JOBS, VISIBILITY_S
+
+log = structlog.get_logger(__name__)
+EVERY = {job.name: job.every for job in JOBS}
+# A job that runs more often than messages are redelivered has its next turn before that.
+REDELIVERED_AFTER = timedelta(seconds=VISIBILITY_S)
+# The row, beside a job's own, of the one turn after a lost worker.
+REPEAT = "{}:again"
+
+
+class PolicedTask(Task):  # type: ignore[type-arg]
+    """The base of every task."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the task; a scheduled one only if its turn is due, so that of two beats only one counts."""
+        job = self.request.get("scheduled")
+        if job and not self._turn(job):
+            log.info("job_doubled", job=job)
+            return None
+        return super().__call__(*args, **kwargs)
+
+    def _turn(self, job: str) -> bool:
+        """Claim the job's turn, or after a lost worker one more within the same period.
+
+        So a daily job is not delayed by a day, and one that crashes every process is not repeated for ever.
+        """
+        now, every = timezone.now(), EVERY[job]
+        if job_turn(name=job, every=every, now=now):
+            return True
+        lost = bool((self.request.delivery_info or {}).get("redelivered"))
+        return lost and every > REDELIVERED_AFTER and job_turn(name=REPEAT.format(job), every=every, now=now)
+
+    def on_failure(self, exc: BaseException, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:
+        """Apply the error policy to a task that raised in a Celery worker."""
+        error_handle(error=exc, where=f"task {self.name}", now=timezone.now())

@@ -1,0 +1,180 @@
+"""The lease of a nightly run: claim, renewal, retry of failed steps, and release.
+
+The row of the UTC day is claimed by a conditional update and held by a short lease. While a step runs, a
+thread renews the lease, so that a killed worker is noticed within two minutes, however long the step takes.
+Each claim raises the row's token, and nothing is written under an older one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+
+from advisor.models import Decision
+from advisor.run.lease import lease_renewal
+from config.models import NightlyReport
+
+log = structlog.get_logger(__name__)
+Step = dict[str, Any]
+Status = NightlyReport.Status
+
+# In the order in which they run; `config.jobs.nightly` runs them.
+STEP_NAMES = ("fetch", "cluster", "summarise", "learn", "digests", "deliver", "advise")
+# A heartbeat every 20 seconds: three in a row may be late before another worker takes over.
+LEASE = timedelta(seconds=90)
+BEAT_S = 20.0
+# Longer than any step should take. The lease of a step that hangs ends, and another worker repeats the step,
+# which harms nothing.
+STEP_MAX_S = 3600.0
+# A failed step is tried three times a night by itself: 10 minutes after the night ended, then 30.
+TRIES_MAX = 3
+RETRY_AFTER, RETRY_GROWS = timedelta(minutes=10), 3
+# A step that crashes its process costs the other steps their worker, so it is given up after the second time.
+CRASHES_MAX = 2
+# What the columns of `Decision` can hold.
+ACTOR_CHARS, REASON_CHARS = 40, 300
+
+
+class NightNotLeased(Exception):
+    """No worker holds the lease of that night, so there is nothing to release."""
+
+
+def nightly_as_dict(row: NightlyReport) -> dict[str, Any]:
+    """Return the report as JSON values: `{"day", "status", "steps": [{"name", …}], "seconds"}`."""
+    steps = [{"name": name, **row.steps[name]} for name in STEP_NAMES if name in row.steps]
+    seconds = round(sum(step.get("seconds", 0.0) for step in steps), 3)
+    return {"day": row.day.isoformat(), "status": row.status, "steps": steps, "seconds": seconds}
+
+
+def night_is_leased(row: NightlyReport, now: datetime) -> bool:
+    """Return whether a worker holds a lease on the night at `now`."""
+    return row.status == Status.RUNNING and row.lease_until is not None and row.lease_until >= now
+
+
+def steps_to_retry(
+    steps: Mapping[str, Step], *, ended_at: datetime | None, now: datetime, by_hand: bool = False
+) -> dict[str, Step]:
+    """Return the failed steps of a finished night that are due again at `now`, marked as waiting.
+
+    `by_hand` makes every failed step due at once, and clears its count of crashes.
+    """
+    failed = {name: step for name, step in steps.items() if step["status"] == "failed"}
+    if by_hand:
+        return {name: {**step, "status": "waiting", "crashes": 0} for name, step in failed.items()}
+    return {
+        name: {**step, "status": "waiting", "crashes": step.get("crashes", 0)}
+        for name, step in failed.items()
+        if (at := _retry_at(step, ended_at)) is not None and at <= now
+    }
+
+
+def night_retry_at(row: NightlyReport) -> datetime | None:
+    """Return when the first failed step of a finished night is retried by itself; `None` for never."""
+    failed = [step for step in row.steps.values() if step["status"] == "failed"]
+    return min(filter(None, (_retry_at(step, row.finished_at) for step in failed)), default=None)
+
+
+def _retry_at(step: Step, ended_at: datetime | None) -> datetime | None:
+    tries: int = step.get("tries", 1)
+    if ended_at is None or tries >= TRIES_MAX or step.get("crashes", 0) >= CRASHES_MAX:
+        return None
+    return ended_at + RETRY_AFTER * float(RETRY_GROWS ** (tries - 1))
+
+
+def night_claim(*, now: datetime, force: bool = False, by_hand: bool = False) -> NightlyReport | None:
+    """Claim the night of `now` (a UTC day); return `None` where it is finished or another worker holds it.
+
+    A night that failed is claimed again for its failed steps, see `steps_to_retry`. `force` starts a finished
+    night from the beginning.
+    """
+    lease = now + LEASE
+    row, first = NightlyReport.objects.get_or_create(
+        day=now.astimezone(UTC).date(),
+        defaults={"started_at": now, "lease_until": lease, "token": 1, "attempts": 1},
+    )
+    if first:
+        return row
+    if night_is_leased(row, now):
+        return None
+    fields: dict[str, Any] = {
+        "status": Status.RUNNING,
+        "lease_until": lease,
+        "token": row.token + 1,
+        "attempts": row.attempts + 1,
+    }
+    if row.status != Status.RUNNING:
+        if force:
+            fields |= {"steps": {}, "started_at": now, "finished_at": None}
+        elif again := steps_to_retry(row.steps, ended_at=row.finished_at, now=now, by_hand=by_hand):
+            fields |= {"steps": {**row.steps, **again}, "finished_at": None}
+        else:
+            return None
+    mine = NightlyReport.objects.filter(pk=row.pk, token=row.token, status=row.status).update(**fields)
+    return _set(row, fields) if mine else None
+
+
+def night_save(row: NightlyReport, **fields: Any) -> bool:
+    """Write `fields` if the row still has our token; return whether it has."""
+    if not _own(row).update(**fields):
+        return False
+    _set(row, fields)
+    return True
+
+
+@contextmanager
+def night_lease_renewal(
+    row: NightlyReport,
+    clock: Callable[[], datetime],
+    *,
+    beat_s: float = BEAT_S,
+    lasting_s: float = STEP_MAX_S,
+) -> Iterator[None]:
+    """Renew the lease every `beat_s` seconds while the block runs, for `lasting_s` seconds at most.
+
+    A thread does it on a connection of its own: a killed process takes it along.
+    """
+    own = _own(row)
+
+    def renew() -> bool:
+        return bool(own.update(lease_until=clock() + LEASE))
+
+    with lease_renewal(
+        renew=renew, clock=clock, beat_s=beat_s, lasting_s=lasting_s, failed="nightly_beat_failed"
+    ):
+        yield
+
+
+def night_release(*, day: date, reason: str, actor: str, now: datetime) -> NightlyReport:
+    """Take the lease of `day` from its worker and store the `reason`; the next worker continues the night.
+
+    The old worker writes nothing more. The step it was at counts as one that crashed its process. Raises
+    `NightNotLeased` where no worker holds the lease.
+    """
+    with transaction.atomic():
+        leased = NightlyReport.objects.filter(day=day, status=Status.RUNNING, lease_until__gte=now)
+        if not leased.update(lease_until=None, token=F("token") + 1):
+            raise NightNotLeased(f"No worker holds the night of {day}; there is nothing to release.")
+        Decision.objects.create(
+            actor=actor[:ACTOR_CHARS],
+            action="night_released",
+            reason=reason[:REASON_CHARS],
+            data={"day": day.isoformat()},
+            at=now,
+        )
+    log.warning("nightly_released", day=str(day), actor=actor, reason=reason[:REASON_CHARS])
+    return NightlyReport.objects.get(day=day)
+
+
+def _own(row: NightlyReport) -> Any:
+    """The row, as long as it has our token."""
+    return NightlyReport.objects.filter(pk=row.pk, token=row.token, status=Status.RUNNING)
+
+
+def _set(row: NightlyReport, fields: Mapping[str, Any]) -> NightlyReport:
+    for name, value in fields.items():
+        setattr(row, name, value)
+    return row

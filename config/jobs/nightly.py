@@ -1,0 +1,206 @@
+"""The nightly run: seven steps under one row per UTC day, continued where they stopped by any worker.
+
+`config.jobs.lease` decides who holds the row. A step is noted before it begins and when it ends, so that a
+crash costs only the step it hit; a step that crashes its process twice is given up. A failed step stops none
+of those after it, and is retried later the same day.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from django.db import DatabaseError
+from django.db.models import Exists, OuterRef
+
+from advisor.agent.error_policy import Action
+from advisor.run.failures import alert_raise, error_handle
+from advisor.run.queue import job_failed
+from advisor.run.record import traces_prune
+from advisor.run.scheduling import readers_advise
+from config.jobs.lease import CRASHES_MAX, LEASE, Step, night_claim, night_lease_renewal, night_save
+from config.models import NightlyReport
+from digest.build.services import digests_build
+from digest.feedback.services import weights_update
+from digest.feeds.rounds import feeds_fetch
+from digest.items.stories import stories_update
+from digest.items.vectors import item_vectors_prune, item_vectors_update
+from digest.mail.send import digests_deliver
+from digest.models import Feedback, Reader
+from digest.retention import items_prune, rows_prune
+from digest.summaries.services import summaries_make
+from ranking.selectors import readers_learned
+from ranking.services import snapshots_prune
+from suggestions.models import Evidence
+from suggestions.outcomes.check import effects_check
+
+log = structlog.get_logger(__name__)
+Status = NightlyReport.Status
+Clock = Callable[[], datetime]
+Counts = Mapping[str, object]
+Work = Callable[[datetime], Counts]
+
+# A learning cycle is weekly: its steps are sized for a week's ratings (docs/architecture.md).
+CYCLE = timedelta(days=7)
+ERROR_CHARS = 300
+CRASHED = "It ended its process twice, so this night goes on without it."
+
+
+class MailDown(Exception):
+    """No mail server answered; mail that is due waits for the next round."""
+
+
+def fetch(now: datetime) -> Counts:
+    """Fetch the feeds that are due."""
+    found = feeds_fetch(now=now).as_dict()
+    return {name: found[name] for name in ("feeds", "ok", "failed", "items_new")}
+
+
+def cluster(now: datetime) -> Counts:
+    """Group items into stories, update their vectors, and delete rows past their retention."""
+    stories, vectors = stories_update(now=now).as_dict(), item_vectors_update(now=now)
+    pruned = item_vectors_prune(now=now)
+    rows = rows_prune(now=now) + snapshots_prune(now=now) + traces_prune(now=now)
+    # The evidence of a suggestion outlives the retention of items.
+    items = items_prune(now=now, kept_by=[Evidence.objects.filter(item=OuterRef("pk"))])
+    return {**stories, "vectors": vectors, "pruned": pruned, "rows_pruned": rows, "items_pruned": items}
+
+
+def summarise(now: datetime) -> Counts:
+    """Summarise new texts, the most valuable first, within the day's budget."""
+    report = summaries_make(now=now)
+    counts = {name: getattr(report, name) for name in ("extracts", "asked", "made", "repaired")}
+    return {**counts, **({"stopped": report.stopped} if report.stopped else {})}
+
+
+def learn(now: datetime) -> Counts:
+    """Run the weekly learning cycle of every active reader with ratings for whom it is due."""
+    ratings = Feedback.objects.filter(reader=OuterRef("pk"))
+    lately = readers_learned(since=(now.astimezone(UTC) - CYCLE).date() + timedelta(days=1))
+    readers = Reader.objects.filter(Exists(ratings), is_active=True).order_by("pk")
+    moved = done = failed = 0
+    for reader_id in readers.values_list("pk", flat=True):
+        if reader_id in lately:
+            continue
+        try:
+            moved += weights_update(reader_id=reader_id, now=now)
+            done += 1
+        except Exception:
+            log.exception("weights.update_failed", reader_id=str(reader_id))
+            failed += 1
+    return {"readers": done, "moved": moved, "failed": failed}
+
+
+def digests(now: datetime) -> Counts:
+    """Build each reader's digest of their current day."""
+    return {"built": digests_build(now=now)}
+
+
+def deliver(now: datetime) -> Counts:
+    """Send the mail that is due. Raises `MailDown` where no mail server answers."""
+    report = digests_deliver(now=now)
+    if report.down:
+        raise MailDown(f"Mails waiting: {report.left}. No mail server could be reached: {report.down}")
+    return report.as_dict()
+
+
+def advise(now: datetime) -> Counts:
+    """Measure the effects of accepted changes, then request a run for each reader who is due."""
+    checked: object = 0
+    try:
+        checked = effects_check(now=now)["checked"]
+    finally:
+        requested = len(readers_advise(now=now))
+    return {"effects": checked, "requested": requested}
+
+
+STEPS: dict[str, Callable[[datetime], Counts]] = {
+    step.__name__: step for step in (fetch, cluster, summarise, learn, digests, deliver, advise)
+}
+
+
+def nightly_run(
+    *,
+    now: datetime,
+    force: bool = False,
+    by_hand: bool = False,
+    stopping: Callable[[], bool] = lambda: False,
+    steps: Mapping[str, Work] = STEPS,
+) -> NightlyReport:
+    """Run the remaining steps of the night of `now` (a UTC day) and return its report.
+
+    A night that is finished, or that another worker holds, is returned unchanged. Failed steps are retried
+    once they are due, or at once with `by_hand`; `force` runs a finished night from the beginning. A failed
+    step is noted and raises an alert. `stopping` is called between steps: the rest waits for the next call.
+    """
+    began = time.monotonic()
+    row = night_claim(now=now, force=force, by_hand=by_hand)
+    if row is None:
+        return NightlyReport.objects.get(day=now.astimezone(UTC).date())
+
+    def clock() -> datetime:
+        return now + timedelta(seconds=time.monotonic() - began)
+
+    for name, work in steps.items():
+        if stopping():
+            night_save(row, lease_until=None)
+            return row
+        if not _step(row, name, work, clock):
+            log.warning("nightly_lease_lost", day=str(row.day), step=name)
+            return NightlyReport.objects.get(pk=row.pk)
+    broken = [name for name, step in row.steps.items() if step["status"] != "done"]
+    status = Status.FAILED if broken else Status.COMPLETED
+    night_save(row, status=status, finished_at=clock(), lease_until=None)
+    log.info("nightly_ended", day=str(row.day), status=str(row.status), failed=broken)
+    return row
+
+
+def _step(row: NightlyReport, name: str, work: Work, clock: Clock) -> bool:
+    """Run one step unless it has ended, and note the result; return whether the row is still ours."""
+    known: Step = row.steps.get(name, {})
+    if known.get("status") in ("done", "failed"):
+        return True
+    started, mark = clock(), time.monotonic()
+    # One more crash where its last try was never seen to end.
+    crashes = known.get("crashes", 0) + (known.get("status") == "running")
+    step = {
+        "status": "running",
+        "started_at": started.isoformat(timespec="seconds"),
+        "tries": known.get("tries", 0) + 1,
+        "crashes": crashes,
+    }
+    if crashes >= CRASHES_MAX:
+        _failed(name, RuntimeError(CRASHED), started)
+        return _note(row, name, {**step, "tries": known["tries"], **_ended(mark, error=CRASHED)}, started)
+    if not _note(row, name, step, started):
+        return False
+    try:
+        with night_lease_renewal(row, clock):
+            counts = work(started)
+        ended = _ended(mark, counts=counts)
+    except Exception as error:
+        _failed(name, error, started)
+        ended = _ended(mark, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
+    return _note(row, name, {**step, **ended}, clock())
+
+
+def _ended(mark: float, *, counts: Counts | None = None, error: str = "") -> Step:
+    seconds = round(time.monotonic() - mark, 3)
+    status = "failed" if error else "done"
+    return {"status": status, "seconds": seconds, "counts": dict(counts or {}), "error": error}
+
+
+def _failed(name: str, error: Exception, now: datetime) -> None:
+    """Log a failed step, apply the error policy and raise an alert; none of it may break the night."""
+    log.error("nightly_step_failed", step=name, exc_info=error)
+    action = error_handle(error=error, where=f"nightly {name}", now=now)
+    reason = f"{type(error).__name__}: {error}"
+    if action is not Action.ALERT:  # the policy has raised one then
+        alert_raise(kind=f"nightly_{name}", where=f"The night's step “{name}”", reason=reason, now=now)
+    with suppress(DatabaseError):
+        job_failed(name=name, reason=reason, now=now)
+
+
+def _note(row: NightlyReport, name: str, step: Step, now: datetime) -> bool:
+    return night_save(row, steps={**row.steps, name: step}, lease_until=now + LEASE)

@@ -1,0 +1,134 @@
+"""The schedule of all jobs, and Celery's queues, time limits and settings.
+
+A worker that names no queues serves all of them; `celery worker -Q fetch` serves one, so that a slow nightly
+run delays no advice. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+# --- Queues ---
+DEFAULT, FETCH, RANK, MAIL, ADVISE = "default", "fetch", "rank", "mail", "advise"
+QUEUES = (DEFAULT, FETCH, RANK, MAIL, ADVISE)
+QUEUE_OF: Mapping[str, str] = {
+    "digest.feeds_fetch": FETCH,
+    "config.nightly": RANK,
+    "config.daily_builds": MAIL,
+    "advisor.run_execute": ADVISE,
+}
+
+# --- Time limits, in seconds ---
+# Redis gives a message that nobody acknowledged to another worker after this long.
+VISIBILITY_S = 600
+# A task without a limit of its own is asked to stop, then killed, before its message comes again.
+SOFT_S, HARD_S = 540, 570
+# Tasks that may outlive that: their rows are claimed with leases, so that the repeated message finds no work.
+HARD_OF: Mapping[str, int] = {
+    "digest.feeds_fetch": 1800,
+    "config.nightly": 6 * 3600,
+    "config.daily_builds": 6 * 3600,
+}
+# How long a soft limit comes before the hard one.
+WARNING_S = 30
+# The hard limit of a run after its own deadline: its lease ends in between.
+RUN_MARGIN_S = 60
+# Asked to stop at once, a worker still has the time of a run before its messages go back.
+SOFT_SHUTDOWN_S = 270.0
+
+# --- Connection to Redis ---
+# A publisher tries once more at most: by kombu's default a page waits six seconds for a broker that is down,
+# and the reconciler publishes again anyway. Workers reconnect by rules of their own.
+PUBLISH_RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
+# Without the throttle, a dead worker's message comes back a hundred seconds later than it might (measured:
+# 111 s against 16 s at a timeout of 10).
+REDELIVERY = {"visibility_timeout": VISIBILITY_S, "unacked_restore_throttle": 1}
+# After an hour of work a worker finds a few of the messages for short jobs, not a heap of them.
+MESSAGE_LIFETIME = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A scheduled Celery task; a `long` one takes `stopping` and calls it between its parts."""
+
+    name: str
+    task: str
+    every: timedelta
+    long: bool = False
+
+
+# Jobs that are due together run in this order.
+JOBS = (
+    # With leases of 20 seconds, the work of a dead worker is taken over within a minute.
+    Job("reconcile", "advisor.runs_reconcile", timedelta(seconds=15)),
+    Job("fetch", "digest.feeds_fetch", timedelta(minutes=5)),
+    # Right after a fetch, so that a worker that was off does not raise an alert when it comes back.
+    Job("feeds_watch", "advisor.feeds_watch", timedelta(minutes=15)),
+    # Checked often and run once a day: after a crash or a stop it continues within two minutes.
+    Job("nightly", "config.nightly", timedelta(seconds=30), long=True),
+    # Days begin and mail is due at any quarter of an hour, somewhere.
+    Job("daily-builds", "config.daily_builds", timedelta(minutes=10), long=True),
+    Job("answers", "config.answers_forget", timedelta(hours=1)),
+    Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),
+    Job("compact", "suggestions.outcomes_compact", timedelta(days=7)),
+    Job("memories", "advisor.memories_sync", timedelta(days=1)),
+    Job("guidance_learn", "advisor.guidance_learn", timedelta(days=1)),
+    Job("guidance_notes", "advisor.guidance_export", timedelta(days=1)),
+)
+
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    job.name: {
+        "task": job.task,
+        "schedule": job.every.total_seconds(),
+        "options": {
+            "expires": max(job.every, MESSAGE_LIFETIME).total_seconds(),
+            "headers": {"scheduled": job.name},
+        },
+    }
+    for job in JOBS
+}
+
+
+def due(now: datetime, last: Mapping[str, datetime]) -> list[Job]:
+    """Return the jobs to run at `now`, given when each last began; one that never ran is due."""
+    return [job for job in JOBS if job.name not in last or now - last[job.name] >= job.every]
+
+
+def night_begun(now: datetime, hour: int) -> bool:
+    """Return whether the nightly run of `now`'s UTC day may begin: from `hour` (0 to 23) on."""
+    return now.astimezone(UTC).hour >= hour
+
+
+def celery_settings(broker: str, folder: Path, *, run_timeout_s: float) -> dict[str, Any]:
+    """Return Celery's configuration under the names of Django's settings.
+
+    `broker` is Redis's address, empty for none; beat stores in `folder` when it sent what; `run_timeout_s` is
+    the deadline of a scheduled run. Messages are acknowledged late and go back when their worker is lost:
+    no message is lost with a process, and claimed rows prevent that work is done twice.
+    """
+    hard_limits = {**HARD_OF, "advisor.run_execute": run_timeout_s + RUN_MARGIN_S}
+    values = {
+        "BROKER_URL": broker or "memory://",
+        "BROKER_TRANSPORT_OPTIONS": REDELIVERY | PUBLISH_RETRY if broker else {},
+        "BROKER_CONNECTION_RETRY_ON_STARTUP": True,
+        # Retry without end: by default a worker gives up after a hundred tries and must be restarted.
+        "BROKER_CONNECTION_MAX_RETRIES": None,
+        "BEAT_SCHEDULE": CELERY_BEAT_SCHEDULE,
+        "BEAT_SCHEDULE_FILENAME": str(folder / "celerybeat-schedule"),
+        "TASK_QUEUES": {name: {"exchange": name, "routing_key": name} for name in QUEUES},
+        "TASK_DEFAULT_QUEUE": DEFAULT,
+        "TASK_ROUTES": {name: {"queue": queue} for name, queue in QUEUE_OF.items()},
+        "TASK_ANNOTATIONS": {
+            name: {"time_limit": limit, "soft_time_limit": limit - WARNING_S}
+            for name, limit in hard_limits.items()
+        },
+        "TASK_SOFT_TIME_LIMIT": SOFT_S,
+        "TASK_TIME_LIMIT": HARD_S,
+        "TASK_IGNORE_RESULT": True,
+        "TASK_ACKS_LATE": True,
+        "TASK_REJECT_ON_WORKER_LOST": True,
+        "WORKER_PREFETCH_MULTIPLIER": 1,
+        "WORKER_SOFT_SHUTDOWN_TIMEOUT": SOFT_SHUTDOWN_S,
+    }
+    return {f"CELERY_{name}": value for name, value in values.items()}

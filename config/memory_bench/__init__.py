@@ -1,1 +1,0 @@
-"""What `evaluate_memory` measures: what remembering costs, and what the outcome check finds."""

@@ -1,0 +1,150 @@
+"""Readiness checks behind `/readyz`, and the warm-up of a new process."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from threading import Thread
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations import Migration
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from advisor.run.queue import jobs_last
+from advisor.selectors import worker_alive
+from digest.feedback.peers import peers_cache_fill
+
+log = structlog.get_logger(__name__)
+
+# The reconciler runs each quarter of a minute; twelve missed turns are no hiccup.
+SCHEDULE_LATE = timedelta(minutes=3)
+BROKER_TIMEOUT_S = 1.0
+# The server ends a process that gives no sign of life for a minute.
+WARM_TIMEOUT_S = 20.0
+ERROR_CHARS = 200
+_migrated: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check, with its time in milliseconds; `needed`: without it no request is served."""
+
+    name: str
+    ok: bool
+    needed: bool
+    detail: str
+    ms: float
+
+
+def readiness(*, now: datetime) -> list[Check]:
+    """Check the database and its migrations, which are needed, and the broker and the schedule.
+
+    Without those two, pages work and requests run inline, but nothing happens on schedule.
+    """
+    database = _check("database", True, _database)
+    if not database.ok:
+        return [database]
+    return [
+        database,
+        _check("migrations", True, _migrations),
+        _check("broker", False, _broker),
+        _check("schedule", False, lambda: _schedule(now)),
+    ]
+
+
+def ready(checks: list[Check]) -> bool:
+    """Return whether requests can be served."""
+    return all(check.ok for check in checks if check.needed)
+
+
+def broker() -> Redis:
+    """Return a client of the broker with a short timeout and no retry; a context manager that closes it."""
+    return Redis.from_url(
+        settings.REDIS_URL,
+        socket_connect_timeout=BROKER_TIMEOUT_S,
+        socket_timeout=BROKER_TIMEOUT_S,
+        retry=Retry(NoBackoff(), 0),
+    )
+
+
+def error_text(error: BaseException) -> str:
+    """Return an error's message as one short line."""
+    return " ".join(str(error).split())[:ERROR_CHARS]
+
+
+def migrations_missing() -> list[Migration]:
+    """Return the migrations that are still to apply, in order."""
+    executor = MigrationExecutor(connection)
+    return [migration for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+
+
+def process_warm() -> None:
+    """Load the community's data on a thread; return when it is loaded, or after `WARM_TIMEOUT_S` seconds.
+
+    Never raises: without a database the process starts all the same, and its pages say what is wrong.
+    """
+    thread = Thread(target=_community_load, args=(timezone.now(),), daemon=True, name="warming")
+    thread.start()
+    thread.join(WARM_TIMEOUT_S)
+
+
+def _community_load(now: datetime) -> None:
+    try:
+        peers_cache_fill(now=now)
+    except DatabaseError as error:
+        log.warning("process_not_warmed", error=type(error).__name__)
+    finally:
+        connection.close()
+
+
+def _check(name: str, needed: bool, probe: Callable[[], tuple[bool, str]]) -> Check:
+    """Run a probe; an exception is a result too."""
+    began = time.monotonic()
+    try:
+        ok, detail = probe()
+    except Exception as error:
+        ok, detail = False, f"{type(error).__name__}: {error_text(error)}"
+    return Check(name, ok, needed, detail, round((time.monotonic() - began) * 1000, 1))
+
+
+def _database() -> tuple[bool, str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return True, connection.vendor
+
+
+def _migrations() -> tuple[bool, str]:
+    """Read the migration files only until this process has found all of them applied."""
+    name = str(connection.settings_dict["NAME"])
+    if name not in _migrated:
+        if missing := migrations_missing():
+            first = f"{missing[0].app_label}.{missing[0].name}"
+            return False, f"{len(missing)} to apply, {first} first: run manage.py migrate."
+        _migrated.add(name)
+    return True, "all applied"
+
+
+def _broker() -> tuple[bool, str]:
+    if not settings.REDIS_URL:
+        return True, "none: embedded"
+    with broker() as redis:
+        redis.ping()
+    return True, "answers"
+
+
+def _schedule(now: datetime) -> tuple[bool, str]:
+    """Check the last turn of Celery beat, or without a broker the heartbeat of an embedded worker."""
+    last = jobs_last().get("reconcile")
+    if last is not None and now - last < SCHEDULE_LATE:
+        return True, f"last turn {round((now - last).total_seconds())} s ago"
+    if not settings.REDIS_URL and worker_alive(now=now):
+        return True, "an embedded worker is alive"
+    state = "never began" if last is None else f"has stopped since {last:%Y-%m-%d %H:%M} UTC"
+    start = "celery beat and a worker" if settings.REDIS_URL else "manage.py work"
+    return False, f"It {state}: start {start}."

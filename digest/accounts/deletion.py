@@ -1,0 +1,84 @@
+"""Changes of an account by its reader: preferences, mail, and account deletion."""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from digest.errors import LastOperator
+from digest.models import Reader
+from digest.requests import operators_remain
+
+# How long "Not now" hides the note about suggestions.
+NUDGE_QUIET = timedelta(days=7)
+# Tables by the names that readers know; what is not listed counts among "other records".
+TABLE_NAMES = (
+    ("feeds you read", ("digest.Subscription",)),
+    ("thumbs", ("digest.Feedback",)),
+    ("items marked as read or saved", ("digest.Reading",)),
+    ("digests", ("digest.Digest",)),
+    ("versions of your settings", ("ranking.ConfigVersion",)),
+    ("suggestions", ("suggestions.Suggestion",)),
+    ("runs of the advisor", ("advisor.Run",)),
+    ("tokens for scripts", ("digest.ApiToken",)),
+)
+ACCOUNT_TABLES = ("digest.Reader", "account.EmailAddress", "mfa.Authenticator")
+
+
+def deleted_words(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return (name, count) for each kind of row in `counts` (by model label), without the account itself."""
+    listed = [(name, sum(counts.get(label, 0) for label in labels)) for name, labels in TABLE_NAMES]
+    named = {*ACCOUNT_TABLES, *(label for _, labels in TABLE_NAMES for label in labels)}
+    other = sum(count for label, count in counts.items() if label not in named)
+    return [(name, count) for name, count in [*listed, ("other records behind them", other)] if count]
+
+
+def reader_update(
+    *, reader: Reader, time_zone: str, ai_enabled: bool, peers_enabled: bool, suggestions_enabled: bool
+) -> None:
+    """Store the reader's time zone (an IANA name) and switches, which take effect from the next use on.
+
+    The switches: models may use their feedback, sums over readers include it, suggestions are made.
+
+    Raises `ValidationError` for a zone that does not exist.
+    """
+    reader.time_zone, reader.ai_enabled, reader.peers_enabled = time_zone, ai_enabled, peers_enabled
+    reader.suggestions_enabled = suggestions_enabled
+    reader.clean_fields(exclude=["username", "password", "email"])
+    reader.save(update_fields=["time_zone", "ai_enabled", "peers_enabled", "suggestions_enabled"])
+
+
+def reader_nudge_quiet(*, reader: Reader, now: datetime) -> None:
+    """Hide the note about pending suggestions on today's page for seven days, on every device."""
+    reader.nudge_quiet_until = now + NUDGE_QUIET
+    reader.save(update_fields=["nudge_quiet_until"])
+
+
+def reader_mail_update(*, reader: Reader, rhythm: str, hour: int, weekday: int) -> None:
+    """Store how often the digest comes by mail: off, daily or weekly, from an hour of the reader's day on.
+
+    Hours are 0 to 23; the weekday is for weekly mail, 0 is Monday.
+    Raises `ValueError` for anything else.
+    """
+    if not (0 <= hour <= 23 and 0 <= weekday <= 6):
+        raise ValueError(f"no time of the week: day {weekday}, hour {hour}")
+    reader.mail_rhythm, reader.mail_hour, reader.mail_weekday = Reader.MailRhythm(rhythm), hour, weekday
+    reader.save(update_fields=["mail_rhythm", "mail_hour", "mail_weekday"])
+
+
+def reader_delete(*, reader: Reader) -> Counter[str]:
+    """Delete the account with all rows about the reader in every room; return row counts by model label.
+
+    Rows of model spend stay without the reader, since sums of spend have to stay right; feeds and items are
+    shared and stay. Raises `LastOperator` for the only active operator who may do everything.
+    """
+    with transaction.atomic():
+        # Locked together, so that the last two cannot go at the same time.
+        list(Reader.objects.select_for_update().filter(is_superuser=True, is_active=True))
+        if reader.is_superuser and reader.is_active and not operators_remain(readers=[reader]):
+            raise LastOperator(
+                "You are the only operator here. Make somebody else a superuser in the admin, then come back."
+            )
+        _, by_label = Reader.objects.filter(pk=reader.pk).delete()
+    return Counter(by_label)

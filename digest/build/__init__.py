@@ -1,0 +1,1 @@
+"""Building a digest: candidates, composition, exclusion, explanation, storage."""

@@ -1,0 +1,206 @@
+"""Building digests: of one day on demand, and in rounds of all active readers."""
+
+import datetime as dt
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from uuid import UUID
+
+import structlog
+
+from digest.build.candidates import (
+    DayCandidates,
+    Window,
+    as_of_day,
+    digest_candidates,
+    digest_materials,
+    signals_for,
+    window_load,
+)
+from digest.build.compose import Rules
+from digest.build.selectors import digest_for, digests_current
+from digest.build.store import Order, digests_store
+from digest.days import day_of
+from digest.entities import DIGEST_SIZE
+from digest.items.selectors import items_candidates
+from digest.models import Digest, Reader
+from ranking.entities import EffectiveConfig, Score
+from ranking.scoring import ranked
+from ranking.selectors import config_effective, config_effective_many
+
+log = structlog.get_logger(__name__)
+
+# Readers whose digests are stored in one transaction.
+TOGETHER = 100
+
+
+def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest | None:
+    """Return the reader's digest of `date` as every page, mail, feed and API answer shows it.
+
+    Today's is built where it is not up to date (`digests_current`). A past day shows what was made that day,
+    `None` where nothing was: today's settings would say little of what the reader saw then.
+    """
+    if date != day_of(now, reader.zone):
+        return digest_for(reader_id=reader.pk, date=date)
+    version = config_effective(reader_id=reader.pk).config.version
+    current = digests_current(days={reader.pk: date}, versions={reader.pk: version}, now=now)
+    return current.get(reader.pk) or digest_build(reader=reader, date=date, now=now)
+
+
+def digest_build(
+    *, reader: Reader, date: dt.date, now: dt.datetime, limit: int = DIGEST_SIZE, rules: Rules | None = None
+) -> Digest:
+    """Build, or build again, the reader's digest of `date` (a day in the reader's zone).
+
+    1. Rank the items of the seven days up to `now`, or up to the end of a day that is over.
+    2. Compose a digest of `limit` items from them (`digest.build.compose`), under the digest's row lock: what
+       the reader has rated keeps its rank and score.
+    3. Store each item with its rank, slot, score and parts; nothing is written if nothing changed.
+
+    `rules` in place of `limit` composes in another way. A build that started under an older config never
+    replaces a newer one's digest. Raises `FutureDate`.
+    """
+    effective = config_effective(reader_id=reader.pk)
+    material = digest_candidates(reader=reader, date=date, now=now)
+    order = order_make(reader=reader, date=date, material=material, effective=effective)
+    return digests_store(orders=[order], rules=rules or Rules(limit), now=now)[0]
+
+
+def order_make(
+    *, reader: Reader, date: dt.date, material: DayCandidates, effective: EffectiveConfig
+) -> Order:
+    """Rank the reader's day, ready to be composed and stored."""
+    ranking = material.ranking(effective)
+    at = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
+    return Order(
+        reader=reader,
+        date=date,
+        version=effective.config.version,
+        choices=material.choices(ranking, effective),
+        draw=material.chances(effective),
+        score_of=lambda item_id: ranking[at[item_id]],
+    )
+
+
+def digest_rank(
+    *, reader: Reader, date: dt.date, now: dt.datetime, effective: EffectiveConfig
+) -> Sequence[Score]:
+    """Return all candidates of the reader's `date` by score alone, best first. Raises `FutureDate`."""
+    as_of = as_of_day(reader, date, now)
+    candidates = items_candidates(reader_id=reader.pk, now=as_of)
+    ids = [candidate.item_id for candidate in candidates]
+    signals = signals_for(reader_ids=[reader.pk], item_ids=ids, now=as_of)[reader.pk]
+    return ranked(candidates, effective, as_of, signals)
+
+
+def digests_build(*, now: dt.datetime) -> int:
+    """Build every active reader's digest of today, in the reader's zone; return how many were built.
+
+    The items of the week are loaded and matched once for all; readers go a hundred at a time, with as many
+    queries for each hundred. A digest that is up to date (`digests_current`) is left alone: so a round that
+    broke off goes on where it was, and nobody's order changes while they read. What goes wrong for one reader
+    is logged and costs the others nothing.
+    """
+    readers = list(Reader.objects.filter(is_active=True).order_by("pk"))
+    days, configs = _days_of(readers, now), _configs_of(readers)
+    for some in _batches(readers):
+        of_some = {reader.pk: days[reader.pk] for reader in some if reader.pk in days}
+        versions = {pk: configs[pk].config.version for pk in of_some}
+        for pk in digests_current(days=of_some, versions=versions, now=now):
+            del days[pk]
+    return _build_days(readers, days, configs, now)
+
+
+def digests_build_missing(*, now: dt.datetime, stopping: Callable[[], bool] = lambda: False) -> int:
+    """Build today's digest for every active reader who has none yet, in the reader's zone; return how many.
+
+    Two queries where nobody's day has begun. Else it works as `digests_build`; `stopping` is asked before
+    each hundred, and what is left then waits for the next round.
+    """
+    around = [(now + dt.timedelta(days=n)).date() for n in (-1, 0, 1)]
+    there = set(Digest.objects.filter(date__in=around).values_list("reader_id", "date"))
+    everybody = list(Reader.objects.filter(is_active=True).order_by("pk"))
+    days = {pk: day for pk, day in _days_of(everybody, now).items() if (pk, day) not in there}
+    readers = [reader for reader in everybody if reader.pk in days]
+    return _build_days(readers, days, _configs_of(readers), now, stopping)
+
+
+def _days_of(readers: Sequence[Reader], now: dt.datetime) -> dict[UUID, dt.date]:
+    """Return the today of each reader; one whose time zone is unknown here is logged and missing."""
+    days = {}
+    for reader in readers:
+        try:
+            days[reader.pk] = day_of(now, reader.zone)
+        except Exception:
+            log.exception("digest.build_failed", reader_id=str(reader.pk))
+    return days
+
+
+def _configs_of(readers: Sequence[Reader]) -> dict[UUID, EffectiveConfig]:
+    configs: dict[UUID, EffectiveConfig] = {}
+    for some in _batches(readers):
+        configs |= config_effective_many(reader_ids=[reader.pk for reader in some])
+    return configs
+
+
+def _batches(readers: Sequence[Reader]) -> Iterator[Sequence[Reader]]:
+    return (readers[start : start + TOGETHER] for start in range(0, len(readers), TOGETHER))
+
+
+def _build_days(
+    readers: Sequence[Reader],
+    days: Mapping[UUID, dt.date],
+    configs: Mapping[UUID, EffectiveConfig],
+    now: dt.datetime,
+    stopping: Callable[[], bool] = lambda: False,
+) -> int:
+    """Load the week and build the digests of those readers who are in `days`."""
+    if not days:
+        return 0
+    window = window_load(now=now)
+    settings = [configs[reader_id].config for reader_id in days]
+    window.pool.look_for({term for config in settings for term in (*config.topics, *config.keyword_boosts)})
+    due = [reader for reader in readers if reader.pk in days]
+    return sum(_build_together(some, days, configs, window) for some in _batches(due) if not stopping())
+
+
+def _build_together(
+    readers: Sequence[Reader],
+    days: Mapping[UUID, dt.date],
+    configs: Mapping[UUID, EffectiveConfig],
+    window: Window,
+) -> int:
+    """Build these readers' digests together; one by one if that fails, so that the fault stays with one."""
+    try:
+        materials = digest_materials(window=window, days={reader.pk: days[reader.pk] for reader in readers})
+        orders = list(_orders(readers, days, materials, configs))
+        digests_store(orders=orders, rules=Rules(), now=window.now)
+        return len(orders)
+    except Exception:
+        log.exception("digest.build_together_failed", readers=len(readers))
+    built = 0
+    for reader in readers:
+        try:
+            digest_build(reader=reader, date=days[reader.pk], now=window.now)
+            built += 1
+        except Exception:
+            log.exception("digest.build_failed", reader_id=str(reader.pk))
+    return built
+
+
+def _orders(
+    readers: Collection[Reader],
+    days: Mapping[UUID, dt.date],
+    materials: Mapping[UUID, DayCandidates],
+    configs: Mapping[UUID, EffectiveConfig],
+) -> Iterator[Order]:
+    for reader in readers:
+        try:
+            order = order_make(
+                reader=reader,
+                date=days[reader.pk],
+                material=materials[reader.pk],
+                effective=configs[reader.pk],
+            )
+        except Exception:
+            log.exception("digest.build_failed", reader_id=str(reader.pk))
+        else:
+            yield order

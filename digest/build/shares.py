@@ -1,0 +1,100 @@
+"""Shares of sources in a digest, and the order in which candidates get a place within them. Pure."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from ranking.entities import WEIGHT_DEFAULT
+
+# A source gets a third of the places, or an equal part where there are fewer than three sources.
+SOURCE_PARTS = 3
+
+
+class Choice(NamedTuple):
+    """One candidate as it is chosen from: its source and story (`None`: nobody else reports it).
+
+    `low`: its source's effective weight is below 1. `muted`: its keyword boosts add up to less than 0.
+    `score` is what it has, `at_par` what it would have at weight 1 and `unmuted` without the boosts below 0;
+    both are `score` where nothing counts against it.
+    """
+
+    item_id: int
+    source: str
+    story: int | None = None
+    low: bool = False
+    muted: bool = False
+    score: float = 0.0
+    at_par: float = 0.0
+    unmuted: float = 0.0
+
+    @property
+    def unwanted(self) -> bool:
+        """Return whether the reader wants less of it, by its source's weight or by keywords."""
+        return self.low or self.muted
+
+
+class ShareOrder(NamedTuple):
+    """Candidates by share, each list best first; `order` is that in which they get a place.
+
+    `within` their source's share; `beyond` it, with nothing else against them.
+    """
+
+    order: list[Choice]
+    within: list[Choice]
+    beyond: list[Choice]
+
+
+def choices_make(
+    ids: Sequence[int],
+    about: Mapping[int, tuple[str, int | None]],
+    weights: Mapping[str, float],
+    totals: Sequence[float],
+    unmuted: Sequence[float],
+    muted: Collection[int] = (),
+) -> list[Choice]:
+    """Return the choices of `ids`, in their order, which is that of their scores `totals`.
+
+    `about` has source and story of each item, `weights` the effective weight of each source that has one of
+    its own; `unmuted` are the scores without boosts below 0, `muted` the items that keywords count against.
+    """
+    found = []
+    for item_id, total, free in zip(ids, totals, unmuted, strict=True):
+        source, story = about[item_id]
+        weight = weights.get(source, WEIGHT_DEFAULT)
+        low = weight < WEIGHT_DEFAULT
+        par = total * WEIGHT_DEFAULT / weight if low else total
+        found.append(Choice(item_id, source, story, low, item_id in muted, total, par, free))
+    return found
+
+
+def source_cap(choices: Sequence[Choice], fixed: Collection[str], size: int) -> int:
+    """Return how many of `size` places one source may take while the others have anything.
+
+    Sources are those of `choices` and those of the items that have a fixed place.
+    """
+    sources = len({choice.source for choice in choices} | {*fixed})
+    return math.ceil(size / max(1, min(SOURCE_PARTS, sources)))
+
+
+def order_by_share(choices: Sequence[Choice], fixed: Collection[str], size: int) -> ShareOrder:
+    """Order `choices`, best first, by the shares of a digest of `size` places.
+
+    `fixed` are the sources of the items that have a place already, one for each. Within the shares the score
+    alone decides: a weight or a boost is in it and does no more. Only for places that the shares leave over,
+    with nothing wanted within its share to take them, does what is beyond its share come before what the
+    reader wants less of and the score alone would not show. What then goes first scores higher as well.
+    """
+    cap, taken = source_cap(choices, fixed, size), Counter(fixed)
+    within: list[Choice] = []
+    over: list[Choice] = []
+    for choice in choices:
+        (within if taken[choice.source] < cap else over).append(choice)
+        taken[choice.source] += 1
+    by_score = {choice.item_id for choice in choices[: max(0, size - len(fixed))]}
+    turns = [n for n, c in enumerate(within, 1) if not c.unwanted or c.item_id in by_score]
+    first = within[: turns[-1] if turns else 0]
+    beyond = [choice for choice in over if not choice.unwanted]
+    served = {choice.item_id for choice in (*first, *beyond)}
+    rest = [choice for choice in choices if choice.item_id not in served]
+    return ShareOrder([*first, *beyond, *rest], within, beyond)

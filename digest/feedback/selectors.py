@@ -1,0 +1,165 @@
+"""Queries for ratings and their reasons: counted and weighed in SQL, or one by one in few queries."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, F, FloatField, IntegerField, Max, Min, Q, QuerySet, Sum, Value
+from django.db.models.functions import Cast, Coalesce, Least, Power
+
+from digest.days import utc_day
+from digest.entities import FeedbackCounts, RatedItem, TagCount
+from digest.feedback.trends import WeekTally
+from digest.models import Feedback, FeedbackTag, ReasonTag
+from ranking.common.text import fold
+from ranking.entities import SourceTally
+from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
+
+
+@dataclass(frozen=True, slots=True)
+class RatingCounts:
+    """A reader's ratings of one source's items: how many, and how many likes."""
+
+    n: int
+    likes: int
+
+
+def feedback_counts(*, reader_id: UUID) -> FeedbackCounts:
+    """Return how many ratings and reasons the reader gave, and when, in one query."""
+    row: dict[str, Any] = Feedback.objects.filter(reader_id=reader_id).aggregate(
+        total=Count("pk"),
+        tagged=Count("pk", filter=Q(has_reason=True)),
+        first_day=Min("day"),
+        last_day=Max("day"),
+        first_at=Min("at"),
+        last_at=Max("at"),
+    )
+    first_day, last_day = row.pop("first_day"), row.pop("last_day")
+    return FeedbackCounts(days=last_day - first_day + 1 if row["total"] else 0, **row)
+
+
+def feedback_tallies(*, reader_id: UUID, now: datetime, until: datetime | None = None) -> list[SourceTally]:
+    """Return the reader's ratings by source, each weighed by 2^(-age in days / 60); sorted, one query.
+
+    Ages count in whole UTC days up to `now`; ratings given at or after `until` are left out.
+    """
+    age = Cast(Least(F("day") - Value(utc_day(now)), Value(0)), FloatField())
+    weight = Power(Value(2.0, FloatField()), age / Value(FEEDBACK_HALF_LIFE_DAYS, FloatField()))
+    rows = (
+        _of_reader(reader_id, until=until)
+        .values_list("item__source_id")
+        .annotate(
+            n=Sum(weight),
+            likes=Coalesce(Sum(weight, filter=Q(useful=True)), Value(0.0, FloatField())),
+            count=Count("pk"),
+        )
+    )
+    return [SourceTally(*row) for row in rows.order_by("item__source_id")]
+
+
+def feedback_recent(
+    *, reader_id: UUID, limit: int | None = 500, since: datetime | None = None, until: datetime | None = None
+) -> list[RatedItem]:
+    """Return the reader's ratings with `since` <= at < `until`, newest first, in two queries."""
+    return _rated_items(_of_reader(reader_id, since, until).order_by("-at", "-pk")[:limit])
+
+
+def feedback_by_urls(*, reader_id: UUID, urls: Collection[str]) -> dict[str, RatedItem]:
+    """Return the reader's rating of each of the canonical `urls` that has one, in two queries."""
+    rated = _rated_items(_of_reader(reader_id).filter(item__url__in=urls))
+    return {item.url: item for item in rated}
+
+
+def feedback_by_items(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, RatedItem]:
+    """Return the reader's rating of each of the items that has one, by item id, in two queries."""
+    rated = _rated_items(_of_reader(reader_id).filter(item_id__in=item_ids))
+    return {item.item_id: item for item in rated}
+
+
+def feedback_tag_counts(*, reader_id: UUID) -> list[TagCount]:
+    """Return how often the reader gave each reason, the most frequent first; one query."""
+    rows = FeedbackTag.objects.filter(feedback__reader_id=reader_id).values_list("tag_id", "tag__kind")
+    counted = rows.annotate(count=Count("pk")).order_by("-count", "tag_id")
+    return [TagCount(*row) for row in counted]
+
+
+def feedback_source_counts(*, reader_id: UUID, since: datetime | None = None) -> dict[str, tuple[int, int]]:
+    """Return undecayed likes and ratings by source: source -> (likes, total); one query."""
+    rows = _of_reader(reader_id, since).values_list("item__source_id").order_by("item__source_id")
+    counted = rows.annotate(likes=Count("pk", filter=Q(useful=True)), total=Count("pk"))
+    return {source: (likes, total) for source, likes, total in counted}
+
+
+def reason_tags() -> list[ReasonTag]:
+    """Return the taxonomy, in the order in which its reasons are offered."""
+    return list(ReasonTag.objects.all())
+
+
+def reason_tag_spellings() -> dict[str, str]:
+    """Return every folded spelling (slug, label, synonym) -> slug; one query. A slug beats a synonym."""
+    tags = reason_tags()
+    spellings: dict[str, str] = {}
+    for names_of in ([t.synonyms for t in tags], [[t.label] for t in tags], [[t.slug] for t in tags]):
+        for tag, names in zip(tags, names_of, strict=True):
+            spellings |= {fold(name): tag.slug for name in names}
+    return spellings
+
+
+def feedback_by_source(*, reader_id: UUID) -> dict[str, RatingCounts]:
+    """Return the reader's ratings by source key; sources never rated are left out; one query."""
+    counts = feedback_source_counts(reader_id=reader_id)
+    return {source: RatingCounts(total, likes) for source, (likes, total) in counts.items()}
+
+
+def feedback_weeks(*, reader_id: UUID, starts: Sequence[date]) -> list[WeekTally]:
+    """Return the reader's ratings by source and week since the first of `starts` (Mondays); one query.
+
+    Ratings count by UTC day, as everywhere in the statistics.
+    """
+    first = utc_day(datetime.combine(starts[0], time.min, UTC))
+    week = Cast((F("day") - Value(first)) / Value(7), IntegerField())
+    rows = (
+        Feedback.objects.filter(reader_id=reader_id, day__gte=first, day__lt=first + 7 * len(starts))
+        .values_list("item__source_id", week)
+        .annotate(n=Count("pk"), likes=Count("pk", filter=Q(useful=True)))
+        .order_by("item__source_id")
+    )
+    return [WeekTally(source, int(at), n, likes) for source, at, n, likes in rows]
+
+
+def _of_reader(
+    reader_id: UUID, since: datetime | None = None, until: datetime | None = None
+) -> QuerySet[Feedback]:
+    rows = Feedback.objects.filter(reader_id=reader_id)
+    if since is not None:
+        rows = rows.filter(at__gte=since)
+    return rows if until is None else rows.filter(at__lt=until)
+
+
+def _rated_items(rows: QuerySet[Feedback]) -> list[RatedItem]:
+    """Read the ratings in one query, and their tags in another that repeats the first as a subquery.
+
+    A list of ids instead would exceed the databases' limits on parameters at 100,000 ratings.
+    """
+    tags: defaultdict[int, list[str]] = defaultdict(list)
+    tag_rows = FeedbackTag.objects.filter(feedback__in=rows.values("pk")).order_by("tag_id")
+    for feedback_id, tag in tag_rows.values_list("feedback_id", "tag_id"):
+        tags[feedback_id].append(tag)
+    return [
+        RatedItem(
+            item_id=row.item_id,
+            url=row.item.url,
+            title=row.item.title,
+            text=row.item.text,
+            source=row.item.source_id,
+            useful=row.useful,
+            tags=tuple(tags[row.pk]),
+            other_reasons=tuple(row.other_reasons),
+            at=row.at,
+            dated_at=row.item.dated_at,
+        )
+        for row in rows.select_related("item")
+    ]

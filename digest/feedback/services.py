@@ -1,0 +1,104 @@
+"""Store and delete ratings with their reasons, and learn source weights from them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from digest.days import utc_day
+from digest.errors import FeedbackMissing, UnknownReasonTag
+from digest.feedback.peers import community_deviation
+from digest.feedback.reasons import reason_tags_map
+from digest.feedback.selectors import feedback_tallies, reason_tag_spellings
+from digest.items.selectors import item_get
+from digest.items.vectors import profile_prune, profile_refresh
+from digest.models import Feedback, FeedbackTag, Reader
+from ranking.learning import learn
+from ranking.selectors import config_effective, weights_on_hold
+from ranking.services import weights_learn
+
+
+def feedback_set(
+    *, reader: Reader, item_id: int, useful: bool, now: datetime, tags: Sequence[str] | None = None
+) -> Feedback:
+    """Store the reader's rating of an item, in place of an earlier one.
+
+    `tags` are the reasons for it (`None`: unchanged). The same rating again changes neither its time nor its
+    reasons; the opposite one deletes the reasons of the first. Raises `ItemNotFound` for an item the reader
+    may not see, `UnknownReasonTag` for a reason outside the taxonomy; then nothing is stored.
+    """
+    slugs = None if tags is None else _slugs(tags)
+    item_get(reader_id=reader.pk, item_id=item_id)
+    rating = {"useful": useful, "at": now, "day": utc_day(now)}
+    with transaction.atomic():
+        feedback, created = Feedback.objects.select_for_update().get_or_create(
+            reader=reader, item_id=item_id, defaults=rating
+        )
+        if not created and feedback.useful != useful:
+            for name, value in rating.items():
+                setattr(feedback, name, value)
+            feedback.other_reasons = []  # the old reasons contradict the new rating
+            feedback.save(update_fields=[*rating, "other_reasons"])
+            slugs = slugs or ()
+        if slugs is not None:
+            _tags_store(feedback, slugs)
+    profile_refresh(reader_id=reader.pk, now=now)
+    return feedback
+
+
+def feedback_tags_set(*, reader: Reader, item_id: int, tags: Sequence[str]) -> Feedback:
+    """Replace the reasons of an existing rating by `tags`.
+
+    Raises `FeedbackMissing` where there is no rating, and as `feedback_set` does.
+    """
+    slugs = _slugs(tags)
+    item_get(reader_id=reader.pk, item_id=item_id)
+    with transaction.atomic():
+        feedback = Feedback.objects.select_for_update().filter(reader=reader, item_id=item_id).first()
+        if feedback is None:
+            raise FeedbackMissing("There is no thumb on this item yet. Give one, then say why.")
+        _tags_store(feedback, slugs)
+    return feedback
+
+
+def feedback_clear(*, reader: Reader, item_id: int) -> bool:
+    """Delete the reader's rating and its reasons; return whether there was one. Raises `ItemNotFound`."""
+    item_get(reader_id=reader.pk, item_id=item_id)
+    deleted, _ = Feedback.objects.filter(reader=reader, item_id=item_id).delete()
+    if deleted:
+        profile_prune(reader_id=reader.pk)
+    return deleted > 0
+
+
+def _slugs(tags: Sequence[str]) -> tuple[str, ...]:
+    slugs, unknown = reason_tags_map(tags, reason_tag_spellings())
+    if unknown:
+        listed = ", ".join(f"“{tag[:40]}”" for tag in unknown)
+        raise UnknownReasonTag(f"{listed} is not a reason we know. Choose from the reasons of the item.")
+    return slugs
+
+
+def _tags_store(feedback: Feedback, slugs: Sequence[str]) -> None:
+    FeedbackTag.objects.filter(feedback=feedback).exclude(tag_id__in=slugs).delete()
+    rows = [FeedbackTag(feedback=feedback, tag_id=slug) for slug in slugs]
+    FeedbackTag.objects.bulk_create(rows, ignore_conflicts=True)
+    feedback.has_reason = bool(slugs or feedback.other_reasons)
+    feedback.save(update_fields=["has_reason"])
+
+
+def weights_update(*, reader_id: UUID, now: datetime) -> int:
+    """Run one learning cycle for the reader; return how many source weights changed.
+
+    Sources the reader has locked, or decided on within the last 14 days, do not change. Where at least five
+    other readers share ratings of a source, the prior moves towards them. The taste profile is computed anew,
+    which removes rounding errors of adding and subtracting.
+    """
+    effective = config_effective(reader_id=reader_id)
+    fixed = dict.fromkeys(weights_on_hold(reader_id=reader_id, now=now), "held")
+    fixed |= dict.fromkeys(effective.config.locked, "locked")
+    tallies = feedback_tallies(reader_id=reader_id, now=now)
+    deviation = community_deviation(reader_id=reader_id, now=now) if tallies else {}
+    changes = learn(tallies, effective, held=fixed, deviation=deviation)
+    profile_refresh(reader_id=reader_id, now=now, rebuild=True)
+    return weights_learn(reader_id=reader_id, changes=changes, now=now)

@@ -1,0 +1,141 @@
+"""Charts of like-rates and weights by week and source. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from ranking.entities import WEIGHT_MAX, WeightPoint
+from ranking.explain import weight_words
+
+WEEKS = 12
+SOURCES_SHOWN = 8
+# Weights are shown to two decimals.
+SAME_WEIGHT = 0.005
+WIDTH, HEIGHT, MARGIN = 240.0, 64.0, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class WeekTally:
+    """Ratings of one source by one reader in one week; weeks count from 0, the oldest."""
+
+    source: str
+    week: int
+    n: int
+    likes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """One row of a source's table. `rate` is the share of likes, `None` without ratings."""
+
+    starts: date
+    n: int
+    likes: int
+    rate: float | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One source over the weeks, and its two charts of 240 × 64.
+
+    `rate_lines` are unbroken runs of weeks with ratings, `rate_dots` each of those weeks; `weight_line` has
+    one point a week; `steady` is the weight in words where it never changed, else "".
+    """
+
+    source: str
+    title: str
+    weeks: tuple[Week, ...]
+    rate_lines: tuple[str, ...]
+    rate_dots: tuple[tuple[float, float], ...]
+    weight_line: str
+    thumbs: int
+    steady: str = ""
+
+
+def trends_of(
+    tallies: Sequence[WeekTally],
+    points: Sequence[WeightPoint],
+    current: Mapping[str, float],
+    titles: Mapping[str, str],
+    starts: Sequence[date],
+) -> list[Trend]:
+    """Return the sources with most ratings in these weeks, most first.
+
+    `points` are the weights set within the weeks, oldest first; `current` the effective ones of today. A
+    week's weight is the one in force at its end.
+    """
+    counts: dict[str, int] = {}
+    for tally in tallies:
+        counts[tally.source] = counts.get(tally.source, 0) + tally.n
+    shown = sorted(counts, key=lambda source: (-counts[source], source))[:SOURCES_SHOWN]
+    by_week = {(t.source, t.week): t for t in tallies}
+    found = []
+    for source in shown:
+        weeks = []
+        weights = _weights(source, points, current.get(source, 1.0), starts)
+        for n, (day, weight) in enumerate(zip(starts, weights, strict=True)):
+            tally = by_week.get((source, n), WeekTally(source, n, 0, 0))
+            rate = tally.likes / tally.n if tally.n else None
+            weeks.append(Week(day, tally.n, tally.likes, rate, weight))
+        found.append(_trend(source, titles.get(source, source), weeks, counts[source]))
+    return found
+
+
+def weeks_until(today: date, weeks: int = WEEKS) -> list[date]:
+    """Return the first days (Mondays) of the last `weeks` weeks, the current one last."""
+    monday = today - timedelta(days=today.weekday())
+    return [monday - timedelta(weeks=n) for n in range(weeks - 1, -1, -1)]
+
+
+def _weights(
+    source: str, points: Sequence[WeightPoint], current: float, starts: Sequence[date]
+) -> list[float]:
+    """Return the weight at the end of each week: of the last change by then, else from before the first."""
+    own = [point for point in points if point.source == source]
+    if not own:
+        return [current] * len(starts)
+    weights = []
+    for starts_on in starts:
+        end = starts_on + timedelta(days=7)
+        past = [point.weight for point in own if point.at.date() < end]
+        weights.append(past[-1] if past else own[0].before)
+    weights[-1] = current
+    return weights
+
+
+def _trend(source: str, title: str, weeks: Sequence[Week], thumbs: int) -> Trend:
+    step = (WIDTH - 2 * MARGIN) / max(len(weeks) - 1, 1)
+    xs = [round(MARGIN + n * step, 1) for n in range(len(weeks))]
+    dots = [None if w.rate is None else (x, _y(w.rate, 1.0)) for x, w in zip(xs, weeks, strict=True)]
+    weights = " ".join(f"{x:g},{_y(w.weight, WEIGHT_MAX):g}" for x, w in zip(xs, weeks, strict=True))
+    return Trend(
+        source=source,
+        title=title,
+        weeks=tuple(weeks),
+        rate_lines=_lines(dots),
+        rate_dots=tuple(dot for dot in dots if dot),
+        weight_line=weights,
+        thumbs=thumbs,
+        steady=_steady([week.weight for week in weeks]),
+    )
+
+
+def _steady(weights: Sequence[float]) -> str:
+    """Return the weight in words where it never changed, since its chart would be a bare line; else ""."""
+    same = weights and all(abs(weight - weights[0]) < SAME_WEIGHT for weight in weights)
+    return f"{weight_words(weights[0])} all along" if same else ""
+
+
+def _y(value: float, top: float) -> float:
+    return round(HEIGHT - MARGIN - min(1.0, max(0.0, value / top)) * (HEIGHT - 2 * MARGIN), 1)
+
+
+def _lines(dots: Sequence[tuple[float, float] | None]) -> tuple[str, ...]:
+    lines: list[list[str]] = [[]]
+    for dot in dots:
+        if dot is None:
+            lines.append([])
+        else:
+            lines[-1].append(f"{dot[0]:g},{dot[1]:g}")
+    return tuple(" ".join(line) for line in lines if len(line) > 1)

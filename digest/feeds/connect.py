@@ -1,0 +1,179 @@
+"""The SSRF guard: which hosts, addresses and ports feeds may be fetched from; connections to those only."""
+
+import socket
+import ssl
+import time
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+
+import httpcore2
+
+from digest.feeds.entities import FeedProblem
+
+Address = IPv4Address | IPv6Address
+
+PORTS: Final = frozenset({80, 443})
+# Asked of a reader whose feed has no host; pages drop it where no feed at all can be reached.
+ADDRESS_QUESTION: Final = "Is the address right?"
+# What `is_global` of Python's ipaddress wrongly lets through (measured on 3.11): addresses that carry another
+# address inside, site-local ones, and the metadata services of clouds.
+DENIED: Final = tuple(
+    ip_network(text)
+    for text in (
+        "0.0.0.0/8",
+        "100.64.0.0/10",
+        "169.254.0.0/16",
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "168.63.129.16/32",
+        "::/96",
+        "::ffff:0:0:0/96",
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "100::/64",
+        "2001::/23",
+        "2002::/16",
+        "3fff::/20",
+        "5f00::/16",
+        "fc00::/7",
+        "fe80::/10",
+        "fec0::/10",
+    )
+)
+
+
+def address_is_public(address: Address) -> bool:
+    """Return whether `address` is an ordinary public one; a mapped IPv4 address counts as what it carries."""
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    if not address.is_global or address.is_multicast or address.is_reserved:
+        return False
+    return not any(address in network for network in DENIED if network.version == address.version)
+
+
+def resolve_addresses(
+    host: str, port: int, *, allow: Sequence[str] = (), ports: Collection[int] = PORTS
+) -> list[str]:
+    """Resolve `host` once and return its addresses, in the resolver's order, once all are allowed.
+
+    `allow` lists hosts ("host" or "host:port") that pass both rules, `ports` the ports allowed at any host.
+
+    Raises `FeedProblem`: `bad_port`, `not_found` (no such host), `forbidden_address` as soon as one of the
+    addresses is not public, since a name that answers both ways is an attack or a mistake.
+    """
+    trusted = _is_allowed(host, port, allow)
+    if not trusted:
+        _check_port(port, ports)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise FeedProblem("not_found", f"There is no host “{host[:100]}”. {ADDRESS_QUESTION}") from error
+    addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
+    if not trusted and not all(address_is_public(ip_address(text)) for text in addresses):
+        raise _forbidden(host)
+    return addresses
+
+
+def check_host(host: str, port: int, *, allow: Sequence[str] = (), ports: Collection[int] = PORTS) -> None:
+    """Refuse what `resolve_addresses` would refuse, as far as that shows without a lookup.
+
+    That is the port, `localhost`, and an address in figures, however it is spelt. Raises `FeedProblem` with
+    the same codes and messages: `bad_port`, `forbidden_address`.
+    """
+    if _is_allowed(host, port, allow):
+        return
+    _check_port(port, ports)
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        raise _forbidden(host)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return  # a name
+    if not all(address_is_public(ip_address(str(row[4][0]))) for row in found):
+        raise _forbidden(host)
+
+
+def _is_allowed(host: str, port: int, allow: Collection[str]) -> bool:
+    return host in allow or f"{host}:{port}" in allow
+
+
+def _check_port(port: int, ports: Collection[int]) -> None:
+    if port not in ports:
+        listed = ", ".join(map(str, sorted(ports)))
+        raise FeedProblem("bad_port", f"Feeds are fetched from these ports only: {listed}; not from {port}.")
+
+
+def _forbidden(host: str) -> FeedProblem:
+    return FeedProblem(
+        "forbidden_address",
+        f"“{host[:100]}” is not on the public internet. An operator can allow it in FETCH_ALLOW_HOSTS.",
+    )
+
+
+@lru_cache(maxsize=1)
+def tls_context() -> ssl.SSLContext:
+    """Return the one TLS configuration: certificates are verified, by name."""
+    return ssl.create_default_context()
+
+
+class DeadlineStream(httpcore2.NetworkStream):
+    """A connection whose every read and write ends by the deadline, so that a slow server gains nothing."""
+
+    def __init__(self, inner: httpcore2.NetworkStream, deadline: float) -> None:
+        self._inner, self._deadline = inner, deadline
+
+    def _timeout(self, timeout: float | None) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise httpcore2.ReadTimeout("the whole answer took too long")
+        return left if timeout is None else min(timeout, left)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._inner.read(max_bytes, self._timeout(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, self._timeout(timeout))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        inner = self._inner.start_tls(ssl_context, server_hostname, self._timeout(timeout))
+        return DeadlineStream(inner, self._deadline)
+
+    def get_extra_info(self, info: str) -> object:
+        return self._inner.get_extra_info(info)
+
+
+class CheckedBackend(httpcore2.NetworkBackend):
+    """Connects to the addresses that were checked, whatever the name resolves to by now."""
+
+    def __init__(self, addresses: Sequence[str], deadline: float) -> None:
+        self._addresses, self._deadline, self._inner = addresses, deadline, httpcore2.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        failure: Exception = httpcore2.ConnectError(f"{host} has no address")
+        for address in self._addresses:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise httpcore2.ConnectTimeout("connecting took too long")
+            try:
+                stream = self._inner.connect_tcp(
+                    address, port, min(timeout or left, left), local_address, socket_options
+                )
+                return DeadlineStream(stream, self._deadline)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure

@@ -1,0 +1,139 @@
+"""Values of feed documents and of fetching them, and the problem that a feed can have. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+
+class FeedProblem(Exception):
+    """A feed that could not be fetched or read. `code` is stable; `message` says what was wrong.
+
+    `retry_after_s` is how long the server asked to be left alone, or None; `gone` is true where the feed
+    will not come back.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, retry_after_s: float | None = None, gone: bool = False
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code, self.message = code, message
+        self.retry_after_s, self.gone = retry_after_s, gone
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedEntry:
+    """An entry of a feed document as plain text. `guid` and `link` are "" where the feed gives none."""
+
+    guid: str
+    link: str
+    title: str
+    text: str
+    author: str
+    language: str
+    published: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFeed:
+    """A feed document. `dropped` counts entries beyond the limit, `blank` those without text and link.
+
+    `ttl_minutes` is how long the document asks to be left alone, or None.
+    """
+
+    title: str
+    site_url: str
+    entries: tuple[ParsedEntry, ...]
+    dropped: int = 0
+    blank: int = 0
+    ttl_minutes: int | None = None
+
+
+def feed_as_json(feed: ParsedFeed) -> dict[str, Any]:
+    """Return `feed` as JSON knows it; dates as ISO 8601."""
+    body = asdict(feed)
+    for entry in body["entries"]:
+        entry["published"] = entry["published"] and entry["published"].isoformat()
+    return body
+
+
+def feed_from_json(body: Mapping[str, Any]) -> ParsedFeed:
+    """Return the feed that `feed_as_json` wrote, with every field of its type.
+
+    Raises `KeyError`, `TypeError` or `ValueError` for anything else.
+    """
+    return ParsedFeed(
+        title=str(body["title"]),
+        site_url=str(body["site_url"]),
+        entries=tuple(_entry_from_json(entry) for entry in body["entries"]),
+        dropped=int(body["dropped"]),
+        blank=int(body["blank"]),
+        ttl_minutes=None if body["ttl_minutes"] is None else int(body["ttl_minutes"]),
+    )
+
+
+def _entry_from_json(entry: Mapping[str, Any]) -> ParsedEntry:
+    texts = ("guid", "link", "title", "text", "author", "language")
+    when = entry["published"]
+    published = datetime.fromisoformat(when) if when else None
+    return ParsedEntry(**{name: str(entry[name]) for name in texts}, published=published)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestResult:
+    """Counts of what one document brought; `dropped` and `blank` as in `ParsedFeed`.
+
+    `gap` is the mean time between its items, or None; `ttl_minutes` the pause it asks for.
+    """
+
+    items_new: int
+    items_seen: int
+    items_updated: int = 0
+    dropped: int = 0
+    blank: int = 0
+    gap: timedelta | None = None
+    ttl_minutes: int | None = None
+
+
+@dataclass(slots=True)
+class FetchReport:
+    """What a round brought, by feed; problems are reported, not raised.
+
+    `left` feeds were not reached in time, or wait for a host that has its pause.
+    """
+
+    per_feed: list[tuple[str, IngestResult]] = field(default_factory=list)
+    errors: list[tuple[str, FeedProblem]] = field(default_factory=list)
+    unchanged: int = 0
+    left: int = 0
+
+    def add(self, name: str, outcome: IngestResult | FeedProblem, *, unchanged: bool = False) -> None:
+        """Add what became of one feed."""
+        if isinstance(outcome, FeedProblem):
+            self.errors.append((name, outcome))
+        else:
+            self.per_feed.append((name, outcome))
+            self.unchanged += unchanged
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the object scripts rely on, without the time it took."""
+        return {
+            "feeds": len(self.per_feed) + len(self.errors),
+            "ok": len(self.per_feed),
+            "failed": len(self.errors),
+            "unchanged": self.unchanged,
+            "left": self.left,
+            "items_new": sum(result.items_new for _, result in self.per_feed),
+            "items_seen": sum(result.items_seen for _, result in self.per_feed),
+            "items_updated": sum(result.items_updated for _, result in self.per_feed),
+            "errors": [{"feed": feed, "code": p.code, "message": p.message} for feed, p in self.errors],
+            "per_feed": [
+                {"feed": feed, "items_new": r.items_new, "items_seen": r.items_seen, "dropped": r.dropped}
+                for feed, r in self.per_feed
+            ],
+        }
+
+
+def internal_problem(action: str, error: Exception) -> FeedProblem:
+    """Return a fault of our own as the problem of the one feed it concerns."""
+    return FeedProblem("internal", f"Tidings could not {action} ({type(error).__name__}); the log says more.")

@@ -1,0 +1,237 @@
+"""Fetch of one feed over HTTP: conditional GET, few redirects, bounded bytes and seconds.
+
+A name is resolved once, every address is checked, and the connection goes to a checked address, so that a
+name that changes between check and use gains nothing; TLS is still verified by name. Proxies and other
+settings of the environment are ignored.
+"""
+
+import ssl
+import time
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Final
+from urllib.parse import SplitResult, quote, urldefrag, urljoin, urlsplit
+
+import httpcore2
+
+from digest.feeds.connect import PORTS, CheckedBackend, resolve_addresses, tls_context
+from digest.feeds.entities import FeedProblem
+from digest.feeds.polling import fresh_seconds, retry_after_seconds
+from digest.feeds.prechecks import BODY_MAX_BYTES, COMPRESSED_MAX_BYTES, GZIP_MAGIC
+from digest.feeds.rate_limit import HostLock
+
+Headers = dict[str | bytes, str | bytes]
+
+CONNECT_TIMEOUT_S: Final = 5.0
+READ_TIMEOUT_S: Final = 10.0
+TOTAL_TIMEOUT_S: Final = 30.0
+REDIRECTS_MAX: Final = 3
+REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+PERMANENT_STATUSES: Final = frozenset({301, 308})
+ACCEPT: Final = (
+    "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
+)
+USER_AGENT: Final = f"Tidings/{version('tidings')}"
+# By OpenSSL's numbers for what is wrong with a certificate (x509_vfy.h).
+CERTIFICATE_PROBLEMS: Final = {
+    9: "is not valid yet",
+    10: "has expired",
+    18: "was signed by the server itself",
+    19: "was signed by somebody unknown",
+    20: "was signed by somebody unknown",
+    21: "was signed by somebody unknown",
+    23: "was taken back",
+    62: "belongs to another name",
+    64: "belongs to another address",
+}
+STATUS_MESSAGES: Final = {
+    401: "The server wants a password (status 401).",
+    403: "The server refuses to hand out this feed (status 403).",
+    404: "The server has nothing at this address (status 404).",
+    429: "The server was asked too often and wants a pause (status 429).",
+    500: "The publisher’s server has a fault (status 500).",
+    502: "The publisher’s server cannot be reached from its front (status 502).",
+    503: "The publisher’s server is overloaded or being worked on (status 503).",
+    504: "The publisher’s server took too long (status 504).",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResponse:
+    """A good answer from `url`, after redirects. `body` is None where nothing changed (304); it may be gzip.
+
+    `fresh_s` is how long the answer counts as fresh by its headers, in seconds. `moved_url` is where the
+    permanent redirects at the head of the chain led, "" where there were none.
+    """
+
+    url: str
+    body: bytes | None
+    etag: str
+    last_modified: str
+    retry_after_s: float | None
+    fresh_s: float | None = None
+    moved_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Redirect:
+    url: str
+    permanent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Which hosts and ports are allowed, and until when (monotonic) the answer must be there."""
+
+    allow: Sequence[str]
+    ports: Collection[int]
+    deadline: float
+    read_s: float
+
+
+def fetch(
+    url: str,
+    *,
+    etag: str = "",
+    last_modified: str = "",
+    allow: Sequence[str] = (),
+    ports: Collection[int] = PORTS,
+    total_s: float = TOTAL_TIMEOUT_S,
+    read_s: float = READ_TIMEOUT_S,
+    host_lock: HostLock | None = None,
+) -> FetchResponse:
+    """GET `url`, following at most three redirects, each checked like the first address.
+
+    `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to the
+    host of each redirect. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`,
+    `connect_failed`, `tls_failed`, `timeout`, `broken_response`, `too_large`, `too_many_redirects`, `gone`,
+    `http_<status>`, `host_busy`.
+    """
+    limits = _Limits(allow, ports, time.monotonic() + total_s, read_s)
+    headers: Headers = {"User-Agent": USER_AGENT, "Accept": ACCEPT, "Accept-Encoding": "gzip"}
+    headers |= {"If-None-Match": etag} if _sendable(etag) else {}
+    headers |= {"If-Modified-Since": last_modified} if _sendable(last_modified) else {}
+    moved, permanent = "", True
+    for _ in range(REDIRECTS_MAX + 1):
+        answer = _get(url, headers, limits)
+        if isinstance(answer, FetchResponse):
+            return replace(answer, moved_url=moved)
+        url, permanent = answer.url, permanent and answer.permanent
+        moved = url if permanent else moved
+        if host_lock:
+            host_lock.move_to(host_of(url), until=limits.deadline)
+    raise FeedProblem("too_many_redirects", f"The address redirects more than {REDIRECTS_MAX} times.")
+
+
+def host_of(url: str) -> str:
+    """Return the host an address names, in lower case; "" where it names none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _get(url: str, headers: Headers, limits: _Limits) -> FetchResponse | _Redirect:
+    """Send one request; return the answer, or the address it redirects to."""
+    parts, port = split_address(url)
+    host, read_s = parts.hostname or "", limits.read_s
+    addresses = resolve_addresses(host, port, allow=limits.allow, ports=limits.ports)
+    backend = CheckedBackend(addresses, limits.deadline)
+    timeouts = {"connect": CONNECT_TIMEOUT_S, "read": read_s, "write": read_s, "pool": CONNECT_TIMEOUT_S}
+    target = _target(parts, host, port)
+    # One connection for one request: a pool would have nothing to reuse.
+    connection = httpcore2.HTTPConnection(target.origin, tls_context(), network_backend=backend)
+    try:
+        with (
+            closing(connection),
+            connection.stream("GET", target, headers=headers, extensions={"timeout": timeouts}) as response,
+        ):
+            return _answer(url, response)
+    except httpcore2.TimeoutException as error:
+        raise FeedProblem("timeout", "The server took too long to answer.") from error
+    except httpcore2.ConnectError as error:
+        raise _connect_problem(host[:100], error.__cause__) from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
+        message = "The server broke off in the middle of its answer, or does not speak HTTP."
+        raise FeedProblem("broken_response", message) from error
+
+
+def _connect_problem(host: str, cause: BaseException | None) -> FeedProblem:
+    """Return what a failed connection means to a reader."""
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = CERTIFICATE_PROBLEMS.get(cause.verify_code, "is not one that can be trusted")
+        return FeedProblem("tls_failed", f"The certificate of “{host}” {why}.")
+    if isinstance(cause, ssl.SSLError):
+        return FeedProblem("tls_failed", f"“{host}” does not answer with a secure connection.")
+    if isinstance(cause, ConnectionRefusedError):
+        return FeedProblem("connect_failed", f"“{host}” does not accept connections right now.")
+    return FeedProblem("connect_failed", f"“{host}” cannot be reached right now.")
+
+
+def split_address(url: str) -> tuple[SplitResult, int]:
+    """Split a web address into its parts and the port it means. Raises `FeedProblem("bad_url")`."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise FeedProblem("bad_url", "This is not a web address.") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise FeedProblem("bad_url", "Feeds are fetched from http and https addresses only.")
+    return parts, port
+
+
+def _target(parts: SplitResult, host: str, port: int) -> httpcore2.URL:
+    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+    ascii_path = quote(path, safe="!\"#$%&'()*+,/:;<=>?@[\\]^_`{|}~", errors="replace")
+    try:
+        ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise FeedProblem("bad_url", "This is not a web address: no host can have that name.") from error
+    return httpcore2.URL(scheme=parts.scheme, host=ascii_host, port=port, target=ascii_path)
+
+
+def _answer(url: str, response: httpcore2.Response) -> FetchResponse | _Redirect:
+    headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
+    now = datetime.now(UTC)
+    wait = retry_after_seconds(headers.get("retry-after", ""), now=now)
+    if response.status in REDIRECT_STATUSES and headers.get("location"):
+        try:
+            target = urldefrag(urljoin(url, headers["location"])).url
+        except ValueError as error:
+            raise FeedProblem(
+                "bad_url", "The server redirects to something that is no web address."
+            ) from error
+        return _Redirect(target, response.status in PERMANENT_STATUSES)
+    if response.status == 410:
+        raise FeedProblem("gone", "The publisher says that this feed is gone for good.", gone=True)
+    if response.status not in (200, 304):
+        message = STATUS_MESSAGES.get(response.status, f"The server answered with status {response.status}.")
+        raise FeedProblem(f"http_{response.status}", message, retry_after_s=wait)
+    return FetchResponse(
+        url,
+        _body(response, headers) if response.status == 200 else None,
+        headers.get("etag", "")[:500],
+        headers.get("last-modified", "")[:100],
+        wait,
+        fresh_seconds(headers, now=now),
+    )
+
+
+def _body(response: httpcore2.Response, headers: dict[str, str]) -> bytes:
+    """Return the body as sent; whoever reads it decompresses it, within limits of its own."""
+    if headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip", "x-gzip", ""):
+        raise FeedProblem("broken_response", "The server sent a compression nobody asked for.")
+    body = bytearray()
+    for chunk in response.iter_stream():
+        body += chunk
+        limit = COMPRESSED_MAX_BYTES if body.startswith(GZIP_MAGIC) else BODY_MAX_BYTES
+        if len(body) > limit:
+            raise FeedProblem("too_large", f"The feed is larger than {limit >> 20} MiB.")
+    return bytes(body)
+
+
+def _sendable(value: str) -> bool:
+    return bool(value) and value.isascii() and value.isprintable()

@@ -1,0 +1,100 @@
+"""Feed conditions: how one feed does, how a reader's feeds do, and whether fetching works at all. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+# A feed that brought nothing for so long is worth a look, although nothing is wrong with it.
+QUIET_AFTER: Final = timedelta(days=60)
+# Fewer failing feeds than this may well be a coincidence.
+FAILED_ALL_MIN: Final = 5
+
+
+class FeedCondition(StrEnum):
+    """The condition of a feed, as readers and operators see it."""
+
+    FINE = "fine"
+    NEW = "new"
+    QUIET = "quiet"
+    FAILING = "failing"
+    GONE = "gone"
+    PAUSED = "paused"
+    IMPORTED = "imported"
+
+
+_NOT_POLLED: Final = (FeedCondition.GONE, FeedCondition.PAUSED, FeedCondition.IMPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedFacts:
+    """The stored facts that a feed's condition follows from. Times are UTC."""
+
+    state: str
+    failures: int = 0
+    fetched_at: datetime | None = None
+    last_new_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedCounts:
+    """Counts of a reader's polled feeds: `waiting` were never tried, `failing` failed at the last try."""
+
+    polled: int
+    waiting: int
+    failing: int
+
+    @property
+    def none_answers(self) -> bool:
+        """Return whether every feed failed, of several: the network is likelier at fault than they are."""
+        return self.failing == self.polled > 1
+
+
+@dataclass(frozen=True, slots=True)
+class FetchFacts:
+    """Counts of active feeds in a time: `overdue` all the time, `fetched` well, or `failed`."""
+
+    overdue: int
+    fetched: int
+    failed: int
+
+
+def feed_condition(facts: FeedFacts, *, now: datetime) -> FeedCondition:
+    """Return the feed's condition: a fixed state first, then failing, new, quiet, fine."""
+    if facts.state in _NOT_POLLED:
+        return FeedCondition(facts.state)
+    if facts.failures:
+        return FeedCondition.FAILING
+    if facts.fetched_at is None:
+        return FeedCondition.NEW
+    quiet = facts.last_new_at is not None and now - facts.last_new_at > QUIET_AFTER
+    return FeedCondition.QUIET if quiet else FeedCondition.FINE
+
+
+def feed_counts(facts: Iterable[FeedFacts], *, now: datetime) -> FeedCounts:
+    """Count the feeds that are polled; those gone, paused or imported from files are left out."""
+    conditions = [feed_condition(fact, now=now) for fact in facts]
+    polled = [condition for condition in conditions if condition not in _NOT_POLLED]
+    return FeedCounts(len(polled), polled.count(FeedCondition.NEW), polled.count(FeedCondition.FAILING))
+
+
+def stall_message(facts: FetchFacts, *, minutes: int) -> str:
+    """Return why a person should look after `minutes` without one good fetch, or "" where all is well.
+
+    A few feeds that fail are their publishers' affair; five that fail while none succeeds point to this
+    machine's network.
+    """
+    if facts.fetched:
+        return ""
+    if facts.overdue:
+        return (
+            f"{facts.overdue} feeds have been due for {minutes} minutes and none was fetched. "
+            "Is a worker running (manage.py work, or Celery with its beat)?"
+        )
+    if facts.failed >= FAILED_ALL_MIN:
+        return (
+            f"All {facts.failed} feeds tried in the last {minutes} minutes failed. "
+            "Can this machine reach the network and resolve names?"
+        )
+    return ""

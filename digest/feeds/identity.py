@@ -1,0 +1,159 @@
+"""Identities: canonical URLs, names of items without one, guids of entries, source keys; and dates. Pure."""
+
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from ipaddress import ip_address
+from pathlib import PurePosixPath
+from typing import Final
+from urllib.parse import unquote_plus, urlsplit, urlunsplit
+
+from tldextract import TLDExtract
+from url_normalize import url_normalize
+
+from digest.feeds.platforms import SUFFIXES, publisher_key
+from ranking.common.text import fold
+
+URL_MAX_CHARS: Final = 2000
+GUID_MAX_CHARS: Final = 500
+SOURCE_KEY_MAX_CHARS: Final = 120
+URN_PREFIX: Final = "urn:tidings:"
+# No web feed is older; earlier dates are unset clocks and empty fields.
+PUBLISHED_MIN: Final = datetime(1995, 1, 1, tzinfo=UTC)
+PUBLISHED_AHEAD_MAX: Final = timedelta(days=1)
+
+# Parameters that say how a reader came, never what the page is.
+TRACKING_PREFIXES: Final = ("utm_", "at_", "pk_", "mtm_", "hsa_", "ns_")
+_TRACKING: Final = """
+    fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid twclid ttclid li_fat_id igshid igsh mc_cid
+    mc_eid _ga _gl _hsenc _hsmi __s mkt_tok oly_anon_id oly_enc_id vero_id rb_clickid s_cid ref_src
+    cmpid xtor ito ocid wt.mc_id wt_mc guccounter guce_referrer guce_referrer_sig
+"""
+TRACKING_NAMES: Final = frozenset(_TRACKING.split())
+
+_PLAIN_URL: Final = re.compile(r"https?://[a-z0-9][a-z0-9.-]*[a-z0-9]/[A-Za-z0-9_~./-]*\Z")
+_HOST: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\Z|[0-9a-f:.]+\Z")
+_UNWANTED: Final = re.compile(
+    "[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+# The snapshot of the public suffix list that ships with the library; it must never ask the network.
+_SUFFIXES: Final = TLDExtract(
+    suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True, extra_suffixes=SUFFIXES
+)
+
+
+def canonical_url(url: str) -> str:
+    """Return the canonical URL of a web address, or "" where `url` is none (http and https only).
+
+    Host in lower case and ASCII, no fragment, password, default port or tracking parameters; percent
+    signs and dots normalised. A `urn:tidings:` name stays as it is. Applying it twice changes nothing.
+    """
+    url = url.strip()
+    if url.startswith(URN_PREFIX):
+        return url if len(url) <= URL_MAX_CHARS and not _UNWANTED.search(url) else ""
+    for _ in range(4):
+        try:
+            shorter = _url_step(url)
+        except (ValueError, AttributeError):
+            return ""  # not an address at all: bad port, bad brackets, a host no name could have
+        if shorter == url:
+            return url if len(url) <= URL_MAX_CHARS else ""
+        url = shorter
+    return ""
+
+
+def _url_step(url: str) -> str:
+    if _PLAIN_URL.match(url) and ".." not in url and "/." not in url and url.rfind("//") < 8:
+        return url
+    parts = urlsplit(_UNWANTED.sub("", url) if " " not in url else url.replace(" ", "%20"))
+    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+        raise ValueError(url)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.rstrip(".")
+    port = f":{parts.port}" if parts.port else ""
+    bare = urlunsplit((parts.scheme.lower(), f"{host}{port}", parts.path, parts.query, ""))
+    parts = urlsplit(url_normalize(bare) or "")
+    if not _HOST.match(parts.hostname or ""):
+        raise ValueError(url)
+    query = "&".join(pair for pair in parts.query.split("&") if pair and not _is_tracking(pair))
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+
+
+def _is_tracking(pair: str) -> bool:
+    name = unquote_plus(pair.partition("=")[0]).lower()
+    return name in TRACKING_NAMES or name.startswith(TRACKING_PREFIXES)
+
+
+def fingerprint(title: str, text: str) -> str:
+    """Return the SHA-256 of folded title and text, equal where only case or white space differ."""
+    return _sha256(f"{fold(title)}\n{fold(text)}")
+
+
+def item_urn(title: str, text: str) -> str:
+    """Return the name of an item whose feed gives no address: `urn:tidings:` and its fingerprint."""
+    return URN_PREFIX + fingerprint(title, text)
+
+
+def entry_guid(*, guid: str, link: str, title: str, text: str) -> str:
+    """Return the identity of an entry inside its feed: its guid, else its link, else its urn."""
+    name = guid.strip() or link.strip() or item_urn(title, text)
+    name = _UNWANTED.sub("", name) or item_urn(title, text)
+    return name if len(name) <= GUID_MAX_CHARS else f"sha256:{_sha256(name)}"
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+@lru_cache(maxsize=8192)
+def source_key(url: str) -> str:
+    """Return the key of an address's publisher: its registrable domain, so `bbci.co.uk` for a BBC feed.
+
+    On a host that many share, the key says whose address it is: `ada.substack.com`, `medium.com/@ada`,
+    `reddit.com/r/python` (see `digest.feeds.platforms`). An IP address or a bare host name is its own key;
+    `file:name.xml.gz` gives `name`. At most 120 characters; "" where `url` is no address.
+    """
+    if url.startswith("file:"):
+        return PurePosixPath(url.removeprefix("file:")).name.split(".")[0].casefold()[:SOURCE_KEY_MAX_CHARS]
+    try:
+        parts = urlsplit(url.strip())
+        host = (parts.hostname or "").rstrip(".").casefold()
+    except ValueError:
+        return ""
+    domain = _registrable(host)
+    key = publisher_key(host=host, domain=domain, path=parts.path, query=parts.query)
+    if len(key) <= SOURCE_KEY_MAX_CHARS:
+        return key
+    # A long key ends in a hash of itself, so that no two become one.
+    return key[: SOURCE_KEY_MAX_CHARS - 16] + _sha256(key)[:16]
+
+
+def _registrable(host: str) -> str:
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        pass  # a name, then
+    found = _SUFFIXES(host).top_domain_under_public_suffix.casefold()
+    if found.startswith("blogspot.") and found != host:  # one blog under the names of many countries
+        return f"{host.removesuffix(f'.{found}').rpartition('.')[2]}.blogspot.com"
+    # A suffix that is not on the list counts as one label (the list's own default rule).
+    return found or ".".join(host.split(".")[-2:])
+
+
+def clamp_published(published: datetime | None, now: datetime) -> datetime:
+    """Return the publisher's date, from 1995 to a day ahead; `now` where there is none."""
+    if published is None:
+        return now
+    return min(max(published, PUBLISHED_MIN), now + PUBLISHED_AHEAD_MAX)
+
+
+def age_date(published: datetime | None, first_seen: datetime) -> datetime:
+    """Return the date ages count from: published, or first seen where that is missing, ahead or unset."""
+    if published is None or published > first_seen or published < PUBLISHED_MIN:
+        return first_seen
+    return published
+
+
+def web_url(url: str) -> str:
+    """Return `url` if a browser may follow it, else "": items without an address have a `urn:` name."""
+    return url if urlsplit(url).scheme in {"http", "https"} else ""

@@ -1,0 +1,314 @@
+"""The rate limit per host: one connection at a time, and a pause between two.
+
+It holds for all threads of this process, by a lock and a monotonic clock, and for all processes that share
+host locks: those of one machine through files, those of several through Redis.
+"""
+
+import fcntl
+import json
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from heapq import heappop, heappush
+from pathlib import Path
+from threading import Lock
+from typing import IO, Final, Generic, Protocol, TypeVar
+from uuid import uuid4
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+
+from digest.feeds.entities import FeedProblem
+
+T = TypeVar("T")
+# By key of the host: which process locks it, and until when (seconds of the epoch).
+Locks = dict[str, tuple[str, float]]
+
+# Hosts share so many files; locks that are over are dropped whenever a file is written.
+LOCK_FILES: Final = 64
+# No host is locked for longer: a lock beyond it was written by a clock that was set back since.
+LOCK_MAX_S: Final = 25 * 3600.0
+# How long a host stays locked by a worker that died.
+VISIT_MAX_S: Final = 90
+# How many hosts the limiter remembers before it drops those that are free again.
+HOSTS_MAX: Final = 10_000
+# How long a redirect waits for its new host.
+REDIRECT_WAIT_S: Final = 10.0
+# How long a host is left alone after 429, by default and at most, in seconds.
+HOLD_S, HOLD_MAX_S = 300.0, 24 * 3600.0
+_PROCESS: Final = uuid4().hex
+
+log = structlog.get_logger(__name__)
+
+
+class HostLocks(Protocol):
+    """The locks that processes share. A host is locked by one process, or by none once its lock is over."""
+
+    def take(self, host: str, seconds: float) -> bool:
+        """Lock `host` for this process for `seconds`; return False where another process has it."""
+
+    def hold(self, host: str, seconds: float) -> None:
+        """Lock `host` for `seconds`, whoever has it."""
+
+
+class CacheLocks:
+    """Locks in the cache, which counts in whole seconds: a pause is up to a second longer, never shorter."""
+
+    def take(self, host: str, seconds: float) -> bool:
+        """Lock `host` by one `add`, which the cache decides; renew a lock of our own."""
+        if cache.add(key(host), _owner(), math.ceil(seconds)):
+            return True
+        if cache.get(key(host)) != _owner():
+            return False
+        cache.set(key(host), _owner(), math.ceil(seconds))
+        return True
+
+    def hold(self, host: str, seconds: float) -> None:
+        """Lock `host` for `seconds`, whoever has it."""
+        cache.set(key(host), _owner(), math.ceil(seconds))
+
+
+class FileLocks:
+    """Locks in files of `folder`, by this machine's clock. Raises `OSError` where it cannot be written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def take(self, host: str, seconds: float) -> bool:
+        """Lock `host`, under its file's lock."""
+        return self._write(host, seconds, respect_others=True)
+
+    def hold(self, host: str, seconds: float) -> None:
+        """Lock `host` for `seconds`, whoever has it."""
+        self._write(host, seconds, respect_others=False)
+
+    def _write(self, host: str, seconds: float, *, respect_others: bool) -> bool:
+        name = key(host)
+        self._folder.mkdir(exist_ok=True)
+        path = self._folder / f"{int(sha256(name.encode()).hexdigest(), 16) % LOCK_FILES:02}.json"
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # freed when the file is closed, and when the process dies
+            now = time.time()
+            locks = {host: lock for host, lock in _read(file).items() if now < lock[1] < now + LOCK_MAX_S}
+            if respect_others and name in locks and locks[name][0] != _owner():
+                return False
+            locks[name] = (_owner(), now + seconds)
+            file.seek(0)
+            file.truncate()
+            json.dump(locks, file)
+        return True
+
+
+def _read(file: IO[str]) -> Locks:
+    """Return the locks; none where a process died while it wrote them."""
+    try:
+        return {host: (str(owner), float(until)) for host, (owner, until) in json.load(file).items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
+def host_locks() -> HostLocks:
+    """Return locks in the cache where it is shared (`REDIS_URL`), else in the folder `hosts` of `VAR_DIR`."""
+    return CacheLocks() if settings.REDIS_URL else FileLocks(settings.VAR_DIR / "hosts")
+
+
+def host_take(host: str, seconds: float) -> bool:
+    """Lock `host` for this process for `seconds`; return False where another process has it.
+
+    Where locks cannot be used, return True: a host that is never fetched from would be worse.
+    """
+    try:
+        return host_locks().take(host, seconds)
+    except Exception as error:  # whatever a cache or a disk raises
+        log.warning("host_gate.notes_failed", error=str(error)[:200])
+        return True
+
+
+def host_hold(host: str, seconds: float) -> None:
+    """Lock `host` for `seconds`, so that other processes leave it alone."""
+    try:
+        host_locks().hold(host, seconds)
+    except Exception as error:
+        log.warning("host_gate.notes_failed", error=str(error)[:200])
+
+
+def key(host: str) -> str:
+    """Return a key for `host` that every cache takes: short and plain, whatever stands in an address."""
+    return f"fetch:host:{sha256(host.encode('utf-8', 'replace')).hexdigest()[:32]}"
+
+
+def _owner() -> str:
+    """Return the name of this process; one that was forked from it has another."""
+    return f"{_PROCESS}:{os.getpid()}"
+
+
+def hold_seconds(problem: FeedProblem) -> float:
+    """Return how long a host is left alone after `problem`, in seconds: 0 for any but too many requests."""
+    return min(problem.retry_after_s or HOLD_S, HOLD_MAX_S) if problem.code == "http_429" else 0.0
+
+
+class HostLimiter:
+    """The rate limit of this process: who may connect to which host, and when. Safe to share between threads.
+
+    `gap_s` is the pause after each visit, in seconds; `shared` whether other processes count as well.
+    """
+
+    def __init__(self, *, gap_s: float, shared: bool = True) -> None:
+        self._gap_s, self._shared = gap_s, shared and gap_s > 0
+        self._lock, self._busy, self._free_at = Lock(), set[str](), dict[str, float]()
+
+    def enter(self, host: str) -> float:
+        """Take `host` and return 0.0, or return the seconds after which to try again."""
+        with self._lock:
+            now = time.monotonic()
+            wait = self._free_at.get(host, 0.0) - now
+            if host in self._busy:
+                return max(wait, self._gap_s, 0.05)
+            if wait > 0:
+                return wait
+            self._busy.add(host)
+        if self._shared and not host_take(host, VISIT_MAX_S):
+            with self._lock:
+                self._busy.discard(host)
+                self._free_at[host] = time.monotonic() + self._gap_s
+            return self._gap_s
+        return 0.0
+
+    def leave_unvisited(self, host: str) -> None:
+        """Give back a host that was taken and not visited.
+
+        This process may take it at once; others, which cannot know whether its pause was over, later.
+        """
+        if self._shared:
+            host_hold(host, self._gap_s)
+        with self._lock:
+            self._busy.discard(host)
+
+    def leave(self, host: str, *, hold_s: float = 0.0) -> None:
+        """Give `host` back; nobody takes it again before the pause, or `hold_s` seconds, are over."""
+        rest = max(self._gap_s, hold_s)
+        with self._lock:
+            self._busy.discard(host)
+            self._free_at[host] = time.monotonic() + rest
+            if len(self._free_at) > HOSTS_MAX:
+                now = time.monotonic()
+                self._free_at = {name: at for name, at in self._free_at.items() if at > now}
+        if self._shared:
+            host_hold(host, rest)
+
+
+def host_limiter() -> HostLimiter:
+    """Return the limiter of this process, so that the pause also holds from one round to the next."""
+    return _limiter(settings.FETCH_HOST_GAP_S)
+
+
+@lru_cache(maxsize=4)
+def _limiter(gap_s: float) -> HostLimiter:
+    return HostLimiter(gap_s=gap_s)
+
+
+class HostLock:
+    """The host one worker has taken. It moves with redirects; while it waits for a host it has none.
+
+    `host` has been taken already.
+    """
+
+    def __init__(self, limiter: HostLimiter, host: str) -> None:
+        self._limiter, self._host = limiter, host
+
+    def move_to(self, host: str, *, until: float) -> None:
+        """Give the present host back and take `host`, waiting until the monotonic time `until`, at most 10 s.
+
+        Raises `FeedProblem("host_busy")` where it does not come free.
+        """
+        if host == self._host:
+            return
+        self.release()
+        until = min(until, time.monotonic() + REDIRECT_WAIT_S)
+        while wait := self._limiter.enter(host):
+            if time.monotonic() + wait > until:
+                raise FeedProblem("host_busy", "The feed’s new address is busy; it is asked again soon.")
+            time.sleep(min(wait, 0.25))
+        self._host = host
+
+    def release(self, *, hold_s: float = 0.0) -> None:
+        """Give the present host back; `hold_s` is how long it asked to be left alone, in seconds."""
+        if self._host:
+            self._limiter.leave(self._host, hold_s=hold_s)
+        self._host = ""
+
+
+class LookupLock(HostLock):
+    """The host of one lookup, while a reader waits: it stays taken from one request to the next.
+
+    Two requests are `pause_s` seconds apart; the limiter's own pause follows when the host is given back.
+    Nobody else connects to the host meanwhile, so that the shorter pause is this lookup's alone.
+    """
+
+    def __init__(self, limiter: HostLimiter, *, pause_s: float) -> None:
+        super().__init__(limiter, "")
+        self._pause_s = pause_s
+
+    def move_to(self, host: str, *, until: float) -> None:
+        """Take `host`, or pause where it is taken already; also before a redirect is followed.
+
+        Raises `FeedProblem("host_busy")` where that cannot be done before the monotonic time `until`.
+        """
+        if host != self._host:
+            try:
+                super().move_to(host, until=until)
+            except FeedProblem as problem:
+                raise FeedProblem(problem.code, "This site is being asked by others right now.") from problem
+        elif time.monotonic() + self._pause_s > until:
+            raise FeedProblem("host_busy", "This site’s answers take too long.")
+        else:
+            time.sleep(self._pause_s)
+
+
+class HostQueue(Generic[T]):
+    """Entries that wait for their hosts. First come, first served, within a host and between hosts.
+
+    A host that is busy or has its pause is passed over until its time.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, T]]) -> None:
+        self._waiting: dict[str, deque[T]] = {}
+        for host, entry in entries:
+            self._waiting.setdefault(host, deque()).append(entry)
+        self._turns = [(0.0, n, host) for n, host in enumerate(self._waiting)]
+        self._count = len(self._turns)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def next(self, limiter: HostLimiter) -> tuple[str, T] | None:
+        """Take the first host that is free now, and its first entry; return None where there is none."""
+        while self._turns and self._turns[0][0] <= time.monotonic():
+            _, _, host = heappop(self._turns)
+            if wait := limiter.enter(host):
+                self._push(host, time.monotonic() + wait)
+            else:
+                return host, self._waiting[host].popleft()
+        return None
+
+    def again(self, host: str) -> None:
+        """Queue the next entry of `host`, which was given back."""
+        if self._waiting[host]:
+            self._push(host, 0.0)
+
+    def pause_s(self) -> float:
+        """Return the seconds until the next host may be tried; infinite where none waits."""
+        return max(self._turns[0][0] - time.monotonic(), 0.001) if self._turns else math.inf
+
+    def next_host(self) -> str:
+        """Return the host whose turn comes next; "" where none waits."""
+        return self._turns[0][2] if self._turns else ""
+
+    def _push(self, host: str, at: float) -> None:
+        self._count += 1
+        heappush(self._turns, (at, self._count, host))

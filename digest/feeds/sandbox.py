@@ -1,0 +1,185 @@
+"""The sandbox: parse a document in a process with little memory, little time and none of our secrets.
+
+Starting an interpreter and its imports costs more than most documents (0.1 s and more), so one process, the
+sandbox server (`digest.feeds.sandbox_server`), starts when first needed and stays. It reads nothing of
+strangers; for each document it forks a child that sets its limits, reads, answers and ends. We do not fork
+ourselves: a process with threads would hand down its locks. Nor is it `multiprocessing`: Celery's workers are
+daemonic and may not have children of that kind.
+"""
+
+import atexit
+import errno
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Lock
+from typing import Any, Final
+
+from digest.feeds.entities import FeedProblem, ParsedFeed, feed_from_json
+
+# The child limits its own processor time and memory; this is for one that waits instead of working, on
+# machines where two seconds of work may take ten.
+WALL_S: Final = 20.0
+# How long after that we wait for the server to say how the child ended.
+GRACE_S: Final = 5.0
+MEMORY_EXIT: Final = 3
+# What the server is asked with: the seconds a child may take, beside the files of its document and its exit.
+REQUEST: Final = struct.Struct("!d")
+ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
+COMMAND: Final = (sys.executable, "-s", "-P", "-m", "digest.feeds.sandbox_server")
+
+
+class _ServerEnded(Exception):
+    """The server is no longer there; it ends by itself when it is idle for a while."""
+
+
+class SandboxServer:
+    """The sandbox server: a process that forks a child for each document. Safe to share between threads.
+
+    `command` starts it; its standard input is a socket for requests. `spent_s` counts the processor seconds
+    of its children.
+    """
+
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self._command, self._lock, self.spent_s = command, Lock(), 0.0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._requests: socket.socket | None = None
+
+    def ask(self, document: bytes, *, wall_s: float) -> tuple[int, bytes]:
+        """Return a child's exit code (negative: the signal that ended it) and its answer to `document`.
+
+        Raises `OSError` where no process can be started, and `TimeoutError` where nothing comes back in time.
+        """
+        for _ in range(2):
+            with suppress(_ServerEnded):
+                return self._ask_once(document, wall_s)
+        raise ChildProcessError(errno.ECHILD, "it ends before it answers")
+
+    def end(self) -> None:
+        """End the server; the next document starts another."""
+        with self._lock:
+            self._drop()
+
+    def reset_after_fork(self) -> None:
+        """Let go of the parent's server in a forked child, which starts its own."""
+        self._lock = Lock()
+        if self._requests:
+            self._requests.close()
+        if self._process:
+            self._process.returncode = 0  # the parent waits for it
+        self._process = self._requests = None
+
+    def _ask_once(self, document: bytes, wall_s: float) -> tuple[int, bytes]:
+        ours, child_end = socket.socketpair()
+        exit_ours, exit_server = socket.socketpair()
+        with ours, exit_ours:
+            with child_end, exit_server:
+                requests = self._send(REQUEST.pack(wall_s), [child_end.fileno(), exit_server.fileno()])
+            for end in (ours, exit_ours):
+                end.settimeout(wall_s + GRACE_S)
+            with suppress(BrokenPipeError, ConnectionResetError):  # it ended before it had read everything
+                ours.sendall(document)
+                ours.shutdown(socket.SHUT_WR)
+            answer = bytearray()
+            with suppress(ConnectionResetError):
+                while chunk := ours.recv(1 << 20):
+                    answer += chunk
+            code, _, seconds = exit_ours.recv(64).decode().partition(" ")
+        if not code:
+            with self._lock:
+                if self._requests is requests:  # no other thread has started another meanwhile
+                    self._drop()
+            raise _ServerEnded
+        self.spent_s += float(seconds)
+        return int(code), bytes(answer)
+
+    def _send(self, request: bytes, files: list[int]) -> socket.socket:
+        """Send a request to the server, started where there is none; return the socket it went through."""
+        with self._lock:
+            requests = self._requests = self._requests or self._start()
+            try:
+                socket.send_fds(requests, [request], files)
+            except (BrokenPipeError, ConnectionResetError) as error:
+                self._drop()
+                raise _ServerEnded from error
+        return requests
+
+    def _start(self) -> socket.socket:
+        # Where the code is: keys and passwords stay with the parent.
+        env = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+        env["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    self._command,
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=env,
+                    start_new_session=True,  # a Ctrl-C is for us
+                )
+            except OSError:
+                ours.close()
+                raise
+        return ours
+
+    def _drop(self) -> None:
+        if self._requests:
+            self._requests.close()
+        if self._process:
+            try:
+                self._process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._process = self._requests = None
+
+
+SANDBOX: Final = SandboxServer()
+atexit.register(SANDBOX.end)
+os.register_at_fork(after_in_child=SANDBOX.reset_after_fork)
+
+
+def parse_in_sandbox(
+    text: str, *, url: str, nursery: SandboxServer = SANDBOX, wall_s: float = WALL_S
+) -> ParsedFeed:
+    """Read the checked document `text`, fetched from `url`, in the sandbox.
+
+    Raises what `parse_document` raises, and `FeedProblem`: `parse_timeout` (over two seconds of processor
+    time), `parse_memory` (over 300 MiB), `parse_crashed` (the child died), `parse_unavailable` (it could
+    not be started: no fault of the feed's).
+    """
+    document = f"{json.dumps({'url': url})}\n{text}".encode("utf-8", "replace")
+    try:
+        code, answer = nursery.ask(document, wall_s=wall_s)
+    except TimeoutError as error:
+        raise _timeout() from error
+    except OSError as error:
+        message = f"No process could be started to read the document ({error.strerror})."
+        raise FeedProblem("parse_unavailable", message) from error
+    return _read_answer(code, answer)
+
+
+def _read_answer(code: int, answer: bytes) -> ParsedFeed:
+    if code in (-signal.SIGPROF, -signal.SIGXCPU, -signal.SIGALRM):
+        raise _timeout()
+    if code == MEMORY_EXIT:
+        raise FeedProblem("parse_memory", "Reading this document takes more memory than any feed should.")
+    try:
+        body: dict[str, Any] = json.loads(answer) if code == 0 else {}
+        if "problem" in body:
+            raise FeedProblem(str(body["problem"]["code"]), str(body["problem"]["message"]))
+        return feed_from_json(body["feed"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise FeedProblem("parse_crashed", "Reading this document broke the parser.") from error
+
+
+def _timeout() -> FeedProblem:
+    return FeedProblem("parse_timeout", "Reading this document takes longer than any feed should.")

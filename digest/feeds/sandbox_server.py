@@ -1,0 +1,155 @@
+"""The sandbox server (`python -m digest.feeds.sandbox_server`): fork a child under limits for each document.
+
+It never reads what strangers wrote. Over its standard input, a socket, it gets the two files of each
+document: one to read the document from and to answer in JSON on, one to say how the child ended. The limits
+are set in the child, right after the fork: only then it is known what the interpreter needs for itself, and
+only this document's seconds count. There are no threads here, so that a fork is safe.
+"""
+
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from math import ceil
+from typing import Final
+
+from digest.feeds.entities import FeedProblem, ParsedFeed, feed_as_json
+from digest.feeds.parse import parse_checked
+from digest.feeds.sandbox import GRACE_S, MEMORY_EXIT, REQUEST
+
+# Of processor time: the two seconds a document may cost, less what the parent's checks of a document of ten
+# megabytes (0.3 s) and reading the answer take. The kernel's own limit counts whole seconds.
+CPU_S: Final = 1.6
+MEMORY_BYTES: Final = 300 * 1024 * 1024
+# A server that is idle for so long ends; the next document starts another.
+IDLE_S: Final = 120.0
+Parser = Callable[..., ParsedFeed]
+
+
+def main() -> int:
+    """Serve until the parent ends or has had nothing to read for a while."""
+    sandbox_serve(parse_checked)
+    return 0
+
+
+def sandbox_serve(parser: Parser, *, memory_bytes: int = MEMORY_BYTES, cpu_s: float = CPU_S) -> None:
+    """Fork a child for each request on standard input; `parser` turns its text into a feed."""
+    requests = socket.socket(fileno=0)
+    waker, woken = socket.socketpair()
+    for end in (waker, woken):
+        end.setblocking(False)
+    signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    gc.collect()
+    gc.freeze()  # what children share with us stays shared
+    limits = partial(limits_set, cpu_s=cpu_s, memory_bytes=memory_bytes)
+    children: dict[int, tuple[int, float]] = {}  # the file for the exit, and the time to kill, by process
+    while True:
+        ready = select.select([requests, waker], [], [], 1.0 if children else IDLE_S)[0]
+        if waker in ready:
+            waker.recv(4096)
+        _report_ended(children)
+        if requests in ready:
+            request, files, _, _ = socket.recv_fds(requests, REQUEST.size, 2)
+            if len(request) < REQUEST.size or len(files) < 2:
+                break  # the parent has ended
+            (wall_s,) = REQUEST.unpack(request)
+            pid = _fork(files, partial(limits, wall_s=wall_s), parser)
+            children[pid] = files[1], time.monotonic() + wall_s + GRACE_S / 2
+        elif not ready and not children:
+            break
+        _kill(pid for pid, (_, until) in children.items() if until < time.monotonic())
+    _kill(children)
+
+
+def _fork(files: Sequence[int], limit: Callable[[], None], parser: Parser) -> int:
+    """Fork a child that reads from the first of `files`; return its process id. The second stays here."""
+    pid = os.fork()
+    if pid:
+        os.close(files[0])
+        return pid
+    signal.set_wakeup_fd(-1)
+    os.close(files[1])
+    os.close(0)  # the server's socket: it ends with the server
+    limit()
+    os._exit(_run_child(files[0], parser))
+
+
+def _kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _report_ended(children: dict[int, tuple[int, float]]) -> None:
+    """Write of each child that ended its exit code (negative: a signal) and its seconds of processor time."""
+    while children:
+        pid, status, usage = os.wait4(-1, os.WNOHANG)
+        if not pid:
+            return
+        report = f"{os.waitstatus_to_exitcode(status)} {usage.ru_utime + usage.ru_stime:.3f}"
+        file = children.pop(pid)[0]
+        with suppress(OSError):  # nobody may wait for it any more
+            os.write(file, report.encode())
+        os.close(file)
+
+
+def _run_child(file: int, parser: Parser) -> int:
+    """Answer with `{"feed": …}` or `{"problem": {code, message}}`; return the exit code."""
+    try:
+        with socket.socket(fileno=file) as end:
+            head, _, text = end.makefile("rb").read().partition(b"\n")
+            try:
+                answer: object = {
+                    "feed": feed_as_json(parser(text.decode(), url=str(json.loads(head)["url"])))
+                }
+            except FeedProblem as problem:
+                answer = {"problem": {"code": problem.code, "message": problem.message}}
+            end.sendall(json.dumps(answer).encode())
+    except MemoryError:
+        return MEMORY_EXIT
+    except BaseException:
+        return 1
+    return 0
+
+
+def limits_set(*, cpu_s: float, memory_bytes: int, wall_s: float) -> None:
+    """Limit this process to `cpu_s` more seconds of processor time, `wall_s` by the clock, and `memory_bytes`
+    beyond what it has.
+
+    It can write no files and leaves no core dump. A system that refuses one of the limits (macOS has no
+    `RLIMIT_AS`) applies the others.
+    """
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    signal.setitimer(signal.ITIMER_REAL, wall_s)
+    signal.setitimer(signal.ITIMER_PROF, cpu_s)
+    _limit(resource.RLIMIT_CPU, ceil(cpu_s) + 1)
+    _limit(resource.RLIMIT_AS, _address_space() + memory_bytes)
+
+
+def _limit(resource_id: int, value: int) -> None:
+    hard = resource.getrlimit(resource_id)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource_id, (value, hard))
+
+
+def _address_space() -> int:
+    """Return the bytes of address space of this process; 0 where the system does not tell them."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,370 @@
+"""Changes of stored feeds and sources: claims, results of fetches, moves, and what operators ask for."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Subquery
+
+from digest.errors import InvalidSourceKey, UnknownSource
+from digest.feeds.connect import resolve_addresses
+from digest.feeds.entities import FeedProblem, IngestResult, ParsedFeed
+from digest.feeds.fetch import FetchResponse, host_of, split_address
+from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, canonical_url, source_key
+from digest.feeds.ingest import documents_ingest, source_ensure
+from digest.feeds.polling import (
+    MISSING_MAX,
+    Move,
+    count_sighting,
+    failure_next_at,
+    next_interval_minutes,
+    success_next_at,
+)
+from digest.models import Feed, FeedEntry, Item, Source, Subscription
+from ranking.common.rows import rows_set
+from ranking.services import source_key_renamed
+
+BATCH: Final = 500
+# A feed that was not fetched, because its host was busy, is due again so soon.
+BUSY_PAUSE: Final = timedelta(minutes=5)
+MISSING_MESSAGE: Final = (
+    "The server had nothing at this address ten times in a row, so it is no longer asked."
+)
+# A row of a feed is written by these as long as our claim holds.
+CLAIM_COLUMNS: Final = ("id", "next_check_at")
+SUCCESS_COLUMNS: Final = (
+    *("etag", "last_modified", "last_fetched_at", "next_check_at", "check_minutes"),
+    *("failures", "missing", "error_code", "error_message"),
+    *("moved_url", "moved_sightings", "moved_since", "last_new_at"),
+)
+# A failure ends a row of redirects, so it clears them.
+FAILURE_COLUMNS: Final = (
+    *("last_fetched_at", "error_code", "error_message", "failures", "missing", "next_check_at"),
+    *("moved_url", "moved_sightings", "moved_since"),
+)
+# A domain, or one with the path of a publisher on it ("medium.com/@ada"): never a whole address.
+_SOURCE_KEY: Final = re.compile(r"(?!\w+:/)[^\s<>\"'\x00-\x1f\x7f]+\Z")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedAnswer:
+    """A good answer of a feed. `parsed` is None for an unchanged document (304); `draw` is random, 0 to 1."""
+
+    feed: Feed
+    response: FetchResponse
+    parsed: ParsedFeed | None
+    draw: float
+
+
+@dataclass(frozen=True, slots=True)
+class FeedFailure:
+    """A fetch that brought no document, or none that could be stored; `draw` is random, 0 to 1."""
+
+    feed: Feed
+    problem: FeedProblem
+    draw: float
+
+    @property
+    def missing(self) -> int:
+        """Return how often in a row the feed's address answered 404, this time included."""
+        return self.feed.missing + 1 if self.problem.code == "http_404" else 0
+
+    @property
+    def is_final(self) -> bool:
+        """Return whether the feed is given up."""
+        return self.problem.gone or self.missing >= MISSING_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMove:
+    """What moves with a source; `joined` where the key it moves to is a source already."""
+
+    key: str
+    into: str
+    joined: bool
+    feeds: int
+    items: int
+    configs: int = 0
+
+
+def feed_claim(*, feed: Feed, until: datetime) -> bool:
+    """Claim `feed` for one fetch until `until`; return False where it changed since it was read.
+
+    `feed.next_check_at` becomes `until`, the fence of the claim: a feed whose worker dies is due again then.
+    """
+    rows = Feed.objects.filter(pk=feed.pk, state=Feed.State.ACTIVE, next_check_at=feed.next_check_at)
+    if not rows.update(next_check_at=until):
+        return False
+    feed.next_check_at = until
+    return True
+
+
+def feeds_claim(*, feeds: Sequence[Feed], until: datetime) -> list[Feed]:
+    """Claim `feeds` as `feed_claim` does, in one statement where all are free; return those we got."""
+    if len(feeds) > 1 and all(feed.next_check_at for feed in feeds):
+        rows = sorted((feed.pk, feed.next_check_at, Feed.State.ACTIVE, until) for feed in feeds)
+        keys = ("id", "next_check_at", "state")
+        with transaction.atomic():
+            free = rows_set(model=Feed, keys=keys, columns=("next_check_at",), rows=rows) == len(rows)
+            if not free:
+                transaction.set_rollback(True)  # which feed somebody else has, only asking for each can tell
+        if free:
+            for feed in feeds:
+                feed.next_check_at = until
+            return list(feeds)
+    return [feed for feed in feeds if feed_claim(feed=feed, until=until)]
+
+
+def answers_store(*, answers: Sequence[FeedAnswer], now: datetime) -> list[IngestResult]:
+    """Store the items of good answers, each of another feed, and what they say about the feeds.
+
+    An unchanged document is a success like any other. A feed is written as long as our claim holds. A
+    constant number of statements, apart from feeds that have moved for good.
+    """
+    documents = [(one.feed, one.parsed) for one in answers if one.parsed is not None]
+    ingested = iter(documents_ingest(documents=documents, now=now) if documents else ())
+    results = [next(ingested) if one.parsed is not None else IngestResult(0, 0) for one in answers]
+    moves = [_move(one, now) for one in answers]
+    rows = [_success_row(*facts, now) for facts in zip(answers, results, moves, strict=True)]
+    staying = [row for row, move in zip(rows, moves, strict=True) if not move.adopt]
+    _success_store(sorted(staying, key=lambda row: int(row[0])))
+    for one, row, move in zip(answers, rows, moves, strict=True):
+        if move.adopt and _success_store([row]):
+            try:
+                feed_move(feed=one.feed, url=move.url, now=now)
+            except FeedProblem as problem:
+                host = host_of(move.url)
+                log.warning("feed.move_refused", feed_id=one.feed.pk, host=host, code=problem.code)
+    return results
+
+
+def _success_store(rows: Sequence[tuple[Any, ...]]) -> int:
+    return rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=SUCCESS_COLUMNS, rows=rows)
+
+
+def _move(answer: FeedAnswer, now: datetime) -> Move:
+    """Return where the feed moves, as far as known; a move from https to http does not count."""
+    feed, moved_url = answer.feed, answer.response.moved_url
+    url = canonical_url(moved_url) if moved_url else ""
+    if url == feed.url or (feed.url.startswith("https:") and url.startswith("http:")):
+        url = ""
+    previous = Move(feed.moved_url, feed.moved_sightings, feed.moved_since)
+    return count_sighting(url=url, previous=previous, now=now)
+
+
+def _success_row(answer: FeedAnswer, result: IngestResult, move: Move, now: datetime) -> tuple[Any, ...]:
+    """Return the values of `CLAIM_COLUMNS` and `SUCCESS_COLUMNS`."""
+    feed, response = answer.feed, answer.response
+    gap = result.gap or None
+    if not gap and result.items_new and feed.last_new_at:
+        gap = (now - feed.last_new_at) / result.items_new  # items without dates: the gap as we saw them come
+    last_new_at = now if result.items_new else feed.last_new_at
+    ttl_s = result.ttl_minutes * 60.0 if result.ttl_minutes else None
+    minutes = next_interval_minutes(
+        before=feed.check_minutes,
+        gap=gap,
+        last_new_at=last_new_at,
+        wishes_s=(response.fresh_s, ttl_s),
+        now=now,
+    )
+    after = success_next_at(now=now, minutes=minutes, retry_after_s=response.retry_after_s, draw=answer.draw)
+    unchanged = response.body is None  # a 304 need not repeat what it was asked with
+    return (
+        *_claim(feed),
+        response.etag or (feed.etag if unchanged else ""),
+        response.last_modified or (feed.last_modified if unchanged else ""),
+        now,
+        after,
+        minutes,
+        *(0, 0, "", ""),  # no failure, nothing missing, no error
+        move.url,
+        move.sightings,
+        move.since,
+        last_new_at,
+    )
+
+
+def failures_store(*, failures: Sequence[FeedFailure], now: datetime) -> None:
+    """Store failed fetches and when to try again; give up feeds that are gone, or missing for long.
+
+    A host that was busy is no failure of its feeds. A feed is written as long as our claim holds: whoever
+    claimed it later has the last word. At most three statements: busy, failing, given up.
+    """
+    busy = sorted(_claim(one.feed) for one in failures if one.problem.code == "host_busy")
+    again = [(*claim, now + BUSY_PAUSE) for claim in busy]
+    rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=("next_check_at",), rows=again)
+    rest = sorted((one for one in failures if one.problem.code != "host_busy"), key=lambda one: one.feed.pk)
+    failing = [_failure_row(one, now) for one in rest if not one.is_final]
+    rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=FAILURE_COLUMNS, rows=failing)
+    final = [(*_failure_row(one, now), Feed.State.GONE) for one in rest if one.is_final]
+    rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=(*FAILURE_COLUMNS, "state"), rows=final)
+
+
+def _failure_row(failure: FeedFailure, now: datetime) -> tuple[Any, ...]:
+    """Return the values of `CLAIM_COLUMNS` and `FAILURE_COLUMNS`."""
+    feed, problem = failure.feed, failure.problem
+    fields = problem_fields(problem=problem, now=now)
+    if failure.missing >= MISSING_MAX:
+        fields["error_message"] = MISSING_MESSAGE
+    after = failure_next_at(
+        now=now,
+        failures=feed.failures + 1,
+        minutes=feed.check_minutes,
+        retry_after_s=problem.retry_after_s,
+        draw=failure.draw,
+    )
+    return (*_claim(feed), *fields.values(), feed.failures + 1, failure.missing, after, "", 0, None)
+
+
+def _claim(feed: Feed) -> tuple[int, datetime | None]:
+    """Return the values of `CLAIM_COLUMNS`; a feed that was claimed has a time."""
+    return feed.pk, feed.next_check_at
+
+
+def problem_fields(*, problem: FeedProblem, now: datetime) -> dict[str, object]:
+    """Return the columns that say what went wrong, and when."""
+    return {
+        "last_fetched_at": now,
+        "error_code": problem.code[:40],
+        "error_message": problem.message[:300],
+    }
+
+
+def feeds_check(*, feed_ids: Collection[int], now: datetime) -> int:
+    """Make these feeds due now, active and without failures; return how many.
+
+    A feed that was given up or paused is fetched again. Imported feeds have no address and are left out.
+    """
+    rows = Feed.objects.filter(pk__in=feed_ids).exclude(state=Feed.State.IMPORTED)
+    return rows.update(
+        state=Feed.State.ACTIVE,
+        next_check_at=now,
+        failures=0,
+        missing=0,
+        error_code="",
+        error_message="",
+    )
+
+
+def feeds_pause(*, feed_ids: Collection[int]) -> int:
+    """Stop fetching these feeds until an operator resumes them; return how many were active."""
+    return Feed.objects.filter(pk__in=feed_ids, state=Feed.State.ACTIVE).update(state=Feed.State.PAUSED)
+
+
+def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
+    """Move `feed` to `url` (a canonical address); return the feed that carries its items then.
+
+    Where a feed is at `url` already, subscriptions and entries join it and the old row is deleted: nobody
+    loses a subscription, a rating or an item. The source changes with the publisher's domain, since a feed
+    never names a publisher its address does not bear. Raises `FeedProblem` for an address that feeds may not
+    be fetched from; nothing changes then.
+    """
+    parts, port = split_address(url)
+    resolve_addresses(
+        parts.hostname or "", port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS
+    )
+    with transaction.atomic():
+        rows = {row.url: row for row in Feed.objects.select_for_update().filter(url__in=[feed.url, url])}
+        if feed.url not in rows:
+            return rows.get(url, feed)  # another worker was faster
+        target = rows.get(url)
+        if target:
+            _feed_join(rows[feed.url], target, now)
+        else:
+            target = rows[feed.url]
+            _feed_readdress(target, url)
+    # Addresses may hold a reader's secret, hosts hold none.
+    log.info("feed.moved", feed_id=target.pk, host=host_of(url), joined=target.pk != feed.pk)
+    return target
+
+
+def _feed_readdress(feed: Feed, url: str) -> None:
+    if source_key(url) != source_key(feed.url):
+        feed.source = source_ensure(key=source_key(url) or "unknown", title=feed.title)
+    feed.url, feed.moved_url, feed.moved_sightings, feed.moved_since = url, "", 0, None
+    feed.save(update_fields=["url", "source", "moved_url", "moved_sightings", "moved_since"])
+
+
+def _feed_join(feed: Feed, target: Feed, now: datetime) -> None:
+    """Move everything of `feed` to `target` and delete `feed`; a target given up is fetched again."""
+    _entries_join(feed, target)
+    ours = Subscription.objects.filter(feed=feed)
+    both = Subscription.objects.filter(feed=target, reader__in=ours.values("reader"))
+    both.filter(reader__in=ours.filter(ai_enabled=False).values("reader")).update(ai_enabled=False)
+    readers = list(both.values_list("reader", flat=True))
+    ours.filter(reader__in=readers).delete()
+    ours.update(feed=target)
+    feed.delete()
+    if target.state in (Feed.State.GONE, Feed.State.IMPORTED):
+        target.state, target.failures, target.missing, target.next_check_at = Feed.State.ACTIVE, 0, 0, now
+        target.save(update_fields=["state", "failures", "missing", "next_check_at"])
+
+
+def _entries_join(feed: Feed, target: Feed) -> None:
+    """Move the entries. One that carries the same item there is deleted; one whose guid is another item
+    there gets a guid of its own, so that no item is left without an entry."""
+    twins = FeedEntry.objects.filter(feed=target, guid=OuterRef("guid"))
+    clashing = FeedEntry.objects.filter(Exists(twins), feed=feed)
+    clashing = clashing.annotate(twin=Subquery(twins.values("item_id")[:1]))
+    same, other = list[int](), list[FeedEntry]()
+    for entry in clashing.iterator():
+        if entry.item_id in (None, entry.twin):
+            same.append(entry.pk)
+        else:
+            entry.guid = f"{entry.guid[:450]}#feed{feed.pk}"
+            other.append(entry)
+    for start in range(0, len(same), BATCH):
+        FeedEntry.objects.filter(pk__in=same[start : start + BATCH]).delete()
+    FeedEntry.objects.bulk_update(other, ["guid"], batch_size=BATCH)
+    FeedEntry.objects.filter(feed=feed).update(feed=target)
+
+
+def source_move_plan(*, key: str, into: str) -> SourceMove:
+    """Return what `source_move` would do, without writing.
+
+    Raises `UnknownSource` where there is no source `key`, `InvalidSourceKey` where `into` cannot be a key or
+    is the same one.
+    """
+    into = into.strip().casefold()
+    if not _SOURCE_KEY.match(into) or len(into) > SOURCE_KEY_MAX_CHARS:
+        raise InvalidSourceKey(
+            f"A key has 1 to {SOURCE_KEY_MAX_CHARS} characters, no spaces, quotes or angle brackets, "
+            "and no https:// before it."
+        )
+    if into == key:
+        raise InvalidSourceKey("That is the key it has.")
+    if not Source.objects.filter(pk=key).exists():
+        raise UnknownSource(f"There is no source “{key}”.")
+    return SourceMove(
+        key=key,
+        into=into,
+        joined=Source.objects.filter(pk=into).exists(),
+        feeds=Feed.objects.filter(source_id=key).count(),
+        items=Item.objects.filter(source_id=key).count(),
+    )
+
+
+def source_move(*, key: str, into: str, now: datetime) -> SourceMove:
+    """Rename the source `key` to `into`, or join it with the source that has that key, in one transaction.
+
+    Feeds, items, settings, pins and learned weights follow; the title follows where `into` is new. Evidence
+    and past versions of settings are records and keep the old key, which leads to the new one from now on: in
+    imports, in new feeds, where a reader goes back to such a version. Raises what `source_move_plan` raises.
+    """
+    with transaction.atomic():
+        source = Source.objects.select_for_update().filter(pk=key).first()
+        plan = source_move_plan(key=key, into=into)
+        title = source.title if source else ""
+        Source.objects.get_or_create(key=plan.into, defaults={"title": title})
+        feeds = Feed.objects.filter(source_id=key).update(source_id=plan.into)
+        items = Item.objects.filter(source_id=key).update(source_id=plan.into)
+        configs = source_key_renamed(old=key, new=plan.into, now=now)
+        Source.objects.filter(pk=key).delete()
+    return SourceMove(key, plan.into, plan.joined, feeds, items, configs)

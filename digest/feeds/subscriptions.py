@@ -1,0 +1,238 @@
+"""Subscriptions of a reader: add, change, end and restore one; import and export them as an OPML list.
+
+Nothing is fetched here: new feeds are due at once.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.db import transaction
+
+from digest.errors import FeedIsGone, FeedNotFound, InvalidFeedUrl
+from digest.feeds.connect import check_host
+from digest.feeds.entities import FeedProblem
+from digest.feeds.fetch import split_address
+from digest.feeds.identity import URL_MAX_CHARS, canonical_url, source_key, web_url
+from digest.feeds.ingest import feed_ensure, feeds_ensure
+from digest.feeds.opml import FOLDER_MAX_CHARS, ListedFeed, Reject, opml_read, opml_write
+from digest.feeds.sanitise import one_line, plain
+from digest.feeds.selectors import subscriptions_of
+from digest.models import Feed, Reader, Subscription
+
+FEED_GONE: Final = "This feed’s publisher took it down for good. If the site moved, try its new address."
+FEED_GONE_REASON: Final = "The publisher took this feed down for good."
+IMPORT_BATCH: Final = 500
+REJECTS_LISTED_MAX: Final = 100
+
+_validate = URLValidator(schemes=["http", "https"])
+
+
+def check_address(*, url: str) -> str:
+    """Return `url` without white space around it; refuse what is no plain web address.
+
+    A feed is shared, so an address with a password is refused. Raises `InvalidFeedUrl`.
+    """
+    url = url.strip()
+    try:
+        _validate(url)
+    except ValidationError:
+        raise InvalidFeedUrl("That is not a web address. It should start with https:// or http://.") from None
+    if urlsplit(url).username is not None:
+        raise InvalidFeedUrl("An address with a user name in it cannot be shared. Use one without.")
+    return url
+
+
+def check_fetchable(url: str) -> None:
+    """Refuse an address that feeds may not be fetched from, without a lookup. Raises `FeedProblem`."""
+    parts, port = split_address(url)
+    check_host(parts.hostname or "", port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
+
+
+def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
+    """Subscribe the reader to the feed at `url`; create the feed where nobody reads it yet.
+
+    Doing it again changes nothing. A feed that was given up is fetched again where the caller has just seen
+    it `alive`. Raises `InvalidFeedUrl` for what is no plain web address, `FeedIsGone` for a feed given up.
+    """
+    feed = feed_ensure(url=check_address(url=url), now=now)
+    if feed.state == Feed.State.GONE:
+        if not alive:
+            raise FeedIsGone(FEED_GONE)
+        Feed.objects.filter(pk=feed.pk, state=Feed.State.GONE).update(
+            state=Feed.State.ACTIVE,
+            next_check_at=now,
+            failures=0,
+            missing=0,
+            error_code="",
+            error_message="",
+        )
+    subscription, _ = Subscription.objects.get_or_create(
+        reader=reader, feed=feed, defaults={"created_at": now}
+    )
+    return subscription
+
+
+@transaction.atomic
+def subscription_remove(*, reader: Reader, feed_id: int, now: datetime) -> bool:
+    """End the reader's subscription to a feed; return whether there was one. What they rated stays theirs.
+
+    Today's digest is due again: what it shows of the feed goes, apart from what was rated.
+    """
+    deleted, _ = Subscription.objects.filter(reader=reader, feed__pk=feed_id).delete()
+    if deleted:
+        Reader.objects.filter(pk=reader.pk).update(sources_left_at=now)
+    return deleted > 0
+
+
+def subscription_change(
+    *, reader: Reader, feed_id: int, folder: str | None = None, ai_enabled: bool | None = None
+) -> bool:
+    """Move a subscription to another folder ("" for none), or switch models on or off for its items.
+
+    None leaves a setting as it is. Return whether the reader has such a subscription.
+    """
+    fields: dict[str, object] = {}
+    if folder is not None:
+        fields["folder"] = one_line(plain(folder), limit=FOLDER_MAX_CHARS)
+    if ai_enabled is not None:
+        fields["ai_enabled"] = ai_enabled
+    found = Subscription.objects.filter(reader=reader, feed__pk=feed_id)
+    return found.update(**fields) > 0 if fields else found.exists()
+
+
+def subscription_restore(
+    *, reader: Reader, feed_id: int, folder: str, ai_enabled: bool, now: datetime
+) -> Subscription:
+    """Undo a removal: subscribe again to a feed that is still stored, in its folder.
+
+    The caller has made sure that the reader had it: feeds of others are nobody's business. Raises
+    `FeedNotFound` where it is no longer stored.
+    """
+    if not (feed := Feed.objects.filter(pk=feed_id).first()):
+        raise FeedNotFound("This feed is no longer known here. Add its address instead.")
+    folder = one_line(plain(folder), limit=FOLDER_MAX_CHARS)
+    subscription, _ = Subscription.objects.get_or_create(
+        reader=reader,
+        feed=feed,
+        defaults={"created_at": now, "folder": folder, "ai_enabled": ai_enabled},
+    )
+    return subscription
+
+
+@dataclass(slots=True)
+class OpmlReport:
+    """What an import did. `refused` counts every reject; `rejects` lists the first 100.
+
+    `found` = `added` + `already` + `duplicates` + the addresses among the refused.
+    """
+
+    found: int = 0
+    added: int = 0
+    already: int = 0
+    duplicates: int = 0
+    refused: int = 0
+    folders: int = 0
+    well_formed: bool = True
+    rejects: list[Reject] = field(default_factory=list)
+
+    def reject(self, reject: Reject) -> None:
+        """Count a line that brought no feed, and list it while the list is short."""
+        self.refused += 1
+        if len(self.rejects) < REJECTS_LISTED_MAX:
+            self.rejects.append(reject)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the object scripts rely on."""
+        names = ("found", "added", "already", "duplicates", "refused", "folders", "well_formed")
+        rows = [{"line": r.line, "code": r.code, "reason": r.reason, "what": r.what} for r in self.rejects]
+        return {name: getattr(self, name) for name in names} | {"rejects": rows}
+
+
+def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport:
+    """Subscribe `reader` to the feeds of a list; doing it again changes nothing.
+
+    A bad line is reported and the rest goes in. Subscriptions that the reader has stay in their folders.
+    Raises `OpmlTooLarge` and `NotOpml`, as `opml_read` does.
+    """
+    listed = opml_read(document)
+    report = OpmlReport(found=len(listed.feeds), well_formed=listed.well_formed)
+    for reject in listed.rejects:
+        report.reject(reject)
+    wanted = _by_address(listed.feeds, report)
+    addresses = list(wanted)
+    for start in range(0, len(addresses), IMPORT_BATCH):
+        batch = {url: wanted[url] for url in addresses[start : start + IMPORT_BATCH]}
+        with transaction.atomic():
+            _subscribe(reader, batch, report, now)
+    report.folders = len({feed.folder for feed in wanted.values() if feed.folder})
+    report.rejects.sort(key=lambda reject: reject.line)
+    return report
+
+
+def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, ListedFeed]:
+    """Return the feeds by canonical URL; refuse what may not be fetched, count what comes twice."""
+    wanted: dict[str, ListedFeed] = {}
+    for feed in feeds:
+        try:
+            url = _listed_url(feed.url)
+        except (InvalidFeedUrl, FeedProblem) as error:
+            report.reject(Reject(feed.line, error.code, error.message, feed.url[:200]))
+            continue
+        if url in wanted:
+            report.duplicates += 1
+        else:
+            wanted[url] = feed
+    return wanted
+
+
+def _listed_url(address: str) -> str:
+    """Return the canonical URL of a listed address. Raises `InvalidFeedUrl` or `FeedProblem`."""
+    if len(address) > URL_MAX_CHARS:
+        raise InvalidFeedUrl(f"The address is too long: {URL_MAX_CHARS:,} characters at most.")
+    checked = check_address(url=address)
+    check_fetchable(checked)
+    url = canonical_url(checked)
+    if not url:
+        raise InvalidFeedUrl("That is not a web address, or one too long once it is written out.")
+    return url
+
+
+def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport, now: datetime) -> None:
+    # A list may name a feed nobody knows, never a source: that name is everybody's.
+    new = (
+        Feed(url=url, source_id=source_key(url) or "unknown", title=listed.title[:200], next_check_at=now)
+        for url, listed in batch.items()
+    )
+    feeds = feeds_ensure(feeds=new, source_titles={})
+    ids = [feed.pk for feed in feeds.values()]
+    had = set(Subscription.objects.filter(reader=reader, feed_id__in=ids).values_list("feed_id", flat=True))
+    rows = []
+    for url, listed in batch.items():
+        feed = feeds[url]
+        if feed.pk in had:
+            report.already += 1
+        elif feed.state == Feed.State.GONE:
+            report.reject(Reject(listed.line, "feed_is_gone", FEED_GONE_REASON, url[:200]))
+        else:
+            rows.append(Subscription(reader=reader, feed=feed, folder=listed.folder, created_at=now))
+    Subscription.objects.bulk_create(rows, ignore_conflicts=True)
+    report.added += len(rows)
+
+
+def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
+    """Return the reader's subscriptions as an OPML list, dated `now` where that is given.
+
+    Sources imported from files have no address and are left out.
+    """
+    listed = [
+        ListedFeed(row.feed.url, row.feed.title or str(row.feed.source), row.folder)
+        for row in subscriptions_of(reader_id=reader.pk)
+        if web_url(row.feed.url)
+    ]
+    return opml_write(listed, title="Tidings", now=now)

@@ -1,0 +1,1 @@
+"""Items: stories, vectors, search, what a reader may see, read and save."""

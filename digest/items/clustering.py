@@ -1,0 +1,205 @@
+"""Group items into stories by their titles: one pass in order of time.
+
+An item joins the story whose centroid its title is closest to, if it is close enough and at least one title
+of the story shares three significant words with it. A centroid, unlike a chain of pairs, separates two
+stories that a third title touches (single-pass clustering with centroids: Allan, Topic Detection and
+Tracking, 2002). Pure."""
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from ranking.common.text import FUNCTION_WORDS, fold
+
+# Items further in time from a story's first one belong to another story.
+STORY_HOURS = 72
+# The cosine to a story's centroid, and the words shared with one of its titles, that make an item part of it.
+# Both are chosen on half of the labelled stories (`python -m tests.lab bench.clusters`), precision first.
+CENTROID_MIN = 0.25
+SHARED_WORDS_MIN = 3
+# Titles less similar than this are no evidence for each other.
+PAIR_MIN = 0.15
+# A second item of one source joins a story only as a repost: with almost the same headline.
+REPOST_MIN = 0.8
+# A word in more titles than this share (and this count) is ignored, in whichever language.
+COMMON_SHARE, COMMON_COUNT = 0.1, 20
+# Beginnings of words are compared, in place of stems in any language ("increases" and "increased").
+STEM_CHARS = 6
+ROWS_PER_BLOCK = 500
+DATE_WORDS: frozenset[str] = frozenset(
+    {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february"}
+    | {"march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
+    | {"montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "januar", "februar"}
+    | {"märz", "mai", "juni", "juli", "oktober", "dezember", "today", "heute", "update", "live", "video"}
+)
+# Words of headlines about anything ("Ten things you need to know this morning").
+HEADLINE_WORDS = frozenset(
+    {"best", "briefing", "day", "everything", "guide", "here", "know", "links", "morning", "need", "photos"}
+    | {"pictures", "questions", "reasons", "recap", "review", "roundup", "things", "tips", "top", "watch"}
+    | {"ways", "week", "year", "tag", "woche", "wissen", "dinge", "morgen", "jahr"}
+)
+STOP_WORDS = frozenset(FUNCTION_WORDS) | DATE_WORDS | HEADLINE_WORDS
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class TitledItem:
+    """One item to compare. `story` is the story it is in; a `fingerprint` of "" matches nothing."""
+
+    item_id: int
+    source: str
+    title: str
+    dated_at: datetime
+    fingerprint: str = ""
+    story: int | None = None
+
+
+@dataclass(slots=True)
+class _Story:
+    """A story as it grows. `norm2` is the squared length of the sum of its titles' vectors."""
+
+    members: list[int]
+    first_at: datetime
+    norm2: float
+
+
+def title_stems(title: str) -> list[str]:
+    """Return the significant words of a title, folded and cut to stems, without stop words."""
+    return [
+        w[:STEM_CHARS]
+        for w in _WORD.findall(fold(title))
+        if (len(w) > 1 or w.isdigit()) and w not in STOP_WORDS
+    ]
+
+
+def stories(
+    known: Sequence[TitledItem],
+    fresh: Sequence[TitledItem],
+    *,
+    close: float = CENTROID_MIN,
+    shared: int = SHARED_WORDS_MIN,
+    once: bool = True,
+) -> list[list[TitledItem]]:
+    """Return the stories of two items or more that hold at least one of `fresh`, each in order of time.
+
+    `known` are items compared before; those with a `story` stay in it, those without may start one with a
+    fresh item. Deterministic: items go by `dated_at`, then id. Memory grows with the number of titles and, by
+    blocks of 500 rows, with the pairs that share a word. `once`: a source has one item in a story, reposts
+    apart.
+    """
+    items = sorted(known, key=_time_order) + sorted(fresh, key=_time_order)
+    document_max = max(COMMON_COUNT, int(COMMON_SHARE * len(items)))
+    vectorizer = TfidfVectorizer(analyzer=title_stems, binary=True, max_df=document_max, dtype=np.float32)
+    try:
+        vectors = vectorizer.fit_transform([item.title for item in items])
+    except ValueError:  # an empty vocabulary: no title has a significant word
+        return []
+    grouping = _Grouping(items, vectors, close, shared, once)
+    grouping.start(len(known))
+    for at, similarities in grouping.similarities(len(known)):
+        grouping.assign(at, similarities)
+    return [
+        [items[i] for i in sorted(story.members, key=lambda i: _time_order(items[i]))]
+        for story in grouping.stories.values()
+        if len(story.members) > 1 and any(i >= len(known) for i in story.members)
+    ]
+
+
+def _time_order(item: TitledItem) -> tuple[datetime, int]:
+    return item.dated_at, item.item_id
+
+
+class _Grouping:
+    """One pass over `items` in their order; positions in `items` stand for items."""
+
+    def __init__(
+        self, items: Sequence[TitledItem], vectors: Any, close: float, shared: int, once: bool
+    ) -> None:
+        self.items, self.vectors, self.close, self.shared, self.once = items, vectors, close, shared, once
+        self.stems = [frozenset(title_stems(item.title)) for item in items]
+        self.stories: dict[Hashable, _Story] = {}
+        self.story_of: dict[int, Hashable] = {}
+        self.by_fingerprint: dict[str, int] = {}
+
+    def start(self, known: int) -> None:
+        """Take over the existing stories; an item without one is alone until another joins it."""
+        groups: dict[Hashable, list[int]] = {}
+        for at in range(known):
+            story = self.items[at].story
+            groups.setdefault(story if story is not None else ("alone", at), []).append(at)
+            self._index_fingerprint(at)
+        for key, members in groups.items():
+            total = self.vectors[members].sum(axis=0)
+            first = min(self.items[at].dated_at for at in members)
+            self.stories[key] = _Story(members, first, float(np.square(total).sum()))
+            self.story_of.update(dict.fromkeys(members, key))
+
+    def similarities(self, known: int) -> Iterator[tuple[int, dict[int, float]]]:
+        """Yield each fresh item with its similarity to every title that shares a word."""
+        transposed = self.vectors.T.tocsr()
+        for start in range(known, len(self.items), ROWS_PER_BLOCK):
+            block = sparse.csr_matrix(self.vectors[start : start + ROWS_PER_BLOCK] @ transposed)
+            for row in range(block.shape[0]):
+                cut = slice(block.indptr[row], block.indptr[row + 1])
+                columns, values = block.indices[cut].tolist(), block.data[cut].tolist()
+                yield start + row, dict(zip(columns, values, strict=True))
+
+    def assign(self, at: int, sims: dict[int, float]) -> None:
+        """Put the item into the closest story that accepts it, or start one with it."""
+        item = self.items[at]
+        same_text = self.by_fingerprint.get(item.fingerprint)
+        key = self.story_of[same_text] if same_text is not None else None
+        if key is None or not self._in_time(key, at):
+            key = self._closest(at, sims)
+        if key is None:
+            key = ("alone", at)
+            self.stories[key] = _Story([], item.dated_at, 0.0)
+        story = self.stories[key]
+        story.norm2 += 2 * sum(sims.get(i, 0.0) for i in story.members) + 1
+        story.members.append(at)
+        story.first_at = min(story.first_at, item.dated_at)
+        self.story_of[at] = key
+        self._index_fingerprint(at)
+
+    def _closest(self, at: int, sims: dict[int, float]) -> Hashable:
+        linked = {
+            self.story_of[i]
+            for i, sim in sims.items()
+            if sim >= PAIR_MIN and i in self.story_of and self._linked(at, i)
+        }
+        best: tuple[float, int, Hashable] | None = None
+        for key in linked:
+            story = self.stories[key]
+            cosine = sum(sims.get(i, 0.0) for i in story.members) / max(story.norm2, 1e-9) ** 0.5
+            if cosine < self.close or not self._in_time(key, at) or not self._accepts(story, at, sims):
+                continue
+            rank = (cosine, -story.members[0], key)
+            if best is None or rank[:2] > best[:2]:
+                best = rank
+        return best[2] if best else None
+
+    def _linked(self, at: int, other: int) -> bool:
+        """Return whether two titles share enough words and differ in more than a number ("Report 3", "4")."""
+        mine, theirs = self.stems[at], self.stems[other]
+        different = mine ^ theirs
+        return len(mine & theirs) >= self.shared and not (different and all(w.isdigit() for w in different))
+
+    def _in_time(self, key: Hashable, at: int) -> bool:
+        return abs(self.items[at].dated_at - self.stories[key].first_at) <= timedelta(hours=STORY_HOURS)
+
+    def _accepts(self, story: _Story, at: int, sims: dict[int, float]) -> bool:
+        """Return whether the story has nothing of the item's source yet, or the same headline from it."""
+        own = [i for i in story.members if self.items[i].source == self.items[at].source]
+        return not (own and self.once) or any(
+            sims.get(i, 0.0) >= REPOST_MIN and self._linked(at, i) for i in own
+        )
+
+    def _index_fingerprint(self, at: int) -> None:
+        if fingerprint := self.items[at].fingerprint:
+            self.by_fingerprint.setdefault(fingerprint, at)

@@ -1,0 +1,181 @@
+"""Item vectors, made as items come in, and taste profiles, updated with each rating: nothing is trained.
+
+A profile stores exactly which ratings are in it. An update compares them with the ratings of now and adds or
+subtracts the difference, so a rating, its opposite, an undo and a whole import are the same work, and one
+update too many changes nothing.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+from zlib import compress, decompress
+
+import numpy as np
+from django.db import transaction
+from django.db.models import F, Q
+from numpy.typing import NDArray
+
+from digest.days import utc_day
+from digest.models import Feedback, Item, ItemVector, TasteProfile, TermCounts
+from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
+from ranking.similarity import (
+    EMPTY,
+    PLACES,
+    Taste,
+    counts_add,
+    taste_aged,
+    taste_changed,
+    terms_of,
+    vector_of,
+    vector_unpack,
+)
+
+# One rating: its item, its UTC day, and whether it was up.
+RATING = np.dtype([("item", "<i8"), ("day", "<i4"), ("useful", "?")])
+Ratings = NDArray[Any]
+# Items that may still be ranked, with a margin for digests of past days.
+VECTOR_DAYS = 30
+# An older item without a rating is in nobody's digest and nobody's taste.
+VECTOR_RETENTION_DAYS = 60
+# Ratings that weigh less than 2^-5 of a fresh one, or have a thousand newer ones, are ignored.
+RATINGS_DAYS = 300
+RATINGS_MAX = 1000
+BATCH = 500
+
+
+def item_vectors_update(*, now: datetime, limit: int = 5_000) -> int:
+    """Make the vectors of new and changed items of the last 30 days, newest first; return how many.
+
+    At most `limit` at a time, 500 a transaction. Safe to run twice at once: an item counted twice makes its
+    terms' weights a little less exact and has no other effect.
+    """
+    stale = Q(vector__isnull=True) | ~Q(vector__fingerprint=F("fingerprint"))
+    recent = Item.objects.filter(stale, dated_at__gt=now - timedelta(days=VECTOR_DAYS))
+    item_ids = list(recent.order_by("-dated_at").values_list("pk", flat=True)[:limit])
+    _vectors_make(item_ids)
+    return len(item_ids)
+
+
+def item_vectors_prune(*, now: datetime) -> int:
+    """Delete the vectors of items older than 60 days that nobody rated, and return how many."""
+    old = now - timedelta(days=VECTOR_RETENTION_DAYS)
+    deleted, _ = ItemVector.objects.filter(item__dated_at__lt=old, item__feedback__isnull=True).delete()
+    return deleted
+
+
+def profile_refresh(*, reader_id: UUID, now: datetime, rebuild: bool = False) -> bool:
+    """Update the reader's taste profile to their current ratings; return whether it changed.
+
+    Two queries where nothing changed. `rebuild` computes it from all ratings, which also includes items
+    whose text changed. A first rating makes the profile; a reader without ratings has none.
+    """
+    current = _ratings_of(reader_id, utc_day(now))
+    stored = TasteProfile.objects.filter(reader_id=reader_id).first()
+    included = current[:0] if stored is None or rebuild else _ratings_in(stored)
+    removed, added = _difference(included, current)
+    if not (len(removed) or len(added) or (stored and rebuild)):
+        return False
+    rated = added["item"].tolist()
+    known = set(ItemVector.objects.filter(pk__in=rated).values_list("pk", flat=True))
+    _vectors_make([pk for pk in rated if pk not in known])
+    with transaction.atomic():
+        row, created = TasteProfile.objects.select_for_update().get_or_create(
+            reader_id=reader_id, defaults={"day": utc_day(now), "updated_at": now}
+        )
+        _profile_store(row, _ratings_of(reader_id, utc_day(now)), now, rebuild or created)
+    return True
+
+
+def profile_prune(*, reader_id: UUID) -> None:
+    """Remove deleted ratings from the reader's profile, as of its last change: no clock is needed."""
+    stored = TasteProfile.objects.filter(reader_id=reader_id).first()
+    if stored is not None:
+        profile_refresh(reader_id=reader_id, now=stored.updated_at)
+
+
+def taste_unpack(packed: bytes, likes: float, dislikes: float) -> Taste:
+    """Return the taste of a profile's `terms`, with the decayed counts of ratings behind it.
+
+    Twelve bytes a term: the places, then the liked and the disliked sums in single precision.
+    """
+    n = len(packed) // 12
+    return Taste(
+        np.frombuffer(packed, "<u4", count=n),
+        np.frombuffer(packed, "<f4", count=n, offset=4 * n),
+        np.frombuffer(packed, "<f4", count=n, offset=8 * n),
+        likes,
+        dislikes,
+    )
+
+
+def _profile_store(row: TasteProfile, current: Ratings, now: datetime, rebuild: bool) -> None:
+    """Add new ratings, subtract removed ones, and save the profile; the caller has locked its row."""
+    day, included = utc_day(now), _ratings_in(row)
+    taste = taste_unpack(bytes(row.terms), row.likes, row.dislikes)
+    if rebuild:
+        taste, included = EMPTY, included[:0]
+    taste = taste_aged(taste, _decay(max(0, day - row.day)))
+    removed, added = _difference(included, current)
+    rows = ItemVector.objects.filter(pk__in={*removed["item"].tolist(), *added["item"].tolist()})
+    vectors = {pk: vector_unpack(bytes(terms)) for pk, terms in rows.values_list("pk", "terms")}
+    changes = [
+        (vectors[item], bool(useful), sign * _decay(max(0, day - rated_day)))
+        for sign, ratings in ((-1.0, removed), (1.0, added))
+        for item, rated_day, useful in ratings.tolist()
+        if item in vectors
+    ]
+    taste = taste_changed(taste, changes)
+    row.day, row.updated_at = max(day, row.day), now
+    row.likes, row.dislikes = taste.likes, taste.dislikes
+    parts = taste.places.astype("<u4"), taste.liked.astype("<f4"), taste.disliked.astype("<f4")
+    row.terms = b"".join(part.tobytes() for part in parts)
+    row.thumbs = current.tobytes()
+    row.save()
+
+
+def _difference(before: Ratings, after: Ratings) -> tuple[Ratings, Ratings]:
+    """Return the ratings removed and added; one that was changed or given again is in both."""
+    return before[~np.isin(before, after)], after[~np.isin(after, before)]
+
+
+def _decay(days: int) -> float:
+    return float(2.0 ** (-days / FEEDBACK_HALF_LIFE_DAYS))
+
+
+def _ratings_in(row: TasteProfile) -> Ratings:
+    return np.frombuffer(bytes(row.thumbs), dtype=RATING)
+
+
+def _ratings_of(reader_id: UUID, day: int) -> Ratings:
+    """Return the reader's newest ratings that still have weight, in order of item."""
+    rows = Feedback.objects.filter(reader_id=reader_id, day__gt=day - RATINGS_DAYS).order_by("-at", "-pk")
+    newest = rows.values_list("item_id", "day", "useful")[:RATINGS_MAX]
+    return np.array(sorted(newest), dtype=RATING)
+
+
+def _vectors_make(item_ids: Sequence[int]) -> None:
+    """Count the items' terms and store their vectors, 500 a transaction, the counts locked."""
+    for start in range(0, len(item_ids), BATCH):
+        batch = Item.objects.filter(pk__in=item_ids[start : start + BATCH])
+        rows = batch.values_list("pk", "fingerprint", "title", "text")
+        items = [(pk, fingerprint, terms_of(title, text)) for pk, fingerprint, title, text in rows]
+        with transaction.atomic():
+            row, _ = TermCounts.objects.select_for_update().get_or_create(pk=1)
+            stored = decompress(bytes(row.counts)) if row.counts else bytes(4 * PLACES)
+            before = np.frombuffer(stored, dtype=np.uint32)
+            counts = counts_add(before, (terms for _, _, terms in items))
+            row.documents, row.counts = row.documents + len(items), compress(counts.tobytes(), 1)
+            row.save()
+            vectors = [
+                ItemVector(
+                    pk=pk, fingerprint=fingerprint, terms=vector_of(terms, counts, row.documents).packed()
+                )
+                for pk, fingerprint, terms in items
+            ]
+            ItemVector.objects.bulk_create(
+                vectors,
+                update_conflicts=True,
+                unique_fields=["item"],
+                update_fields=["fingerprint", "terms"],
+            )

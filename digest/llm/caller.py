@@ -1,0 +1,264 @@
+"""The model caller: money is reserved before a call and settled after it, and the next model of the chain is
+asked where one fails.
+
+Only the wire runs in threads: the ledger's rows are written in the calling thread, on its own connection, and
+no transaction is open during a call.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import structlog
+
+from digest.llm.client import RESPONSES_WIRE, EnvelopeModel, RemoteModel
+from digest.llm.entities import (
+    BudgetRefusal,
+    Deadline,
+    DeadlineExceeded,
+    Message,
+    Model,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    ToolSchema,
+    Turn,
+    Usage,
+)
+from digest.llm.ledger import ADVISOR, SpendAccount, spend_settle, spend_settle_failed
+from digest.llm.providers import (
+    ENVELOPE,
+    RESPONSES,
+    Endpoint,
+    ModelRef,
+    chain_refs,
+    provider_endpoint,
+    tool_mode_of,
+    wire_of,
+)
+
+log = structlog.get_logger(__name__)
+
+NO_MODEL = "no_model"
+TIME_IS_UP = "The time for this run is up."
+# Seconds that must be left for the call itself after a wait that a provider asks for.
+CALL_MIN_S = 3.0
+# What every provider understands of a message and of a tool call in it.
+MESSAGE_KEYS = ("role", "content", "tool_calls", "tool_call_id")
+CALL_KEYS = ("id", "type", "function")
+
+
+def chain_configured(purpose: str = "advisor") -> list[Model]:
+    """Return the models of the chain for `purpose` whose providers are configured; none without any key.
+
+    `LLM_CHAIN_<PURPOSE>` goes before `LLM_CHAIN`. Raises `ValueError` for an entry that names no provider
+    and for a wire or tool mode that does not exist (`manage.py check` reports both).
+    """
+    refs = chain_refs(purpose)
+    return [_model(ref, endpoint) for ref in refs if (endpoint := provider_endpoint(ref.provider))]
+
+
+def _model(ref: ModelRef, endpoint: Endpoint) -> Model:
+    if tool_mode_of(ref.provider) == ENVELOPE:
+        return EnvelopeModel(ref, endpoint)
+    if wire_of(ref.provider) == RESPONSES:
+        return RemoteModel(ref, endpoint, RESPONSES_WIRE)
+    return RemoteModel(ref, endpoint)
+
+
+def messages_plain(messages: Sequence[Message]) -> list[Message]:
+    """Return the conversation without what only the provider that wrote it understands."""
+    return [_plain(message) for message in messages]
+
+
+def _plain(message: Message) -> Message:
+    copy = {key: message[key] for key in MESSAGE_KEYS if key in message}
+    if "tool_calls" in copy:
+        copy["tool_calls"] = [
+            {key: call[key] for key in CALL_KEYS if key in call} for call in copy["tool_calls"]
+        ]
+    return copy
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One call that was made or could not be priced: its turn or its error, milliseconds and USD."""
+
+    model: str
+    turn: Turn | None = None
+    error: ModelError | None = None
+    ms: int = 0
+    cost: Decimal = Decimal(0)
+
+    @property
+    def usage(self) -> Usage:
+        """Return the tokens of the turn; none without one."""
+        return self.turn.usage if self.turn else Usage()
+
+    @property
+    def error_code(self) -> str:
+        """Return the stable code of the error; empty for a turn."""
+        return self.error.code if self.error else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The end of a request: `turn`, or `None` with a stable `error_code` and a message.
+
+    Codes: `no_model`, those of a `ModelError` and of a `BudgetRefusal`. `model` gave the reply, or was next.
+    `ms` and `cost` (USD) add up over every attempt. `retry_after_s` is the wait that the last model of an
+    exhausted chain asked for.
+    """
+
+    turn: Turn | None
+    error_code: str
+    message: str
+    model: str
+    ms: int
+    cost: Decimal
+    retry_after_s: float | None = None
+
+
+@dataclass(slots=True)
+class _Request:
+    """A request and the models that are left for it, the first of which is asked; `reply` ends it."""
+
+    models: list[Model]
+    messages: Sequence[Message]
+    tools: Sequence[ToolSchema]
+    reply: Reply | None = None
+    last: tuple[str, str, float | None] = (NO_MODEL, "No model is configured.", None)
+    waited: bool = False
+    ms: int = 0
+    cost: Decimal = Decimal(0)
+    worst_case: Decimal = Decimal(0)
+    spend_id: int | None = None
+
+    def end(self, code: str, message: str, *, turn: Turn | None = None, wait: float | None = None) -> None:
+        name = self.models[0].name if self.models else ""
+        self.reply = Reply(turn, code, message, name, self.ms, self.cost, wait)
+
+
+@dataclass(slots=True)
+class ModelCaller:
+    """Calls models for one account until one gives a turn, within one deadline.
+
+    `share` is the part of the time left that a call may take while another model could take over; a call that
+    had all of it and was cut off ends its request. `on_attempt` gets each attempt once its money is booked;
+    what it raises goes up. Nothing that a model or a provider does is raised.
+    """
+
+    ledger: SpendAccount
+    deadline: Deadline
+    sleep: Callable[[float], None] = time.sleep
+    share: float = 1.0
+    on_attempt: Callable[[Attempt], None] = lambda attempt: None
+
+    def ask(
+        self, models: list[Model], messages: Sequence[Message], tools: Sequence[ToolSchema] = ()
+    ) -> Reply:
+        """Return the reply of the first of `models` that works; those that fail are removed from the list."""
+        return self._run([_Request(models, messages, tools)])[0]
+
+    def ask_all(self, models: Sequence[Model], conversations: Sequence[Sequence[Message]]) -> list[Reply]:
+        """Return the replies to all `conversations` in their order; they are asked at the same time."""
+        return self._run([_Request(list(models), messages, ()) for messages in conversations])
+
+    def _run(self, requests: list[_Request]) -> list[Reply]:
+        """Ask in rounds: reserve for each open request, call them at once, book each, then sit out a wait."""
+        with ThreadPoolExecutor(max_workers=max(1, len(requests)), thread_name_prefix="model") as pool:
+            while waiting := [request for request in requests if request.reply is None]:
+                ready = [request for request in waiting if self._reserve(request)]
+                attempts = (pool.map if len(ready) > 1 else map)(self._call, ready)
+                waits = [self._book(*pair) for pair in zip(ready, attempts, strict=True)]
+                if wait := max(waits, default=0.0):
+                    self.sleep(wait)
+        return [request.reply for request in requests if request.reply is not None]
+
+    def _reserve(self, request: _Request) -> bool:
+        """Reserve money for the next call; `False` when there is none to make, and the reply says why."""
+        while request.models:
+            if self.deadline.left_s <= 0:
+                request.end(DeadlineExceeded.code, TIME_IS_UP)
+                return False
+            model, request.spend_id = request.models[0], None
+            try:
+                request.worst_case = model.worst_case_usd(request.messages, request.tools)
+            except ModelError as error:
+                self._book(request, Attempt(model.name, error=error))
+                continue
+            # A call that can cost nothing needs no row.
+            if request.worst_case:
+                spend = self.ledger.reserve(model=model.name, worst_case=request.worst_case)
+                if isinstance(spend, BudgetRefusal):
+                    request.end(spend.code, spend.message)
+                    return False
+                request.spend_id = spend
+            return True
+        code, message, wait = request.last
+        request.end(code, message, wait=wait)
+        return False
+
+    def _has_all_time(self, request: _Request) -> bool:
+        return self.share == 1.0 or len(request.models) == 1
+
+    def _call(self, request: _Request) -> Attempt:
+        """Make the call and nothing else: this may run in a thread."""
+        started, model = time.monotonic(), request.models[0]
+        left_s = self.deadline.left_s * (1.0 if self._has_all_time(request) else self.share)
+        turn, failure, cost = None, None, Decimal(0)
+        try:
+            turn = model.complete(request.messages, request.tools, timeout_s=max(0.01, left_s))
+            cost = model.cost_usd(turn.usage)
+        except ModelError as error:
+            turn, failure = None, error
+        return Attempt(model.name, turn, failure, round((time.monotonic() - started) * 1000), cost)
+
+    def _book(self, request: _Request, attempt: Attempt) -> float:
+        """Book an attempt and decide what follows; returns the seconds to wait before the next one."""
+        if attempt.turn and request.spend_id is not None:
+            spend_settle(spend_id=request.spend_id, usage=attempt.turn.usage, cost=attempt.cost)
+        elif attempt.error:
+            cost = spend_settle_failed(request.spend_id, request.worst_case, attempt.error)
+            attempt = replace(attempt, cost=cost)
+        request.ms += attempt.ms
+        request.cost += attempt.cost
+        _log(self.ledger.purpose, attempt)
+        self.on_attempt(attempt)
+        if attempt.error:
+            return self._go_on(request, attempt.error)
+        request.end("", "", turn=attempt.turn)
+        return 0.0
+
+    def _go_on(self, request: _Request, error: ModelError) -> float:
+        """End at a refused request or a late call, wait once as asked, else go on to the next model."""
+        late = isinstance(error, DeadlineExceeded) and self._has_all_time(request)
+        if late or isinstance(error, ModelRefused):
+            request.end(error.code, str(error))
+            return 0.0
+        wait = error.retry_after_s if isinstance(error, ModelUnavailable) else None
+        if wait is not None and not request.waited and wait + CALL_MIN_S < self.deadline.left_s:
+            request.waited = True
+            return wait
+        request.last = error.code, str(error), wait
+        request.models.pop(0)
+        request.messages = messages_plain(request.messages)
+        return 0.0
+
+
+def _log(purpose: str, attempt: Attempt) -> None:
+    usage = attempt.usage
+    event = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": attempt.model,
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": usage.written_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+        "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+        "error.type": attempt.error_code,
+    }
+    name = "model_call" if purpose == ADVISOR else f"{purpose}_call"
+    log.info(name, ms=attempt.ms, cost_usd=str(attempt.cost), **event)

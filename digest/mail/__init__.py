@@ -1,0 +1,1 @@
+"""Mail and feeds of digests: content, rendering, who is due, sending, signed links, syndication."""

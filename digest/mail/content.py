@@ -1,0 +1,136 @@
+"""Mail content: the day's digest or the week's best as words and links, ready to be rendered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date as Date
+from datetime import datetime, timedelta
+
+from django.urls import reverse
+from django.utils.formats import date_format
+
+from digest.build.presentation import ScoredItem, ShownItem, items_shown
+from digest.build.selectors import digest_impressions
+from digest.mail.due import (
+    MAIL_ITEMS,
+    WEEK,
+    WeekItem,
+    items_mailed,
+    items_rated_or_read,
+    week_best,
+    week_impressions,
+)
+from digest.mail.links import thumb_sign, unsubscribe_sign
+from digest.mail.render import MailContent, MailItem, site_link
+from digest.models import Digest, Impression, Reader
+
+# Other sources of a story that are named; the rest is counted.
+NAMED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The content of a mail, and the impressions it shows, in its order."""
+
+    letter: MailContent
+    shown: tuple[Impression, ...]
+
+
+def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> Draft | None:
+    """Return the mail of one day: the digest's best 15 that were in no earlier mail and are not rated yet.
+
+    `None` when that leaves nothing. A constant number of queries.
+    """
+    impressions = digest_impressions(digest=digest)
+    known = items_mailed(
+        reader_id=reader.pk, item_ids=[shown.item_id for shown in impressions], before=digest.date
+    )
+    fresh = [shown for shown in impressions if shown.thumb is None and shown.item_id not in known]
+    return _draft(reader, digest.date, fresh[:MAIL_ITEMS], len(fresh), now, weekly=False)
+
+
+def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> Draft | None:
+    """Return the mail of the week up to `day`: the best of its seven digests, whatever their day.
+
+    What the reader has read or rated meanwhile is left out; `None` when that leaves nothing. A constant
+    number of queries.
+    """
+    shown = week_impressions(reader_id=reader.pk, since=day - WEEK + timedelta(days=1), until=day)
+    known = items_rated_or_read(reader_id=reader.pk, item_ids={row.item_id for row in shown})
+    fresh = [_week_item(row) for row in shown if row.item_id not in known]
+    newest = {row.item_id: row for row in shown}  # by date: a later digest's impression counts
+    best = [newest[item_id] for item_id in week_best(fresh)]
+    return _draft(reader, day, best, len({item.item_id for item in fresh}), now, weekly=True)
+
+
+def _week_item(row: Impression) -> WeekItem:
+    """Value the item apart from its age: effective weight times interest."""
+    item, value = row.item, row.parts["source_weight"] * row.parts["interest"]
+    return WeekItem(item.pk, item.source_id, item.cluster_id, value, item.dated_at)
+
+
+def _draft(
+    reader: Reader, day: Date, shown: Sequence[Impression], fresh: int, now: datetime, *, weekly: bool
+) -> Draft | None:
+    if not shown:
+        return None
+    entries = impressions_shown(reader=reader, impressions=shown, now=now)
+    content = MailContent(
+        reader_id=str(reader.pk),
+        to=reader.email,
+        name=reader.get_short_name() or reader.username,
+        date=day,
+        weekly=weekly,
+        items=tuple(_mail_item(reader, entry, now) for entry in entries),
+        more=0 if weekly else fresh - len(shown),
+        online=site_link(reverse("digest:today" if weekly else "digest:day", args=[] if weekly else [day])),
+        account=site_link(reverse("digest:account")),
+        stop=site_link(reverse("digest:unsubscribe", args=[unsubscribe_sign(reader_id=reader.pk)])),
+    )
+    return Draft(content, tuple(shown))
+
+
+def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
+    item = shown.item
+    page = site_link(reverse("digest:item", args=[item.pk]))
+    signed = [
+        thumb_sign(reader_id=reader.pk, item_id=item.pk, useful=useful, now=now) for useful in (True, False)
+    ]
+    useful, useless = (site_link(reverse("digest:thumb_link", args=[link])) for link in signed)
+    return MailItem(
+        title=item.title,
+        href=shown.href or page,
+        source=str(item.source),
+        # A mail may be read days later: a moment, not an age.
+        age=date_format(item.dated_at.astimezone(reader.zone), "j F, H:i"),
+        lede=shown.lede,
+        by=origin_words(shown),
+        language=item.language,
+        reasons=shown.why.chips,
+        also=also_words(shown),
+        page=page,
+        useful=useful,
+        useless=useless,
+    )
+
+
+def impressions_shown(*, reader: Reader, impressions: Sequence[Impression], now: datetime) -> list[ShownItem]:
+    """Return the impressions as the reader's own pages show them, in order; a constant number of queries."""
+    scored = [ScoredItem(row.item, row.parts, row.score, row.slot) for row in impressions]
+    return items_shown(reader=reader, scored=scored, now=now, ratings={})
+
+
+def also_words(shown: ShownItem) -> str:
+    """Return who else reports the story, two by name: "also reported by Courier, Post and 2 others"."""
+    if shown.also is None:
+        return ""
+    names = list(dict.fromkeys(mate.source for mate, _ in shown.also.items))
+    rest = len(names) - NAMED
+    if rest > 0:
+        names = [*names[:NAMED], f"{rest} {'other' if rest == 1 else 'others'}"]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"also reported by {listed}"
+
+
+def origin_words(shown: ShownItem) -> str:
+    """Return who wrote the opening, where a model did; nothing for the publisher's own."""
+    return shown.summary_words if shown.summary and shown.summary.by_model else ""

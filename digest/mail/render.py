@@ -1,0 +1,116 @@
+"""Rendering a mail: from its content to one message in HTML and plain text, with no image and no tracking."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from email.utils import format_datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import css_inline
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+from django.template.loader import render_to_string
+
+from digest.feeds.sanitise import one_line
+
+# Backends of Django that deliver nothing: for trying things out.
+LOCAL_BACKENDS = ("console", "dummy", "filebased")
+SUBJECT_TITLE_CHARS = 70
+PREHEADER_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class MailItem:
+    """One item of a mail, in words. Addresses are absolute; `href` leads to the publisher where it can."""
+
+    title: str
+    href: str
+    source: str
+    age: str
+    lede: str
+    by: str
+    language: str
+    reasons: tuple[str, ...]
+    also: str
+    page: str
+    useful: str
+    useless: str
+
+
+@dataclass(frozen=True, slots=True)
+class MailContent:
+    """One mail to one reader about one day, or about the week up to it."""
+
+    reader_id: str
+    to: str
+    name: str
+    date: date
+    weekly: bool
+    items: tuple[MailItem, ...]
+    more: int
+    online: str
+    account: str
+    stop: str
+
+
+def mail_goes_out() -> bool:
+    """Return whether EMAIL_URL names a server that delivers mail, rather than a log or a folder."""
+    return not any(f".backends.{name}." in settings.EMAIL_BACKEND for name in LOCAL_BACKENDS)
+
+
+def site_link(path: str) -> str:
+    """Return `path` under the address by which readers reach this site (SITE_URL)."""
+    return f"{settings.SITE_URL.rstrip('/')}/{path.lstrip('/')}"
+
+
+def mail_message(content: MailContent, *, now: datetime) -> EmailMultiAlternatives:
+    """Return the message with the headers of RFC 8058 (one-click unsubscribe) and RFC 3834 (automatic).
+
+    Its Message-ID follows from reader and day alone, so that a mail sent twice after a lost connection is
+    the same message for every program that sorts mail by it.
+    """
+    host = urlsplit(settings.SITE_URL).hostname or "localhost"
+    seed = f"{content.reader_id} {content.date} {'week' if content.weekly else 'day'}"
+    subject = _subject(content)
+    context = {"mail": content, "subject": subject, "preheader": _preheader(content)}
+    message = EmailMultiAlternatives(
+        subject=subject,
+        body=render_to_string("digest/mail/digest.txt", context),
+        to=[content.to],
+        headers={
+            "Message-ID": f"<{sha256(seed.encode()).hexdigest()[:32]}@{host}>",
+            "Date": format_datetime(now),
+            "Auto-Submitted": "auto-generated",
+            "Content-Language": "en",
+            "List-Id": f"Your digest <digest.{host}>",
+            "List-Unsubscribe": f"<{content.stop}>",
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+            "X-Auto-Response-Suppress": "OOF, AutoReply",
+        },
+    )
+    html = _inliner().inline(render_to_string("digest/mail/digest.html", context))
+    message.attach_alternative(html, "text/html")
+    return message
+
+
+def _subject(content: MailContent) -> str:
+    """Return the day and the first title, since that is what one opens a mail for."""
+    day = f"{content.date:%A}, {content.date.day} {content.date:%B}"
+    when = f"Your week to {day}" if content.weekly else day
+    return f"{when}: {one_line(content.items[0].title, limit=SUBJECT_TITLE_CHARS)}"
+
+
+def _preheader(content: MailContent) -> str:
+    """Return what a mailbox shows beside the subject: the next titles, since the first is in the subject."""
+    first = content.items[0]
+    words = [item.title for item in content.items[1:4]] or [first.lede or f"{first.source}, {first.age}"]
+    return one_line(" · ".join(words), limit=PREHEADER_CHARS)
+
+
+@cache
+def _inliner() -> css_inline.CSSInliner:
+    """Return what writes styles into attributes: many mail programs cut style sheets out."""
+    css = (Path(settings.BASE_DIR) / "static" / "mail.css").read_text(encoding="utf-8")
+    return css_inline.CSSInliner(extra_css=css, keep_at_rules=True, load_remote_stylesheets=False)

@@ -1,0 +1,265 @@
+"""Sending mail: claimed before it is made, marked before it is handed over, sent at most once.
+
+A row of `Delivery` while its mail is sent:
+
+| status | sent_at | meaning for the next run |
+|---|---|---|
+| claimed | empty | the process ended before the mail was handed over: taken up after 15 minutes |
+| claimed | set | it ended while the mail server had it: the result is unknown, so it is not sent again |
+| failed | empty | tried again after 20 minutes, three times in all |
+
+So in a crash a reader may miss a mail, and has the digest on the site all the same; nobody gets one twice.
+Only a mail server that takes a message and loses the connection before it answers leads to a second copy,
+which carries the same Message-ID.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date as Date
+from datetime import datetime, timedelta
+from smtplib import SMTPRecipientsRefused, SMTPResponseException, SMTPSenderRefused
+
+import structlog
+from django.core.mail import EmailMessage, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db import transaction
+
+from digest.build.services import digest_current
+from digest.build.store import exposure_make
+from digest.feeds.sanitise import one_line, plain
+from digest.mail.content import Draft, draft_daily, draft_weekly
+from digest.mail.due import WEEKLY, addresses_confirmed, deliveries_recent, mail_day, mail_readers
+from digest.mail.render import mail_goes_out, mail_message
+from digest.models import Delivery, Exposure, Reader
+
+log = structlog.get_logger(__name__)
+
+ATTEMPTS_MAX = 3
+# Greylisting servers ask for a second call within minutes to half an hour (RFC 6647, section 5).
+RETRY_AFTER = timedelta(minutes=20)
+# Nothing takes longer between claiming a mail and handing it over.
+CLAIM_LASTS = timedelta(minutes=15)
+# The limits of one run: the next one, minutes later, goes on where it ended.
+MAILS_MAX = 2000
+SECONDS_MAX = 600.0
+ERROR_CHARS = 300
+UNKNOWN_FATE = "The process ended while the mail server had this mail; it is not sent again."
+
+
+@dataclass(slots=True)
+class DeliveryReport:
+    """The result of a run. `skipped` have no (confirmed) address; `left` are due and wait for the next run.
+
+    `down` says why no mail server could be reached, and is empty where one could.
+    """
+
+    due: int = 0
+    sent: int = 0
+    empty: int = 0
+    failed: int = 0
+    skipped: int = 0
+    left: int = 0
+    down: str = ""
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the counts, for reports and scripts."""
+        names = ("due", "sent", "empty", "failed", "skipped", "left")
+        return {name: getattr(self, name) for name in names}
+
+
+def digests_deliver(
+    *, now: datetime, mails_max: int = MAILS_MAX, seconds_max: float = SECONDS_MAX
+) -> DeliveryReport:
+    """Send every mail that is due at `now` and was not sent, over one connection.
+
+    A mail server that cannot be reached costs nobody an attempt: the report says so and the next run tries
+    again. An address that fails costs the others nothing; what is wrong with it is stored in its row. Where
+    EMAIL_URL names no server at all, nothing is due.
+    """
+    report, until = DeliveryReport(), time.monotonic() + seconds_max
+    if not mail_goes_out():
+        return report
+    waiting = list(_due(now, report))
+    report.due = len(waiting)
+    if not waiting:
+        return report
+    server = _Connection(get_connection())
+    try:
+        for done, (reader, day, row) in enumerate(waiting):
+            if done >= mails_max or time.monotonic() > until or not server.ready():
+                report.left = len(waiting) - done
+                break
+            if claimed := _claim(reader, day, row, now):
+                _deliver(reader, claimed, server, report, now)
+    finally:
+        server.close()
+    report.down = server.down
+    log.info("digests_delivered", **report.as_dict(), down=report.down)
+    return report
+
+
+@dataclass(slots=True)
+class _Connection:
+    """The one connection of a run, opened when it is first needed and again where it broke."""
+
+    connection: BaseEmailBackend
+    down: str = ""
+
+    def ready(self) -> bool:
+        """Return whether the mail server answers; `down` says why it does not."""
+        if not self.down:
+            try:
+                self.connection.open()
+            except OSError as error:  # SMTP's own errors are OSErrors too
+                self.down = _error_words(error)
+        return not self.down
+
+    def send(self, message: EmailMessage) -> None:
+        """Hand one message over. Raises the error of the server or the network."""
+        try:
+            self.connection.send_messages([message])
+        except SMTPRecipientsRefused:
+            raise  # about one address: the connection is as good as before
+        except SMTPSenderRefused as error:
+            self.down = _error_words(error)  # about our own address, so it would be the same for everybody
+            raise
+        except Exception:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection, whatever state it is in."""
+        with suppress(OSError):
+            self.connection.close()
+
+
+def _due(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, Date, Delivery | None]]:
+    """Yield who is to get a mail, of which day, and the row of an earlier attempt; three queries at most."""
+    rows, readers = deliveries_recent(now=now), mail_readers()
+    reachable = addresses_confirmed(readers=readers)
+    for reader in readers:
+        day = mail_day(
+            rhythm=reader.mail_rhythm,
+            hour=reader.mail_hour,
+            weekday=reader.mail_weekday,
+            zone=reader.zone,
+            now=now,
+        )
+        if day is None:
+            continue
+        if reader.pk not in reachable:
+            report.skipped += 1
+            continue
+        row = rows.get((reader.pk, day))
+        if row is None or _is_due_again(row, now, report):
+            yield reader, day, row
+
+
+def _is_due_again(row: Delivery, now: datetime, report: DeliveryReport) -> bool:
+    """Return whether to repeat an earlier attempt; one with an unknown result is closed instead."""
+    waited = now - row.claimed_at
+    if row.status == Delivery.Status.FAILED:
+        return row.attempts < ATTEMPTS_MAX and waited >= RETRY_AFTER
+    if row.status != Delivery.Status.CLAIMED or waited < CLAIM_LASTS:
+        return False
+    if row.sent_at is None:
+        return row.attempts < ATTEMPTS_MAX
+    if _write(row, status=Delivery.Status.FAILED, sent_at=None, attempts=ATTEMPTS_MAX, error=UNKNOWN_FATE):
+        report.failed += 1
+        report.errors.append((str(row.reader_id), UNKNOWN_FATE))
+    return False
+
+
+def _claim(reader: Reader, day: Date, row: Delivery | None, now: datetime) -> Delivery | None:
+    """Claim the mail: of two runs at once one gets the row."""
+    if row is None:
+        claimed, first = Delivery.objects.get_or_create(
+            reader=reader, date=day, defaults={"attempts": 1, "claimed_at": now}
+        )
+        return claimed if first else None
+    attempts = row.attempts + 1
+    if not _write(
+        row, status=Delivery.Status.CLAIMED, attempts=attempts, claimed_at=now, sent_at=None, error=""
+    ):
+        return None
+    row.status, row.attempts, row.claimed_at, row.sent_at = Delivery.Status.CLAIMED, attempts, now, None
+    return row
+
+
+def _write(row: Delivery, **fields: object) -> bool:
+    """Change `row` if nobody else did since it was read; return whether it was changed."""
+    same = Delivery.objects.filter(pk=row.pk, status=row.status, attempts=row.attempts)
+    return bool(same.filter(claimed_at=row.claimed_at).update(**fields))
+
+
+def _deliver(
+    reader: Reader, row: Delivery, server: _Connection, report: DeliveryReport, now: datetime
+) -> None:
+    """Make one mail, mark its row, send it, store the result; an error is stored in this row alone."""
+    try:
+        draft = _draft(reader, row.date, now)
+        if draft is None:
+            report.empty += _write(row, status=Delivery.Status.EMPTY)
+            return
+        message = mail_message(draft.letter, now=now)
+        if not _write(row, sent_at=now):
+            return
+        server.send(message)
+    except Exception as error:
+        _store_failure(row, error, report)
+        return
+    with transaction.atomic():
+        report.sent += _write(row, status=Delivery.Status.SENT, items=len(draft.shown), sent_at=now)
+        shown = [
+            exposure_make(
+                impression,
+                digest=impression.digest,
+                date=row.date,
+                door=Exposure.Door.MAIL,
+                rank=rank,
+                now=now,
+            )
+            for rank, impression in enumerate(draft.shown, start=1)
+        ]
+        Exposure.objects.bulk_create(shown, ignore_conflicts=True)  # a second mail adds nothing
+
+
+def _store_failure(row: Delivery, error: Exception, report: DeliveryReport) -> None:
+    log.warning("delivery_failed", reader_id=str(row.reader_id), exc_info=error)
+    words = _error_words(error)
+    attempts = ATTEMPTS_MAX if _is_permanent(error) else row.attempts
+    _write(row, status=Delivery.Status.FAILED, sent_at=None, attempts=attempts, error=words)
+    report.failed += 1
+    report.errors.append((str(row.reader_id), words))
+
+
+def _draft(reader: Reader, day: Date, now: datetime) -> Draft | None:
+    if reader.mail_rhythm == WEEKLY:
+        return draft_weekly(reader=reader, day=day, now=now)
+    digest = digest_current(reader=reader, date=day, now=now)
+    return draft_daily(reader=reader, digest=digest, now=now) if digest else None
+
+
+def _is_permanent(error: Exception) -> bool:
+    """Return whether every address was refused with a 5xx code, so that another try is pointless."""
+    if isinstance(error, SMTPRecipientsRefused):
+        return all(code >= 500 for code, _ in error.recipients.values())
+    return False
+
+
+def _error_words(error: Exception) -> str:
+    """Return what went wrong, for operators and for the reader's page; nothing of the message itself."""
+    if isinstance(error, SMTPRecipientsRefused):
+        words = "; ".join(f"{code} {_text(reason)}" for code, reason in error.recipients.values())
+    elif isinstance(error, SMTPResponseException):
+        words = f"{error.smtp_code} {_text(error.smtp_error)}"
+    else:
+        words = f"{type(error).__name__}: {error}"
+    return one_line(plain(words), limit=ERROR_CHARS)
+
+
+def _text(answer: bytes | str) -> str:
+    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer

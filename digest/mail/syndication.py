@@ -1,0 +1,218 @@
+"""Syndication: a reader's digest as Atom 1.0 (RFC 4287) and JSON Feed 1.1, for any feed reader.
+
+Ids are made from identities that never change (a reader's id, an item's canonical URL), so that a feed
+reader shows an item once, however often digests are built and whatever the site is called.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from uuid import NAMESPACE_URL, UUID, uuid5
+from xml.etree import ElementTree as ET
+
+from django.urls import reverse
+
+from digest.build.presentation import ShownItem
+from digest.build.selectors import digest_impressions
+from digest.build.services import digest_current
+from digest.days import day_of
+from digest.mail.content import also_words, impressions_shown, origin_words
+from digest.mail.render import site_link
+from digest.models import Digest, Impression, Reader
+
+ATOM = "http://www.w3.org/2005/Atom"
+JSON_FEED = "https://jsonfeed.org/version/1.1"
+DESCRIPTION = "The best of your sources, and why each item is here."
+# Today's digest and the two before it: a feed reader that was off for a weekend misses nothing.
+DIGESTS = 3
+# What XML 1.0 cannot hold, not even escaped.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelItem:
+    """One item of a channel. Addresses are absolute; `url` is the item's identity, `reasons` are words."""
+
+    url: str
+    href: str
+    title: str
+    source: str
+    author: str
+    language: str
+    lede: str
+    by: str
+    also: str
+    reasons: tuple[str, ...]
+    page: str
+    published: datetime
+    rank: int
+    day: str
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A reader's feed: its addresses, when it last changed, and its items, best first."""
+
+    reader_id: UUID
+    title: str
+    home: str
+    atom: str
+    json: str
+    updated: datetime
+    items: Sequence[ChannelItem]
+
+
+def atom_write(channel: Channel) -> bytes:
+    """Return the channel as an Atom 1.0 document in UTF-8."""
+    ET.register_namespace("", ATOM)
+    root = ET.Element(f"{{{ATOM}}}feed")
+    _add(root, "id", _urn(f"digest:{channel.reader_id}"))
+    _add(root, "title", channel.title)
+    _add(root, "subtitle", DESCRIPTION)
+    _add(root, "updated", _time(channel.updated))
+    _add(_add(root, "author"), "name", "Tidings")
+    _add(root, "generator", "Tidings")
+    _add(root, "link", rel="alternate", type="text/html", href=channel.home)
+    _add(root, "link", rel="self", type="application/atom+xml", href=channel.atom)
+    for item in channel.items:
+        _entry(_add(root, "entry"), item)
+    document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document
+
+
+def json_feed_write(channel: Channel) -> bytes:
+    """Return the channel as a JSON Feed 1.1 document in UTF-8; extensions are under `_tidings`."""
+    document = {
+        "version": JSON_FEED,
+        "title": channel.title,
+        "description": DESCRIPTION,
+        "home_page_url": channel.home,
+        "feed_url": channel.json,
+        "authors": [{"name": "Tidings"}],
+        "items": [_json_item(item) for item in channel.items],
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _entry(entry: ET.Element, item: ChannelItem) -> None:
+    _add(entry, "id", _urn(item.url))
+    _add(entry, "title", item.title, type="text")
+    _add(entry, "link", rel="alternate", type="text/html", href=item.href)
+    _add(entry, "link", rel="related", type="text/html", href=item.page, title="Why it is here")
+    _add(entry, "published", _time(item.published))
+    _add(entry, "updated", _time(item.published))
+    _add(_add(entry, "author"), "name", item.author or item.source)
+    for reason in item.reasons:
+        _add(entry, "category", term=reason)
+    content = _add(entry, "content", _html(item), type="html")
+    if item.language:
+        content.set("{http://www.w3.org/XML/1998/namespace}lang", _legal(item.language))
+
+
+def _json_item(item: ChannelItem) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "id": _urn(item.url),
+        "url": item.href,
+        "title": item.title,
+        "content_html": _html(item),
+        "summary": item.lede,
+        "date_published": _time(item.published),
+        "authors": [{"name": item.author or item.source}],
+        "language": item.language,
+        "tags": list(item.reasons),
+        "_tidings": {
+            "about": item.page,
+            "source": item.source,
+            "reasons": list(item.reasons),
+            "also": item.also,
+            "rank": item.rank,
+            "day": item.day,
+        },
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _html(item: ChannelItem) -> str:
+    """Return what a feed reader shows of an item: its text, who else reports it, and why it is here."""
+    paragraphs = [escape(item.lede)] if item.lede else []
+    if item.by:
+        paragraphs.append(f"<small>{escape(item.by)}</small>")
+    paragraphs.append(f"{escape(item.source)}{f' · {escape(item.also)}' if item.also else ''}")
+    reasons = escape(" · ".join(item.reasons))
+    paragraphs.append(f'Why it is here: {reasons}. <a href="{escape(item.page)}">Score breakdown</a>')
+    return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+
+
+def _add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
+    legal = {key: _legal(value) for key, value in attributes.items()}
+    child = ET.SubElement(parent, f"{{{ATOM}}}{name}", legal)
+    if text:
+        child.text = _legal(text)
+    return child
+
+
+def _legal(text: str) -> str:
+    return _NOT_XML.sub("", text)
+
+
+def _urn(name: str) -> str:
+    return f"urn:uuid:{uuid5(NAMESPACE_URL, name)}"
+
+
+def _time(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def reader_of_token(*, token: str) -> Reader | None:
+    """Return the active reader whose feed has this secret, or `None`."""
+    return Reader.objects.filter(feed_token=token, is_active=True).first() if token else None
+
+
+def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, list[Digest]]:
+    """Return the reader's feed of the newest digests, each item where it was last shown, and those.
+
+    Today's digest is built anew where it is due. But for `updated`, which is when the newest was built, the
+    channel is the same as long as its items and their reasons are. The number of queries depends on
+    that of digests (three), not of items.
+    """
+    digest_current(reader=reader, date=day_of(now, reader.zone), now=now)
+    digests = list(Digest.objects.filter(reader=reader).order_by("-date")[:DIGESTS])
+    newest: dict[int, tuple[Impression, Digest]] = {}
+    for digest in digests:
+        for impression in digest_impressions(digest=digest):
+            newest.setdefault(impression.item_id, (impression, digest))
+    shown = impressions_shown(reader=reader, impressions=[row for row, _ in newest.values()], now=now)
+    channel = Channel(
+        reader_id=reader.pk,
+        title=f"Tidings for {reader.get_short_name() or reader.username}",
+        home=site_link(reverse("digest:today")),
+        atom=site_link(reverse("digest:feed_atom", args=[token])),
+        json=site_link(reverse("digest:feed_json", args=[token])),
+        updated=max((digest.built_at for digest in digests), default=now),
+        items=tuple(_item(entry, *newest[entry.item.pk]) for entry in shown),
+    )
+    return channel, digests
+
+
+def _item(shown: ShownItem, impression: Impression, digest: Digest) -> ChannelItem:
+    item = shown.item
+    page = site_link(reverse("digest:item", args=[item.pk]))
+    return ChannelItem(
+        url=item.url,
+        href=shown.href or page,
+        title=item.title,
+        source=str(item.source),
+        author=item.author,
+        language=item.language,
+        lede=shown.lede,
+        by=origin_words(shown),
+        also=also_words(shown),
+        reasons=shown.why.chips,
+        page=page,
+        published=item.dated_at,
+        rank=impression.rank,
+        day=digest.date.isoformat(),
+    )

@@ -1,0 +1,175 @@
+"""Sources (publishers), their feeds and subscribers, items with their stories, and taste profiles."""
+
+from django.conf import settings
+from django.db import models
+
+
+class Source(models.Model):
+    """A publisher. Weights, scores and suggestions refer to its key."""
+
+    key = models.CharField(max_length=120, primary_key=True)
+    title = models.CharField(max_length=200, blank=True)
+
+    def __str__(self) -> str:
+        return self.title or self.key
+
+
+class Feed(models.Model):
+    """One URL that is polled for items, shared by all subscribers."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        PAUSED = "paused"
+        GONE = "gone"
+        IMPORTED = "imported", "imported (never fetched)"
+
+    url = models.CharField(max_length=2000, unique=True)
+    source = models.ForeignKey(Source, models.PROTECT, related_name="feeds")
+    title = models.CharField(max_length=200, blank=True)
+    site_url = models.CharField(max_length=2000, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
+    etag = models.CharField(max_length=500, blank=True)
+    last_modified = models.CharField(max_length=100, blank=True)
+    last_fetched_at = models.DateTimeField(null=True, blank=True)
+    next_check_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    failures = models.PositiveIntegerField(default=0, help_text="Failed fetches in a row.")
+    error_code = models.CharField(max_length=40, blank=True)
+    error_message = models.CharField(max_length=300, blank=True)
+    missing = models.PositiveIntegerField(default=0, help_text="Answers 404 in a row.")
+    check_minutes = models.PositiveIntegerField(
+        default=60, help_text="The interval its own rhythm and its server's wishes lead to."
+    )
+    last_new_at = models.DateTimeField(null=True, blank=True, help_text="When it last brought a new item.")
+    moved_url = models.CharField(
+        max_length=2000, blank=True, help_text="Where permanent redirects lead, until they are believed."
+    )
+    moved_sightings = models.PositiveIntegerField(default=0, help_text="Redirects there in a row.")
+    moved_since = models.DateTimeField(null=True, blank=True, help_text="When the first of them was seen.")
+
+    def __str__(self) -> str:
+        return self.title or self.url
+
+
+class Subscription(models.Model):
+    """A reader's subscription to a feed."""
+
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="subscriptions", db_index=False
+    )
+    feed = models.ForeignKey(Feed, models.CASCADE, related_name="subscriptions")
+    created_at = models.DateTimeField()
+    folder = models.CharField(max_length=100, blank=True, help_text="As in the reader's OPML list.")
+    ai_enabled = models.BooleanField(
+        default=True, help_text="Off: no text of this feed goes to a model on this reader's behalf."
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["reader", "feed"], name="one_subscription_per_feed")]
+
+    def __str__(self) -> str:
+        return f"{self.reader_id} reads {self.feed_id}"
+
+
+class Cluster(models.Model):
+    """The same story from several sources."""
+
+    created_at = models.DateTimeField()
+    last_item_at = models.DateTimeField(db_index=True, help_text="`dated_at` of its newest item.")
+
+    def __str__(self) -> str:
+        return f"story {self.pk}"
+
+
+# `db_index=False` in this room means that another index begins with that column: one less to write.
+
+
+class Item(models.Model):
+    """One article or post. `url` is its canonical URL, or a `urn:tidings:` hash where a feed gives none."""
+
+    url = models.CharField(max_length=2000, unique=True)
+    source = models.ForeignKey(Source, models.PROTECT, related_name="items", db_index=False)
+    title = models.CharField(max_length=500)
+    text = models.TextField(blank=True, help_text="Sanitised plain text.")
+    author = models.CharField(max_length=200, blank=True)
+    language = models.CharField(max_length=20, blank=True)
+    published_at = models.DateTimeField(
+        help_text="As the publisher says, clamped; ages count from `dated_at`."
+    )
+    first_seen_at = models.DateTimeField()
+    dated_at = models.DateTimeField(help_text="Published, or first seen where the published date lies.")
+    fingerprint = models.CharField(max_length=64, help_text="Hash of the folded title and text.")
+    cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, blank=True, related_name="items")
+    clustered_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was last compared with its neighbours; empty: not yet."
+    )
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["source", "-dated_at"], name="items_of_a_source_by_date"),
+            models.Index(fields=["fingerprint"], name="items_by_fingerprint"),
+            # With the id, so that PostgreSQL finds the items of a week without reading them.
+            models.Index(fields=["dated_at", "id"], name="items_by_date_and_id"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class FeedEntry(models.Model):
+    """The identity of an item in one feed: guid, else link, else hash.
+
+    Without an item: `items_prune` deleted the item, and the feed may still carry it.
+    """
+
+    feed = models.ForeignKey(Feed, models.CASCADE, related_name="entries", db_index=False)
+    guid = models.CharField(max_length=500)
+    item = models.ForeignKey(Item, models.SET_NULL, null=True, related_name="entries")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["feed", "guid"], name="one_entry_per_guid")]
+        # Which items the feeds of a reader carry, without reading the entries.
+        indexes = [models.Index(fields=["feed", "item"], name="entries_of_a_feed_by_item")]
+
+    def __str__(self) -> str:
+        return self.guid
+
+
+class ItemVector(models.Model):
+    """The hashed and weighed terms of one item, as `ranking.similarity` packs them."""
+
+    item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="vector")
+    fingerprint = models.CharField(max_length=64, help_text="Of the words it was made from.")
+    terms = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"vector of {self.item_id}"
+
+
+class TermCounts(models.Model):
+    """One row: in how many of the installation's items each term occurs."""
+
+    documents = models.PositiveBigIntegerField(default=0)
+    counts = models.BinaryField(default=bytes, help_text="One number for each place, compressed.")
+
+    class Meta:
+        verbose_name_plural = "term counts"
+
+    def __str__(self) -> str:
+        return f"terms of {self.documents} items"
+
+
+class TasteProfile(models.Model):
+    """Decayed sums of what a reader liked and disliked, and the ratings that are in them."""
+
+    reader = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="taste"
+    )
+    day = models.IntegerField(help_text="The UTC day (since 1970) whose decay the sums stand at.")
+    likes = models.FloatField(default=0.0, help_text="Decayed.")
+    dislikes = models.FloatField(default=0.0, help_text="Decayed.")
+    terms = models.BinaryField(default=bytes, help_text="Places, liked and disliked sums.")
+    thumbs = models.BinaryField(default=bytes, help_text="Item, day and sign of each thumb in the sums.")
+    updated_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"taste of {self.reader_id}"

@@ -1,0 +1,151 @@
+"""Readers, their mails, used links and tokens, and what they read and saved."""
+
+import uuid
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from digest.models.feeds import Item
+
+
+def time_zone_validate(name: str) -> None:
+    """Raise `ValidationError` unless `name` is an IANA time zone of this machine."""
+    if name not in available_timezones():
+        raise ValidationError(f"“{name}” is not a time zone. Use a name such as Europe/Berlin.")
+
+
+class Reader(AbstractUser):
+    """A reader, who is also the account. Days, digests and runs follow `time_zone`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    time_zone = models.CharField(max_length=64, default="UTC", validators=[time_zone_validate])
+    ai_enabled = models.BooleanField(
+        default=True, help_text="Off: no text of this reader's feeds or feedback ever goes to a model."
+    )
+    peers_enabled = models.BooleanField(
+        default=True,
+        help_text="Off: this reader's thumbs count in no aggregate over readers, and none is used for them.",
+    )
+    suggestions_enabled = models.BooleanField(
+        default=True, help_text="Off: no suggestion is worked out for this reader, and none is brought up."
+    )
+    nudge_quiet_until = models.DateTimeField(
+        null=True, blank=True, help_text="Until then, today's page says nothing of suggestions that wait."
+    )
+
+    class MailRhythm(models.TextChoices):
+        OFF = "off", "never"
+        DAILY = "daily", "every day"
+        WEEKLY = "weekly", "once a week"
+
+    mail_rhythm = models.CharField(max_length=6, choices=MailRhythm.choices, default=MailRhythm.OFF)
+    mail_hour = models.PositiveSmallIntegerField(
+        default=7, help_text="From this hour on, in the reader's zone."
+    )
+    mail_weekday = models.PositiveSmallIntegerField(
+        default=0, help_text="For weekly mail: 0 is Monday, 6 is Sunday."
+    )
+    feed_token = models.CharField(
+        max_length=64,
+        null=True,
+        blank=True,
+        unique=True,
+        help_text="The secret in the reader's own feed address.",
+    )
+    sources_left_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a feed was last unsubscribed from; older digests are due."
+    )
+    welcomed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the first visit's questions were answered or put aside."
+    )
+
+    def __str__(self) -> str:
+        return self.username
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Return the reader's time zone as an object."""
+        return ZoneInfo(self.time_zone)
+
+
+class Delivery(models.Model):
+    """One mail to one reader about one day; a row is claimed before the mail is sent."""
+
+    class Status(models.TextChoices):
+        CLAIMED = "claimed"
+        SENT = "sent"
+        FAILED = "failed"
+        EMPTY = "empty", "nothing to send"
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="deliveries")
+    date = models.DateField(help_text="The day in the reader's zone whose digest it carries.")
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.CLAIMED)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.CharField(max_length=300, blank=True)
+    items = models.PositiveSmallIntegerField(default=0)
+    claimed_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [models.UniqueConstraint(fields=["reader", "date"], name="one_mail_per_day")]
+        indexes = [models.Index(fields=["status", "claimed_at"], name="deliveries_by_status")]
+
+    def __str__(self) -> str:
+        return f"{self.date} to {self.reader_id}: {self.status}"
+
+
+class UsedLink(models.Model):
+    """A single-use link that was used."""
+
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the link's token.")
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="used_links")
+    used_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.digest[:12]
+
+
+class ApiToken(models.Model):
+    """A personal token for scripts. Only its hash is stored; the token itself is shown once."""
+
+    class Scope(models.TextChoices):
+        READ = "read", "read"
+        RATE = "rate", "read and rate"
+        FULL = "full", "everything the reader may do"
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=60)
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
+    hint = models.CharField(max_length=8, help_text="How it begins, to tell tokens apart.")
+    scope = models.CharField(max_length=4, choices=Scope.choices, default=Scope.READ)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.hint}…)"
+
+
+class Reading(models.Model):
+    """When one reader read and saved one item. Neither counts as a rating."""
+
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="readings", db_index=False
+    )
+    item = models.ForeignKey(Item, models.CASCADE, related_name="readings")
+    read_at = models.DateTimeField(null=True, blank=True)
+    saved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["reader", "item"], name="one_reading_per_item")]
+        indexes = [models.Index(fields=["reader", "-saved_at"], name="saved_by_a_reader_by_date")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} by {self.reader_id}"

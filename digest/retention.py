@@ -1,0 +1,112 @@
+"""Retention: delete used links, old mails, exposures and digests, expired sessions, and unused old items.
+
+`KEEP_DAYS` sets the days for each kind. Ratings, saved items and items that evidence refers to are never
+deleted here: of items only those that nothing refers to.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, Model, OuterRef, QuerySet
+
+from digest.models import (
+    Cluster,
+    Delivery,
+    Digest,
+    Exposure,
+    Feedback,
+    Impression,
+    Item,
+    Reading,
+    SpendRefusal,
+    SuggestedReasons,
+    Summary,
+    UsedLink,
+)
+from ranking.common.rows import BATCH, NIGHT_MAX, retention_start, rows_delete
+
+# A smaller batch, since thirty impressions are deleted with each.
+DIGESTS_BATCH = 200
+# By kind of `KEEP_DAYS`: rows, the column that dates them, rows of one DELETE.
+PRUNED: tuple[tuple[str, QuerySet[Any], str, int], ...] = (
+    ("mail", UsedLink.objects.all(), "used_at", BATCH),
+    ("mail", Delivery.objects.all(), "claimed_at", BATCH),
+    ("refusals", SpendRefusal.objects.all(), "created_at", BATCH),
+    ("showings", Exposure.objects.all(), "shown_at", BATCH),
+    ("digests", Digest.objects.all(), "date", DIGESTS_BATCH),
+    ("readings", Reading.objects.filter(saved_at=None), "read_at", BATCH),
+)
+
+
+def rows_prune(*, now: datetime) -> int:
+    """Delete rows, other than items, older than `KEEP_DAYS`, and expired sessions; return how many rows.
+
+    Sessions are not counted. What one run leaves, interrupted or at its limit, is deleted by the next.
+    """
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    deleted = 0
+    for kind, rows, at, batch in PRUNED:
+        since = retention_start(kind, now)
+        if since is not None:
+            before: date = since.date() if at == "date" else since
+            deleted += rows_delete(rows.all(), at=at, before=before, batch=min(batch, BATCH))
+    return deleted
+
+
+def items_prune(*, now: datetime, kept_by: Sequence[QuerySet[Any]] = ()) -> int:
+    """Delete old items that nothing refers to, and their extracts and stories; return how many items.
+
+    References are digests, exposures, ratings, saved items, and rows of `kept_by` (subqueries over
+    `OuterRef("pk")`, for rooms that this one does not know). The feed's entry stays without its item, so that
+    a feed that still carries it does not bring it back as new.
+    """
+    since = retention_start("items", now)
+    if since is None:
+        return 0
+    deleted = _items_prune(since, kept_by)
+    empty = Cluster.objects.filter(last_item_at__lt=since).filter(
+        ~Exists(Item.objects.filter(cluster=OuterRef("pk")))
+    )
+    while batch := list(empty.values_list("pk", flat=True)[:BATCH]):
+        Cluster.objects.filter(pk__in=batch).delete()
+    return deleted
+
+
+def _items_prune(since: datetime, kept_by: Sequence[QuerySet[Any]]) -> int:
+    old = Item.objects.filter(dated_at__lt=since, first_seen_at__lt=since).order_by("dated_at", "pk")
+    unused, deleted = _unused(old, kept_by), 0
+    rest = unused
+    while deleted < NIGHT_MAX and (batch := list(rest.values_list("pk", "dated_at")[:BATCH])):
+        count = _items_delete([pk for pk, _ in batch], kept_by)
+        if not count:  # all of them were rated or saved meanwhile
+            break
+        deleted += count
+        rest = unused.filter(dated_at__gte=batch[-1][1])
+    return deleted
+
+
+def _unused(items: QuerySet[Item], kept_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
+    models: list[type[Model]] = [Impression, Exposure, Feedback]
+    references = [model._default_manager.filter(item=OuterRef("pk")) for model in models]
+    references += [Reading.objects.filter(item=OuterRef("pk"), saved_at__isnull=False), *kept_by]
+    for rows in references:
+        items = items.filter(~Exists(rows))
+    return items
+
+
+@transaction.atomic
+def _items_delete(ids: Sequence[int], kept_by: Sequence[QuerySet[Any]]) -> int:
+    """Lock the rows and test them again, since somebody may have rated or saved one meanwhile."""
+    rows = Item.objects.select_for_update().filter(pk__in=ids).order_by("pk")
+    locked = Item.objects.filter(pk__in=[item.pk for item in rows.only("pk")])
+    unused = dict(_unused(locked, kept_by).values_list("pk", "fingerprint"))
+    Item.objects.filter(pk__in=list(unused)).delete()
+    texts = set(unused.values())
+    texts -= set(Item.objects.filter(fingerprint__in=texts).values_list("fingerprint", flat=True))
+    for model in (Summary, SuggestedReasons):
+        model._default_manager.filter(fingerprint__in=texts).delete()
+    return len(unused)

@@ -1,1 +1,0 @@
-"""What the digest room can be asked to do."""

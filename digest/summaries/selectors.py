@@ -1,0 +1,226 @@
+"""Queries for the summaries and suggested reasons that a reader sees, and for the texts to summarise.
+
+Results of a model are for readers with AI on, through feeds with AI on; everybody else sees the extract.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeVar
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Length
+
+from digest.entities import ITEM_WINDOW_DAYS
+from digest.feedback.reasons import REASONS_MAX, WORDS_CHARS_MAX, SuggestedReason
+from digest.models import Feed, FeedEntry, Item, ReasonTag, Subscription, SuggestedReasons, Summary
+from digest.summaries.grounding import whitespace_collapse
+from digest.summaries.model import OFFLINE, WORTH_CHARS, Text, text_value
+from ranking.common.text import fold, terms_matching
+from ranking.entities import WEIGHT_DEFAULT
+from ranking.selectors import config_effective, config_effective_many
+
+ON_TOPIC = "on-topic"
+Row = TypeVar("Row", Summary, SuggestedReasons)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSummary:
+    """A summary as a reader may see it.
+
+    `citations` are exact substrings of the item's text, except for white space. `model` is `offline` for an
+    extract, else `provider:model`; `repaired`: the publisher's first sentence replaces a summary that was
+    not grounded. `refusal` is "" or the reason why there is no `text`.
+    """
+
+    text: str
+    citations: tuple[str, ...]
+    model: str
+    repaired: bool
+    refusal: str
+
+    @property
+    def by_model(self) -> bool:
+        """Return whether the text is a model's."""
+        return self.model != OFFLINE and not self.repaired and not self.refusal
+
+
+def summaries_for(*, reader_id: UUID, items: Sequence[Item]) -> dict[int, ShownSummary]:
+    """Return the summary of each of the items that has one, by item; at most three queries."""
+    rows = _best(Summary.objects.filter(_about(items)).defer("cost_usd"), reader_id, items)
+    found = {}
+    for item in items:
+        if (row := rows.get(item.pk)) is not None:
+            # Items of one fingerprint may differ in case, so citations are compared with each text.
+            flat = whitespace_collapse(item.text)
+            citations = tuple(quote for quote in row.citations if isinstance(quote, str) and quote in flat)
+            found[item.pk] = ShownSummary(row.text, citations, row.model, row.repaired, row.refusal)
+    return found
+
+
+def reasons_suggested_for(
+    *, reader_id: UUID, items: Sequence[Item]
+) -> dict[int, tuple[SuggestedReason, ...]]:
+    """Return three to five suggested reasons for a rating of each of the items, by item; at most six queries.
+
+    A topic of the reader's that occurs in the text replaces "my kind of topic". Tags that the taxonomy no
+    longer has are left out.
+    """
+    rows = _best(SuggestedReasons.objects.filter(_about(items)).defer("cost_usd"), reader_id, items)
+    if not rows:
+        return {}
+    known = set(ReasonTag.objects.values_list("slug", flat=True))
+    topics = config_effective(reader_id=reader_id).config.topics
+    return {
+        item.pk: _personalised(_reasons(rows[item.pk].reasons, known), item, topics)
+        for item in items
+        if item.pk in rows
+    }
+
+
+def _about(items: Iterable[Item]) -> Q:
+    return Q(fingerprint__in={item.fingerprint for item in items})
+
+
+def _best(rows: Iterable[Row], reader_id: UUID, items: Sequence[Item]) -> dict[int, Row]:
+    """Return by item the newest row of a model where this reader may see it, else the offline row."""
+    offline: dict[str, Row] = {}
+    by_model: dict[str, Row] = {}
+    for row in rows:
+        if getattr(row, "refusal", "") and row.model != OFFLINE:
+            continue
+        newest = offline if row.model == OFFLINE else by_model
+        before = newest.get(row.fingerprint)
+        if before is None or row.created_at > before.created_at:
+            newest[row.fingerprint] = row
+    open_ids = _open_to(reader_id, [item for item in items if item.fingerprint in by_model])
+    found: dict[int, Row] = {}
+    for item in items:
+        own = by_model.get(item.fingerprint) if item.pk in open_ids else None
+        best = own or offline.get(item.fingerprint)
+        if best is not None:
+            found[item.pk] = best
+    return found
+
+
+def _open_to(reader_id: UUID, items: Sequence[Item]) -> set[int]:
+    """Return the items that this reader, with AI on, reads through a feed with AI on; two queries."""
+    if not items:
+        return set()
+    subscriptions = Subscription.objects.filter(reader_id=reader_id, ai_enabled=True, reader__ai_enabled=True)
+    feeds = subscriptions.values("feed_id")
+    imported = Feed.objects.filter(pk__in=feeds, state=Feed.State.IMPORTED)
+    sources = set(imported.values_list("source_id", flat=True))
+    carried = FeedEntry.objects.filter(feed_id__in=feeds, item_id__in=[item.pk for item in items])
+    ids = set(carried.values_list("item_id", flat=True))
+    return ids | {item.pk for item in items if item.source_id in sources}
+
+
+def _reasons(stored: object, known: Collection[str]) -> list[SuggestedReason]:
+    rows = stored if isinstance(stored, list) else []
+    pairs = [(str(row.get("tag")), str(row.get("text"))) for row in rows if isinstance(row, dict)]
+    return [SuggestedReason(tag, text) for tag, text in pairs if tag in known][:REASONS_MAX]
+
+
+def _personalised(
+    reasons: Sequence[SuggestedReason], item: Item, topics: Sequence[str]
+) -> tuple[SuggestedReason, ...]:
+    """Return the reasons, with the first of the reader's topics that occurs in the item."""
+    matching = terms_matching(topics, fold(f"{item.title}\n{item.text}"))
+    if not matching:
+        return tuple(reasons)
+    own = SuggestedReason(ON_TOPIC, f"about {matching[0]}"[:WORDS_CHARS_MAX])
+    others = [reason for reason in reasons if reason.tag != ON_TOPIC]
+    return (own, *others[: REASONS_MAX - 1])
+
+
+def subscriptions_open_to_models() -> QuerySet[Subscription]:
+    """Return those whose reader and feed both have AI on: only through them may a text go to a model."""
+    return Subscription.objects.filter(ai_enabled=True, reader__ai_enabled=True, reader__is_active=True)
+
+
+def texts_still_wanted(*, item_ids: Collection[int]) -> set[int]:
+    """Return which of the items are open to models and were not sent to one since; one query."""
+    rows = Item.objects.filter(_open(), ~Exists(_of_models()), pk__in=item_ids)
+    return set(rows.values_list("pk", flat=True))
+
+
+def texts_waiting(*, now: datetime) -> int:
+    """Return how many different texts a model could be asked about; one query."""
+    return _waiting(now).filter(_open()).values("fingerprint").distinct().count()
+
+
+def texts_wanted(*, now: datetime, limit: int) -> list[Text]:
+    """Return the `limit` most valuable texts that no model was asked about yet, the most valuable first.
+
+    A text's value is the sum, over the readers who may see a model's summary, of their weights for its
+    source, halved with each day of age: what ranks high in many upcoming digests comes first. Short texts and
+    those without anything to summarise are never wanted. Seven queries.
+    """
+    weights = _feed_weights()
+    values: dict[str, tuple[float, int]] = {}
+    for feed_weight, item_id, fingerprint, dated_at in _carried(now, weights):
+        value = values.get(fingerprint, (0.0, item_id))[0] + text_value(feed_weight, dated_at, now)
+        values[fingerprint] = value, item_id
+    best = heapq.nlargest(limit, values.values())
+    fields = ("pk", "fingerprint", "title", "text")
+    rows = Item.objects.filter(pk__in=[item_id for _, item_id in best]).values_list(*fields)
+    found = {row[0]: Text(*row) for row in rows}
+    return [found[item_id] for _, item_id in best if item_id in found]
+
+
+def _waiting(now: datetime) -> QuerySet[Item]:
+    """Select the items of a digest's window whose text is worth a call and was not part of one."""
+    empty = Summary.objects.filter(fingerprint=OuterRef("fingerprint"), model=OFFLINE).exclude(refusal="")
+    rows = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
+    return rows.annotate(chars=Length("text")).filter(
+        ~Exists(_of_models()), ~Exists(empty), chars__gte=WORTH_CHARS
+    )
+
+
+def _of_models() -> QuerySet[Summary]:
+    """Select the summaries by models of an item's text, for a subquery."""
+    return Summary.objects.filter(fingerprint=OuterRef("fingerprint")).exclude(model=OFFLINE)
+
+
+def _open() -> Q:
+    """Match items that a feed open to models carries, and all items of imported sources, as in digests."""
+    feeds = subscriptions_open_to_models().values("feed_id")
+    carried = FeedEntry.objects.filter(feed_id__in=feeds).values("item_id")
+    imported = Feed.objects.filter(pk__in=feeds, state=Feed.State.IMPORTED).values("source_id")
+    return Q(pk__in=carried) | Q(source_id__in=imported)
+
+
+def _feed_weights() -> dict[int, tuple[float, str, str]]:
+    """Return by feed open to models: its readers' summed weights for its source; its source; its state."""
+    rows = subscriptions_open_to_models().order_by()
+    configs = config_effective_many(reader_ids=list(rows.values_list("reader_id", flat=True).distinct()))
+    sums: dict[int, tuple[float, str, str]] = {}
+    fields = ("reader_id", "feed_id", "feed__source_id", "feed__state")
+    for reader_id, feed_id, source, state in rows.values_list(*fields).iterator():
+        before = sums.get(feed_id, (0.0, source, state))[0]
+        config = configs.get(reader_id)
+        sums[feed_id] = (before + (config.weight(source) if config else WEIGHT_DEFAULT), source, state)
+    return sums
+
+
+def _carried(
+    now: datetime, feeds: Mapping[int, tuple[float, str, str]]
+) -> Iterator[tuple[float, int, str, datetime]]:
+    """Yield each waiting item once per feed that carries it: the feed's weight, id, fingerprint, date."""
+    waiting = _waiting(now)
+    entries = FeedEntry.objects.filter(feed_id__in=list(feeds), item__in=waiting)
+    fields = ("feed_id", "item_id", "item__fingerprint", "item__dated_at")
+    for feed_id, item_id, fingerprint, dated_at in entries.values_list(*fields).iterator():
+        yield feeds[feed_id][0], item_id, fingerprint, dated_at
+    imported: defaultdict[str, float] = defaultdict(float)
+    for weight, source, state in feeds.values():
+        if state == Feed.State.IMPORTED:
+            imported[source] += weight
+    rows = waiting.filter(source_id__in=list(imported))
+    fields = ("source_id", "pk", "fingerprint", "dated_at")
+    for source, item_id, fingerprint, dated_at in rows.values_list(*fields).iterator():
+        yield imported[source], item_id, fingerprint, dated_at

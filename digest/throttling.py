@@ -1,0 +1,102 @@
+"""Rate limits per reader for costly requests, by page or by API.
+
+Counted in the cache by fixed windows of the clock: in Redis for all processes, or in each process for itself.
+A cache that is down counts nothing, so that its loss locks nobody out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from math import ceil
+from typing import Concatenate, ParamSpec, TypeVar
+
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+
+from digest.errors import TooManyRequests
+from digest.requests import reader_of
+
+KEYS = "digest:limit"
+MINUTE, HOUR = 60, 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`times` within each window of `seconds`; `words` is the message to the reader."""
+
+    name: str
+    times: int
+    seconds: int
+    words: str
+
+
+# Far above what a person does and a fair script needs, far below what would slow the site down for others.
+# Lists and exports read or write thousands of rows each; a lookup may send eight requests to other sites.
+API = Limit("api", 600, MINUTE, "More than 600 requests in a minute. Wait for the next one.")
+SEARCH = Limit("search", 60, MINUTE, "You can search 60 times a minute. Wait for the next one.")
+GENERATE = Limit(
+    "generate", 10, MINUTE, "You can ask for suggestions 10 times a minute. Wait for the next one."
+)
+DECIDE = Limit("decide", 60, MINUTE, "You can answer 60 suggestions a minute. Wait for the next one.")
+IMPORT = Limit("import", 12, HOUR, "You can import 12 lists an hour. Wait for the next one.")
+EXPORT = Limit("export", 12, HOUR, "You can take 12 exports an hour. Wait for the next one.")
+LOOKUP = Limit(
+    "lookup", 10, MINUTE, "You can look up 10 sites a minute. Wait for the next one, or import a list."
+)
+LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT)
+
+
+def limit_count(*, limit: Limit, who: object, now: datetime) -> None:
+    """Count one use of `limit` by `who`, the id of a reader or of a token.
+
+    Raises `TooManyRequests`, with the seconds until the window ends.
+    """
+    window, elapsed = divmod(now.timestamp(), limit.seconds)
+    key = f"{KEYS}:{limit.name}:{who}:{int(window)}"
+    cache.add(key, 0, timeout=2 * limit.seconds)
+    try:
+        count = cache.incr(key)
+    except ValueError:  # the cache dropped it in between, or is down
+        return
+    if count > limit.times:
+        raise TooManyRequests(limit.words, retry_after_s=ceil(limit.seconds - elapsed))
+
+
+P = ParamSpec("P")
+Response = TypeVar("Response", bound=HttpResponseBase)
+
+
+def limited(
+    limit: Limit, when: Callable[[HttpRequest], bool] = lambda request: request.method == "POST"
+) -> Callable[
+    [Callable[Concatenate[HttpRequest, P], Response]],
+    Callable[Concatenate[HttpRequest, P], Response | HttpResponse],
+]:
+    """Make a view answer 429 to a signed-in reader beyond `limit`; only requests with true `when` count."""
+
+    def decorate(
+        view: Callable[Concatenate[HttpRequest, P], Response],
+    ) -> Callable[Concatenate[HttpRequest, P], Response | HttpResponse]:
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> Response | HttpResponse:
+            try:
+                if when(request):
+                    limit_count(limit=limit, who=reader_of(request).pk, now=timezone.now())
+            except TooManyRequests as refused:
+                return too_many_requests_page(request, refused)
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def too_many_requests_page(request: HttpRequest, refused: TooManyRequests | None = None) -> HttpResponse:
+    """Return the page of status 429 with `Retry-After`; without `refused` its text is about accounts."""
+    response = render(request, "429.html", {"words": refused.message if refused else ""}, status=429)
+    response["Retry-After"] = str(refused.retry_after_s if refused else MINUTE)
+    return response

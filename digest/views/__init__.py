@@ -1,1 +1,0 @@
-"""The reader's pages, one module for each part of the paper."""

@@ -1,0 +1,1 @@
+"""Pages and the JSON API of the digest room."""

@@ -1,0 +1,250 @@
+"""Views of the account: settings, mail, own feed, tokens, deletion, the welcome page, and signing in."""
+
+from datetime import timedelta
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from allauth.account.views import LoginView
+from allauth.core import ratelimit
+from allauth.mfa.base.views import AuthenticateView, ReauthenticateView
+from allauth.mfa.utils import is_mfa_enabled
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from digest.accounts.deletion import deleted_words, reader_delete, reader_mail_update, reader_update
+from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_of
+from digest.accounts.tokens import token_revoke as revoke
+from digest.errors import DigestError
+from digest.feeds.starters import starters, welcome_answer
+from digest.feeds.subscriptions import FEED_GONE_REASON
+from digest.mail.due import delivery_trouble
+from digest.mail.links import feed_token_issue, feed_token_revoke
+from digest.mail.render import mail_goes_out
+from digest.models import Reader
+from digest.requests import reader_of
+from digest.web.forms import AccountForm, DeleteForm, MailForm, TokenForm, WelcomeForm
+
+FEED_ON = "Your feed is on, at the addresses below."
+FEED_MOVED = "Your feed has a new address; the earlier one no longer works."
+TOO_OFTEN = "Too many tries. Wait a minute, then type it again."
+# As long as failures count against an account (`login_failed` in ACCOUNT_RATE_LIMITS), in seconds.
+LOGIN_RETRY_S = 300
+TOO_MANY = "too_many_login_attempts"
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """Show the account page; a POST stores the time zone and the switches."""
+    reader = reader_of(request)
+    if request.method != "POST":
+        return _page(request)
+    form = AccountForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form=form)
+    reader_update(reader=reader, **form.cleaned_data)
+    messages.success(request, "Saved.")
+    return redirect("digest:account")
+
+
+@login_required
+@require_POST
+def mail(request: HttpRequest) -> HttpResponse:
+    """Store when the digest comes by mail."""
+    form = MailForm(request.POST)
+    if not form.is_valid():
+        return _page(request, mail_form=form)
+    reader_mail_update(reader=reader_of(request), **form.cleaned_data)
+    messages.success(request, "Saved.")
+    return redirect(f"{reverse('digest:account')}#mail")
+
+
+@login_required
+@require_POST
+def feed(request: HttpRequest) -> HttpResponse:
+    """Give the reader's own feed a new address, or switch it off."""
+    if request.POST.get("action") == "off":
+        feed_token_revoke(reader=reader_of(request))
+        messages.success(request, "Your feed is off. Its address no longer works.")
+    else:
+        reader = reader_of(request)
+        had = bool(reader.feed_token)
+        feed_token_issue(reader=reader)
+        messages.success(request, FEED_MOVED if had else FEED_ON)
+    return redirect(f"{reverse('digest:account')}#feed")
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest) -> HttpResponse:
+    """Ask before deleting the account; a POST with username and password deletes it and lists what."""
+    reader = reader_of(request)
+    if request.method != "POST":
+        return _delete_page(request, DeleteForm(reader=reader))
+    # A password is checked here, so tries are counted as they are where it is asked for again.
+    if not ratelimit.consume(request, action="reauthenticate", user=reader):
+        answer = _delete_page(request, DeleteForm(reader=reader), TOO_OFTEN, status=429)
+        answer["Retry-After"] = "60"
+        return answer
+    form = DeleteForm(request.POST, reader=reader)
+    if not form.is_valid():
+        return _delete_page(request, form, status=422)
+    try:
+        gone = reader_delete(reader=reader)
+    except DigestError as error:
+        return _delete_page(request, form, error.message, status=error.status)
+    name = reader.username
+    logout(request)
+    return render(request, "digest/account_deleted.html", {"name": name, "gone": deleted_words(gone)})
+
+
+def _delete_page(
+    request: HttpRequest, form: DeleteForm, refused: str = "", status: int = 200
+) -> HttpResponse:
+    return render(request, "digest/account_delete.html", {"form": form, "refused": refused}, status=status)
+
+
+def _page(
+    request: HttpRequest, form: AccountForm | None = None, mail_form: MailForm | None = None
+) -> HttpResponse:
+    """Show the account page, with a refused form in place of a fresh one."""
+    reader = reader_of(request)
+    current = {name: getattr(reader, name) for name in AccountForm.base_fields}
+    at = {"rhythm": reader.mail_rhythm, "hour": reader.mail_hour, "weekday": reader.mail_weekday}
+    page = {
+        "form": form or AccountForm(initial=current),
+        "mail_form": mail_form or MailForm(initial=at),
+        "mail_works": mail_goes_out(),
+        "mail_trouble": delivery_trouble(reader_id=reader.pk),
+        "feeds": _feeds(request, reader),
+        "token_count": len(tokens_of(reader_id=reader.pk)),
+        "second_factor": is_mfa_enabled(reader),
+        "export_opml": _address("digest:opml_export"),
+    }
+    refused = bool((form and form.errors) or (mail_form and mail_form.errors))
+    return render(request, "digest/account.html", page, status=422 if refused else 200)
+
+
+def _feeds(request: HttpRequest, reader: Reader) -> dict[str, Any]:
+    """Return whether this installation serves readers' own feeds, and the addresses of this reader's."""
+    probe = reader.feed_token or "none"
+    links = {
+        name: _address(f"digest:feed_{kind}", token=probe)
+        for name, kind in (("Atom", "atom"), ("JSON Feed", "json"))
+    }
+    found = {name: request.build_absolute_uri(link) for name, link in links.items() if link}
+    return {"served": bool(found), "links": found if reader.feed_token else {}}
+
+
+def _address(name: str, **kwargs: str) -> str:
+    """Return the address of the page `name`; "" where this installation has no such page."""
+    try:
+        return reverse(name, kwargs=kwargs or None)
+    except NoReverseMatch:
+        return ""
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def tokens(request: HttpRequest) -> HttpResponse:
+    """Show the reader's tokens; a POST makes one, for which the password is asked again after a while."""
+    return _issue(request) if request.method == "POST" else _tokens_page(request, TokenForm())
+
+
+@login_required
+@require_POST
+def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+    """Revoke one token; it stops working at once."""
+    if not revoke(reader=reader_of(request), token_id=token_id):
+        raise Http404("You have no such token.")
+    messages.success(request, "Revoked. That token no longer works.")
+    return redirect("digest:tokens")
+
+
+@reauthentication_required(app="allauth.account")  # type: ignore[untyped-decorator]
+def _issue(request: HttpRequest) -> HttpResponse:
+    """Make a token and show it only once: neither the page nor the secret is stored."""
+    form, now = TokenForm(request.POST), timezone.now()
+    if not form.is_valid():
+        return _tokens_page(request, form)
+    name, scope, days = (form.cleaned_data[field] for field in ("name", "scope", "days"))
+    expires_at = now + timedelta(days=days) if days else None
+    try:
+        issued = token_issue(
+            reader=reader_of(request),
+            name=name,
+            scope=scope,
+            expires_at=expires_at,
+            now=now,
+        )
+    except DigestError as error:
+        form.add_error(None, error.message)
+        return _tokens_page(request, form)
+    return _tokens_page(request, TokenForm(), issued)
+
+
+def _tokens_page(request: HttpRequest, form: TokenForm, issued: IssuedToken | None = None) -> HttpResponse:
+    now = timezone.now()
+    page = {
+        "form": form,
+        "issued": issued,
+        "tokens": tokens_of(reader_id=reader_of(request).pk),
+        "now": now,
+        "most": TOKENS_MAX,
+    }
+    return render(request, "digest/account_tokens.html", page, status=422 if form.errors else 200)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def welcome(request: HttpRequest) -> HttpResponse:
+    """Offer sources by interest; a POST subscribes to those chosen, or skips this."""
+    form = WelcomeForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        wanted = [] if "skip" in request.POST else form.chosen()
+        if wanted or "skip" in request.POST:
+            answered = welcome_answer(reader=reader_of(request), feeds=wanted, now=timezone.now())
+            if added := answered.added:
+                words = "source is" if added == 1 else "sources are"
+                messages.success(
+                    request, f"Your first {added} {words} being fetched. It takes a few minutes."
+                )
+            for title in answered.gone:
+                messages.warning(request, f"{title}: {FEED_GONE_REASON} You are not subscribed to it.")
+            return redirect("digest:today")
+        form.add_error(None, "Choose at least one interest or source, or skip this.")
+    page = {"form": form, "interests": starters(), "picked": form.picked()}
+    return render(request, "digest/welcome.html", page, status=422 if form.errors else 200)
+
+
+class LoginLimit:
+    """Answers a refused form with status 429 once there were too many failures."""
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Return the form with its errors; the header tells programs when to try again."""
+        answer: HttpResponse = super().form_invalid(form)  # type: ignore[misc]
+        if any(error.code == TOO_MANY for errors in form.errors.as_data().values() for error in errors):
+            answer.status_code, answer["Retry-After"] = 429, str(LOGIN_RETRY_S)
+        return answer
+
+
+class SignIn(LoginLimit, LoginView):  # type: ignore[misc]
+    """Signs in by name or address, and password."""
+
+
+class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]
+    """Asks for the code at sign-in."""
+
+
+class SecondFactorAgain(LoginLimit, ReauthenticateView):  # type: ignore[misc]
+    """Asks for the code before a sensitive change."""

@@ -1,0 +1,416 @@
+"""JSON API of the digest room: readings, saved items, search, feedback, costs, digests."""
+
+from dataclasses import fields
+from datetime import date, datetime
+from datetime import date as Date
+from typing import Annotated, Any, Literal
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Query, Router, Schema
+from pydantic import BeforeValidator, Field
+
+from digest.build.explain import score_explain
+from digest.build.selectors import digest_impressions
+from digest.build.services import digest_current
+from digest.build.store import exposures_log
+from digest.days import day_of
+from digest.errors import DigestMissing, FutureDate, OperatorsOnly
+from digest.feedback.selectors import feedback_by_items, reason_tags
+from digest.feedback.services import feedback_clear, feedback_set
+from digest.items.reading import item_read, item_save, item_unread
+from digest.items.search import PAGES_MAX
+from digest.items.search_query import QUERY_CHARS
+from digest.items.selectors import item_get
+from digest.items.stories import RelatedItem, items_related
+from digest.models import Digest, Exposure, Impression, Reader, ReasonTag
+from digest.requests import reader_of
+from digest.summaries.selectors import reasons_suggested_for
+from digest.throttling import SEARCH, limit_count
+from digest.web.costs import costs_page
+from digest.web.pages import search_page
+
+reading_router = Router(tags=["reading"])
+
+
+class ReadOut(Schema):
+    """The moment an item was read, or `null`."""
+
+    item_id: int
+    read_at: datetime | None
+
+
+class SavedOut(Schema):
+    """The moment an item was saved, or `null`."""
+
+    item_id: int
+    saved_at: datetime | None
+
+
+class SearchIn(Schema):
+    """A query, the order of results, and a page of twenty."""
+
+    q: Annotated[str, Field(max_length=QUERY_CHARS)] = ""
+    order: Literal["best", "newest"] = "best"
+    page: Annotated[int, Field(ge=1, le=PAGES_MAX)] = 1
+
+
+class PartOut(Schema):
+    """A piece of plain text, marked where it matches the query. Escape it before use in HTML."""
+
+    text: str
+    marked: bool
+
+
+class HitOut(Schema):
+    """One item that was found. `reasons` says in a few words why it would have its score now."""
+
+    item_id: int
+    url: str
+    source: str
+    title: list[PartOut]
+    snippet: list[PartOut]
+    dated_at: datetime
+    reasons: list[str]
+    read_at: datetime | None
+    saved_at: datetime | None
+
+
+class SearchOut(Schema):
+    """One page of results. `loose`: no item has the whole words, these have longer ones."""
+
+    total: int
+    page: int
+    more: bool
+    loose: bool
+    hits: list[HitOut]
+
+
+@reading_router.post("/items/{int:item_id}/read", response=ReadOut)
+def read_post(request: HttpRequest, item_id: int) -> ReadOut:
+    """Mark an item as read; a second time changes nothing."""
+    at = item_read(reader=reader_of(request), item_id=item_id, now=timezone.now())
+    return ReadOut(item_id=item_id, read_at=at)
+
+
+@reading_router.delete("/items/{int:item_id}/read", response=ReadOut)
+def read_delete(request: HttpRequest, item_id: int) -> ReadOut:
+    """Mark an item as not read."""
+    item_unread(reader=reader_of(request), item_id=item_id)
+    return ReadOut(item_id=item_id, read_at=None)
+
+
+@reading_router.post("/items/{int:item_id}/saved", response=SavedOut)
+def saved_post(request: HttpRequest, item_id: int) -> SavedOut:
+    """Save an item for later; a second time changes nothing."""
+    at = item_save(reader=reader_of(request), item_id=item_id, saved=True, now=timezone.now())
+    return SavedOut(item_id=item_id, saved_at=at)
+
+
+@reading_router.delete("/items/{int:item_id}/saved", response=SavedOut)
+def saved_delete(request: HttpRequest, item_id: int) -> SavedOut:
+    """Remove an item from the saved ones."""
+    item_save(reader=reader_of(request), item_id=item_id, saved=False, now=timezone.now())
+    return SavedOut(item_id=item_id, saved_at=None)
+
+
+@reading_router.get("/search", response=SearchOut)
+def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
+    """Search the reader's items, with the query language of the search page."""
+    reader, now = reader_of(request), timezone.now()
+    limit_count(limit=SEARCH, who=reader.pk, now=now)
+    page = search_page(reader, asked.q, asked.order, asked.page, now)
+    found = page["found"]
+    hits = [
+        HitOut(
+            item_id=hit.item.pk,
+            url=hit.item.url,
+            source=str(hit.item.source),
+            title=[PartOut(text=part.text, marked=part.marked) for part in hit.title],
+            snippet=[PartOut(text=part.text, marked=part.marked) for part in hit.snippet],
+            dated_at=hit.item.dated_at,
+            reasons=list(hit.why.chips),
+            read_at=hit.response.read_at,
+            saved_at=hit.response.saved_at,
+        )
+        for hit in page["hits"]
+    ]
+    return SearchOut(total=found.total, page=found.page, more=found.more, loose=found.loose, hits=hits)
+
+
+feedback_router = Router(tags=["feedback"])
+feedback_router.add_router("", reading_router)
+
+Reason = Annotated[str, Field(max_length=200)]
+
+
+class FeedbackIn(Schema):
+    """A rating (`true` or 1: useful) and, if given, all the reasons for it."""
+
+    useful: bool
+    reason_tags: Annotated[list[Reason], Field(max_length=20)] | None = None
+
+
+class FeedbackOut(Schema):
+    """The rating as it is stored now."""
+
+    item_id: int
+    useful: bool
+    reason_tags: list[str]
+    at: datetime
+
+
+class ClearedOut(Schema):
+    """Whether there was a rating to delete."""
+
+    item_id: int
+    cleared: bool
+
+
+class ReasonOut(Schema):
+    """One reason of the taxonomy."""
+
+    tag: str
+    label: str
+    set: bool
+
+
+class SuggestedOut(Schema):
+    """A reason suggested for the very item: its tag, with a text of its own."""
+
+    tag: str
+    text: str
+
+
+class ReasonsOut(Schema):
+    """The reasons an item's rating can have; `useful` is the rating, `null` before there is one."""
+
+    item_id: int
+    useful: bool | None
+    suggested: list[SuggestedOut]
+    valued: list[ReasonOut]
+    disliked: list[ReasonOut]
+
+
+@feedback_router.post("/items/{int:item_id}/feedback", response=FeedbackOut)
+def feedback_post(request: HttpRequest, item_id: int, body: FeedbackIn) -> FeedbackOut:
+    """Rate an item, in place of an earlier rating."""
+    feedback = feedback_set(
+        reader=reader_of(request),
+        item_id=item_id,
+        useful=body.useful,
+        tags=body.reason_tags,
+        now=timezone.now(),
+    )
+    tags = sorted(tag.slug for tag in feedback.tags.all())
+    return FeedbackOut(item_id=item_id, useful=feedback.useful, reason_tags=tags, at=feedback.at)
+
+
+@feedback_router.delete("/items/{int:item_id}/feedback", response=ClearedOut)
+def feedback_delete(request: HttpRequest, item_id: int) -> ClearedOut:
+    """Delete the rating and its reasons."""
+    cleared = feedback_clear(reader=reader_of(request), item_id=item_id)
+    return ClearedOut(item_id=item_id, cleared=cleared)
+
+
+@feedback_router.get("/items/{int:item_id}/reasons", response=ReasonsOut)
+def reasons_get(request: HttpRequest, item_id: int) -> ReasonsOut:
+    """Return the reasons on offer for an item, and those that are set."""
+    reader = reader_of(request)
+    item = item_get(reader_id=reader.pk, item_id=item_id)
+    suggested = reasons_suggested_for(reader_id=reader.pk, items=[item]).get(item_id, ())
+    rating = feedback_by_items(reader_id=reader.pk, item_ids=[item_id]).get(item_id)
+    chosen = rating.tags if rating else ()
+    offered = reason_tags()
+    return ReasonsOut(
+        item_id=item_id,
+        useful=rating.useful if rating else None,
+        suggested=[SuggestedOut(tag=reason.tag, text=reason.text) for reason in suggested],
+        valued=_reasons(offered, ReasonTag.Kind.VALUED, chosen),
+        disliked=_reasons(offered, ReasonTag.Kind.DISLIKED, chosen),
+    )
+
+
+def _reasons(offered: list[ReasonTag], kind: ReasonTag.Kind, chosen: tuple[str, ...]) -> list[ReasonOut]:
+    return [
+        ReasonOut(tag=tag.slug, label=tag.label, set=tag.slug in chosen)
+        for tag in offered
+        if tag.kind == kind
+    ]
+
+
+costs_router = Router(tags=["costs"])
+
+
+# An amount in USD as text, exact to a millionth.
+Usd = Annotated[str, BeforeValidator(str)]
+
+
+class LineOut(Schema):
+    """The calls of one group; amounts in USD as text, exact to a millionth."""
+
+    name: str
+    calls: int
+    usd: Usd
+    saved: Usd
+    open: Usd
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+
+
+class DayOut(Schema):
+    """One UTC day."""
+
+    day: date
+    ingest: Usd
+    advisor: Usd
+    total: Usd
+
+
+class RefusedOut(Schema):
+    """Calls that a cap refused."""
+
+    code: str
+    surface: str
+    purpose: str
+    calls: int
+    asked: Usd
+    last_at: datetime
+
+
+class CapOut(Schema):
+    """A surface's cap for today, and what is left of it."""
+
+    surface: str
+    cap: Usd
+    spent: Usd
+    left: Usd
+
+
+class ReusedOut(Schema):
+    """What was saved by sharing summaries among items with the same text."""
+
+    items: int
+    usd: Usd
+
+
+class EstimateOut(Schema):
+    """The expected cost of a run, and how it was estimated."""
+
+    name: str
+    usd: Usd
+    basis: str
+
+
+class CostsOut(Schema):
+    """Sums of the month to date, the last 30 days, and estimates."""
+
+    month: date
+    total: LineOut
+    surfaces: list[LineOut]
+    models: list[LineOut]
+    readers: list[LineOut]
+    runs: list[LineOut]
+    days: list[DayOut]
+    refused: list[RefusedOut]
+    caps: list[CapOut]
+    reused: ReusedOut
+    estimates: list[EstimateOut]
+
+
+@costs_router.get("/costs", response=CostsOut)
+def costs_get(request: HttpRequest) -> CostsOut:
+    """Return what models cost, for operators. Raises `OperatorsOnly`."""
+    if not reader_of(request).is_staff:
+        raise OperatorsOnly("Only operators may see what models cost. Sign in as one.")
+    page = costs_page(timezone.now())
+    sums = {field.name: getattr(page.costs, field.name) for field in fields(page.costs)}
+    return CostsOut.model_validate({**sums, "estimates": page.estimates})
+
+
+digests_router = Router(tags=["digests"])
+
+
+class MateOut(Schema):
+    """The same story in another of the reader's sources."""
+
+    item_id: int
+    title: str
+    source: str
+    url: str
+
+
+class EntryOut(Schema):
+    """One item of a digest. `parts` multiply to the score; `reasons` say the same in a few words.
+
+    `slot` is `ranked`, `novelty` (drawn, with the probability `propensity`) or `kept` (rated, place fixed).
+    """
+
+    rank: int
+    item_id: int
+    url: str
+    title: str
+    source: str
+    dated_at: datetime
+    score: float
+    parts: dict[str, Any]
+    slot: str
+    propensity: float
+    reasons: list[str]
+    useful: bool | None
+    also: list[MateOut]
+
+
+class DigestOut(Schema):
+    """A day's digest. `left_out` counts the candidates it does not show, by reason."""
+
+    date: Date
+    config_version: int
+    built_at: datetime
+    left_out: dict[str, int]
+    entries: list[EntryOut]
+
+
+@digests_router.get("/digests/{date}", response=DigestOut)
+def digest_get(request: HttpRequest, date: Date) -> DigestOut:
+    """Return the reader's digest of a day in their zone. Today's is built where it is due."""
+    reader, now = reader_of(request), timezone.now()
+    digest = _digest(reader, date, now)
+    shown = digest_impressions(digest=digest)
+    exposures_log(digest=digest, door=Exposure.Door.API, now=now)
+    mates = items_related(reader_id=reader.pk, item_ids=[row.item_id for row in shown])
+    return DigestOut(
+        date=digest.date,
+        config_version=digest.config_version,
+        built_at=digest.built_at,
+        left_out=digest.left_out,
+        entries=[_entry(row, mates.get(row.item_id, [])) for row in shown],
+    )
+
+
+def _digest(reader: Reader, date: Date, now: datetime) -> Digest:
+    """Return the digest. Raises `FutureDate`, and `DigestMissing` for a day that ended without one."""
+    if (digest := digest_current(reader=reader, date=date, now=now)) is not None:
+        return digest
+    if date > day_of(now, reader.zone):
+        raise FutureDate(f"{date} has not begun yet in {reader.time_zone}. Ask for a day up to today.")
+    raise DigestMissing(f"No digest was made on {date}. A digest is made on the day itself.")
+
+
+def _entry(row: Impression, mates: list[RelatedItem]) -> EntryOut:
+    return EntryOut(
+        rank=row.rank,
+        item_id=row.item_id,
+        url=row.item.url,
+        title=row.item.title,
+        source=row.item.source_id,
+        dated_at=row.item.dated_at,
+        score=row.score,
+        parts=row.parts,
+        slot=row.slot,
+        propensity=row.propensity,
+        reasons=list(score_explain(row.parts, row.score, str(row.item.source), row.slot).chips),
+        useful=row.thumb.useful if row.thumb else None,
+        also=[MateOut(item_id=m.item_id, title=m.title, source=m.source, url=m.url) for m in mates],
+    )

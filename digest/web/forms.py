@@ -1,0 +1,151 @@
+"""Forms of the digest room's pages."""
+
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.http import HttpRequest
+from django.utils.dates import WEEKDAYS
+
+from digest.feeds.starters import StarterFeed, starters, starters_chosen
+from digest.models import ApiToken, Reader
+
+
+def time_zone_choices() -> list[tuple[str, str]]:
+    """Return UTC and the zones named by place; not the machine's aliases such as `localtime`."""
+    places = (name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
+    return [(name, name.replace("_", " ")) for name in ["UTC", *sorted(places)]]
+
+
+class TimeZoneForm(forms.Form):
+    """The reader's time zone."""
+
+    time_zone = forms.ChoiceField(
+        choices=time_zone_choices,
+        initial="UTC",
+        label="Time zone",
+        help_text="Your digest starts a new page at your midnight.",
+    )
+
+
+class SignupTimeZoneForm(TimeZoneForm):
+    """Adds the reader's time zone to sign-up; a script fills it in from the browser."""
+
+    def signup(self, request: HttpRequest, user: Reader) -> None:
+        """Store the chosen zone with the new account (called by allauth)."""
+        user.time_zone = self.cleaned_data["time_zone"]
+        user.save(update_fields=["time_zone"])
+
+
+class AccountForm(TimeZoneForm):
+    """The reader's time zone, and switches for models, shared ratings and suggestions."""
+
+    ai_enabled = forms.BooleanField(
+        label="Let a language model study my feedback, where one is set up",
+        required=False,
+        help_text="Without it, suggestions come from statistics alone and nothing leaves this machine.",
+    )
+    peers_enabled = forms.BooleanField(
+        label="Learn from other readers here, and let them learn from me",
+        required=False,
+        help_text="Your thumbs join rounded sums over at least five readers: never a name, a title or a "
+        "single thumb of yours. Without it they join none, and no sum is used for you.",
+    )
+    suggestions_enabled = forms.BooleanField(
+        label="Suggest changes to my settings",
+        required=False,
+        help_text="Once a week, and when you ask. Without it there are no new ones; "
+        "pending ones stay on their page.",
+    )
+
+
+class MailForm(forms.Form):
+    """When the digest comes by mail."""
+
+    rhythm = forms.ChoiceField(choices=Reader.MailRhythm.choices, label="My digest by mail")
+    hour = forms.TypedChoiceField(
+        choices=[(hour, f"{hour}:00") for hour in range(24)],
+        coerce=int,
+        label="From what time on",
+        help_text="In your time zone.",
+    )
+    weekday = forms.TypedChoiceField(
+        choices=list(WEEKDAYS.items()), coerce=int, label="On which day", help_text="For weekly mail."
+    )
+
+
+class TokenForm(forms.Form):
+    """A new personal token: its name, its scope, how long it is valid."""
+
+    name = forms.CharField(
+        max_length=60, label="What is it for?", help_text="For example: notes on my laptop."
+    )
+    scope = forms.ChoiceField(
+        choices=ApiToken.Scope.choices,
+        label="It may",
+        help_text="Rating includes marking as read and saving; everything, your settings and suggestions.",
+    )
+    days = forms.TypedChoiceField(
+        choices=[(30, "30 days"), (90, "90 days"), (365, "a year"), (0, "until I revoke it")],
+        coerce=int,
+        initial=90,
+        label="Valid for",
+    )
+
+
+class DeleteForm(forms.Form):
+    """Username and password, typed to confirm an account deletion."""
+
+    username = forms.CharField(
+        label="Your username", widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+    )
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, *args: Any, reader: Reader, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.reader = reader
+
+    def clean_username(self) -> str:
+        """Return the username; it has to match exactly. Raises `ValidationError`."""
+        if self.cleaned_data["username"] != self.reader.username:
+            raise forms.ValidationError("This is not your username.")
+        return self.reader.username
+
+    def clean_password(self) -> str:
+        """Return the password, checked against the account's. Raises `ValidationError`."""
+        password: str = self.cleaned_data["password"]
+        if not self.reader.check_password(password):
+            raise forms.ValidationError("This is not your password.")
+        return password
+
+
+class WelcomeForm(forms.Form):
+    """The choice of a first visit: whole interests, single feeds of the list, or both."""
+
+    interest = forms.MultipleChoiceField(
+        choices=lambda: [(one.key, one.name) for one in starters()], required=False
+    )
+    feed = forms.MultipleChoiceField(
+        choices=lambda: [(feed.url, feed.title) for one in starters() for feed in one.feeds], required=False
+    )
+
+    def chosen(self) -> list[StarterFeed]:
+        """Return the feeds of a valid answer, each once."""
+        chosen = self.cleaned_data
+        return starters_chosen(interests=chosen["interest"], urls=chosen["feed"])
+
+    def picked(self) -> set[str]:
+        """Return everything ticked so far, valid or not, for a page that is shown again."""
+        return {*self["interest"].data, *self["feed"].data} if self.is_bound else set()
+
+
+class ThumbForm(forms.Form):
+    """One tap: a rating ("1", "0"), its undo ("clear"), or one reason switched on or off."""
+
+    useful = forms.ChoiceField(choices=[("1", "up"), ("0", "down"), ("clear", "undo")], required=False)
+    tag = forms.SlugField(required=False)
+    untag = forms.SlugField(required=False)

@@ -1,0 +1,314 @@
+"""Page data of the digest room: what each page shows, as its template's context."""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import date as Date
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from digest.build.exclusion import Reason, exclusion_explain, reasons_describe
+from digest.build.explain import FOUND, Explanation, age_words, feed_health, place_explain, was_drawn
+from digest.build.presentation import (
+    Response,
+    ScoredItem,
+    ShownItem,
+    items_score,
+    items_shown,
+    responses_of,
+    score_changed,
+    score_why,
+    scores_changed,
+)
+from digest.build.selectors import (
+    ExcludedItem,
+    Exclusions,
+    digest_dates_between,
+    digest_exclusions,
+    digest_for,
+    digest_impressions,
+    item_place,
+)
+from digest.build.services import digest_current
+from digest.days import day_of, month_first, month_of
+from digest.feedback.selectors import RatingCounts, feedback_by_source
+from digest.feeds.connect import ADDRESS_QUESTION
+from digest.feeds.health import FeedFacts, feed_counts
+from digest.feeds.identity import web_url
+from digest.feeds.selectors import subscriptions_of
+from digest.items.reading import items_saved
+from digest.items.search import Order, SearchPage, items_search
+from digest.items.search_query import Part, marked, terms_snippet
+from digest.items.selectors import CANDIDATES_MAX
+from digest.models import Feed, Impression, Item, Reader, Subscription
+from ranking.entities import EffectiveConfig
+from ranking.explain import weight_words
+from ranking.selectors import config_effective
+
+# How far back digests are shown: a build for the year 1 would help nobody.
+OLDEST = timedelta(days=730)
+
+
+def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
+    """Return the digest of `date` for its page, today's built anew where it is due (`digest_current`)."""
+    today = day_of(now, reader.zone)
+    digest = digest_current(reader=reader, date=date, now=now)
+    impressions = digest_impressions(digest=digest) if digest else []
+    # Only the page of an empty digest shows how its sources are doing.
+    subscriptions = [] if impressions else subscriptions_of(reader_id=reader.pk)
+    scored = [ScoredItem(i.item, i.parts, i.score, i.slot) for i in impressions]
+    ratings = {impression.item_id: impression.thumb for impression in impressions}
+    # Rated items keep their place and score though the rest was ranked anew.
+    fixed = [entry for entry in scored if entry.slot == Impression.Slot.KEPT]
+    since = scores_changed(reader=reader, scored=fixed, now=now) if date == today else {}
+    shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
+    counts = digest.left_out.values() if digest else ()
+    return {
+        "digest": digest,
+        "made": digest is not None,
+        "waiting": [
+            row
+            for row in subscriptions
+            if row.feed.state == Feed.State.ACTIVE and row.feed.last_fetched_at is None
+        ],
+        "date": date,
+        "is_today": date == today,
+        "previous": date - timedelta(days=1) if today - date < OLDEST else None,
+        "next": date + timedelta(days=1) if date < today else None,
+        "shown": shown,
+        "unread": sum(entry.response.read_at is None for entry in shown),
+        "batch": last_batch([entry.response.read_at for entry in shown]),
+        "left_out": sum(count for count in counts if isinstance(count, int)),
+        "has_sources": bool(impressions) or bool(subscriptions),
+    }
+
+
+def last_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
+    """Return the latest moment of reading and how many items share it, where that is more than one."""
+    counts = Counter(moment for moment in moments if moment is not None)
+    latest = max(counts, default=None)
+    return (latest, counts[latest]) if latest and counts[latest] > 1 else None
+
+
+def digest_items(reader: Reader, date: Date) -> list[int]:
+    """Return the ids of the items in the reader's digest of that day; a constant number of queries."""
+    digest = digest_for(reader_id=reader.pk, date=date)
+    return [impression.item_id for impression in digest_impressions(digest=digest)] if digest else []
+
+
+def calendar_page(reader: Reader, typed: str, now: datetime) -> dict[str, Any]:
+    """Return the month `typed` ("2026-03") with the days that have a digest; this month for anything else."""
+    today = day_of(now, reader.zone)
+    oldest = today - OLDEST
+    first = max(month_first(typed, today), oldest.replace(day=1))
+    last = min(first + timedelta(days=42), today)
+    since = max(first - timedelta(days=7), oldest)
+    made = digest_dates_between(reader_id=reader.pk, first=since, last=last)
+    month = month_of(first, today, made, oldest)
+    return {"month": month, "made": sum(day.month == first.month for day in made)}
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedLine:
+    """One excluded item as its page shows it, with the reason in words."""
+
+    shown: ShownItem
+    reason: str
+    story_item: Item | None
+    position: int
+
+
+def left_out_page(reader: Reader, date: Date, reason: str, page: int, now: datetime) -> dict[str, Any]:
+    """Return the items left out of a day's digest for the reason named, or for all where it is no reason.
+
+    The number of queries is constant.
+    """
+    wanted = Reason(reason) if reason in set(Reason) else None
+    found = digest_exclusions(reader=reader, date=date, now=now, reason=wanted, page=page)
+    if found is None:
+        return {"date": date, "found": None}
+    kinds = reasons_describe(found.counts)
+    return {
+        "date": date,
+        "found": found,
+        "limit": CANDIDATES_MAX,
+        "kinds": kinds,
+        "kind": next((kind for kind in kinds if wanted and kind.code == wanted.value), None),
+        "reason": wanted.value if wanted else "",
+        "excluded": _excluded_lines(reader, found, now),
+    }
+
+
+def _excluded_lines(reader: Reader, found: Exclusions, now: datetime) -> list[ExcludedLine]:
+    scored = [ScoredItem(row.item, row.score.parts.as_dict(), row.score.total, FOUND) for row in found.items]
+    shown = items_shown(reader=reader, scored=scored, now=now) if scored else []
+    return [
+        ExcludedLine(entry, _reason_words(row), row.story_item, row.position)
+        for row, entry in zip(found.items, shown, strict=True)
+    ]
+
+
+def _reason_words(row: ExcludedItem) -> str:
+    shown_source = str(row.story_item.source) if row.story_item else ""
+    return exclusion_explain(row.reason, str(row.item.source), shown_source, row.score.parts.source_weight)
+
+
+def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
+    """Return one item with its score as it would be now, its place in a digest, and its score there.
+
+    The score there is shown where the reader's settings treated the item differently then.
+    """
+    place = item_place(reader=reader, item=item, now=now)
+    scored = items_score(reader=reader, items=[item], now=now)
+    words, then = "", None
+    if place and (there := place.shown):
+        words = place_explain(there.slot, there.propensity)
+        then = ScoredItem(item, there.parts, there.score, there.slot)
+        slot = Impression.Slot.NOVELTY if was_drawn(there.slot, there.propensity) else there.slot
+        scored = [replace(entry, slot=slot) for entry in scored]
+    elif place and place.excluded:
+        words = _reason_words(place.excluded)
+    since = score_changed(then, scored[0], shown=then) if then else None
+    shown = items_shown(reader=reader, scored=scored, now=now, since={item.pk: since} if since else None)[0]
+    return {"shown": shown, "place": place, "place_words": words}
+
+
+def response_page(reader: Reader, item: Item) -> dict[str, Any]:
+    """Return the rating of one item and the reasons on offer."""
+    return {"response": responses_of(reader=reader, items=[item])[item.pk]}
+
+
+def saved_page(reader: Reader, page: int, now: datetime) -> dict[str, Any]:
+    """Return one page of what the reader saved, with scores as they would be now."""
+    saved = items_saved(reader_id=reader.pk, page=page)
+    scored = items_score(reader=reader, items=saved.items, now=now)
+    return {"saved": saved, "shown": items_shown(reader=reader, scored=scored, now=now)}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One item that a search found, its matches marked."""
+
+    item: Item
+    href: str
+    age: str
+    title: tuple[Part, ...]
+    snippet: tuple[Part, ...]
+    why: Explanation
+    response: Response
+
+
+def search_page(reader: Reader, query: str, order: Order, page: int, now: datetime) -> dict[str, Any]:
+    """Return what a search found, with matches marked and each item's score as it would be now."""
+    found = items_search(reader_id=reader.pk, query=query, order=order, page=page)
+    return {"query": query, "order": order, "found": found, "hits": _hits(reader, found, now)}
+
+
+def _hits(reader: Reader, found: SearchPage, now: datetime) -> list[Hit]:
+    if not found.items:
+        return []
+    responses = responses_of(reader=reader, items=found.items)
+    return [
+        Hit(
+            item=item,
+            href=web_url(item.url),
+            age=age_words(item.dated_at, now),
+            title=marked(item.title, found.terms),
+            snippet=terms_snippet(item.text, found.terms),
+            why=score_why(entry),
+            response=responses[item.pk],
+        )
+        for entry in items_score(reader=reader, items=found.items, now=now)
+        if (item := entry.item)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One subscription as the sources page shows it; `address` is "" where nothing is fetched from one."""
+
+    subscription: Subscription
+    address: str
+    health: str
+    failing: bool
+    weight: str
+    figure: str
+    rated: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the feed's own title, else its source."""
+        return self.subscription.feed.title or str(self.subscription.feed.source)
+
+    @property
+    def remarks(self) -> str:
+        """Return what is unusual about it, in a few words each."""
+        weight = "" if self.weight == "as usual" else self.weight
+        models = "" if self.subscription.ai_enabled else "no models"
+        return " · ".join(part for part in (weight, self.rated, models) if part)
+
+    @property
+    def folder(self) -> str:
+        """Return the reader's folder for it, "" for none."""
+        return self.subscription.folder
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The subscriptions of one folder; `name` is "" for those in none."""
+
+    name: str
+    lines: tuple[SourceLine, ...]
+
+
+def sources_page(reader: Reader, now: datetime) -> dict[str, Any]:
+    """Return the reader’s subscriptions, flat (`sources`) and by folder; a constant number of queries."""
+    lines = source_lines(reader, now)
+    feeds = [line.subscription.feed for line in lines]
+    facts = [FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at) for feed in feeds]
+    counts = feed_counts(facts, now=now)
+    if counts.none_answers:
+        lines = [replace(line, health=line.health.replace(f" {ADDRESS_QUESTION}", "")) for line in lines]
+    # Those in no folder come first.
+    ordered = sorted(lines, key=lambda line: (line.folder.casefold(), line.folder))
+    folders = [Folder(name, tuple(rows)) for name, rows in groupby(ordered, key=lambda line: line.folder)]
+    return {
+        "sources": lines,
+        "folders": folders,
+        "filed": any(folder.name for folder in folders),
+        "failing": sum(line.failing for line in lines),
+        "feeds": counts,
+    }
+
+
+def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
+    """Return the reader's subscriptions by name, with feed health, source weight and ratings."""
+    effective, rated = config_effective(reader_id=reader.pk), feedback_by_source(reader_id=reader.pk)
+    lines = [_source_line(row, effective, rated, now) for row in subscriptions_of(reader_id=reader.pk)]
+    return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
+
+
+def _source_line(
+    row: Subscription, effective: EffectiveConfig, rated: dict[str, RatingCounts], now: datetime
+) -> SourceLine:
+    feed, weight, tally = row.feed, effective.weight(row.feed.source_id), rated.get(row.feed.source_id)
+    health = feed_health(
+        feed.state,
+        feed.error_message,
+        feed.failures,
+        feed.last_fetched_at,
+        now,
+        last_new=feed.last_new_at,
+        next_check=feed.next_check_at,
+        every_minutes=feed.check_minutes,
+    )
+    return SourceLine(
+        subscription=row,
+        address=web_url(feed.url),
+        health=health,
+        failing=feed.failures > 0 or feed.state == Feed.State.GONE,
+        weight=weight_words(weight),
+        figure=f"{weight:.2f}",
+        rated=f"you found {tally.likes} of {tally.n} useful" if tally else "",
+    )

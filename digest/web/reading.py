@@ -1,0 +1,255 @@
+"""Views for reading: days, calendar, items, search, saved items, what was left out, and trends."""
+
+from datetime import UTC, datetime, time, timedelta
+from datetime import date as Date
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.formats import date_format
+from django.views.decorators.http import require_POST, require_safe
+
+from digest.accounts.deletion import reader_nudge_quiet
+from digest.build.selectors import digest_for
+from digest.build.store import exposures_log
+from digest.days import day_of
+from digest.errors import DigestError
+from digest.feedback.selectors import feedback_by_items, feedback_weeks
+from digest.feedback.services import feedback_clear, feedback_set, feedback_tags_set
+from digest.feedback.trends import trends_of, weeks_until
+from digest.items.reading import item_read, item_save, item_unread, items_read, items_unread
+from digest.items.search import Order
+from digest.items.search_query import QUERY_CHARS
+from digest.items.selectors import item_for, source_titles
+from digest.models import Exposure, Item, Reader
+from digest.requests import is_prefetch, page_of, reader_of, referrer_path, return_path
+from digest.throttling import SEARCH, limited
+from digest.web.forms import ThumbForm
+from digest.web.pages import (
+    OLDEST,
+    calendar_page,
+    day_page,
+    digest_items,
+    item_page,
+    left_out_page,
+    response_page,
+    saved_page,
+    search_page,
+)
+from ranking.selectors import config_effective, weights_course
+
+DAY = timedelta(days=1)
+
+
+@login_required
+@require_safe
+def today(request: HttpRequest) -> HttpResponse:
+    """Show today's digest, in the reader's time zone."""
+    reader, now = reader_of(request), timezone.now()
+    return _day_answer(request, reader, day_of(now, reader.zone), now)
+
+
+@login_required
+@require_safe
+def day(request: HttpRequest, date: Date) -> HttpResponse:
+    """Show the digest of one day; a day in the future, or over two years ago, is not found."""
+    reader, now = reader_of(request), timezone.now()
+    if reason := _day_missing(reader, date, now):
+        return render(request, "404.html", {"reason": reason}, status=404)
+    return _day_answer(request, reader, date, now)
+
+
+@login_required
+@require_safe
+def calendar(request: HttpRequest) -> HttpResponse:
+    """Show a month of digests to choose from: `?month=2026-03`, this month without."""
+    page = calendar_page(reader_of(request), request.GET.get("month", ""), timezone.now())
+    return render(request, "digest/calendar.html", page)
+
+
+@login_required
+@require_POST
+def read(request: HttpRequest, date: Date) -> HttpResponse:
+    """Mark everything in a day's digest as read; with `at`, undo what was marked at that moment."""
+    reader, now = reader_of(request), timezone.now()
+    if reason := _day_missing(reader, date, now):
+        raise Http404(reason)
+    items = digest_items(reader, date)
+    if "at" in request.POST:
+        count = items_unread(reader=reader, item_ids=items, at=_moment_or_404(request.POST["at"]))
+        messages.success(request, f"{_items_words(count)} unread again.")
+    else:
+        count = items_read(reader=reader, item_ids=items, now=now)
+        messages.success(request, f"{_items_words(count)} marked as read.")
+    here = date == day_of(now, reader.zone)
+    return redirect("digest:today") if here else redirect("digest:day", date)
+
+
+@login_required
+@require_POST
+def nudge_dismiss(request: HttpRequest) -> HttpResponse:
+    """Hide the note about pending suggestions for a week."""
+    reader_nudge_quiet(reader=reader_of(request), now=timezone.now())
+    return redirect("digest:today")
+
+
+def _day_answer(request: HttpRequest, reader: Reader, date: Date, now: datetime) -> HttpResponse:
+    """Show the page of a day, and log its items as exposures."""
+    page = day_page(reader, date, now)
+    if page["digest"] and request.method == "GET" and not is_prefetch(request):
+        exposures_log(digest=page["digest"], door=Exposure.Door.PAGE, now=now)
+    return render(request, "digest/day.html", page)
+
+
+def _day_missing(reader: Reader, date: Date, now: datetime) -> str:
+    """Return why there can be no digest of `date`, and which days have one; "" where there may be."""
+    today = day_of(now, reader.zone)
+    if today - OLDEST <= date <= today:
+        return ""
+    if date == today + DAY and digest_for(reader_id=reader.pk, date=date):
+        return ""  # made where it was tomorrow already, before the reader moved west
+    first, last = (date_format(day, "j F Y") for day in (today - OLDEST, today))
+    return f"There is no digest of that day. Digests go back from today, {last}, to {first}."
+
+
+def _moment_or_404(typed: str) -> datetime:
+    try:
+        moment = parse_datetime(typed)
+        if moment is not None and timezone.is_aware(moment):
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # the year 10,000 begins early in the east
+        pass
+    raise Http404("Nothing was marked at that moment.")
+
+
+def _items_words(count: int) -> str:
+    return f"{count} item{'s' * (count != 1)}"
+
+
+@login_required
+@require_safe
+def item(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Show one item, its text and its score breakdown; looking at it marks it as read."""
+    reader, now = reader_of(request), timezone.now()
+    found = _item_or_404(reader, item_id)
+    if request.method == "GET" and not is_prefetch(request):
+        item_read(reader=reader, item_id=item_id, now=now)
+    return render(
+        request, "digest/item.html", item_page(reader, found, now) | {"came_from": referrer_path(request)}
+    )
+
+
+@login_required
+@require_POST
+def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Store a rating, its undo or a reason; a script gets the changed part of the page back."""
+    found = _item_or_404(reader_of(request), item_id)
+    form = ThumbForm(request.POST)
+    try:
+        if form.is_valid():
+            _feedback_store(reader_of(request), found, form.cleaned_data)
+    except DigestError as error:
+        return HttpResponse(error.message, status=error.status, content_type="text/plain")
+    return _response_answer(request, found)
+
+
+@login_required
+@require_POST
+def save(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Save an item for later (`saved=1`), or stop; answers as `feedback` does."""
+    found = _item_or_404(reader_of(request), item_id)
+    saved = request.POST.get("saved") == "1"
+    item_save(reader=reader_of(request), item_id=item_id, saved=saved, now=timezone.now())
+    return _response_answer(request, found)
+
+
+@login_required
+@require_POST
+def unread(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Mark an item as not read and go back to where the reader came from, or to today's digest."""
+    found = _item_or_404(reader_of(request), item_id)
+    item_unread(reader=reader_of(request), item_id=item_id)
+    messages.success(request, f"“{found.title}” is unread again.")
+    return redirect(return_path(request))
+
+
+def _response_answer(request: HttpRequest, item: Item) -> HttpResponse:
+    """Return the changed part of the page to a script, else a redirect to the item on the page it was on."""
+    back = return_path(request)
+    if request.headers.get("X-Requested-With") == "fetch":
+        changed = response_page(reader_of(request), item)
+        return render(request, "digest/_response.html", {**changed, "back": back})
+    return redirect(f"{back}#item-{item.pk}")
+
+
+def _feedback_store(reader: Reader, item: Item, typed: dict[str, str]) -> None:
+    """Store one tap; a reason counts only beside a rating."""
+    now = timezone.now()
+    if typed["useful"] == "clear":
+        feedback_clear(reader=reader, item_id=item.pk)
+    elif typed["useful"]:
+        feedback_set(reader=reader, item_id=item.pk, useful=typed["useful"] == "1", now=now)
+    elif rating := feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk):
+        tags = sorted(({*rating.tags} | {typed["tag"]}) - {typed["untag"], ""})
+        feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)
+
+
+def _item_or_404(reader: Reader, item_id: int) -> Item:
+    found = item_for(reader_id=reader.pk, item_id=item_id)
+    if found is None:
+        raise Http404("No such item among your sources.")
+    return found
+
+
+@login_required
+@require_safe
+def left_out(request: HttpRequest, date: Date) -> HttpResponse:
+    """Show the items a day's digest left out: `?reason=` picks a reason, `?page=` a page. No future days."""
+    reader, now = reader_of(request), timezone.now()
+    if date > day_of(now, reader.zone):
+        raise Http404("There is no digest of that day.")
+    typed = request.GET.get("page", "1")
+    page = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 5 else 1
+    context = left_out_page(reader, date, request.GET.get("reason", ""), page, now)
+    return render(request, "digest/left_out.html", context)
+
+
+@login_required
+@require_safe
+def saved(request: HttpRequest) -> HttpResponse:
+    """Show the saved items, the latest first."""
+    return render(
+        request, "digest/saved.html", saved_page(reader_of(request), page_of(request), timezone.now())
+    )
+
+
+@login_required
+@require_safe
+@limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
+def search(request: HttpRequest) -> HttpResponse:
+    """Show what `?q=` finds, the best first, or with `order=newest` the newest."""
+    query = request.GET.get("q", "").replace("\0", " ").strip()[:QUERY_CHARS]
+    order: Order = "newest" if request.GET.get("order") == "newest" else "best"
+    found = search_page(reader_of(request), query, order, page_of(request), timezone.now())
+    return render(request, "digest/search.html", found)
+
+
+@login_required
+@require_safe
+def trends(request: HttpRequest) -> HttpResponse:
+    """Show the sources the reader rates most: share found useful, and weight, week by week."""
+    reader = reader_of(request)
+    starts = weeks_until(day_of(timezone.now(), UTC))
+    tallies = feedback_weeks(reader_id=reader.pk, starts=starts)
+    since = datetime.combine(starts[0], time.min, UTC)
+    found = trends_of(
+        tallies,
+        weights_course(reader_id=reader.pk, since=since),
+        config_effective(reader_id=reader.pk).weights(),
+        source_titles(keys={tally.source for tally in tallies}),
+        starts,
+    )
+    return render(request, "digest/trends.html", {"trends": found, "weeks": len(starts)})

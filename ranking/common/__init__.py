@@ -1,0 +1,1 @@
+"""Ground floor of every room: text matching, admin bases, retention, bulk rows, migration operations."""

@@ -1,0 +1,155 @@
+"""The bases of every room's admin: quick lists, and records that nobody changes by hand."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.widgets import AdminSplitDateTime
+from django.core.paginator import Paginator
+from django.db.models import DateTimeField, Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.functional import cached_property
+
+if TYPE_CHECKING:  # django-stubs makes these generic, Django does not.
+    _ModelAdmin = admin.ModelAdmin[Any]
+    _TabularInline = admin.TabularInline[Any, Any]
+    _Paginator = Paginator[Any]
+else:
+    _ModelAdmin, _TabularInline = admin.ModelAdmin, admin.TabularInline
+    _Paginator = Paginator
+
+# A list shows this many rows at most; search and filters reach the others.
+NEWEST = 10_000
+# The values of a column that is no choice are those of its newest rows.
+SEEN_AMONG = 2_000
+
+
+class NamedDateTime(AdminSplitDateTime):
+    """The admin's day and hour, each with a label for screen readers."""
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__(attrs)
+        for widget, name in zip(self.widgets, ("Date", "Time"), strict=True):
+            widget.attrs["aria-label"] = name
+
+
+class NewestPaginator(_Paginator):
+    """Pages through the first rows of a list, without counting all there are."""
+
+    @cached_property
+    def found(self) -> list[Any]:
+        """Return the keys of up to 10,000 rows, in no order."""
+        rows = cast("QuerySet[Any]", self.object_list)
+        return list(rows.order_by().values_list("pk", flat=True)[:NEWEST])
+
+    @cached_property
+    def count(self) -> int:
+        """Return how many rows there are, up to 10,000."""
+        return len(self.found)
+
+
+class QuickChangeList(ChangeList):
+    """A list that queries its rows once: where they fit on a page, counting has found them already."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Page through the rows; take those of a single page by the keys that counting found."""
+        super().get_results(request)
+        if self.result_count <= self.list_per_page:
+            self.result_list = self.queryset.filter(pk__in=cast("NewestPaginator", self.paginator).found)
+
+
+def seen(column: str, title: str = "") -> type[admin.SimpleListFilter]:
+    """Return a filter over the values that the newest 2,000 rows of a list have in `column`.
+
+    Django's own filter over a column without choices reads the whole table.
+    """
+
+    class SeenFilter(admin.SimpleListFilter):
+        parameter_name = column
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            rows = model_admin.model._default_manager.order_by(*model_admin.ordering)
+            values = {str(value) for value in rows.values_list(column, flat=True)[:SEEN_AMONG]}
+            values = (values | {self.value() or ""}) - {""}
+            return [(value, value.replace("_", " ")) for value in sorted(values)]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            return queryset.filter(**{column: self.value()}) if self.value() else queryset
+
+    SeenFilter.title = title or column.replace("_", " ")
+    return SeenFilter
+
+
+def lately(column: str) -> type[admin.SimpleListFilter]:
+    """Return a filter by time over `column`, an indexed moment."""
+
+    class LatelyFilter(admin.SimpleListFilter):
+        title, parameter_name = "time", "lately"
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            return [("1", "last 24 hours"), ("7", "last 7 days"), ("30", "last 30 days")]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            days = {"1": 1, "7": 7, "30": 30}.get(self.value() or "")
+            since = timezone.now() - timedelta(days=days or 0)
+            return queryset.filter(**{f"{column}__gt": since}) if days else queryset
+
+    return LatelyFilter
+
+
+class OperatorAdmin(_ModelAdmin):
+    """A list that stays quick however many rows there are: newest first, never counted as a whole."""
+
+    ordering = ["-pk"]
+    paginator = NewestPaginator
+    show_facets = admin.ShowFacets.NEVER
+    show_full_result_count = False
+    formfield_overrides = {DateTimeField: {"form_class": forms.SplitDateTimeField, "widget": NamedDateTime}}
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Return the class of the list."""
+        return QuickChangeList
+
+
+class ContextAdmin(OperatorAdmin):
+    """An admin whose page of a row shows more than the row's own fields."""
+
+    def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return what the template gets besides; `row` is `None` where there is no such row."""
+        raise NotImplementedError
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show one row with what `beside` returns."""
+        more = self.beside(request, self.get_object(request, object_id))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **more})
+
+
+class OperatorInline(_TabularInline):
+    """Rows shown with the row they belong to."""
+
+    extra = 0
+
+
+class ReadOnlyAdmin:
+    """Rows to be read, never changed by hand. Mix in before `OperatorAdmin` or `OperatorInline`."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Refuse: nobody adds a record by hand."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Refuse: nobody changes a record."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Refuse: a record is deleted with its reader."""
+        return False

@@ -1,0 +1,123 @@
+"""What management commands share: argument types, an orderly end, the database's label, input by lines."""
+
+import signal
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from threading import current_thread, main_thread
+from typing import Any, TextIO
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import connections
+
+KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+# What a shell says of a process that SIGTERM ended.
+TERMINATED = 128 + signal.SIGTERM
+
+
+def database_label(*, using: str = "default") -> str:
+    """Return `SQLite, FILE` or `PostgreSQL, NAME at HOST:PORT`; never a user or a password."""
+    connection = connections[using]
+    config = connection.settings_dict
+    label = f"{KINDS.get(connection.vendor, connection.vendor)}, {config['NAME']}"
+    if connection.vendor == "sqlite":
+        return label
+    host = config.get("HOST") or "this machine"
+    return f"{label} at {host}:{config['PORT']}" if config.get("PORT") else f"{label} at {host}"
+
+
+def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
+    """Return an argparse type: a whole number from `low` to `high` if given, else a usage error."""
+    span = f"of {low} or more" if high is None else f"from {low} to {high}"
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if value < low or (high is not None and value > high):
+            raise ArgumentTypeError(f"“{text}” is not a whole number {span}.")
+        return value
+
+    return read
+
+
+@contextmanager
+def sigterm_as_exit() -> Iterator[None]:
+    """Turn SIGTERM into an exception within the block, so that files the command began are deleted."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def line_arguments(parser: CommandParser) -> None:
+    """Add FILE, `--rejects PATH` and `--json`."""
+    parser.add_argument("file", metavar="FILE", help="JSON Lines, or - for standard input")
+    parser.add_argument(
+        "--rejects",
+        type=Path,
+        metavar="PATH",
+        help="where rejected lines go (FILE.rejects; made at need)",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+@contextmanager
+def lines_opened(options: Mapping[str, Any], unnamed: str) -> Iterator[tuple[TextIO, "LazyFile"]]:
+    """Open (input, rejects) as `line_arguments` name them; `unnamed` is for the rejects of standard input.
+
+    Raises `CommandError` with exit code 2 for a file that cannot be used.
+    """
+    name = options["file"]
+    rejects = LazyFile(options["rejects"] or Path(unnamed if name == "-" else f"{name}.rejects"))
+    try:
+        with _lines_of(name) as lines, rejects as file:
+            yield lines, file
+    except OSError as error:
+        raise CommandError(f"“{error.filename}” cannot be used ({error.strerror}).", returncode=2) from error
+
+
+class LazyFile:
+    """A text file that is created with its first line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: TextIO | None = None
+
+    @property
+    def written(self) -> bool:
+        """Return whether anything was written."""
+        return self._file is not None
+
+    def write(self, text: str) -> int:
+        """Append `text`; the first call replaces the file of an earlier run."""
+        if self._file is None:
+            self._file = self.path.open("w", encoding="utf-8", errors="surrogateescape")
+        return self._file.write(text)
+
+    def __enter__(self) -> "LazyFile":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+@contextmanager
+def _lines_of(name: str) -> Iterator[TextIO]:
+    """Open the input, without a byte order mark; bytes that are no UTF-8 spoil their line alone."""
+    if name == "-":
+        if isinstance(sys.stdin, TextIOWrapper):
+            sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
+        yield sys.stdin
+        return
+    with open(name, encoding="utf-8-sig", errors="surrogateescape") as file:
+        yield file

@@ -1,0 +1,230 @@
+"""Whole-word matching of topics and keywords, the same wherever a topic meets a text. Pure."""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+
+_ENGLISH = """
+a about above after again against all also am an and any are as at be because been before being below between
+both but by can could did do does doing don down during each even ever every few first for from further get
+gets go goes going got had has have having he her here hers herself him himself his how however if in into is
+it its itself just last like made make many may me might more most much must my myself new no nor not now of
+off on once one only or other our ours ourselves out over own per said same say says she should since so some
+still such than that the their theirs them themselves then there these they this those through to too two
+under until up upon us use used very via was we well were what when where whether which while who whom whose
+why will with within without would yet you your yours yourself
+"""
+_GERMAN = """
+ab aber alle allem allen aller alles als also am an andere anderem anderen anderer anderes auch auf aus bei
+beim bereits bin bis bist da dabei dadurch dafür dagegen damit danach dann daran darauf darf darum das dass
+davon dazu dein deine dem den denen denn der deren des dessen deshalb die dies diese diesem diesen dieser
+dieses doch dort du durch dürfen ein eine einem einen einer eines einige er erst es etwa etwas euch euer für
+gab ganz gar gegen gegenüber gewesen gibt habe haben hat hatte hatten hier hin hinter ich ihm ihn ihnen ihr
+ihre ihrem ihren ihrer ihres im immer in indem ins ist ja je jede jedem jeden jeder jedes jedoch jene jetzt
+kann kein keine keinem keinen keiner können könnte könnten laut machen man manche mehr mein meine mit muss
+müssen nach nachdem neben nicht nichts noch nun nur ob obwohl oder ohne schon sehr sei seien sein seine seinem
+seinen seiner seines seit selbst sich sie sind so sogar solche soll sollen sollte sondern sonst sowie über um
+und uns unser unsere unter viel viele vom von vor war wäre waren warum was weil weiter welche welcher wenn wer
+werde werden wessen wie wieder will wir wird wo wollen worden wurde wurden würde würden zu zum zur zwar
+zwischen
+"""
+_FRENCH = """
+à au aux avec ce ces cet cette comme dans de des du elle elles en est et été être il ils je la le les leur
+leurs lui mais même ne nous on ont ou où par pas plus pour qu que qui sa sans se ses si son sont sous sur tous
+tout très un une vous
+"""
+_SPANISH = """
+al como con contra cuando de del desde donde el ella ellos en entre era es esta este esto está están fue ha
+han hasta hay la las le les lo los más me muy no nos para pero por porque que se ser si sin sobre son su sus
+también un una uno y ya
+"""
+_ITALIAN = """
+agli al alla alle anche che chi ci col come con contro cui da dal dalla dalle degli dei del della delle di e è
+ed era gli ha hanno il in io la le lei li lo loro lui ma nei nel nella nelle non o per più quando quella
+quello questa questo se si sono su sua sue sul sulla suo tra un una uno
+"""
+_DUTCH = """
+aan al als bij dan dat de deze die dit door een en er had heb hebben heeft het hij hoe hun ik in is je kan
+maar meer met mijn na naar niet nog of om ook op over te tot uit van veel voor waar was wat we werd wie wij
+worden wordt zal ze zei zich zijn zo zou
+"""
+
+FUNCTION_WORDS = frozenset(f"{_ENGLISH} {_GERMAN} {_FRENCH} {_SPANISH} {_ITALIAN} {_DUTCH}".split())
+FILE = Path(__file__).with_name("topic_aliases.toml")
+TOPIC_MAX_CHARS = 64
+_WORD = re.compile(r"\w+")
+# Words that end like a plural and are none: "news" must not match "new".
+NOT_PLURALS = frozenset(
+    {"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"}
+    | {"kubernetes", "postgres"}
+    | {"politics", "physics", "economics", "mathematics", "ethics", "athletics", "olympics"}
+)
+# Plurals in -ies whose singular ends in -ie, not in -y.
+IE_PLURALS = frozenset(
+    {"movies", "cookies", "calories", "selfies", "zombies", "veggies", "indies", "smoothies"}
+)
+# German endings that tell a noun and its plurals for certain; no English word ends so. Others (Wahl, Wahlen)
+# would take English words apart ("car", "care") and are left to the reader, who may name both.
+GERMAN_PLURALS = {
+    "ung": ("en",),
+    "heit": ("en",),
+    "keit": ("en",),
+    "schaft": ("en",),
+    "tät": ("en",),
+    "ling": ("en", "e"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One topic of the list: what it is called, what finds it, and after which endings a form does not."""
+
+    names: tuple[str, ...]
+    match: tuple[str, ...]
+    unless: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@cache
+def known_topics() -> tuple[Known, ...]:
+    """Return every topic of the list, in the order of the file."""
+    rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["topic"]
+    return tuple(
+        Known(
+            tuple(row["names"]),
+            tuple(row["match"]),
+            {form: tuple(ends) for form, ends in row.get("unless", {}).items()},
+        )
+        for row in rows
+    )
+
+
+@cache
+def _by_key(key: Callable[[str], str]) -> dict[str, Known]:
+    return {key(name): known for known in known_topics() for name in known.names}
+
+
+def known_topic(topic: str, key: Callable[[str], str]) -> Known | None:
+    """Return the topic of the list that `topic` is a name of; `key` gives the identity of a name."""
+    return _by_key(key).get(key(topic))
+
+
+def topics_distinct(topics: Iterable[str], key: Callable[[str], str]) -> tuple[str, ...]:
+    """Return `topics` without other names of earlier ones: a text counts once for both."""
+    seen: set[str] = set()
+    distinct = []
+    for topic in topics:
+        known = known_topic(topic, key)
+        identity = known.names[0] if known else key(topic)
+        if identity not in seen:
+            seen.add(identity)
+            distinct.append(topic)
+    return tuple(distinct)
+
+
+def fold(text: str) -> str:
+    """Return `text` after NFKC and casefold, white space collapsed: equal for spellings of the same words."""
+    return " ".join(fold_lightly(text).split())
+
+
+def fold_lightly(text: str) -> str:
+    """Return `text` after NFKC and casefold; enough for `term_finder`, in half the time of `fold`."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+@lru_cache(maxsize=8192)
+def topic_key(topic: str) -> str:
+    """Return a topic's identity: folded, its last word singular ("Electric Cars" is "electric car")."""
+    head, _, last = fold(topic).rpartition(" ")
+    return f"{head} {_singular(last)}".strip()
+
+
+def _singular(word: str) -> str:
+    for ending, plurals in GERMAN_PLURALS.items():
+        for plural in plurals:
+            if word.endswith(ending + plural):
+                return word.removesuffix(plural)
+    if word in NOT_PLURALS or len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if len(word) > 4 and word.endswith("ies") and word not in IE_PLURALS:
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zzes")) else word[:-1]
+
+
+def _forms(term: str) -> set[str]:
+    """Return the spellings of `term`: as given, its plurals and its singular."""
+    forms = {term, f"{term}s", f"{term}es", topic_key(term)}
+    if term.endswith("y"):
+        forms.add(f"{term[:-1]}ies")
+    for single in (term, topic_key(term)):
+        plurals = (plural for ending, plural in GERMAN_PLURALS.items() if single.endswith(ending))
+        forms |= {single + end for ends in plurals for end in ends}
+    return forms
+
+
+def _spaced(form: str) -> str:
+    return r"\s+".join(map(re.escape, form.split(" ")))
+
+
+def _spellings(term: str) -> dict[str, str]:
+    """Return every spelling of `term` (folded) and of its other names, with the pattern of each."""
+    found = {form: _spaced(form) for form in _forms(term)}
+    known = known_topic(term, topic_key)
+    for name in map(fold, known.match if known else ()):
+        found |= {form: _spaced(form) for form in _forms(name)}
+    for form, ends in (known.unless if known else {}).items():
+        found[form] = f"{_spaced(form)}(?!{'|'.join(map(re.escape, ends))})"
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _compiled(term: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
+    """Return strings of which every text with `term` has one, and the pattern that matches whole words."""
+    spellings = _spellings(fold(term))
+    longest_first = sorted(spellings, key=len, reverse=True)
+    # Between the words of a term the text may have any white space.
+    stems = {form.split(" ", 1)[0].removesuffix("y") for form in longest_first}
+    needed = tuple(s for s in sorted(stems) if not any(o != s and o in s for o in stems))
+    words = "|".join(spellings[form] for form in longest_first)
+    return needed, re.compile(rf"(?<!\w)(?:{words})(?!\w)")
+
+
+def first_words(term: str) -> frozenset[str]:
+    """Return the words (folded) of which every text with `term` has one; none for a term of signs."""
+    found = (_WORD.search(form) for form in _spellings(fold(term)))
+    return frozenset(word.group() for word in found if word)
+
+
+def term_finder(term: str) -> Callable[[str], bool]:
+    """Return `term_matches` for one term and many texts, folded or `fold_lightly`."""
+    if not term.strip():
+        return lambda text: False
+    stems, pattern = _compiled(term)
+    search = pattern.search
+    if len(stems) == 1:
+        (stem,) = stems
+        return lambda text: stem in text and search(text) is not None
+    return lambda text: any(stem in text for stem in stems) and search(text) is not None
+
+
+def term_matches(term: str, folded: str) -> bool:
+    """Return whether folded text has `term`, or another name of it, as whole words: never "AI" in "said"."""
+    # Most terms are not in most texts, and `in` finds that out a hundred times faster than a pattern.
+    return term_finder(term)(folded)
+
+
+def term_named(term: str, folded: str) -> str:
+    """Return the other name that folded text has for `term`; "" where it has `term` itself, or neither."""
+    if not term.strip() or known_topic(term, topic_key) is None:
+        return ""
+    _, pattern = _compiled(term)
+    own, found = _forms(fold(term)), [" ".join(one.split()) for one in pattern.findall(folded)]
+    return "" if not found or any(form in own for form in found) else found[0]
+
+
+def terms_matching(terms: Iterable[str], folded: str) -> tuple[str, ...]:
+    """Return those of `terms` that `folded` has, in their given order."""
+    return tuple(term for term in terms if term_matches(term, folded))

@@ -1,0 +1,214 @@
+"""A config's body: the plain JSON form in which versions are stored, compared and checked. Pure."""
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+from ranking.common.text import TOPIC_MAX_CHARS, topic_key
+from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig, InvalidSetting
+
+Body = dict[str, Any]
+Change = dict[str, Any]
+TOPICS_MAX = 100
+BOOST_MAX = 5.0
+BOOSTS_MAX = 100
+HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX = 1.0, 24.0 * 90
+ALPHA_MAX = 1.0
+# Unicode categories of invisible characters: controls, format and bidi marks, lone surrogates.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
+# First letters of the categories that no text is searched for: spaces, and every kind of punctuation.
+_NOT_SEARCHED = frozenset("CZP")
+
+
+def body_of(config: Config, learned: Mapping[str, float]) -> Body:
+    """Return `config` and the learned deltas as a new body, safe to change."""
+    return {
+        "topics": list(config.topics),
+        "source_weights": dict(config.source_weights),
+        "keyword_boosts": dict(config.keyword_boosts),
+        "recency_half_life_hours": config.recency_half_life_hours,
+        "ai_score_alpha": config.ai_score_alpha,
+        "locked": list(config.locked),
+        "avoided": list(config.avoided),
+        "learned": dict(learned),
+    }
+
+
+def body_default() -> Body:
+    """Return the body of a reader who never changed anything."""
+    return body_of(Config(), {})
+
+
+def body_effective(body: Body) -> EffectiveConfig:
+    """Return what would rank if `body` were in force."""
+    return EffectiveConfig(
+        Config(
+            topics=tuple(body["topics"]),
+            source_weights=dict(body["source_weights"]),
+            keyword_boosts=dict(body["keyword_boosts"]),
+            recency_half_life_hours=body["recency_half_life_hours"],
+            ai_score_alpha=body["ai_score_alpha"],
+            locked=tuple(body["locked"]),
+            avoided=tuple(body["avoided"]),
+        ),
+        dict(body["learned"]),
+    )
+
+
+def effective_body(effective: EffectiveConfig) -> Body:
+    """Return the body of a config in force, learned deltas included."""
+    return body_of(effective.config, effective.deltas)
+
+
+def effective_with_weight(effective: EffectiveConfig, source: str, weight: float) -> EffectiveConfig:
+    """Return `effective` with exactly this weight for `source`, whatever was learned about it."""
+    weights = {**effective.config.source_weights, source: weight}
+    deltas = {key: delta for key, delta in effective.deltas.items() if key != source}
+    return EffectiveConfig(replace(effective.config, source_weights=weights), deltas)
+
+
+def effective_with_topic(effective: EffectiveConfig, key: str, spelling: str) -> EffectiveConfig:
+    """Return `effective` with the topic `key` in this spelling, as the last one; "" leaves it out."""
+    topics = tuple(topic for topic in effective.config.topics if topic_key(topic) != key)
+    topics = (*topics, spelling) if spelling else topics
+    return EffectiveConfig(replace(effective.config, topics=topics), effective.deltas)
+
+
+def body_validate(body: Body) -> None:
+    """Raise `InvalidSetting` for the first value ranking cannot work with; topics are cleaned in place."""
+    body["topics"] = _topics(body["topics"])
+    for source, weight in body["source_weights"].items():
+        _within(f"The weight of {source}", weight, WEIGHT_MIN, WEIGHT_MAX)
+    if len(body["keyword_boosts"]) > BOOSTS_MAX:
+        raise InvalidSetting(f"At most {BOOSTS_MAX} boosts; you gave {len(body['keyword_boosts'])}.")
+    for word, boost in body["keyword_boosts"].items():
+        _within(f"The boost of “{word}”", boost, -BOOST_MAX, BOOST_MAX)
+    _within(
+        "The half-life in hours", body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX
+    )
+    _within("The similarity share", body["ai_score_alpha"], 0.0, ALPHA_MAX)
+
+
+def term_visible(typed: str) -> str:
+    """Return `typed` on one line without invisible characters; texts of feeds are stored without them too."""
+    spaced = " ".join(typed.split())
+    return " ".join("".join(c for c in spaced if unicodedata.category(c) not in _INVISIBLE).split())
+
+
+def term_searchable(word: str) -> bool:
+    """Return whether a text could have a topic or keyword: it is not only punctuation and spaces."""
+    return any(unicodedata.category(c)[0] not in _NOT_SEARCHED for c in word)
+
+
+def _within(what: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise InvalidSetting(f"{what} must be a number.")
+    if not low <= value <= high:
+        raise InvalidSetting(f"{what} must lie between {low:g} and {high:g}; you gave {value:g}.")
+
+
+def _topics(topics: list[str]) -> list[str]:
+    """Return one spelling per topic, the first one given, in the reader's order."""
+    unique: dict[str, str] = {}
+    for topic in (term_visible(str(t)) for t in topics):
+        if len(topic) > TOPIC_MAX_CHARS:
+            raise InvalidSetting(
+                f"A topic may have {TOPIC_MAX_CHARS} characters; “{topic[:20]}…” has {len(topic)}."
+            )
+        if topic:
+            unique.setdefault(topic_key(topic), topic)
+    if len(unique) > TOPICS_MAX:
+        raise InvalidSetting(f"At most {TOPICS_MAX} topics; you gave {len(unique)}.")
+    return list(unique.values())
+
+
+def body_changes(before: Body, after: Body) -> list[Change]:
+    """Return the differences as `{"field", "target", "before", "after"}` rows; weights are effective ones."""
+    return [
+        *_set_changes("topics", before["topics"], after["topics"]),
+        *_weight_changes(before, after),
+        *_map_changes("keyword_boosts", before["keyword_boosts"], after["keyword_boosts"]),
+        *(
+            _row(name, "", before[name], after[name])
+            for name in ("recency_half_life_hours", "ai_score_alpha")
+            if before[name] != after[name]
+        ),
+        *_set_changes("locked", before["locked"], after["locked"]),
+        *_set_changes("avoided", before["avoided"], after["avoided"]),
+    ]
+
+
+def _row(field: str, target: str, before: object, after: object) -> Change:
+    return {"field": field, "target": target, "before": before, "after": after}
+
+
+def _set_changes(field: str, before: list[str], after: list[str]) -> list[Change]:
+    gone = [_row(field, t, True, False) for t in before if t not in after]
+    return gone + [_row(field, t, False, True) for t in after if t not in before]
+
+
+def _map_changes(field: str, before: Mapping[str, float], after: Mapping[str, float]) -> list[Change]:
+    keys = sorted({*before, *after})
+    return [_row(field, k, before.get(k), after.get(k)) for k in keys if before.get(k) != after.get(k)]
+
+
+def _weight_changes(before: Body, after: Body) -> list[Change]:
+    old, new = body_effective(before), body_effective(after)
+    keys = sorted(
+        {*before["source_weights"], *after["source_weights"], *before["learned"], *after["learned"]}
+    )
+    return [
+        _row("source_weights", key, round(old.weight(key), 4), round(new.weight(key), 4))
+        for key in keys
+        if _own(before, key) != _own(after, key)
+    ]
+
+
+def _own(body: Body, source: str) -> tuple[float | None, float]:
+    """Return the weight a person gave `source` (`None`: nobody decided) and what was learned."""
+    return body["source_weights"].get(source), body["learned"].get(source, 0.0)
+
+
+def body_delta(body: Body, source: str) -> float:
+    """Return what the learning loop has added to the weight of `source`."""
+    return float(body["learned"].get(source, 0.0))
+
+
+def body_pin(body: Body, target: str, pin: str) -> None:
+    """Make `target` `locked`, `avoided` or, for any other `pin`, neither, in place."""
+    for name in ("locked", "avoided"):
+        if (pin == name) is not (target in body[name]):
+            body[name] = [t for t in body[name] if t != target] + ([target] if pin == name else [])
+
+
+def body_source_renamed(body: Body, old: str, new: str) -> None:
+    """Move what `body` has of the source `old` to `new`, in place; what it has of `new` already stays.
+
+    A weight and a learned delta go together: where a person gave `new` a weight, both of `old` go.
+    """
+    if old in body["source_weights"]:
+        weight = body["source_weights"].pop(old)
+        body["source_weights"].setdefault(new, weight)
+    for pins in ("locked", "avoided"):
+        if old in body[pins]:
+            body[pins] = list(dict.fromkeys(new if pin == old else pin for pin in body[pins]))
+
+
+def body_keys(body: Body) -> set[str]:
+    """Return every source key that `body` may have, pinned topics among them."""
+    return {*body["source_weights"], *body["learned"], *body["locked"], *body["avoided"]}
+
+
+def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
+    """Return a copy of `body` with the current keys of sources; `renamed` maps old ones to those."""
+    copy: Body = {
+        name: value.copy() if isinstance(value, dict | list) else value for name, value in body.items()
+    }
+    for old, new in renamed.items():
+        delta = copy["learned"].pop(old, None)
+        if delta is not None and new not in copy["source_weights"]:
+            copy["learned"].setdefault(new, delta)
+        body_source_renamed(copy, old, new)
+    return copy

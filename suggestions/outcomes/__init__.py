@@ -1,0 +1,1 @@
+"""Outcomes of suggestions: decisions, the check after two weeks, the preference profile."""

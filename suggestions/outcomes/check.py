@@ -1,0 +1,320 @@
+"""The check of accepted changes after two weeks: ratings before and after, digests since, and the verdict.
+
+A batch costs a fixed number of queries, whatever the number of its changes: the decisions, the other
+changes of those readers, their ratings, their digests and their settings.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet, Value
+
+from digest.models import Feedback, Impression
+from ranking.common.text import fold, term_matches
+from ranking.config_body import Body, body_effective
+from ranking.entities import EffectiveConfig
+from ranking.selectors import config_effective_many
+from suggestions.entities import SOURCE_WEIGHTS
+from suggestions.models import Outcome, OutcomeArchive, PreferenceProfile, Suggestion
+from suggestions.outcomes.effects import (
+    HARMED,
+    HELPED,
+    UNCLEAR,
+    WINDOW_DAYS,
+    Case,
+    Effect,
+    Exposure,
+    Placed,
+    Tally,
+    effect_measure,
+    exposure_of,
+    score_without,
+)
+from suggestions.outcomes.selectors import outcome_heavy
+from suggestions.outcomes.services import Ending, outcome_draft, profiles_update
+from suggestions.rules import topic_in_config
+
+log = structlog.get_logger(__name__)
+Kind = Outcome.Kind
+Progress = Callable[[int, int], None]
+Judged = tuple[Outcome, Effect]
+WINDOW = timedelta(days=WINDOW_DAYS)
+BATCH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The target of one change: a source, or a topic by its spelling."""
+
+    field: str
+    key: str
+    label: str
+
+    def covers(self, source: str, folded: str) -> bool:
+        """Return True if the change affects an item of `source` with this folded title and text."""
+        return source == self.key if self.field == SOURCE_WEIGHTS else term_matches(self.label, folded)
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A rating with the source and text that say which changes affect it."""
+
+    source: str
+    folded: str
+    useful: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One item of a digest with its stored score."""
+
+    digest_id: int
+    built_at: datetime
+    source: str
+    folded: str
+    score: float
+    interest: float
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The data that a batch of changes is judged by, per reader."""
+
+    ratings: dict[UUID, list[Rating]]
+    shown: dict[UUID, list[Shown]]
+    changes: dict[UUID, list[tuple[datetime, Scope]]]
+    configs: dict[UUID, EffectiveConfig]
+
+
+def decisions_due(*, now: datetime) -> list[int]:
+    """Return the ids of decisions accepted two weeks ago or more, not reverted, not checked; oldest first."""
+    followed = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind__in=[Kind.EFFECT, Kind.REVERT])
+    rows = _accepted().filter(~Exists(followed), decided_at__lte=now - WINDOW)
+    return list(rows.order_by("decided_at", "pk").values_list("pk", flat=True))
+
+
+def cases_of(*, decision_ids: Collection[int]) -> list[tuple[Outcome, Case]]:
+    """Return each of these accepted decisions, its suggestion joined, with its case; seven queries."""
+    rows = _accepted().filter(pk__in=decision_ids).select_related("suggestion", "archive")
+    decisions = list(rows.order_by("decided_at", "pk"))
+    world = _world(decisions)
+    return [(decision, _case(decision, world)) for decision in decisions]
+
+
+def _accepted() -> QuerySet[Outcome]:
+    return Outcome.objects.filter(kind=Kind.DECISION, outcome=Outcome.Result.ACCEPTED)
+
+
+def _world(decisions: Sequence[Outcome]) -> World:
+    if not decisions:
+        return World({}, {}, {}, {})
+    readers = sorted({row.reader_id for row in decisions})
+    start = decisions[0].decided_at - WINDOW
+    end = decisions[-1].decided_at + WINDOW
+    changes = _changes(readers, start, end)
+    with_text = any(scope.field != SOURCE_WEIGHTS for rows in changes.values() for _, scope in rows)
+    return World(
+        ratings=_ratings(readers, start, end, with_text),
+        shown=_shown(readers, decisions[0].decided_at, end, with_text),
+        changes=changes,
+        configs=config_effective_many(reader_ids=readers),
+    )
+
+
+def _changes(
+    readers: Collection[UUID], start: datetime, end: datetime
+) -> dict[UUID, list[tuple[datetime, Scope]]]:
+    rows = _accepted().filter(reader_id__in=readers, decided_at__gte=start, decided_at__lt=end)
+    found = rows.order_by("pk").values_list(
+        "reader_id", "decided_at", "suggestion__field", "target_key", "suggestion__suggested_value"
+    )
+    changes: defaultdict[UUID, list[tuple[datetime, Scope]]] = defaultdict(list)
+    for reader_id, at, field, key, value in found:
+        changes[reader_id].append((at, _scope(field, key, value)))
+    return dict(changes)
+
+
+def _scope(field: str, key: str, value: str) -> Scope:
+    return Scope(field, key, key if field == SOURCE_WEIGHTS else value)
+
+
+def _ratings(
+    readers: Collection[UUID], start: datetime, end: datetime, with_text: bool
+) -> dict[UUID, list[Rating]]:
+    rows = Feedback.objects.filter(reader_id__in=readers, at__gte=start, at__lt=end).order_by("pk")
+    text = F("item__text") if with_text else Value("")
+    found = rows.values_list("reader_id", "item__source_id", "item__title", text, "useful", "at")
+    ratings: defaultdict[UUID, list[Rating]] = defaultdict(list)
+    for reader_id, source, title, body, useful, at in found.iterator():
+        ratings[reader_id].append(Rating(source, _folded(title, body, with_text), useful, at))
+    return dict(ratings)
+
+
+def _shown(
+    readers: Collection[UUID], start: datetime, end: datetime, with_text: bool
+) -> dict[UUID, list[Shown]]:
+    rows = Impression.objects.filter(
+        digest__reader_id__in=readers, digest__built_at__gte=start, digest__built_at__lt=end
+    ).order_by("digest_id", "rank")
+    text = F("item__text") if with_text else Value("")
+    found = rows.values_list(
+        "digest__reader_id", "digest_id", "digest__built_at", "item__source_id", "item__title", text,
+        "score", "parts__interest",
+    )  # fmt: skip
+    shown: defaultdict[UUID, list[Shown]] = defaultdict(list)
+    for reader_id, digest_id, built_at, source, title, body, score, interest in found.iterator():
+        folded = _folded(title, body, with_text)
+        shown[reader_id].append(Shown(digest_id, built_at, source, folded, score, float(interest or 1.0)))
+    return dict(shown)
+
+
+def _folded(title: str, text: str, with_text: bool) -> str:
+    return fold(f"{title}\n{text}") if with_text else ""
+
+
+def _case(decision: Outcome, world: World) -> Case:
+    """Return the ratings in equal windows before and after, and the exposure after."""
+    suggestion, at, reader_id = decision.suggestion, decision.decided_at, decision.reader_id
+    scope = _scope(suggestion.field, decision.target_key, suggestion.suggested_value)
+    others = [
+        other
+        for when, other in world.changes.get(reader_id, ())
+        if at - WINDOW <= when < at + WINDOW and (other.field, other.key) != (scope.field, scope.key)
+    ]
+    ratings = world.ratings.get(reader_id, ())
+    before = [t for t in ratings if at - WINDOW <= t.at < at]
+    after = [t for t in ratings if at <= t.at < at + WINDOW]
+    heavy = outcome_heavy(outcome=decision)
+    return Case(
+        suggestion_type=decision.suggestion_type,
+        label=suggestion.label,
+        scope_before=_counted(t for t in before if scope.covers(t.source, t.folded)),
+        rest_before=_counted(_rest(before, scope, others)),
+        scope_after=_counted(t for t in after if scope.covers(t.source, t.folded)),
+        rest_after=_counted(_rest(after, scope, others)),
+        exposure=_exposure(decision, scope, heavy, world.shown.get(reader_id, ())),
+        changed_again=_changed_again(scope, heavy.config_after, world.configs[reader_id]),
+    )
+
+
+def _counted(ratings: Iterable[Rating]) -> Tally:
+    useful = [rating.useful for rating in ratings]
+    return Tally(sum(useful), len(useful))
+
+
+def _rest(ratings: Iterable[Rating], scope: Scope, others: Sequence[Scope]) -> list[Rating]:
+    """Return the ratings that neither this change nor another of these weeks affects."""
+    touched = (scope, *others)
+    return [t for t in ratings if not any(other.covers(t.source, t.folded) for other in touched)]
+
+
+def _exposure(
+    decision: Outcome, scope: Scope, heavy: Outcome | OutcomeArchive, shown: Iterable[Shown]
+) -> Exposure | None:
+    """Return the scope's share of the digests of the two weeks after, with and without the change."""
+    at, kind = decision.decided_at, decision.suggestion_type
+    before, after = (_weight(scope, body) for body in (heavy.config_before, heavy.config_after))
+    if _same(scope, heavy.config_before, heavy.config_after):
+        return Exposure(0.0, 0.0)
+    digests: defaultdict[int, list[Placed]] = defaultdict(list)
+    for item in shown:
+        if at <= item.built_at < at + WINDOW:
+            covered = scope.covers(item.source, item.folded)
+            without = score_without(item.score, item.interest, kind, before, after) if covered else item.score
+            digests[item.digest_id].append(Placed(item.score, without, covered))
+    return exposure_of(list(digests.values()))
+
+
+def _weight(scope: Scope, body: Body | None) -> float:
+    return body_effective(body).weight(scope.key) if body and scope.field == SOURCE_WEIGHTS else 1.0
+
+
+def _same(scope: Scope, before: Body | None, after: Body | None) -> bool:
+    """Return True if accepting changed nothing."""
+    if not before or not after:
+        return False
+    if scope.field == SOURCE_WEIGHTS:
+        return abs(_weight(scope, before) - _weight(scope, after)) < 1e-9
+    return bool(topic_in_config(scope.key, before["topics"])) == bool(
+        topic_in_config(scope.key, after["topics"])
+    )
+
+
+def _changed_again(scope: Scope, agreed: Body | None, current: EffectiveConfig) -> bool:
+    """Return True if somebody changed the target since; learned weights do not count."""
+    if not agreed:
+        return False
+    if scope.field == SOURCE_WEIGHTS:
+        return bool(agreed["source_weights"].get(scope.key) != current.config.source_weights.get(scope.key))
+    topics = (agreed["topics"], current.config.topics)
+    return len({bool(topic_in_config(scope.key, own)) for own in topics}) == 2
+
+
+def effects_check(*, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
+    """Judge every accepted change of two weeks ago or more that was not judged or reverted before.
+
+    Returns `{"due", "checked", "helped", "harmed", "unclear", "effects": [{"suggestion_id", "reader_id",
+    "suggestion_type", "outcome", "reason", "p_helped"}]}`. Each batch of 50 costs a fixed number of queries
+    and is a transaction of its own; a second run, or one beside it, finds only what is left. `progress` gets
+    (done, due).
+    """
+    due = decisions_due(now=now)
+    rows: list[dict[str, Any]] = []
+    for start in range(0, len(due), BATCH):
+        cases = cases_of(decision_ids=due[start : start + BATCH])
+        judged = [(row, effect_measure(case, seed=row.suggestion_id)) for row, case in cases]
+        rows += [_row(decision, effect) for decision, effect in _store(judged, now)]
+        if progress:
+            progress(min(start + BATCH, len(due)), len(due))
+    found = Counter(row["outcome"] for row in rows)
+    counts = {verdict: found[verdict] for verdict in (HELPED, HARMED, UNCLEAR)}
+    log.info("effects_checked", due=len(due), checked=len(rows), **counts)
+    return {"due": len(due), "checked": len(rows), **counts, "effects": rows}
+
+
+@transaction.atomic
+def _store(judged: Sequence[Judged], now: datetime) -> list[Judged]:
+    """Append the effects and update the profiles; nine queries.
+
+    Suggestions are locked before profiles, as a revert locks them: a change reverted meanwhile gets no
+    effect, and one that another check judged meanwhile no second one.
+    """
+    ids = [decision.suggestion_id for decision, _ in judged]
+    locked = Suggestion.objects.select_for_update(of=("self",)).filter(pk__in=ids).order_by("pk")
+    suggestions = {row.pk: row for row in locked}
+    readers = sorted({row.reader_id for row in suggestions.values()})
+    list(PreferenceProfile.objects.select_for_update().filter(reader_id__in=readers).order_by("pk"))
+    kinds = [Kind.EFFECT, Kind.REVERT]
+    followed = set(
+        Outcome.objects.filter(suggestion_id__in=ids, kind__in=kinds).values_list("suggestion_id", flat=True)
+    )
+    fresh = [pair for pair in judged if pair[0].suggestion_id not in followed]
+    Outcome.objects.bulk_create(
+        outcome_draft(
+            suggestion=suggestions[decision.suggestion_id],
+            ending=Ending(effect.verdict, before={}, kind=Kind.EFFECT, measured=effect.measured),
+            evidence=(),
+            now=now,
+        )
+        for decision, effect in fresh
+    )
+    profiles_update(reader_ids=readers, now=now)
+    return fresh
+
+
+def _row(decision: Outcome, effect: Effect) -> dict[str, Any]:
+    return {
+        "suggestion_id": decision.suggestion_id,
+        "reader_id": str(decision.reader_id),
+        "suggestion_type": decision.suggestion_type,
+        "outcome": effect.verdict,
+        "reason": effect.measured["reason"],
+        "p_helped": effect.measured.get("p_helped"),
+    }

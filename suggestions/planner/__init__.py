@@ -1,0 +1,1 @@
+"""The planner: a posterior over a reader's tastes, gains, forecasts, hypotheses."""

@@ -1,0 +1,331 @@
+"""The choice of changes worth proposing, best first, and the reason where there is none.
+
+1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, if the rules permit it
+   and would accept the evidence. A target the reader has decided on needs three new ratings since: the same
+   ones prove nothing more.
+2. A change is judged by the change of nDCG@10 of recent digests under draws from the reader's posterior
+   (`posterior`, `gains`): `p_helpful` is P(gain > 0), capped where it is doubtful that the reader leans that
+   way at all; the expected gain is the mean.
+3. The one with the best expected gain among those likely enough comes first, times the share of such
+   suggestions this reader has accepted; then the rest is judged again as if that one were accepted, since
+   two changes may overlap.
+4. From the end of the list of probabilities the doubtful go until the expected share of false ones, mean
+   (1 - p_helpful), is at most `FALSE_SHARE_MAX` (Müller, Parmigiani and Rice, 2006). Pure.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+
+from digest.entities import RatedItem
+from ranking.entities import EffectiveConfig
+from suggestions.entities import (
+    ADD_TOPIC,
+    BOOST_SOURCE,
+    EVIDENCE_MIN,
+    FIELD_OF_TYPE,
+    LIKED_TYPES,
+    REDUCE_SOURCE,
+    REMOVE_TOPIC,
+    SOURCE_WEIGHTS,
+    TOPICS,
+    WEIGHT_STEP_MAX,
+)
+from suggestions.planner.attributes import Attributes, phrase_contains, setting_of
+from suggestions.planner.gains import Judge, information_value, p_better, p_helps
+from suggestions.rules import (
+    Intent,
+    Target,
+    change_applied,
+    concerns,
+    evidence_refusal,
+    topic_in_config,
+    weight_clamp,
+    weight_text,
+)
+
+# Thresholds of confidence in words; "high" also needs holdout ratings that agree.
+P_HIGH = 0.95
+P_MEDIUM = 0.7
+# The meaning of each word, measured on simulated readers (`docs/planner.md`).
+MEANING = {
+    "high": "nearly all such changes helped, and ratings held back as a test agree",
+    "medium": "about 1 in 10 such changes did not help",
+    "low": "this may well be chance",
+}
+HYPOTHESIS_P_MIN = 0.7
+PLANNER_P_MIN = HYPOTHESIS_P_MIN
+FALSE_SHARE_MAX = 0.2
+# A shorter rest of the way to a bound is not worth a reader's time.
+SOURCE_STEP_MIN = 0.1
+EVIDENCE_SHOWN = 5
+# Ratings of a target, given after the reader decided on it, before it may be a hypothesis again. As many as
+# any suggestion has to cite; without them a boost would return after each cooldown, 1.3, 1.6, 1.9.
+NEW_RATINGS_MIN = EVIDENCE_MIN
+LEADS_MAX = 5
+# From here on a change is a lead worth following up, though not worth asking about.
+LEAD_MIN = 0.6
+INTERVAL = (5.0, 95.0)
+# The expected acceptance of a type that the reader has never decided on.
+ACCEPTANCE_PRIOR = 0.5
+RATINGS_MIN = 10
+
+TOO_FEW_RATINGS, ALL_DECIDED = "too_little_said", "all_decided"
+HOLDOUT_AGAINST, UNDECIDED, BALANCED = "later_thumbs_against", "undecided", "balanced"
+SILENCE_SENTENCES = {
+    TOO_FEW_RATINGS: "You have rated too few articles of any one source or topic to tell what should change.",
+    ALL_DECIDED: "The changes your ratings support are decided, pending, or too recent to suggest again.",
+    HOLDOUT_AGAINST: "Some of your ratings support a change, and the others contradict it.",
+    UNDECIDED: "Your ratings lean towards a change or two, but that may still be chance.",
+    BALANCED: "Your ratings are balanced: they support no change clearly enough.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that could be proposed: `value` for the config, `evidence` to cite."""
+
+    suggestion_type: str
+    field: str
+    key: str
+    label: str
+    value: str
+    evidence: tuple[RatedItem, ...]
+
+    @property
+    def liked(self) -> bool:
+        """True if it rests on liked items."""
+        return self.suggestion_type in LIKED_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A change with P(it helps), the expected gain of nDCG@10 and its 90 % interval.
+
+    `p_better` is the probability that it is for the better rather than the worse, `information` the
+    value of certainty about it.
+    """
+
+    change: Change
+    p_helpful: float
+    p_better: float
+    expected_gain: float
+    low: float
+    high: float
+    information: float
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """The reader's decisions so far.
+
+    `decided` has the time of the last decision about each target, `acceptance` the accepted share of each
+    type, `harmed` the (type, target) whose effect was harmful.
+    """
+
+    decided: Mapping[Target, datetime] = field(default_factory=dict)
+    acceptance: Mapping[str, float] = field(default_factory=dict)
+    harmed: frozenset[tuple[str, Target]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The outcome of a choice.
+
+    `chosen` best first; `leads` the uncertain ones with an expected gain, most informative first; `found`
+    counts the changes likely enough alone, `closed` those of them that are not permitted, `tried` the changes
+    with evidence; `best` is the highest probability among the permitted ones.
+    """
+
+    chosen: tuple[Choice, ...]
+    leads: tuple[Choice, ...]
+    found: int
+    closed: int
+    tried: int
+    best: float
+
+
+def confidence_of(p_helpful: float, gain: float | None, high: float | None) -> str:
+    """Return the confidence in words from the choosing ratings and the measured gain.
+
+    "low" below 0.7 or when the whole 90 % interval of the measured gain is below zero; "high" from 0.95 when
+    the holdout ratings also show a gain; "medium" in between.
+    """
+    if p_helpful < P_MEDIUM or (high is not None and high < 0):
+        return "low"
+    return "high" if p_helpful >= P_HIGH and gain is not None and gain > 0 else "medium"
+
+
+def silence_code(*, thumbs: int, tried: int, closed: int, dropped: int, best: float) -> str:
+    """Return the code of the reason for proposing nothing.
+
+    `thumbs` ratings choose; `tried` changes have evidence, permitted or not; `closed` of them were likely
+    enough but not permitted, `dropped` were contradicted; `best` is the highest probability among the
+    permitted ones (0: there is none).
+    """
+    if thumbs < RATINGS_MIN or not tried:
+        return TOO_FEW_RATINGS
+    if dropped:
+        return HOLDOUT_AGAINST
+    if closed:
+        return ALL_DECIDED
+    return UNDECIDED if best >= LEAD_MIN else BALANCED
+
+
+def acceptance_of(answers: Mapping[str, tuple[int, int]]) -> dict[str, float]:
+    """Return the accepted share of each type from (accepted, rejected), by the rule of succession."""
+    return {kind: (yes + 1) / (yes + no + 2) for kind, (yes, no) in answers.items()}
+
+
+def changes_possible(
+    attributes: Attributes, effective: EffectiveConfig, rated: Sequence[RatedItem]
+) -> list[Change]:
+    """Return every change that `rated` (newest first) has evidence for."""
+    found = []
+    for source in attributes.sources:
+        current = effective.weight(source)
+        for kind, step in ((BOOST_SOURCE, WEIGHT_STEP_MAX), (REDUCE_SOURCE, -WEIGHT_STEP_MAX)):
+            weight = weight_clamp(current + step, current)
+            if abs(weight - current) >= SOURCE_STEP_MIN - 1e-9:
+                evidence = evidence_pick(rated, kind, source, source)
+                found.append(Change(kind, SOURCE_WEIGHTS, source, source, weight_text(weight), evidence))
+    for key in attributes.topics:
+        own = topic_in_config(key, effective.config.topics)
+        label = own or attributes.labels[key]
+        kind = REMOVE_TOPIC if own else ADD_TOPIC
+        found.append(Change(kind, TOPICS, key, label, label, evidence_pick(rated, kind, key, label)))
+    return [change for change in found if change.evidence]
+
+
+def choices_make(
+    changes: Sequence[Change],
+    judge: Judge,
+    attributes: Attributes,
+    effective: EffectiveConfig,
+    rated: Sequence[RatedItem],
+    *,
+    permitted: Callable[[Change], bool],
+    experience: Experience,
+    limit: int,
+) -> Choices:
+    """Choose the changes worth asking about, best first, and count the others."""
+    alone = {c: judged(c, judge, attributes, effective) for c in _specific(changes, attributes)}
+    open_ = {
+        c: choice
+        for c, choice in alone.items()
+        if permitted(c)
+        and _renewed(c, experience, rated)
+        and (c.suggestion_type, (c.field, c.key)) not in experience.harmed
+    }
+    likely = [c for c, choice in alone.items() if _likely(choice)]
+    chosen = _guarded(_picked(open_, judge, attributes, effective, experience.acceptance, limit))
+    taken = {choice.change for choice in chosen}
+    leads = [choice for c, choice in open_.items() if c not in taken and choice.expected_gain > 0]
+    return Choices(
+        chosen=tuple(chosen),
+        leads=tuple(sorted(leads, key=lambda c: (-c.information, c.change.key))[:LEADS_MAX]),
+        found=len(likely),
+        closed=sum(c not in open_ for c in likely),
+        tried=len(alone),
+        best=max((choice.p_helpful for choice in open_.values()), default=0.0),
+    )
+
+
+def judged(change: Change, judge: Judge, attributes: Attributes, effective: EffectiveConfig) -> Choice:
+    """Judge `change` alone, made to the current config."""
+    before, after = (setting_of(e, attributes) for e in (effective, _after(effective, change)))
+    gain = judge.value(after) - judge.value(before)
+    column = attributes.column(change.field, change.key)
+    leaning = judge.draws[:, 1 + column] * (1 if change.liked else -1)
+    low, high = np.percentile(gain, INTERVAL)
+    return Choice(
+        change=change,
+        p_helpful=p_helps(gain, leaning, judge.explained),
+        p_better=p_better(gain),
+        expected_gain=float(gain.mean()),
+        low=float(low),
+        high=float(high),
+        information=information_value(gain),
+    )
+
+
+def _after(effective: EffectiveConfig, change: Change) -> EffectiveConfig:
+    return change_applied(effective, change.suggestion_type, change.key, change.value)
+
+
+def _likely(choice: Choice) -> bool:
+    return choice.p_helpful >= HYPOTHESIS_P_MIN and choice.expected_gain > 0
+
+
+def _picked(
+    open_: Mapping[Change, Choice],
+    judge: Judge,
+    attributes: Attributes,
+    effective: EffectiveConfig,
+    acceptance: Mapping[str, float],
+    limit: int,
+) -> list[Choice]:
+    """Pick one by one the best change that is likely alone and still is after those picked before."""
+    left = {change: choice for change, choice in open_.items() if _likely(choice)}
+    picked: list[Choice] = []
+    company = left
+    while company and len(picked) < limit:
+        best = max(
+            company,
+            key=lambda c: (
+                company[c].expected_gain * acceptance.get(c.suggestion_type, ACCEPTANCE_PRIOR),
+                c.key,
+            ),
+        )
+        picked.append(left.pop(best))
+        left = {c: choice for c, choice in left.items() if (c.field, c.key) != (best.field, best.key)}
+        effective = _after(effective, best)
+        again = {change: judged(change, judge, attributes, effective) for change in left}
+        company = {change: choice for change, choice in again.items() if _likely(choice)}
+    return picked
+
+
+def _renewed(change: Change, experience: Experience, rated: Sequence[RatedItem]) -> bool:
+    """Return True if the target has enough new ratings since the reader last decided on it."""
+    decided = experience.decided.get((change.field, change.key))
+    if decided is None:
+        return True
+    since = (item for item in rated if item.at > decided)
+    new = sum(concerns(item, change.field, change.key, change.label) for item in since)
+    return new >= NEW_RATINGS_MIN
+
+
+def evidence_pick(rated: Sequence[RatedItem], kind: str, key: str, label: str) -> tuple[RatedItem, ...]:
+    """Return up to five rated items that the rules accept as evidence, newest first; none if they would not.
+
+    Topics get items of as many sources as there are.
+    """
+    name, liked = FIELD_OF_TYPE[kind], kind in LIKED_TYPES
+    found = [item for item in rated if item.useful is liked and concerns(item, name, key, label)]
+    if name == TOPICS:
+        newest = {item.source: item for item in reversed(found)}
+        others = (item for item in found if newest[item.source] is not item)
+        found = sorted([*newest.values(), *others][:EVIDENCE_SHOWN], key=lambda item: item.at, reverse=True)
+    cited = tuple(found[:EVIDENCE_SHOWN])
+    return () if evidence_refusal(Intent(kind, name, key, label, cited=cited)) else cited
+
+
+def _specific(changes: Sequence[Change], attributes: Attributes) -> list[Change]:
+    """Return `changes` without additions of a topic that is part of a longer one that may be added."""
+    added = [c.key for c in changes if c.suggestion_type == ADD_TOPIC]
+    return [
+        c
+        for c in changes
+        if c.suggestion_type != ADD_TOPIC or not any(phrase_contains(other, c.key) for other in added)
+    ]
+
+
+def _guarded(choices: list[Choice]) -> list[Choice]:
+    """Drop the most doubtful until the expected share of false ones is low enough."""
+    doubts = sorted((1 - c.p_helpful for c in choices), reverse=True)
+    while doubts and sum(doubts) / len(doubts) > FALSE_SHARE_MAX:
+        doubts.pop(0)
+    worst = doubts[0] if doubts else -1.0
+    return [c for c in choices if 1 - c.p_helpful <= worst]

@@ -1,0 +1,254 @@
+"""A reader's suggestions and decisions: what waits, what was decided, and the facts the rules need."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Count, F, Max, Prefetch, Q, QuerySet
+
+from digest.feedback.selectors import feedback_by_urls, feedback_source_counts
+from digest.items.selectors import reader_sources
+from ranking.common.rows import export_rows
+from ranking.common.text import topic_key
+from ranking.config_body import body_effective
+from ranking.entities import EffectiveConfig
+from ranking.explain import SAME_WEIGHT
+from ranking.selectors import config_effective
+from suggestions.entities import EXPIRE_DAYS, UNDO_MINUTES
+from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
+from suggestions.rules import Facts, Target, types_declined
+
+Status = Suggestion.Status
+DECIDED = (Status.ACCEPTED, Status.REJECTED)
+WAITING = (Status.PENDING, Status.SNOOZED)
+TARGET_CHARS, REASON_CHARS = 64, 120
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A reader's decisions: all results counted by type, and the newest of each kind first."""
+
+    by_type: dict[str, dict[str, int]]
+    accepted: list[dict[str, Any]]
+    rejected: list[dict[str, Any]]
+
+
+def facts_for(
+    *,
+    reader_id: UUID,
+    now: datetime,
+    run_id: UUID | None = None,
+    urls: Collection[str] = (),
+    exclude_id: int | None = None,
+) -> Facts:
+    """Return what the rules need to know: the reader, this run's suggestions and the ratings on `urls`.
+
+    The suggestion `exclude_id` counts for nothing. A fixed number of queries.
+    """
+    return Facts(
+        effective=config_effective(reader_id=reader_id),
+        sources=frozenset(reader_sources(reader_id=reader_id))
+        | frozenset(feedback_source_counts(reader_id=reader_id)),
+        rated=feedback_by_urls(reader_id=reader_id, urls=urls) if urls else {},
+        waiting=suggestions_waiting(reader_id=reader_id, exclude_id=exclude_id),
+        cooling=targets_cooling(reader_id=reader_id, now=now, exclude_id=exclude_id),
+        written=fields_written(reader_id=reader_id, run_id=run_id) if run_id else (),
+        declined=types_declined(answers_by_type(reader_id=reader_id)),
+    )
+
+
+def suggestions_waiting(*, reader_id: UUID, exclude_id: int | None = None) -> frozenset[Target]:
+    """Return the targets of the reader's pending and snoozed suggestions, without `exclude_id`."""
+    rows = _without(exclude_id).filter(reader_id=reader_id, status__in=WAITING)
+    return frozenset(rows.values_list("field", "target_key"))
+
+
+def targets_cooling(
+    *, reader_id: UUID, now: datetime, exclude_id: int | None = None
+) -> dict[Target, datetime]:
+    """Return the end of the cooldown of each target lately suggested, decided or reverted; drafts count."""
+    cooldown = timedelta(days=settings.COOLDOWN_DAYS)
+    since = now - cooldown
+    reverted = Q(outcomes__kind=Outcome.Kind.REVERT, outcomes__decided_at__gt=since)
+    recent = Q(created_at__gt=since) | Q(resolved_at__gt=since) | reverted
+    rows = _without(exclude_id).filter(recent, reader_id=reader_id)
+    cooling: dict[Target, datetime] = {}
+    for field, key, *moments in rows.values_list(
+        "field", "target_key", "created_at", "resolved_at", "outcomes__decided_at"
+    ):
+        until = max(moment for moment in moments if moment is not None) + cooldown
+        cooling[field, key] = max(until, cooling.get((field, key), until))
+    return cooling
+
+
+def _without(suggestion_id: int | None) -> QuerySet[Suggestion]:
+    rows = Suggestion.objects.all()
+    return rows if suggestion_id is None else rows.exclude(pk=suggestion_id)
+
+
+def targets_decided(*, reader_id: UUID) -> dict[Target, datetime]:
+    """Return when the reader last accepted or rejected a suggestion about each target; one query."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED).order_by()
+    latest = rows.values_list("field", "target_key").annotate(Max("resolved_at"))
+    return {(field, key): at for field, key, at in latest if at is not None}
+
+
+def answers_by_type(*, reader_id: UUID) -> dict[str, tuple[int, int]]:
+    """Return (accepted, rejected) of each type of suggestion; one query."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED).order_by()
+    accepted = Count("pk", filter=Q(status=Status.ACCEPTED))
+    counted = rows.values_list("suggestion_type").annotate(yes=accepted, total=Count("pk"))
+    return {kind: (yes, total - yes) for kind, yes, total in counted}
+
+
+def fields_written(*, reader_id: UUID, run_id: UUID) -> tuple[str, ...]:
+    """Return the field of each suggestion this run has written, drafts included."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, run_id=run_id)
+    return tuple(rows.values_list("field", flat=True))
+
+
+def suggestions_pending(*, reader_id: UUID) -> list[Suggestion]:
+    """Return the pending suggestions in the order they were made, evidence prefetched: two queries."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status=Status.PENDING)
+    return list(rows.order_by("created_at", "pk").prefetch_related("evidence"))
+
+
+def suggestions_pending_count(*, reader_id: UUID) -> int:
+    """Return how many suggestions are pending; one query."""
+    return Suggestion.objects.filter(reader_id=reader_id, status=Status.PENDING).count()
+
+
+def suggestion_for(*, reader_id: UUID, suggestion_id: int) -> Suggestion | None:
+    """Return the suggestion, evidence prefetched, if it is this reader's and visible to them."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, pk=suggestion_id)
+    return rows.exclude(status__in=Suggestion.UNSEEN).prefetch_related("evidence").first()
+
+
+def suggestions_created_between(*, reader_id: UUID, start: datetime, end: datetime) -> list[int]:
+    """Return the ids of the visible suggestions with `start` <= created < `end`."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, created_at__gte=start, created_at__lt=end)
+    rows = rows.exclude(status__in=Suggestion.UNSEEN)
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def suggestions_settled(*, reader_id: UUID) -> QuerySet[Suggestion]:
+    """Return the suggestions that are no longer pending: snoozed ones first, then the newest answer first.
+
+    Their outcomes come without what only the audit needs. A lazy list: a page of it costs two queries.
+    """
+    light = Outcome.objects.defer("config_after", "evidence_summary")
+    rows = Suggestion.objects.filter(reader_id=reader_id)
+    rows = rows.exclude(status__in=(Status.PENDING, *Suggestion.UNSEEN))
+    ordered = rows.order_by(F("resolved_at").desc(nulls_first=True), "-pk")
+    return ordered.prefetch_related(Prefetch("outcomes", light))
+
+
+def suggestion_can_undo(*, suggestion: Suggestion, now: datetime) -> bool:
+    """Return True if `suggestion_undo` would take this answer back; outcomes prefetched."""
+    if suggestion.status == Status.SNOOZED:
+        return True
+    if any(row.kind == Outcome.Kind.REVERT for row in suggestion.outcomes.all()):
+        return False
+    return suggestion.status == Status.ACCEPTED or (
+        suggestion.status == Status.REJECTED and not suggestion_outdated(suggestion=suggestion, now=now)
+    )
+
+
+def suggestion_outdated(*, suggestion: Suggestion, now: datetime) -> bool:
+    """Return True if the suggestion would have expired by now without an answer."""
+    return now - suggestion.created_at >= timedelta(days=EXPIRE_DAYS)
+
+
+def suggestion_undo_forgets(*, suggestion: Suggestion, now: datetime) -> bool:
+    """Return True if taking back its accept now deletes the answer instead of counting as a no."""
+    answered = suggestion.resolved_at
+    return (
+        suggestion.status == Status.ACCEPTED
+        and answered is not None
+        and now - answered <= timedelta(minutes=UNDO_MINUTES)
+        and not suggestion_outdated(suggestion=suggestion, now=now)
+    )
+
+
+def suggestion_not_in_force(
+    *, suggestion: Suggestion, decision: Outcome | None, effective: EffectiveConfig
+) -> bool:
+    """Return True if the target is as before the reader agreed; False where that config is archived."""
+    if not decision or not decision.config_before:
+        return False
+    before, target = body_effective(decision.config_before), suggestion.target_key
+    if suggestion.field == Suggestion.Field.SOURCE_WEIGHTS:
+        return abs(before.weight(target) - effective.weight(target)) < SAME_WEIGHT
+    key = topic_key(target)
+    had, has = (key in map(topic_key, one.config.topics) for one in (before, effective))
+    return had == has
+
+
+def profile_for(*, reader_id: UUID) -> dict[str, Any] | None:
+    """Return the reader's preference profile as plain JSON values, or `None` before the first outcome."""
+    row = PreferenceProfile.objects.filter(reader_id=reader_id, total_outcomes__gt=0).first()
+    if row is None:
+        return None
+    return {
+        "acceptance_stats": row.acceptance_stats,
+        "patterns": row.patterns,
+        "trends": row.trends,
+        "total_outcomes": row.total_outcomes,
+        "last_outcome_at": row.last_outcome_at and row.last_outcome_at.isoformat(),
+        "computed_at": row.computed_at.isoformat(),
+    }
+
+
+def acceptance_history(*, reader_id: UUID, limit: int, now: datetime) -> Acceptance:
+    """Return the reader's decisions with the newest `limit` of either kind; four queries.
+
+    An answer that was taken back is no decision. A row holds `type`, `target`, `value`, `days_ago`, the
+    reader's `reason` if there is one, and for an accepted one `later`: helped, harmed, unclear or reverted.
+    """
+    rows = Outcome.objects.filter(reader_id=reader_id).exclude(suggestion__status=Status.TAKEN_BACK)
+    counted: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    ordered = rows.order_by("suggestion_type", "outcome").values_list("suggestion_type", "outcome")
+    for kind, outcome, count in ordered.annotate(Count("pk")):
+        counted[kind][outcome] = count
+    decisions = rows.filter(kind=Outcome.Kind.DECISION).select_related("suggestion")
+    accepted, rejected = (
+        list(decisions.filter(outcome=result)[:limit])
+        for result in (Outcome.Result.ACCEPTED, Outcome.Result.REJECTED)
+    )
+    followed = Outcome.objects.filter(
+        reader_id=reader_id,
+        suggestion_id__in=[row.suggestion_id for row in accepted],
+        kind__in=(Outcome.Kind.EFFECT, Outcome.Kind.REVERT),
+    )
+    # "revert" sorts after "effect", so a revert wins over a measured effect.
+    later = dict(followed.order_by("kind").values_list("suggestion_id", "outcome"))
+    return Acceptance(
+        dict(counted),
+        [_acceptance_row(row, now, later.get(row.suggestion_id, "")) for row in accepted],
+        [_acceptance_row(row, now) for row in rejected],
+    )
+
+
+def _acceptance_row(row: Outcome, now: datetime, later: str = "") -> dict[str, Any]:
+    reason = row.user_reason[:REASON_CHARS]
+    return {
+        "type": row.suggestion_type,
+        "target": row.target_key[:TARGET_CHARS],
+        "value": row.edited_value or row.suggestion.suggested_value,
+        "days_ago": max(0, (now - row.decided_at).days),
+        **({"reason": reason} if reason else {}),
+        **({"later": later} if later else {}),
+    }
+
+
+def reader_export_suggestions(*, reader_id: UUID) -> Iterator[tuple[str, object]]:
+    """Yield (name, rows) of all suggestions to the reader, unseen drafts included, and their outcomes."""
+    yield "suggestions", export_rows(Suggestion.objects.filter(reader_id=reader_id))
+    yield "evidence", export_rows(Evidence.objects.filter(suggestion__reader_id=reader_id))
+    yield "outcomes", export_rows(Outcome.objects.filter(reader_id=reader_id))
+    yield "outcome_archives", export_rows(OutcomeArchive.objects.filter(outcome__reader_id=reader_id))
+    yield "preference_profile", export_rows(PreferenceProfile.objects.filter(reader_id=reader_id))

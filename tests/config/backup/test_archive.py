@@ -1,0 +1,226 @@
+"""A backup is everything, restores to the same, and is refused before it does harm."""
+
+import json
+import os
+import stat
+import sys
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from zipfile import ZipFile
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from config.backup import archive as archive_module
+from config.backup.archive import (
+    SEEDED,
+    ArchiveRefused,
+    _empty,
+    archive_manifest,
+    archive_read,
+    archive_write,
+    tables,
+)
+from config.models import NightlyReport
+from digest.models import Feedback, Item, Reader
+from ranking.common.commands import database_label
+from ranking.services import ConfigEdit, config_edit
+from suggestions.models import Suggestion
+from tests.support.factories import FeedbackFactory, ItemFactory
+from tests.support.suggestion_worlds import proposed, tastes
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(ada, ben, operator, now) -> None:
+    """Two readers with thumbs, a config, a suggestion with evidence; an operator in a group."""
+    tastes(ada)
+    proposed(ada)
+    edit = ConfigEdit(topics=("Zürich", "ferries\u2019 timetables"))
+    config_edit(reader_id=ben.pk, edit=edit, expected_version=0, now=now)
+    FeedbackFactory(reader=ben, item=ItemFactory(title="A lighthouse, switched off"), at=now)
+    staff = Group.objects.create(name="night watch")
+    staff.permissions.set(Permission.objects.filter(codename__startswith="view_")[:5])
+    operator.groups.add(staff)
+    NightlyReport.objects.create(day=now.date(), started_at=now, steps={"fetch": {"b": 1, "a": 2}})
+
+
+@pytest.fixture
+def archive(world, tmp_path: Path, now) -> Path:
+    path = tmp_path / "tidings.zip"
+    archive_write(path, now=now)
+    return path
+
+
+def sums(path: Path) -> dict[str, dict[str, object]]:
+    return archive_manifest(path)["tables"]
+
+
+def test_what_is_restored_over_a_changed_database_is_what_was_backed_up(archive, ada, tmp_path, now):
+    ada.delete()
+    Item.objects.update(title="overwritten")
+    NightlyReport.objects.all().delete()
+    archive_read(archive, replace=True)
+    again = tmp_path / "again.zip"
+    archive_write(again, now=now)
+    assert sums(again) == sums(archive)
+    assert Reader.objects.get(username="ada").check_password("x") is False
+    assert Suggestion.objects.get().evidence.count() == 4
+    assert Reader.objects.get(is_staff=True).groups.get().permissions.count() == 5
+
+
+def test_times_keep_their_microseconds(archive, ada):
+    before = dict(Feedback.objects.values_list("pk", "at"))
+    archive_read(archive, replace=True)
+    assert dict(Feedback.objects.values_list("pk", "at")) == before
+
+
+def test_new_rows_go_on_counting_and_are_found_by_search(archive, now):
+    archive_read(archive, replace=True)
+    newest = ItemFactory(title="A new lighthouse keeper")
+    assert newest.pk > max(Item.objects.exclude(pk=newest.pk).values_list("pk", flat=True))
+    found = "digest_item_search WHERE digest_item_search MATCH 'lighthouse'"
+    if connection.vendor == "postgresql":
+        found = "digest_item WHERE search_words @@ to_tsquery('simple', 'lighthouse')"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {found}")
+        assert cursor.fetchone()[0] == 2
+
+
+def test_every_table_of_ours_is_in_it_and_no_session():
+    kept = {model._meta.label_lower for model in tables()}
+    assert {
+        "digest.reader",
+        "digest.item",
+        "ranking.configversion",
+        "advisor.run",
+        "tidings.nightlyreport",
+    } <= kept
+    assert "sessions.session" not in kept and not any(model._meta.proxy for model in tables())
+
+
+def test_a_database_that_holds_something_is_left_alone_unless_told(archive):
+    titles = sorted(Item.objects.values_list("title", flat=True))
+    with pytest.raises(ArchiveRefused) as refused:
+        archive_read(archive)
+    assert refused.value.code == "not_empty"
+    assert sorted(Item.objects.values_list("title", flat=True)) == titles
+
+
+def rewritten(archive: Path, name: str, change) -> Path:
+    """A copy of the archive with one member changed."""
+    copy = archive.with_name("changed.zip")
+    with ZipFile(archive) as old, ZipFile(copy, "w") as new:
+        for member in old.namelist():
+            raw = old.read(member)
+            new.writestr(member, change(raw) if member == name else raw)
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "code"),
+    [
+        ("rows/digest.item.jsonl", lambda raw: raw.replace(b"lighthouse", b"lightship"), "differs"),
+        ("rows/digest.item.jsonl", lambda raw: raw[: len(raw) // 2], "damaged"),
+        ("rows/digest.feedback.jsonl", lambda raw: b"", "differs"),
+        ("rows/digest.item.jsonl", lambda raw: raw[raw.index(b"\n") + 1 :], "damaged"),
+        ("rows/digest.feedback.jsonl", lambda raw: raw + raw, "damaged"),
+        ("manifest.json", lambda raw: b"{}", "not_an_archive"),
+        ("manifest.json", lambda raw: b"[]", "not_an_archive"),
+        ("manifest.json", lambda raw: raw.replace(b'"version": 1', b'"version": 2'), "other_version"),
+        ("manifest.json", lambda raw: raw.replace(b'"tables"', b'"chairs"'), "damaged"),
+        ("manifest.json", lambda raw: raw.replace(b'"made_at"', b'"made"'), "damaged"),
+        ("manifest.json", lambda raw: raw.replace(b"digest.0001", b"digest.9999"), "other_migrations"),
+    ],
+)
+def test_an_archive_that_was_tampered_with_changes_nothing(archive, name, change, code):
+    before = sorted(Item.objects.values_list("title", flat=True))
+    with pytest.raises(ArchiveRefused) as refused:
+        archive_read(rewritten(archive, name, change), replace=True)
+    assert refused.value.code == code
+    assert sorted(Item.objects.values_list("title", flat=True)) == before and Feedback.objects.exists()
+
+
+def test_rows_that_do_not_read_say_why(archive):
+    cut = rewritten(archive, "rows/digest.item.jsonl", lambda raw: raw[: len(raw) // 2])
+    with pytest.raises(ArchiveRefused, match=r"cannot be read: JSONDecodeError: \w+"):
+        archive_read(cut, replace=True)
+
+
+def test_a_database_that_is_not_migrated_is_told_from_an_archive_of_another_version(archive):
+    MigrationRecorder(connection).migration_qs.filter(app="ranking").order_by("-name").first().delete()
+    with pytest.raises(ArchiveRefused, match="run `migrate`") as refused:
+        archive_read(archive, replace=True)
+    assert refused.value.code == "not_migrated"
+
+
+def test_the_commands_name_their_database_and_a_backup_of_nobody_is_said_loudly(db, tmp_path):
+    path, told = tmp_path / "t.zip", StringIO()
+    call_command("backup", str(path), stdout=StringIO(), stderr=told)
+    assert database_label() in told.getvalue() and "WARNING: this database has no readers" in told.getvalue()
+    for command in (["restore", str(path), "--replace", "--yes"], ["run_nightly", "--release", "gone"]):
+        told = StringIO()
+        with suppress(CommandError):
+            call_command(*command, stdout=StringIO(), stderr=told)
+        assert database_label() in told.getvalue()
+
+
+def test_a_database_is_named_without_its_password(monkeypatch):
+    described = {"NAME": "tidings", "HOST": "db.internal", "PORT": 5432, "USER": "ada", "PASSWORD": "s3cret"}
+    there = {"default": SimpleNamespace(vendor="postgresql", settings_dict=described)}
+    monkeypatch.setattr("ranking.common.commands.connections", there)
+    assert database_label() == "PostgreSQL, tidings at db.internal:5432"
+
+
+def test_what_is_no_archive_says_so(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("milk, eggs")
+    with pytest.raises(ArchiveRefused) as refused:
+        archive_read(path)
+    assert refused.value.code == "not_an_archive"
+
+
+def test_the_commands_write_privately_ask_first_and_exit_by_the_book(world, tmp_path, monkeypatch):
+    path, out = tmp_path / "t.zip", StringIO()
+    call_command("backup", str(path), "--json", stdout=out)
+    assert json.loads(out.getvalue())["tables"]["digest.reader"]["rows"] == 3
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600 and not (tmp_path / "t.zip.part").exists()
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    for arguments, code in (([], 1), (["--replace"], 2), (["--replace", "--yes"], 0)):
+        try:
+            call_command("restore", str(path), *arguments, stdout=StringIO())
+            assert code == 0
+        except CommandError as error:
+            assert error.returncode == code
+    for command, missing in (("backup", "nowhere/t.zip"), ("restore", "nowhere.zip")):
+        with pytest.raises(CommandError) as refused:
+            call_command(command, str(tmp_path / missing))
+        assert refused.value.returncode == 2
+
+
+def test_a_database_fresh_from_migrating_takes_an_archive_without_more_words(archive):
+    """What migrations fill in counts for nothing; whatever the archive holds of it stands afterwards."""
+    _empty([model for model in tables() if model._meta.label_lower not in SEEDED], "default")
+    archive_read(archive)
+    assert Suggestion.objects.get().evidence.count() == 4
+
+
+def test_a_backup_that_is_not_written_leaves_nothing_behind(world, tmp_path, monkeypatch):
+    (folder := tmp_path / "folder").mkdir()
+    with pytest.raises(CommandError) as refused:
+        call_command("backup", str(folder), stdout=StringIO())
+    assert refused.value.returncode == 2 and "folder" in str(refused.value)
+
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archive_module, "_table_sums", full)
+    with pytest.raises(CommandError):
+        call_command("backup", str(tmp_path / "full.zip"), stdout=StringIO())
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"] and not list(folder.iterdir())

@@ -1,0 +1,122 @@
+"""Everything moves from SQLite into this database, compared table by table, or nothing does."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connections
+
+from config.backup import move
+from config.backup.archive import ArchiveRefused, _empty, archive_read, archive_sums, archive_write, tables
+from config.backup.move import SOURCE, _source_connection, data_move
+from digest.models import Item
+from tests.config.test_serve import port_free
+from tests.support.factories import ItemFactory
+from tests.support.suggestion_worlds import proposed, tastes
+
+pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def described(path: Path) -> dict[str, object]:
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path), "OPTIONS": {"timeout": 20}}
+
+
+@pytest.fixture
+def old(ada, installed, tmp_path, now) -> Path:
+    """A database of SQLite with a reader, thumbs and a suggestion; this one has what `migrate` makes."""
+    tastes(ada)
+    proposed(ada)
+    archive, path = tmp_path / "all.zip", tmp_path / "old.sqlite3"
+    archive_write(archive, now=now)
+    shutil.copy(installed, path)
+    with _source_connection(described(path), "default"):
+        archive_read(archive, using=SOURCE)
+    _empty(tables(), "default")
+    return path
+
+
+def refused(source: Path | str) -> tuple[int, str]:
+    """The exit code of moving from there, and what was said."""
+    with pytest.raises(CommandError) as error:
+        call_command("move_data", str(source), stdout=StringIO())
+    return error.value.returncode, str(error.value)
+
+
+def test_everything_moves_is_compared_and_is_not_moved_onto_itself(old, now, monkeypatch):
+    def meanwhile(*, using: str) -> dict:
+        with closing(sqlite3.connect(old)) as rows, rows:
+            rows.execute("UPDATE digest_item SET title = title || '!'")
+        return archive_sums(using=using)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(move, "archive_sums", meanwhile)
+        with pytest.raises(ArchiveRefused) as changed:
+            data_move(source=described(old), now=now)
+    assert changed.value.code == "source_changed" and "digest.item" in changed.value.message
+    assert not Item.objects.exists()
+
+    out = StringIO()
+    call_command("move_data", str(old), "--json", stdout=out)
+    manifest = json.loads(out.getvalue())
+    assert manifest["database"] == "sqlite" and manifest["tables"] == archive_sums()
+    assert Item.objects.filter(title__endswith="!").exists()
+    newest = ItemFactory()
+    assert newest.pk > manifest["tables"]["digest.item"]["rows"]
+
+    code, words = refused(old)
+    assert code == 1 and "not_empty" in words and "just migrated" in words
+
+
+def test_what_is_no_old_database_is_said_before_anything_is_read(tmp_path, settings):
+    assert refused(tmp_path / "nowhere.sqlite3")[0] == 2
+    code, words = refused("foo://ada:secret@host")
+    assert code == 2 and "secret" not in words
+    empty = tmp_path / "empty.sqlite3"
+    empty.touch()
+    code, words = refused(empty)
+    assert code == 1 and "source_unreadable" in words
+    ours = connections["default"].settings_dict
+    with pytest.raises(ArchiveRefused) as same:
+        data_move(source={key: ours[key] for key in ("ENGINE", "NAME", "HOST", "PORT")}, now=None)
+    assert same.value.code == "same_database"
+
+
+def test_a_server_that_is_not_there_is_said_as_that():
+    code, words = refused(f"postgres://ada:s3cret@127.0.0.1:{port_free()}/tidings")
+    assert code == 1 and "source_unreadable" in words and "Is it there" in words and "s3cret" not in words
+
+
+def test_a_file_that_is_no_database_is_said_as_that(tmp_path):
+    (tmp_path / "notes.txt").write_text("no database " * 100)
+    code, words = refused(tmp_path / "notes.txt")
+    assert code == 1 and "source_unreadable" in words and "not a database" in words
+
+
+@pytest.mark.services
+def test_a_database_is_not_moved_onto_itself_by_another_spelling_of_its_address():
+    ours = connections["default"].settings_dict
+    other = "127.0.0.1" if ours["HOST"] == "localhost" else "localhost"
+    with pytest.raises(ArchiveRefused) as same:
+        data_move(source={**ours, "HOST": other, "OPTIONS": {}}, now=None)
+    assert same.value.code == "same_database"
+
+
+def test_a_file_is_not_moved_onto_itself_by_a_link_to_it(installed, tmp_path):
+    shutil.copy(installed, tmp_path / "one.sqlite3")
+    (tmp_path / "link.sqlite3").symlink_to(tmp_path / "one.sqlite3")
+    place = {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": "", "REDIS_URL": ""}
+    place |= {"DATABASE_URL": f"sqlite:///{tmp_path}/one.sqlite3"}
+    command = [sys.executable, "manage.py", "move_data", str(tmp_path / "link.sqlite3")]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | place, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "same_database" in done.stderr

@@ -1,0 +1,169 @@
+"""What machines ask of us: alive, ready, and in figures; and who may see the details."""
+
+import re
+import socket
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from prometheus_client.parser import text_string_to_metric_families
+
+from advisor.models import Run
+from advisor.run.queue import heartbeat, job_turn
+from config.jobs.schedule import JOBS
+from config.ops import metrics as figures_module
+from config.ops import readiness as module
+from config.ops.metrics import metrics_text
+from config.ops.readiness import SCHEDULE_LATE, readiness, ready
+from digest.models import Feed
+from tests.support.factories import FeedFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def unremembered(monkeypatch):
+    """Each test looks at the migrations for itself."""
+    monkeypatch.setattr(module, "_migrated", set())
+
+
+def figures(now) -> dict[tuple[str, tuple[str, ...]], float]:
+    """Every sample by name and label values, as Prometheus reads them."""
+    families = text_string_to_metric_families(metrics_text(now=now).decode())
+    return {(s.name, tuple(s.labels.values())): s.value for family in families for s in family.samples}
+
+
+def checks(now) -> dict[str, bool]:
+    return {check.name: check.ok for check in readiness(now=now)}
+
+
+def test_ready_with_a_database_whose_migrations_are_applied(client: Client):
+    body = client.get("/readyz").json()
+    assert body["ready"] is True and set(body["checks"]) == {"database", "migrations", "broker", "schedule"}
+
+
+def test_not_ready_while_a_migration_is_missing(client: Client):
+    MigrationRecorder(connection).migration_qs.filter(app="ranking").order_by("-name").first().delete()
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    found = answer.json()["checks"]["migrations"]
+    assert found["ok"] is False and "manage.py migrate" in found["detail"] and "ranking." in found["detail"]
+
+
+def test_not_ready_without_a_database_and_the_reason_is_for_operators_alone(client: Client, monkeypatch):
+    def gone() -> tuple[bool, str]:
+        raise ConnectionError("no route to db.internal")
+
+    monkeypatch.setattr(module, "_database", gone)
+    near, far = client.get("/readyz"), client.get("/readyz", REMOTE_ADDR="203.0.113.9")
+    assert near.status_code == far.status_code == 503
+    assert "db.internal" in near.content.decode() and "db.internal" not in far.content.decode()
+
+
+def test_a_schedule_that_stands_still_degrades_and_no_more(client: Client, now):
+    assert checks(now)["schedule"] is False
+    answer = client.get("/readyz")
+    assert answer.status_code == 200 and answer.json()["degraded"] is True
+
+
+def test_the_schedule_moves_by_a_worker_or_by_beat(now):
+    heartbeat(worker="w1", now=now)
+    assert checks(now)["schedule"] is True
+    later = now + timedelta(hours=1)
+    assert checks(later)["schedule"] is False
+    assert job_turn(name="reconcile", every=timedelta(minutes=1), now=later)
+    assert checks(later + SCHEDULE_LATE - timedelta(seconds=1))["schedule"] is True
+    assert checks(later + SCHEDULE_LATE)["schedule"] is False
+
+
+def test_a_broker_that_is_down_is_told_at_once_and_keeps_nobody_out(settings, now, unused_tcp_port):
+    settings.REDIS_URL = f"redis://127.0.0.1:{unused_tcp_port}/0"
+    found = readiness(now=now)
+    broker = next(check for check in found if check.name == "broker")
+    assert not broker.ok and ready(found) and broker.ms < 3000
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return int(server.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("token", "sent", "address", "status"),
+    [
+        ("", "", "127.0.0.1", 200),
+        ("", "", "203.0.113.9", 404),
+        ("s3cret", "Bearer s3cret", "203.0.113.9", 200),
+        ("s3cret", "Bearer wrong", "203.0.113.9", 404),
+        ("s3cret", "", "127.0.0.1", 404),
+    ],
+)
+def test_metrics_are_for_whoever_has_the_token_or_sits_here(client, settings, token, sent, address, status):
+    settings.METRICS_TOKEN = token
+    headers = {"Authorization": sent} if sent else {}
+    assert client.get("/metrics", headers=headers, REMOTE_ADDR=address).status_code == status
+
+
+def test_a_request_passed_on_by_a_proxy_is_not_this_machines_own(client: Client):
+    assert client.get("/metrics", headers={"X-Forwarded-For": "203.0.113.9"}).status_code == 404
+
+
+def test_metrics_count_what_the_database_knows(ada, now):
+    FeedFactory(state=Feed.State.ACTIVE, next_check_at=now - timedelta(minutes=5))
+    FeedFactory(state=Feed.State.PAUSED)
+    Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now - timedelta(seconds=90))
+    assert job_turn(name="reconcile", every=timedelta(minutes=1), now=now - timedelta(seconds=30))
+    found = figures(now)
+    assert found["tidings_feeds", ("active",)] == found["tidings_feeds", ("paused",)] == 1
+    assert found["tidings_feeds_due", ()] == 1 and found["tidings_feeds_late_seconds", ()] == 300
+    assert found["tidings_runs_open", ("queued",)] == 1 and found["tidings_run_queued_seconds", ()] == 90
+    assert found["tidings_job_age_seconds", ("reconcile",)] == 30
+    assert found["tidings_spend_cap_usd", ("advisor",)] == 1.0
+    assert found["tidings_readers", ()] == 1
+
+
+def test_metrics_ask_no_more_with_more_rows(ada, ben, now, django_assert_num_queries):
+    with CaptureQueriesContext(connection) as few:
+        metrics_text(now=now)
+    for n in range(30):
+        FeedFactory(state=Feed.State.ACTIVE, next_check_at=now)
+        job_turn(name=f"job{n}", every=timedelta(minutes=1), now=now)
+    with django_assert_num_queries(len(few)):
+        metrics_text(now=now)
+
+
+def test_with_the_database_away_metrics_say_so_and_tell_what_needs_none(client: Client, monkeypatch, now):
+    def gone(now) -> None:
+        raise OperationalError("the server closed the connection")
+
+    assert figures(now)["tidings_database_up", ()] == 1
+    monkeypatch.setattr(figures_module, "_guidance", gone)
+    answer = client.get("/metrics")
+    told = answer.content.decode()
+    assert answer.status_code == 200 and "tidings_database_up 0.0" in told
+    assert "tidings_build_info" in told and "tidings_requests_total" in told and "tidings_feeds" not in told
+
+
+def test_requests_are_counted_by_view_and_never_by_address(client: Client, ada, now):
+    client.force_login(ada)
+    client.get("/ui/item/424242")
+    client.get("/no/such/page/secret-title")
+    text = metrics_text(now=now).decode()
+    assert re.search(r'tidings_requests_total\{method="GET",status="404",view="digest:item"\} \d', text)
+    assert 'view="unknown"' in text and "secret-title" not in text and "424242" not in text
+    assert str(ada.pk) not in text and ada.username not in text
+
+
+def test_a_schedule_that_never_began_grows_old_from_the_first_table_on(now):
+    """An installation whose beat was forgotten has to raise the alarm like one whose beat died."""
+    MigrationRecorder.Migration.objects.update(applied=now - timedelta(days=2))
+    found = figures(now)
+    assert found["tidings_job_age_seconds", ("reconcile",)] == 2 * 86_400
+    assert found["tidings_night_age_seconds", ()] == 2 * 86_400
+    assert found["tidings_night_steps_failed", ()] == 0
+    assert all(("tidings_job_age_seconds", (job.name,)) in found for job in JOBS)

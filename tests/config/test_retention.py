@@ -1,0 +1,20 @@
+"""Retention: the values of `KEEP_DAYS`."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config.retention import DEFAULTS, MINIMUM, retention_days, retention_problems
+
+
+def test_values_override_the_defaults_and_the_defaults_are_valid():
+    assert retention_days({"items": "400"}) == {**DEFAULTS, "items": 400}
+    assert retention_problems(retention_days({})) == [] and DEFAULTS.keys() == MINIMUM.keys()
+    assert retention_problems(retention_days(dict.fromkeys(DEFAULTS, "0"))) == []
+
+
+def test_an_invalid_value_is_refused_in_a_sentence_that_names_it():
+    with pytest.raises(ImproperlyConfigured, match="KIND=DAYS"):
+        retention_days({"items": "a year"})
+    problems = retention_problems(retention_days({"item": "400", "guidance": "89", "mail": "-1"}))
+    assert problems[0].startswith("KEEP_DAYS knows no item:")
+    assert "mail=-1 must be at least 15" in problems[1] and "guidance=89 must be at least 90" in problems[2]

@@ -1,0 +1,286 @@
+"""Accounts by e-mail: signing up and in, forgotten passwords, changed addresses, limits."""
+
+import re
+from datetime import datetime, timedelta
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.conf import settings as django_settings
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from digest.checks import check_accounts
+from digest.mail.render import mail_goes_out
+from digest.models import Reader
+from tests.support.browser import messages_in
+from tests.support.mailbox import Mailbox
+
+# Limits, and codes that were used, are counted in the cache.
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+PASSWORD = "a-lamp-and-a-kettle"
+NEW = "seven-blue-umbrellas"
+CONSOLE = "django.core.mail.backends.console.EmailBackend"
+
+
+def with_password(reader: Reader) -> Reader:
+    """The reader, able to sign in."""
+    reader.set_password(PASSWORD)
+    reader.save()
+    return reader
+
+
+def sign_up(client: Client, username: str = "cleo", email: str = "cleo@example.org", **more: str) -> object:
+    """What signing up answers."""
+    page_text = {"username": username, "email": email, "password1": PASSWORD, "password2": PASSWORD}
+    return client.post("/accounts/signup/", page_text | {"time_zone": "UTC"} | more)
+
+
+def sign_in(client: Client, login: str, password: str = PASSWORD, **more: str) -> object:
+    """What signing in answers."""
+    return client.post("/accounts/login/", {"login": login, "password": password}, **more)
+
+
+def change_address(client: Client, email: str) -> None:
+    """Change the address and type the password again, as one is asked to on the way."""
+    asked = client.post("/accounts/email/", {"action_add": "", "email": email})
+    client.post(asked.url, {"password": PASSWORD})
+
+
+def link_in(text: str) -> str:
+    """The path of the first link of a mail."""
+    return re.search(r"https?://[^/\s]+(/accounts/\S+)", text)[1]
+
+
+def test_a_forgotten_password_is_replaced_by_a_link_that_came_by_mail_and_works_once(
+    ada: Reader, client: Client, mailbox: Mailbox
+):
+    with_password(ada)
+    asked = client.post("/accounts/password/reset/", {"email": "ADA@example.org"}, follow=True)
+    assert "Check your mail" in asked.content.decode()
+    (message,) = mailbox.messages
+    assert message["To"] == "ada@example.org"
+    assert "“ada”" in message.get_content()
+    link = link_in(message.get_content())
+    form = client.get(link, follow=True)
+    done = client.post(form.request["PATH_INFO"], {"password1": NEW, "password2": NEW}, follow=True)
+    assert "Your password is changed" in done.content.decode()
+    assert sign_in(Client(), "ada", NEW).status_code == 302
+    assert sign_in(Client(), "ada").status_code == 200
+    assert "no longer works" in Client().get(link, follow=True).content.decode()
+
+
+def test_whether_an_address_has_an_account_is_said_to_nobody(ada: Reader, client: Client, mailbox: Mailbox):
+    known = client.post("/accounts/password/reset/", {"email": ada.email}, follow=True)
+    unknown = client.post("/accounts/password/reset/", {"email": "zoe@example.org"}, follow=True)
+    token = re.compile(r'name="csrfmiddlewaretoken"[^>]*|csrf-token" content="[^"]*')
+    assert token.sub("", known.content.decode()) == token.sub("", unknown.content.decode())
+    assert [message["To"] for message in mailbox.messages] == [ada.email, "zoe@example.org"]
+    assert "No account here" in mailbox.messages[1].get_content()
+
+
+@pytest.mark.parametrize("verification", ["none", "optional", "mandatory"])
+def test_signing_up_with_a_used_address_looks_like_any_other_sign_up(
+    ada: Reader, settings, verification: str
+):
+    settings.ACCOUNT_EMAIL_VERIFICATION = verification
+    EmailAddress.objects.create(user=ada, email=ada.email, primary=True, verified=True)
+    used, fresh = sign_up(Client(), "cleo", ada.email), sign_up(Client(), "dora", "dora@example.org")
+    assert (used.status_code, used.url) == (fresh.status_code, fresh.url)
+    ada.refresh_from_db()
+    assert ada.email == "ada@example.org" and ada.username == "ada"
+    assert EmailAddress.objects.get(user=ada).verified
+
+
+def test_two_accounts_of_one_address_each_keep_their_own_password(ada: Reader, client: Client):
+    with_password(ada)
+    sign_up(client, "cleo", ada.email, password1=NEW, password2=NEW)
+    for password, name in ((PASSWORD, "ada"), (NEW, "cleo")):
+        door = Client()
+        sign_in(door, ada.email, password)
+        assert Reader.objects.get(pk=door.session["_auth_user_id"]).username == name
+
+
+def test_one_signs_in_by_name_or_by_address(ada: Reader):
+    with_password(ada)
+    assert sign_in(Client(), "ada").status_code == 302
+    assert sign_in(Client(), "Ada@Example.org").status_code == 302
+    refused = sign_in(Client(), "ada", "wrong").content.decode()
+    unknown = sign_in(Client(), "nobody", "wrong").content.decode()
+    assert 'role="alert"' in refused and 'role="alert"' in unknown
+
+
+def test_five_failures_close_one_account_for_a_while_and_nobody_else_behind_the_address(
+    ada: Reader, ben: Reader
+):
+    with_password(ada), with_password(ben)
+    for _ in range(80):
+        sign_in(Client(), "ada", "wrong")
+    closed = sign_in(Client(), "ada")
+    assert closed.status_code == 429 and "Too many failed login attempts" in closed.content.decode()
+    assert closed["Retry-After"] == "300"
+    assert sign_in(Client(), "ben").status_code == 302
+
+
+def test_an_address_that_tries_account_after_account_is_stopped(ada: Reader):
+    with_password(ada)
+    for n in range(60):
+        sign_in(Client(), f"guess{n}", "wrong")
+    assert sign_in(Client(), "ada").status_code == 429
+    assert sign_in(Client(), "ada", REMOTE_ADDR="192.0.2.9").status_code == 302
+
+
+def test_behind_a_proxy_limits_go_by_the_client_and_by_nothing_the_client_made_up(ada: Reader, settings):
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+    with_password(ada)
+    for n in range(60):
+        sign_in(Client(), f"guess{n}", "wrong", headers={"X-Forwarded-For": f"10.0.0.{n}, 192.0.2.1"})
+    assert sign_in(Client(), "ada", headers={"X-Forwarded-For": "10.1.1.1, 192.0.2.1"}).status_code == 429
+    assert sign_in(Client(), "ada", headers={"X-Forwarded-For": "192.0.2.2"}).status_code == 302
+
+
+def test_too_many_requests_get_a_page_in_our_looks(settings, db: None):
+    settings.ACCOUNT_RATE_LIMITS = {"signup": "1/m/ip"}
+    sign_up(Client())
+    answer = sign_up(Client(), "dora", "dora@example.org")
+    assert answer.status_code == 429 and answer["Retry-After"] == "60"
+    assert "too often" in answer.content.decode() and "tidings.css" in answer.content.decode()
+
+
+def test_without_a_mail_server_the_pages_say_so(client: Client, settings, db: None):
+    settings.EMAIL_BACKEND = CONSOLE
+    assert not mail_goes_out()
+    for page in ("/accounts/password/reset/", "/accounts/password/reset/done/", "/accounts/confirm-email/"):
+        body = client.get(page).content.decode()
+        assert "no mail server" in body, page
+        assert "on its way" not in body and "was sent" not in body and "comes by mail" not in body, page
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    assert mail_goes_out()
+    assert "no mail server" not in client.get("/accounts/password/reset/").content.decode()
+
+
+def test_a_mail_server_that_is_down_is_said_and_breaks_nothing(ada: Reader, client: Client, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
+    answer = client.post("/accounts/password/reset/", {"email": ada.email}, follow=True)
+    assert answer.status_code == 200
+    assert "could not be sent" in messages_in(answer.content.decode())
+
+
+def test_where_addresses_must_be_confirmed_one_gets_in_by_the_link(
+    client: Client, settings, mailbox: Mailbox, db: None
+):
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    assert sign_up(client).url == "/accounts/confirm-email/"
+    assert sign_in(Client(), "cleo").url == "/accounts/confirm-email/"
+    page = client.get(link_in(mailbox.messages[0].get_content()))
+    assert "Is this your address?" in page.content.decode()
+    client.post(page.request["PATH_INFO"])
+    assert EmailAddress.objects.get(email="cleo@example.org").verified
+    assert sign_in(Client(), "cleo").url == "/"
+
+
+def test_an_address_is_changed_at_once_where_none_is_confirmed(ada: Reader, client: Client):
+    sign_in(client, with_password(ada).username)
+    change_address(client, "Ada@New.example")
+    ada.refresh_from_db()
+    assert ada.email == "ada@new.example"
+    assert [row.email for row in EmailAddress.objects.filter(user=ada)] == ["ada@new.example"]
+    assert [message.to for message in mail.outbox] == [["ada@example.org"]]
+    assert "ada@new.example" in client.get("/accounts/email/").content.decode()
+
+
+def test_an_address_that_must_be_confirmed_waits_for_its_link(
+    ada: Reader, client: Client, settings, mailbox: Mailbox
+):
+    settings.ACCOUNT_EMAIL_VERIFICATION = "optional"
+    EmailAddress.objects.create(user=ada, email=ada.email, primary=True, verified=True)
+    sign_in(client, with_password(ada).username)
+    change_address(client, "ada@new.example")
+    ada.refresh_from_db()
+    assert ada.email == "ada@example.org"
+    assert "ada@new.example is not confirmed yet" in client.get("/accounts/email/").content.decode()
+    to_new = next(m for m in mailbox.messages if m["To"] == "ada@new.example")
+    client.post(link_in(to_new.get_content()))
+    ada.refresh_from_db()
+    assert ada.email == "ada@new.example"
+
+
+def test_changing_an_address_asks_for_the_password_first(ada: Reader, client: Client):
+    client.force_login(with_password(ada))
+    asked = client.post("/accounts/email/", {"action_add": "", "email": "thief@example.org"})
+    assert asked.url.startswith("/accounts/reauthenticate/")
+    assert "Is it you?" in client.get(asked.url).content.decode()
+    assert client.post(asked.url, {"password": "wrong"}).status_code == 200
+    ada.refresh_from_db()
+    assert ada.email == "ada@example.org"
+
+
+def test_a_changed_password_needs_the_old_one_and_ends_other_sessions(ada: Reader, client: Client):
+    sign_in(client, with_password(ada).username)
+    other = Client()
+    sign_in(other, "ada")
+    page_text = {"oldpassword": "wrong", "password1": NEW, "password2": NEW}
+    assert client.post("/accounts/password/change/", page_text).status_code == 200
+    assert client.post("/accounts/password/change/", page_text | {"oldpassword": PASSWORD}).status_code == 302
+    assert client.get("/ui/account").status_code == 200
+    assert other.get("/ui/account").status_code == 302
+
+
+def test_an_operator_is_warned_of_settings_that_lock_readers_out(settings):
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    settings.EMAIL_BACKEND = CONSOLE
+    assert [found.id for found in check_accounts()] == ["tidings.W010"]
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    assert check_accounts() == []
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = -1
+    assert [found.id for found in check_accounts()] == ["tidings.E010"]
+
+
+def test_the_mails_name_no_framework_and_carry_our_subject(ada: Reader, client: Client, mailbox: Mailbox):
+    client.post("/accounts/password/reset/", {"email": ada.email})
+    (message,) = mailbox.messages
+    assert message["Subject"] == "A new password for Tidings"
+    assert message["From"] == django_settings.DEFAULT_FROM_EMAIL
+    assert "Thank you for using" not in message.get_content()
+
+
+def test_a_security_mail_tells_the_readers_own_time_and_its_zone(
+    ada: Reader, client: Client, mailbox: Mailbox
+):
+    Reader.objects.filter(pk=ada.pk).update(time_zone="Asia/Kathmandu")
+    client.post("/accounts/password/reset/", {"email": ada.email})
+    form = client.get(link_in(mailbox.messages[-1].get_content()))  # of a visitor: nobody is signed in
+    client.post(form.url, {"password1": NEW, "password2": NEW})
+    words = re.search(r"\) on (.+ [+]0545)\.", mailbox.messages[-1].get_content())[1]
+    moment = datetime.strptime(words, "%A, %d %B %Y, %H:%M %z")
+    assert abs(timezone.now() - moment) < timedelta(minutes=5)
+
+
+def test_an_account_is_closed_by_its_name_and_address_together_at_whatever_host(ada: Reader, settings):
+    """Five tries are five tries: not five for each spelling, port or name of the site."""
+    settings.ALLOWED_HOSTS = ["news.example", "other.example"]
+    EmailAddress.objects.create(user=with_password(ada), email=ada.email, primary=True, verified=True)
+    spellings = ["ada", "ADA", ada.email, "Ada@Example.org", "ada"]
+    for n, login in enumerate(spellings):
+        sign_in(Client(), login, "wrong", HTTP_HOST=f"news.example:{n + 1}")
+    for login in ("ada", ada.email):
+        assert sign_in(Client(), login, HTTP_HOST="other.example").status_code == 429
+
+
+def test_links_in_mails_lead_to_the_sites_own_address_whatever_host_was_asked_for(
+    ada: Reader, client: Client, mailbox: Mailbox, settings
+):
+    settings.SITE_URL, settings.ALLOWED_HOSTS = "https://news.example", ["news.example", "other.example"]
+    for email in (ada.email, "zoe@example.org"):
+        client.post("/accounts/password/reset/", {"email": email}, HTTP_HOST="other.example:4444")
+    for message in mailbox.messages:
+        assert "https://news.example/accounts/" in message.get_content()
+        assert "4444" not in message.get_content() and "other.example/" not in message.get_content()
+
+
+@pytest.mark.parametrize("name", ["\uff21da", "ada@example.org", "ADA"])
+def test_nobody_signs_up_under_a_name_that_looks_like_anothers_or_is_an_address(ada: Reader, name: str):
+    answer = sign_up(Client(), name)
+    assert answer.status_code == 200 and Reader.objects.count() == 1

@@ -1,0 +1,85 @@
+"""The learning loop: ratings in, bounded steps out, the reader's decisions unchanged."""
+
+from datetime import timedelta
+
+import pytest
+
+from digest.build.services import digests_build
+from digest.feedback.services import weights_update
+from digest.items.vectors import profile_refresh
+from digest.models import Reader
+from ranking.selectors import config_effective, weight_snapshots
+from ranking.services import source_weight_agree, target_pin
+from tests.support.factories import FeedbackFactory, ItemFactory, ReaderFactory, SourceFactory
+
+DAY = timedelta(days=1)
+
+
+def rate(reader: Reader, source: str, likes: int, dislikes: int, at) -> None:
+    row = SourceFactory(key=source)
+    for n in range(likes + dislikes):
+        FeedbackFactory(reader=reader, item=ItemFactory(source=row), useful=n < likes, at=at)
+
+
+@pytest.fixture
+def opinions(ada, now) -> None:
+    """Ada likes one source, dislikes another, and is of two minds about the third."""
+    rate(ada, "good.example", 15, 0, now - DAY)
+    rate(ada, "bad.example", 0, 15, now - DAY)
+    rate(ada, "so.example", 8, 8, now - DAY)
+
+
+def weights(reader: Reader) -> dict[str, float]:
+    return {k: round(w, 3) for k, w in config_effective(reader_id=reader.id).weights().items()}
+
+
+def test_a_cycle_moves_clear_weights_by_one_small_step(ada, now, opinions):
+    assert weights_update(reader_id=ada.id, now=now) == 2
+    assert weights(ada) == {"good.example": 1.15, "bad.example": 0.85}
+    assert {row.source for row in weight_snapshots(reader_id=ada.id)} == {"good.example", "bad.example"}
+
+
+def test_cycles_reach_the_target_within_bounds(ada, now, opinions):
+    for week in range(12):
+        weights_update(reader_id=ada.id, now=now + week * DAY)
+    settled = weights(ada)
+    assert 1.15 < settled["good.example"] <= 2.0 and 0.1 <= settled["bad.example"] < 0.85
+    assert weights_update(reader_id=ada.id, now=now + 12 * DAY) == 0
+
+
+def test_a_second_cycle_on_the_same_day_does_nothing(ada, now, opinions):
+    weights_update(reader_id=ada.id, now=now)
+    assert weights_update(reader_id=ada.id, now=now + timedelta(hours=1)) == 0
+
+
+def test_decided_and_locked_sources_do_not_change(ada, now, opinions):
+    source_weight_agree(reader_id=ada.id, source="good.example", weight=1.3, ref="", now=now)
+    target_pin(reader_id=ada.id, target="bad.example", pin="locked", ref="", now=now)
+    assert weights_update(reader_id=ada.id, now=now) == 0
+    assert weights(ada) == {"good.example": 1.3}
+    assert weights_update(reader_id=ada.id, now=now + 15 * DAY) == 1
+    assert weights(ada) == {"good.example": 1.45}
+
+
+def test_ben_learns_nothing_from_ada(ada, ben, now, opinions):
+    assert weights_update(reader_id=ben.id, now=now) == 0
+    assert weights(ben) == {}
+
+
+@pytest.mark.parametrize("ratings", [10, 100])
+def test_the_queries_of_a_cycle_do_not_grow_with_the_ratings(ada, now, ratings, django_assert_num_queries):
+    for n in range(ratings // 5):
+        rate(ada, f"s{n}.example", 5, 0, now)
+    source_weight_agree(reader_id=ada.id, source="s0.example", weight=1.3, ref="", now=now)
+    profile_refresh(reader_id=ada.id, now=now)
+    # config, deltas, held, tallies, who shares, readers; the taste: ratings, profile, known vectors,
+    # savepoint, profile, ratings, vectors, save, release; savepoint, config, snapshots of today, deltas, two
+    # inserts, release
+    with django_assert_num_queries(22):
+        weights_update(reader_id=ada.id, now=now)
+
+
+def test_a_round_builds_for_every_active_reader_despite_one_failure(ada, ben, now):
+    ReaderFactory(username="gone", is_active=False)
+    ReaderFactory(username="lost", time_zone="Nowhere/Atall")
+    assert digests_build(now=now) == 2

@@ -1,0 +1,82 @@
+"""What the digest and the sources page show when nothing comes in: offline is not the same as no news."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from digest.feeds.connect import ADDRESS_QUESTION
+from digest.feeds.health import FeedCounts, FeedFacts, feed_counts
+from digest.models import Feed, Reader
+from tests.support.browser import subscribe
+
+TODAY, SOURCES = "/", "/ui/sources"
+LOST = f"There is no host “lost.example”. {ADDRESS_QUESTION}"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def feeds(reader: Reader, count: int) -> list[Feed]:
+    """So many feeds of the reader, never tried."""
+    found = [subscribe(reader, f"s{n}.example").feed for n in range(count)]
+    Feed.objects.update(state="active")
+    return found
+
+
+def tried(found: list[Feed], failures: int = 0) -> None:
+    """Every feed tried just now, with so many failures."""
+    for feed in found:
+        feed.state, feed.failures, feed.last_fetched_at = "active", failures, timezone.now()
+        feed.error_message = LOST if failures else ""
+        feed.save()
+
+
+def test_only_polled_feeds_are_counted(now):
+    facts = [FeedFacts("active"), FeedFacts("active", 2, now), FeedFacts("active", 0, now)]
+    fixed = [FeedFacts("gone", 9, now), FeedFacts("paused", 1, now), FeedFacts("imported")]
+    assert feed_counts([*facts, *fixed], now=now) == FeedCounts(polled=3, waiting=1, failing=1)
+    assert not feed_counts([], now=now).none_answers
+    assert not feed_counts([FeedFacts("active", 1, now)], now=now).none_answers  # one may well be gone
+    assert feed_counts([FeedFacts("active", 1, now)] * 2, now=now).none_answers
+
+
+def test_a_reader_none_of_whose_feeds_could_be_fetched_does_not_read_that_there_was_no_news(
+    page, ada: Reader
+):
+    found = feeds(ada, 3)
+    tried(found, failures=1)
+    body = page.get(TODAY).content.decode()
+    assert "None of your 3 feeds could be fetched" in body and "published nothing" not in body
+    tried(found[:2])
+    body = page.get(TODAY).content.decode()
+    assert "1 of your 3 feeds could not be fetched; the others published nothing" in body
+    tried(found)
+    body = page.get(TODAY).content.decode()
+    assert "Your sources published nothing" in body and "could" not in body.split("Nothing in your digest")[1]
+
+
+def test_one_feed_that_fails_is_named_as_one(page, ada: Reader):
+    tried(feeds(ada, 1), failures=1)
+    assert "Your feed could not be fetched" in page.get(TODAY).content.decode()
+
+
+def test_feeds_that_wait_are_counted_against_all(page, ada: Reader):
+    found = feeds(ada, 2)
+    assert "None of your 2 feeds was fetched yet" in page.get(TODAY).content.decode()
+    tried(found[:1])
+    assert "1 of your 2 feeds was not fetched yet" in page.get(TODAY).content.decode()
+
+
+def test_where_every_feed_fails_the_page_says_once_that_the_machine_may_be_offline(page, ada: Reader):
+    found = feeds(ada, 3)
+    tried(found, failures=1)
+    body = page.get(SOURCES).content.decode()
+    assert body.count("may be offline") == 1 and ADDRESS_QUESTION not in body
+    assert body.count("There is no host") == 3
+    tried(found[:1])
+    body = page.get(SOURCES).content.decode()
+    assert "may be offline" not in body and body.count(ADDRESS_QUESTION) == 2

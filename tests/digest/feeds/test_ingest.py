@@ -1,0 +1,181 @@
+"""From documents to items, once."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_httpserver import HTTPServer
+
+from digest.feeds.entities import FeedProblem
+from digest.feeds.ingest import feed_ensure
+from digest.feeds.rounds import feeds_fetch, folder_ingest
+from digest.models import Feed, FeedEntry, Item, Source
+from tests.support.factories import FeedFactory, SourceFactory
+from tests.support.ingest import document_ingest
+
+pytestmark = pytest.mark.django_db
+
+
+def rss(*items: str) -> bytes:
+    return f"<rss><channel><title>Rivers</title>{''.join(items)}</channel></rss>".encode()
+
+
+def item(title: str, link: str = "", guid: str = "", text: str = "") -> str:
+    parts = {"title": title, "link": link, "guid": guid, "description": text}
+    return f"<item>{''.join(f'<{k}>{v}</{k}>' for k, v in parts.items() if v)}</item>"
+
+
+def test_the_same_document_twice_adds_nothing(now):
+    feed = FeedFactory()
+    body = rss(item("Rain", "https://rivers.example/a"), item("Sun"), item("Wind", guid="g"))
+    first = document_ingest(feed=feed, body=body, now=now)
+    again = document_ingest(feed=feed, body=body, now=now + timedelta(hours=1))
+    assert (first.items_new, again.items_new, again.items_updated) == (3, 0, 0)
+    assert set(Item.objects.values_list("first_seen_at", flat=True)) == {now}
+    assert Item.objects.filter(url__startswith="urn:tidings:").count() == 2
+
+
+def test_changed_words_change_the_item_and_keep_its_dates(now):
+    feed = FeedFactory()
+    document_ingest(feed=feed, body=rss(item("Rain", "https://r.example/a", "g")), now=now)
+    body = rss(item("Rain, corrected", "https://r.example/a", "g"))
+    assert document_ingest(feed=feed, body=body, now=now + timedelta(hours=1)).items_updated == 1
+    stored = Item.objects.get()
+    assert (stored.title, stored.first_seen_at) == ("Rain, corrected", now)
+
+
+def test_two_feeds_share_one_item_and_the_second_does_not_rewrite_it(now):
+    ours, theirs = FeedFactory(), FeedFactory()
+    document_ingest(feed=ours, body=rss(item("Ours", "https://third.example/a?utm_source=x")), now=now)
+    document_ingest(feed=theirs, body=rss(item("Theirs", "https://third.example/a")), now=now)
+    again = document_ingest(feed=theirs, body=rss(item("Theirs", "https://third.example/a")), now=now)
+    assert (again.items_updated, Item.objects.get().title, FeedEntry.objects.count()) == (0, "Ours", 2)
+
+
+def test_the_publishers_own_feed_takes_over_what_an_aggregator_brought(now):
+    publisher = FeedFactory(source=SourceFactory(key="rivers.example"))
+    document_ingest(feed=FeedFactory(), body=rss(item("Look!", "https://rivers.example/a")), now=now)
+    document_ingest(feed=publisher, body=rss(item("Rain", "https://rivers.example/a")), now=now)
+    assert (Item.objects.get().title, Item.objects.get().source_id) == ("Rain", "rivers.example")
+
+
+def test_a_publisher_on_a_shared_host_replaces_its_own_text_and_no_neighbours(now):
+    def carried(feed: Feed, title: str) -> str:
+        document_ingest(feed=feed, body=rss(item(title, "https://ada.substack.com/p/rain")), now=now)
+        return Item.objects.get().title
+
+    ada, ben = (feed_ensure(url=f"https://{name}.substack.com/feed", now=now) for name in ("ada", "ben"))
+    assert (ada.source_id, ben.source_id) == ("ada.substack.com", "ben.substack.com")
+    assert carried(FeedFactory(), "Look!") == "Look!"
+    assert carried(ben, "Ben says") == "Look!"
+    assert carried(ada, "Rain") == "Rain"
+
+
+def test_a_feed_whose_source_has_another_key_is_still_its_publishers(now):
+    feed = FeedFactory(url="https://ada.substack.com/feed", source=SourceFactory(key="substack.com"))
+    link = "https://ada.substack.com/p/rain"
+    document_ingest(feed=FeedFactory(), body=rss(item("Look!", link)), now=now)
+    document_ingest(feed=feed, body=rss(item("Rain", link)), now=now)
+    assert (Item.objects.get().title, Item.objects.get().source_id) == ("Rain", "substack.com")
+
+
+def test_a_feed_names_its_source_only_where_it_is_the_only_one(now):
+    one = feed_ensure(url="https://gazette.example/rss", now=now)
+    document_ingest(feed=one, body=rss(item("Rain")), now=now)
+    assert Source.objects.get(pk="gazette.example").title == "Rivers"
+    for section in ("sport", "news"):
+        feed = feed_ensure(url=f"https://herald.example/{section}", now=now)
+    document_ingest(feed=feed, body=rss(item("Sun")), now=now)
+    assert (feed.title, Source.objects.get(pk="herald.example").title) == ("Rivers", "")
+
+
+def test_entries_that_share_only_a_link_stay_apart(now):
+    feed = FeedFactory()
+    home = "https://rivers.example/"
+    assert (
+        document_ingest(feed=feed, body=rss(item("A", home, "1"), item("B", home, "2")), now=now).items_new
+        == 2
+    )
+    assert document_ingest(feed=feed, body=rss(item("C", home, "3")), now=now).items_new == 1
+    assert document_ingest(feed=feed, body=rss(item("C", home, "4")), now=now).items_new == 0
+
+
+def test_the_number_of_statements_does_not_grow_with_the_document(now, django_assert_max_num_queries):
+    feeds = [FeedFactory(), FeedFactory()]
+    for feed, size in zip(feeds, (5, 80), strict=True):
+        body = rss(*(item(f"T{feed.pk}-{n}", f"https://r.example/{feed.pk}/{n}") for n in range(size)))
+        with django_assert_max_num_queries(12):
+            assert document_ingest(feed=feed, body=body, now=now).items_new == size
+
+
+def test_a_feed_is_ensured_once_and_named_after_its_host(now):
+    feed = feed_ensure(url="HTTPS://feeds.bbci.co.uk/rss?utm_source=x", now=now)
+    assert feed == feed_ensure(url="https://feeds.bbci.co.uk/rss", now=now)
+    assert (feed.source_id, feed.next_check_at) == ("bbci.co.uk", now)
+
+
+def test_a_refused_document_leaves_nothing_behind(now, tmp_path: Path):
+    (tmp_path / "page.html").write_text("<html><body>Hello</body></html>")
+    (tmp_path / "rivers.xml").write_bytes(rss(item("Rain")))
+    report = folder_ingest(folder=tmp_path, now=now)
+    assert [(name, problem.code) for name, problem in report.errors] == [("page.html", "not_a_feed")]
+    assert Source.objects.get().key == "rivers"
+    assert Feed.objects.get().state == Feed.State.IMPORTED
+    with pytest.raises(FeedProblem):
+        document_ingest(feed=Feed.objects.get(), body=b"", now=now)
+
+
+def test_many_documents_that_are_refused_now_cost_one_update(now, tmp_path: Path):
+    for n in range(12):
+        (tmp_path / f"{n}.xml").write_bytes(rss(item(f"Rain {n}")))
+    folder_ingest(folder=tmp_path, now=now)
+    for n in range(1, 12):
+        (tmp_path / f"{n}.xml").write_text("<html><body>Hello</body></html>")
+    later = now + timedelta(days=1)
+    with CaptureQueriesContext(connection) as statements:
+        report = folder_ingest(folder=tmp_path, now=later)
+    assert len(report.errors) == 11
+    updates = [one["sql"] for one in statements if 'UPDATE "digest_feed"' in one["sql"]]
+    assert sum("error_code" in sql for sql in updates) == 2  # the good one, the bad ones
+    codes = dict(Feed.objects.values_list("url", "error_code"))
+    assert codes == {f"file:{n}.xml": "not_a_feed" if n else "" for n in range(12)}
+    assert set(Feed.objects.values_list("last_fetched_at", flat=True)) == {later}
+
+
+def test_feeds_are_fetched_when_due_and_remember_how_it_went(now, httpserver: HTTPServer, settings):
+    settings.FETCH_ALLOW_HOSTS = [httpserver.host]
+    httpserver.expect_request("/good").respond_with_data(rss(item("Rain")), headers={"ETag": '"1"'})
+    httpserver.expect_request("/bad").respond_with_data(b"", status=503, headers={"Retry-After": "7200"})
+    httpserver.expect_request("/gone").respond_with_data(b"", status=410)
+    good, bad, gone = (feed_ensure(url=httpserver.url_for(p), now=now) for p in ("/good", "/bad", "/gone"))
+    FeedFactory(state=Feed.State.PAUSED), FeedFactory(next_check_at=now + timedelta(minutes=5))
+    report = feeds_fetch(now=now, draw=lambda: 0.0).as_dict()
+    assert (report["feeds"], report["ok"], report["failed"], report["items_new"]) == (3, 1, 2, 1)
+    for feed in (good, bad, gone):
+        feed.refresh_from_db()
+    assert (good.etag, good.failures, good.next_check_at) == ('"1"', 0, now + timedelta(hours=1))
+    assert (bad.error_code, bad.failures, bad.next_check_at) == ("http_503", 1, now + timedelta(hours=2))
+    assert gone.state == Feed.State.GONE
+    assert feeds_fetch(now=now).as_dict()["feeds"] == 0
+
+
+@pytest.mark.data
+def test_real_feeds_go_in_once(now, data_dir: Path):
+    first = folder_ingest(folder=data_dir / "feeds" / "real-smallweb", now=now).as_dict()
+    again = folder_ingest(folder=data_dir / "feeds" / "real-smallweb", now=now + timedelta(days=1)).as_dict()
+    assert (first["failed"], first["items_seen"]) == (0, 4165)
+    assert first["items_new"] > 4100
+    assert (again["items_new"], again["items_updated"]) == (0, 0)
+
+
+@pytest.mark.parametrize("language", ["\\ud800", "\\u0000en"])
+def test_a_hostile_document_costs_itself_and_not_its_neighbour(now, tmp_path: Path, language: str):
+    entry = f'{{"id": "1", "title": "Odd", "language": "{language}"}}'
+    odd = f'{{"version": "https://jsonfeed.org/version/1.1", "title": "Odd", "items": [{entry}]}}'
+    (tmp_path / "a-odd.json").write_text(odd)
+    (tmp_path / "b-good.xml").write_bytes(rss(item("Rain", "https://rivers.example/a")))
+    report = folder_ingest(folder=tmp_path, now=now)
+    assert report.as_dict()["items_new"] == 2
+    assert Item.objects.get(title="Odd").language in ("", "en")

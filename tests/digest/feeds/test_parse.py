@@ -1,0 +1,211 @@
+"""Documents of every format, and of no format at all."""
+
+import gzip
+import json
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from digest.feeds import prechecks
+from digest.feeds.entities import FeedProblem
+from digest.feeds.parse import ENTRIES_MAX, parse_document
+from tests.support.documents import SPARED
+
+RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>Rivers</title><link>https://rivers.example/</link>
+<item><title>Rain &amp;amp; floods</title><link>/a?utm_source=x</link><guid isPermaLink="false">g1</guid>
+<description>&lt;p&gt;It &lt;b&gt;rained&lt;/b&gt;.&lt;/p&gt;</description>
+<pubDate>Wed, 18 Mar 2026 09:30:00 +0100</pubDate></item></channel></rss>"""
+ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>Rivers</title><link href="https://rivers.example/"/>
+<entry><id>tag:1</id><title>Rain</title><link href="https://rivers.example/a"/>
+<updated>2026-03-18T08:30:00Z</updated><content type="xhtml">
+<div xmlns="http://www.w3.org/1999/xhtml"><p>It rained.</p></div></content></entry></feed>"""
+RDF = b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
+<channel rdf:about="x"><title>Rivers</title><link>https://rivers.example/</link></channel>
+<item rdf:about="https://rivers.example/a"><title>Rain</title><link>https://rivers.example/a</link></item></rdf:RDF>"""
+JSON = json.dumps(
+    {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": "Rivers",
+        "home_page_url": "https://rivers.example/",
+        "items": [{"id": 7, "url": "/a", "title": "Rain", "content_html": "<p>It rained.</p>", "tags": [1]}],
+    }
+).encode()
+
+
+def rss(inner: bytes) -> bytes:
+    return (
+        b'<rss version="2.0"><channel><title>t</title><item><title>i</title>'
+        + inner
+        + b"</item></channel></rss>"
+    )
+
+
+def code_of(body: bytes) -> str:
+    with pytest.raises(FeedProblem) as problem:
+        parse_document(body)
+    assert problem.value.message
+    return problem.value.code
+
+
+@pytest.mark.parametrize("body", [RSS, ATOM, RDF, JSON], ids=["rss", "atom", "rdf", "json"])
+@pytest.mark.parametrize("packed", [False, True], ids=["bare", "gzip"])
+def test_the_content_decides_the_format(body: bytes, packed: bool):
+    feed = parse_document(gzip.compress(body) if packed else body, url="https://rivers.example/feed")
+    assert (feed.title, feed.site_url) == ("Rivers", "https://rivers.example/")
+    assert feed.entries[0].title.startswith("Rain")
+    assert feed.entries[0].link.startswith("https://rivers.example/a")
+
+
+def test_an_entry_is_plain_text_in_utc_with_its_own_guid():
+    entry = parse_document(RSS).entries[0]
+    assert (entry.title, entry.text, entry.guid) == ("Rain & floods", "It rained.", "g1")
+    assert entry.published == datetime(2026, 3, 18, 8, 30, tzinfo=UTC)
+
+
+def test_numbers_as_ids_and_wrong_types_in_json_are_survived():
+    assert parse_document(JSON).entries[0].guid == "7"
+    unusual = {"items": [{"id": {}, "title": ["x"], "content_text": "kept", "authors": [3]}, 5, None]}
+    assert [e.text for e in parse_document(json.dumps(unusual).encode()).entries] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        ("iso-8859-1", "latin-1"),
+        ("windows-1251", "windows-1251"),
+        ("utf-16", "utf-16"),
+        ("utf-8", "cp1252"),
+        ("bogus", "utf-8"),
+    ],
+)
+def test_words_survive_declared_missing_and_wrong_encodings(declared: str, encoding: str):
+    word = "Привет" if encoding == "windows-1251" else "Café"
+    items = f"<item><title>{word}</title></item>"
+    text = f'<?xml version="1.0" encoding="{declared}"?><rss version="2.0"><channel>{items}</channel></rss>'
+    assert parse_document(text.encode(encoding)).entries[0].title == word
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", "empty"),
+        (b" \n ", "empty"),
+        (b"<!doctype html><html><body><p>Hello</p></body></html>", "not_a_feed"),
+        (b"hello", "not_a_feed"),
+        (b'{"a": 1}', "not_a_feed"),
+        (b'{"items": [', "malformed"),
+        (b"[" * 300_000, "too_deep"),
+        (gzip.compress(RSS)[:60] + b"\x00" * 50, "malformed"),
+        (b"x" * (10 * 1024 * 1024 + 1), "too_large"),
+        (gzip.compress(b"x" * 50_000_000), "too_large"),
+        (b'<!DOCTYPE r [<!ENTITY a "b">]>' + RSS[21:], "entity_declaration"),
+        ('<!DOCTYPE r [<!entity a "b">]><rss/>'.encode("utf-16"), "entity_declaration"),
+        (rss(b"<a>" * 200_000), "too_deep"),
+        (rss(b"<a " + b" ".join(b'a%d="x"' % n for n in range(100_000)) + b"/>"), "too_complex"),
+        (rss(b"<a b='>' " + b" ".join(b'a%d="x"' % n for n in range(1_000)) + b"/>"), "too_complex"),
+        (rss(b'<a b = ">" ' + b" ".join(b"a%d='>'" % n for n in range(1_000)) + b"/>"), "too_complex"),
+        (rss(b"<a/>" * 600_000), "too_complex"),
+    ],
+)
+def test_hostile_documents_cost_a_clear_code_and_little_time(body: bytes, code: str):
+    started = time.process_time()
+    assert code_of(body) == code
+    assert time.process_time() - started < 2
+
+
+MARKS = st.sampled_from(
+    ["<", "</", ">", "/>", "p", "x:y", "<![CDATA[", "]", "]]>", "<!--", "-", "-->", "<?", "?", "?>", " a='b'"]
+)
+
+
+@given(st.lists(MARKS | st.sampled_from(["<a>", "</a>", "<b>"]), max_size=30).map("".join))
+def test_tags_are_counted_alike_whether_listed_or_taken_one_by_one(text: str):
+    """Few tags are listed at once, many taken one by one; and what is quoted holds no tag."""
+
+    def found(listed: int) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(prechecks, "_LISTED_MAX", listed)
+            patch.setattr(prechecks, "DEPTH_MAX", 3)
+            try:
+                return prechecks._scan(text)
+            except FeedProblem as problem:
+                return problem.code
+
+    assert found(0) == found(1_000)
+    quoted = f"<r><![CDATA[{text.replace(']', '')}]]><!--{text.replace('-', '')}--></r>"
+    assert prechecks._scan(quoted) == "r"
+
+
+@pytest.mark.parametrize(
+    ("tag", "root"),
+    [
+        ("<r a='1>0'/><b>", "rb"),
+        ('<r a = "1>0">it\'s<b>', "rb"),
+        ("<r a='it>\"s'/><b>", "rb"),
+        ("<r a=it's>it's <b>", "rb"),
+        ('<r a="it>never ends <b>', "rb"),
+    ],
+)
+def test_a_tag_ends_outside_its_quotes(tag: str, root: str):
+    assert "".join(match[2] for match in prechecks._TOKEN.finditer(tag)) == root
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        b"<description>" + b"&lt;div&gt;" * 100_000 + b"</description>",
+        b"<description>" + b"&" * 2_000_000 + b"</description>",
+        b"<description>" + b" " * 5_000_000 + b"</description>",
+        b"<description>" + b"<![CDATA[" * 300_000,
+        b"<link " * 100_000,
+        b'<link a="' * 100_000,
+        b"<link " + b"='\"" * 1_000_000,
+        b"<link " + b"= " * 1_000_000 + b'"',
+        b"<!--" * 300_000,
+    ],
+)
+def test_bulky_documents_are_read_or_refused_quickly(inner: bytes):
+    started = time.process_time()
+    try:
+        parse_document(rss(inner))
+    except FeedProblem as problem:
+        assert problem.code in {"malformed", "too_complex", "too_deep"}
+    assert time.process_time() - started < 2
+
+
+def test_a_plain_doctype_and_talk_about_entities_are_harmless():
+    assert parse_document(b"<!DOCTYPE rss>" + RSS[21:]).entries
+    assert parse_document(rss(b"<description><![CDATA[ <!ENTITY x> ]]></description>")).entries
+
+
+def test_entries_beyond_the_limit_are_counted():
+    feed = parse_document(
+        b"<rss><channel>" + b"<item><title>x</title></item>" * (ENTRIES_MAX + 5) + b"</channel></rss>"
+    )
+    assert (len(feed.entries), feed.dropped) == (ENTRIES_MAX, 5)
+
+
+@settings(max_examples=150 // SPARED, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from([RSS, ATOM, RDF, JSON]),
+    st.lists(st.tuples(st.integers(0, 700), st.binary(max_size=8), st.integers(0, 6)), max_size=6),
+)
+def test_mutated_documents_raise_nothing_but_feed_problems(body: bytes, cuts: list[tuple[int, bytes, int]]):
+    for at, put, drop in cuts:
+        body = body[:at] + put + body[at + drop :]
+    try:
+        parse_document(body)
+    except FeedProblem as problem:
+        assert problem.code and problem.message
+
+
+@pytest.mark.parametrize("guid", ["1", "2026-01-05", "12"])
+def test_a_guid_is_no_date(guid):
+    (entry,) = parse_document(
+        f"<rss version='2.0'><channel><title>T</title><item><title>A</title><guid>{guid}</guid></item>"
+        "</channel></rss>".encode()
+    ).entries
+    assert (entry.guid, entry.published) == (guid, None)

@@ -1,0 +1,106 @@
+"""Strangers' HTML becomes plain text, whatever it is."""
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.feeds.sanitise import FIELD_MAX_CHARS, TITLE_MAX_CHARS, html_to_text, plain, title_to_text
+
+MARKUP = st.lists(
+    st.sampled_from(
+        [
+            "<",
+            ">",
+            "&",
+            "&lt;",
+            "&amp;lt;",
+            "script",
+            "<script>",
+            "</script>",
+            "<p>",
+            "</p>",
+            "<img src=x onerror=y>",
+            "<!--",
+            "-->",
+            "<![CDATA[",
+            "]]>",
+            "\x00",
+            "\u202e",
+            "\u200b",
+            "\ud800",
+            "&#0;",
+            "&#x202e;",
+            "a",
+            " ",
+            "\n",
+        ]
+    )
+    | st.text(max_size=6),
+    max_size=40,
+).map("".join)
+
+
+@given(MARKUP)
+def test_nothing_that_looks_like_a_tag_or_hides_survives(markup: str):
+    for text in (html_to_text(markup), plain(markup), title_to_text(markup)):
+        assert "<script" not in text.lower() and "<img" not in text.lower()
+        assert not [c for c in text if unicodedata.category(c) in {"Cc", "Cs"} and c not in "\n\t"]
+        assert "\x00" not in text and "\u202e" not in text and "\u200b" not in text
+        text.encode("utf-8")
+
+
+@given(MARKUP)
+def test_plain_text_stays_as_it_is_the_second_time(markup: str):
+    once = plain(markup)
+    assert plain(once) == once
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<p>One</p><p>Two</p>", "One\nTwo"),
+        ("a<br>b", "a\nb"),
+        ("Fish &amp; chips", "Fish & chips"),
+        ("AT&T", "AT&T"),
+        ("I &lt;3 you", "I <3 you"),
+        ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+        ("&amp;lt;b&amp;gt;bold", "bold"),
+        ("<script>alert(1)</script>kept", "kept"),
+        ("<style>p{}</style>kept<!-- not me -->", "kept"),
+        ('<img src="https://tracker.example/pixel">kept', "kept"),
+        ("caf&eacute;&nbsp;au lait", "café au lait"),
+        ("a<DIV>b<Br/>c<h2>d</H2>e", "a\nb\nc\nd\ne"),
+        ("a<preface>b<h7>c<divan>d", "abcd"),
+        ("a\rb\x85c\u2028d\u2029e", "a\nb\nc\nd\ne"),
+        ("a\x0bb\x1cc\td", "abc d"),
+        ("a\U000e0101b", "ab"),
+    ],
+)
+def test_html_reads_as_a_person_would_read_it(markup: str, text: str):
+    assert html_to_text(markup) == text
+
+
+def test_a_title_is_one_line_of_bounded_length():
+    assert title_to_text("<b>Two</b>\n lines") == "Two lines"
+    assert len(title_to_text("x" * 10_000)) == TITLE_MAX_CHARS
+    assert title_to_text("x" * 10_000).endswith("…")
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<div>" * 20_000,
+        "<a" * 40_000,
+        "<" * 70_000,
+        "&lt;" * 20_000,
+        "<b>" * 199 + "<p>x" * 15_000,
+        "<!--" * 20_000,
+    ],
+)
+def test_no_markup_costs_more_than_linear_time(markup: str):
+    started = time.process_time()
+    assert len(html_to_text(markup)) <= FIELD_MAX_CHARS
+    assert time.process_time() - started < 0.5

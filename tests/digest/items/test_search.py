@@ -1,0 +1,294 @@
+"""Search: results, their order and visibility, and that no text breaks it."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from digest.items.search import SEARCH_PAGE, items_search
+from digest.items.search_query import marked, terms_of, terms_snippet
+from digest.models import FeedEntry, Item, Reader
+from ranking.services import ConfigEdit, config_edit
+from tests.support.browser import fresh_item, subscribe
+from tests.support.factories import (
+    FeedbackFactory,
+    FeedFactory,
+    ItemFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
+
+
+def found(reader: Reader, query: str, **more: object) -> list[str]:
+    return [item.title for item in items_search(reader_id=reader.pk, query=query, **more).items]
+
+
+def plain(parts) -> str:
+    return "".join(f"[{part.text}]" if part.marked else part.text for part in parts)
+
+
+def test_words_are_found_in_titles_and_texts_and_all_must_be_there(ada: Reader):
+    fresh_item(ada, title="Tides on the pier", text="Harbour news.")
+    fresh_item(ada, title="Harbour closes", text="No water.")
+    assert found(ada, "harbour news") == ["Tides on the pier"]
+    assert sorted(found(ada, "HARBOUR")) == ["Harbour closes", "Tides on the pier"]
+    assert found(ada, "harbour -water") == ["Tides on the pier"]
+    assert found(ada, "zeppelin") == []
+
+
+def test_words_match_whole_a_star_matches_prefixes_and_quotes_match_phrases(ada: Reader):
+    fresh_item(ada, title="He said nothing")
+    fresh_item(ada, title="AI in the paper")
+    assert found(ada, "ai") == ["AI in the paper"]
+    assert found(ada, "noth*") == ["He said nothing"]
+    assert found(ada, '"the paper"') == ["AI in the paper"]
+    assert found(ada, '"paper the"') == []
+    assert found(ada, '"in the pap"*') == ["AI in the paper"]
+
+
+def test_singular_and_plural_find_each_other(ada: Reader):
+    fresh_item(ada, title="Two ferries collide")
+    assert found(ada, "ferry") == ["Two ferries collide"]
+    fresh_item(ada, title="An election is called")
+    assert found(ada, "elections") == ["An election is called"]
+
+
+@pytest.mark.parametrize("typed", ["Müller", "muller", "Mueller", "MÜLLER", "mu\u0308ller"])
+def test_german_names_are_found_as_people_type_them(ada: Reader, typed: str):
+    fresh_item(ada, title="Frau Müller gewinnt die Wahl")
+    assert found(ada, typed) == ["Frau Müller gewinnt die Wahl"]
+
+
+@pytest.mark.parametrize("typed", ["Straße", "strasse"])
+def test_sharp_s_is_found_either_way(ada: Reader, typed: str):
+    fresh_item(ada, title="Die Straße ist frei")
+    assert found(ada, typed) == ["Die Straße ist frei"]
+
+
+def test_accents_are_folded_both_ways(ada: Reader):
+    fresh_item(ada, title="Le café de São Paulo")
+    assert found(ada, "cafe sao") == found(ada, "CAFÉ são") == ["Le café de São Paulo"]
+
+
+def test_without_a_whole_word_longer_ones_are_offered_and_labelled(ada: Reader):
+    fresh_item(ada, title="Wahlkampf in Bayern")
+    loose = items_search(reader_id=ada.pk, query="Wahl")
+    assert [item.title for item in loose.items] == ["Wahlkampf in Bayern"]
+    assert loose.loose
+    assert not items_search(reader_id=ada.pk, query="Wahlkampf").loose
+    assert found(ada, '"Wahl"') == []
+
+
+def test_hyphens_dots_and_slashes_separate_words(ada: Reader):
+    fresh_item(ada, title="COVID-19 and example.org/news at 3.5 percent")
+    for typed in ("covid-19", "covid 19", "example.org", "3.5", "org/news"):
+        assert found(ada, typed) == ["COVID-19 and example.org/news at 3.5 percent"], typed
+
+
+def test_the_best_have_the_word_in_the_title_and_the_newest_come_by_date(ada: Reader):
+    fresh_item(ada, hours=1, title="Plain", text="A lighthouse, " + "far away. " * 30)
+    fresh_item(ada, hours=9, title="The lighthouse")
+    assert found(ada, "lighthouse") == ["The lighthouse", "Plain"]
+    assert found(ada, "lighthouse", order="newest") == ["Plain", "The lighthouse"]
+
+
+def test_pages_hold_twenty_and_count_all(ada: Reader):
+    for n in range(SEARCH_PAGE + 3):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
+    first = items_search(reader_id=ada.pk, query="lamp", order="newest")
+    second = items_search(reader_id=ada.pk, query="lamp", order="newest", page=2)
+    assert (first.total, first.more, second.more) == (23, True, False)
+    assert [item.title for item in second.items] == ["Lamp 20", "Lamp 21", "Lamp 22"]
+    assert items_search(reader_id=ada.pk, query="lamp", page=3).items == ()
+
+
+def test_a_reader_finds_only_visible_items(ada: Reader, ben: Reader):
+    fresh_item(ben, key="bens.example", title="A secret lamp")
+    assert found(ada, "lamp") == []
+    assert found(ben, "lamp") == ["A secret lamp"]
+
+
+def test_items_of_another_feed_of_the_source_are_not_found(ada: Reader, ben: Reader):
+    source = SourceFactory(key="video.example")
+    feeds = [FeedFactory(source=source, state="active") for _ in range(2)]
+    SubscriptionFactory(reader=ada, feed=feeds[0])
+    for n, feed in enumerate(feeds):
+        item = ItemFactory(source=source, title=f"Lamp of channel {n}")
+        FeedEntry.objects.create(feed=feed, guid=str(n), item=item)
+    assert found(ada, "lamp") == ["Lamp of channel 0"]
+
+
+def test_a_rated_item_is_found_after_its_feed_was_removed(ada: Reader):
+    item = ItemFactory(title="An old lamp")
+    FeedbackFactory(reader=ada, item=item)
+    assert found(ada, "lamp") == ["An old lamp"]
+
+
+def test_the_index_follows_changes_and_deletions(ada: Reader):
+    item = fresh_item(ada, title="Before", text="")
+    Item.objects.filter(pk=item.pk).update(title="After")
+    assert (found(ada, "before"), found(ada, "after")) == ([], ["After"])
+    item.refresh_from_db()
+    item.text = "Words that came later"
+    item.save()
+    assert found(ada, "later") == ["After"]
+    Item.objects.filter(pk=item.pk).delete()
+    assert found(ada, "after") == []
+
+
+@pytest.mark.skipif(
+    connection.vendor != "sqlite", reason="an FTS5 table can be checked, a column cannot differ"
+)
+def test_the_index_agrees_with_the_items(ada: Reader):
+    for n in range(5):
+        fresh_item(ada, title=f"Lamp {n}")
+    Item.objects.filter(title="Lamp 3").delete()
+    Item.objects.filter(title="Lamp 2").update(title="Kettle")
+    with connection.cursor() as cursor:  # raises where the index and the table differ
+        cursor.execute(
+            "INSERT INTO digest_item_search(digest_item_search, rank) VALUES ('integrity-check', 1)"
+        )
+
+
+HARMLESS = [
+    '"', '""', '"unclosed', "'", "''", "AND", "OR NOT", "NEAR(a b)", "lamp AND", "title:lamp", "{lamp}",
+    "^lamp", "(lamp", "*", "-", "--", "-lamp", "lamp:*", "a & b | !c", "\\", "%", "_", "\0", "la\0mp",
+    "😀", "😀 lamp", "lamp" * 2500, "a " * 5000, "½ ⑴ ﬁ", "ǅ", "İ", "ß", "\u0300", "\ud800", "日本",
+    "'; DROP TABLE x; --",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", HARMLESS, ids=range(len(HARMLESS)))
+def test_no_query_breaks_the_search(ada: Reader, typed: str):
+    fresh_item(ada, title="lamp")
+    for order in ("best", "newest"):
+        items_search(reader_id=ada.pk, query=typed, order=order)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=40))
+def test_no_random_text_breaks_the_search(ada: Reader, typed: str):
+    items_search(reader_id=ada.pk, query=typed)
+
+
+def test_a_query_without_words_needs_no_query_of_the_database(ada: Reader, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        assert found(ada, '😀 -lamp ""') == []
+
+
+def test_a_search_costs_two_queries_however_many_hits(ada: Reader, django_assert_num_queries):
+    subscribe(ada)
+    for count in (3, 12):
+        for n in range(count):
+            fresh_item(ada, title=f"Lamp {count} {n}")
+        with django_assert_num_queries(2):
+            found(ada, "lamp")
+
+
+def test_matches_are_marked_in_place_with_accents():
+    assert plain(marked("Die Müller-Straße", terms_of("muller strasse"))) == "Die [Müller]-[Straße]"
+    assert plain(marked("He said AI <b>", terms_of("ai"))) == "He said [AI] <b>"
+    assert plain(marked("Lamps and a lamp", terms_of("lamp"))) == "[Lamps] and a [lamp]"
+    assert plain(marked("New York, new-york", terms_of('"new york"'))) == "[New York], [new-york]"
+    assert plain(marked("lampshade", terms_of("lamp*"))) == "[lampshade]"
+    assert plain(marked("nothing here", terms_of("-here"))) == "nothing here"
+
+
+def test_a_snippet_shows_the_match_and_is_cut_at_words():
+    text = "filler words " * 60 + "then the lamp fell " + "more words " * 60
+    cut = plain(terms_snippet(text, terms_of("lamp")))
+    assert "[lamp]" in cut
+    assert cut.startswith("… ") and cut.endswith(" …")
+    assert len(cut) < 300
+    assert plain(terms_snippet("Short and whole.", terms_of("absent"))) == "Short and whole."
+
+
+@given(st.text(max_size=600), st.text(max_size=20))
+def test_marks_never_change_the_text(text: str, typed: str):
+    assert "".join(part.text for part in marked(text, terms_of(typed))) == text
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def test_the_page_marks_matches_and_escapes_markup(page: Client, ada: Reader):
+    fresh_item(ada, title="<b>Lamp</b> & more", text="<script>lamp</script>")
+    body = page.get("/ui/search", {"q": "lamp"}).content.decode()
+    assert "&lt;b&gt;<mark>Lamp</mark>&lt;/b&gt; &amp; more" in body
+    assert "&lt;script&gt;<mark>lamp</mark>&lt;/script&gt;" in body
+    assert "<script>lamp" not in body
+
+
+def test_the_query_is_escaped_in_the_search_field(page: Client):
+    body = page.get("/ui/search", {"q": '"><script>alert(1)</script>'}).content.decode()
+    assert "<script>alert" not in body
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("", "Everything your sources brought"),
+        ("  ", "Everything your sources brought"),
+        ("😀 !", "There is no word to search for"),
+        ("zeppelin", "Nothing found"),
+        ("-news", "That only excludes words"),
+        ("lam", "1 begins like it"),
+        ("lamp", "1 item"),
+    ],
+)
+def test_each_kind_of_empty_result_has_its_own_message(page: Client, ada: Reader, typed: str, message: str):
+    fresh_item(ada, title="Lamp")
+    assert message in page.get("/ui/search", {"q": typed}).content.decode()
+
+
+@pytest.mark.parametrize("typed", HARMLESS, ids=range(len(HARMLESS)))
+def test_no_query_breaks_the_page(page: Client, typed: str):
+    asked = {"q": typed.encode("utf-8", "replace").decode(), "page": "-1", "order": typed[:3]}
+    assert page.get("/ui/search", {k: v.replace("\ud800", "") for k, v in asked.items()}).status_code == 200
+
+
+@pytest.mark.parametrize("number", ["0", "x", "", "99999999999", "²", "-3"])
+def test_an_invalid_page_number_is_the_first(page: Client, ada: Reader, number: str):
+    fresh_item(ada, title="Lamp")
+    assert "1 item" in page.get("/ui/search", {"q": "lamp", "page": number}).content.decode()
+
+
+def test_a_page_beyond_the_last_says_so(page: Client, ada: Reader):
+    fresh_item(ada, title="Lamp")
+    body = page.get("/ui/search", {"q": "lamp", "page": 9}).content.decode()
+    assert "There is no such page" in body
+
+
+def test_the_page_costs_the_same_however_many_hits(page: Client, ada: Reader, django_assert_num_queries):
+    for n in range(3):
+        fresh_item(ada, title=f"Lamp {n}")
+    # session, reader, matches, items, thumbs 2, readings, tags; config 2, signals 3
+    with django_assert_num_queries(13):
+        page.get("/ui/search", {"q": "lamp"})
+    for n in range(12):
+        fresh_item(ada, title=f"Lamp {n}")
+    with django_assert_num_queries(13):
+        page.get("/ui/search", {"q": "lamp"})
+
+
+def test_each_hit_shows_its_reasons(page: Client, ada: Reader):
+    fresh_item(ada, title="Harbour lamp")
+    fresh_item(ada, key="rarely.example", title="A lamp")
+    fresh_item(ada, hours=400, title="Lamp of old")
+    wishes = ConfigEdit(topics=["harbour"], source_weights={"rarely.example": 0.4})
+    config_edit(reader_id=ada.pk, edit=wishes, expected_version=0, now=timezone.now())
+    body = page.get("/ui/search", {"q": "lamp"}).content.decode()
+    assert '<span class="chip">your topic: harbour</span>' in body
+    assert '<span class="chip">much less from Rarely</span>' in body
+    assert body.count('<table class="sum">') == 3
+    hits = page.get("/api/search", {"q": "lamp"}).json()["hits"]
+    reasons = {"".join(part["text"] for part in hit["title"]): hit["reasons"] for hit in hits}
+    assert reasons["Harbour lamp"][0] == "your topic: harbour"
+    assert reasons["A lamp"][0] == "much less from Rarely"
+    assert reasons["Lamp of old"] == ["as usual from Gazette"]

@@ -1,0 +1,154 @@
+"""The mail as it arrives: read back from the wire as a mail program reads it."""
+
+import re
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from lxml import html as lxml_html
+
+from digest.mail.due import MAIL_ITEMS
+from digest.mail.links import THUMB_LASTS, thumb_read, unsubscribe_read
+from digest.mail.send import digests_deliver
+from digest.models import Cluster, Delivery, Summary
+from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+from tests.support.mailbox import Mailbox
+
+# Where Gmail cuts a message off: 102 KB.
+CLIPPED_BYTES = 102 * 1024
+HOSTILE = 'Tides <script>alert(1)</script> & "bells"'
+
+
+@pytest.fixture
+def ada(ada, settings):
+    """Ada wants daily mail; the site is known under its real name."""
+    settings.SITE_URL = "https://tidings.example/"
+    source = SourceFactory(key="gazette.example", title="Gazette")
+    SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
+    ada.mail_rhythm = "daily"
+    ada.save()
+    return ada
+
+
+def items(n: int, **fields: object) -> list:
+    return [ItemFactory(source=SourceFactory(key="gazette.example"), **fields) for _ in range(n)]
+
+
+def arrived(mailbox: Mailbox, now) -> tuple[object, str, str]:
+    digests_deliver(now=now)
+    message = mailbox.messages[-1]
+    return (
+        message,
+        message.get_body(("plain",)).get_content(),
+        message.get_body(("html",)).get_content(),
+    )
+
+
+def test_it_is_one_message_in_two_forms_with_the_headers_of_good_mail(ada, mailbox: Mailbox, now):
+    items(2, title="Harbour opens")
+    message, text, html = arrived(mailbox, now)
+    assert message.get_content_type() == "multipart/alternative"
+    assert message["Subject"] == "Wednesday, 18 March: Harbour opens"
+    assert message["Auto-Submitted"] == "auto-generated" and message["Content-Language"] == "en"
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    stop = message["List-Unsubscribe"].strip(" <>")
+    assert stop.startswith("https://tidings.example/ui/mail/end/")
+    assert unsubscribe_read(stop.rsplit("/", 1)[1]) == ada.pk
+    assert parsedate_to_datetime(message["Date"]) == now
+    assert message["Message-ID"].endswith("@tidings.example>")
+    assert "Harbour opens" in text and "Harbour opens" in html and stop in text
+
+
+def test_every_item_has_its_reasons_its_source_and_both_links(ada, mailbox: Mailbox, now):
+    (item,) = items(1, text="The bridge was lifted at dawn.")
+    _, text, html = arrived(mailbox, now)
+    for part in (text, html):
+        assert "Why it is here: fresh" in part and "Gazette · 18 March, 07:00" in part
+        assert "The bridge was lifted at dawn." in part
+        links = [thumb_read(found) for found in re.findall(r"/ui/mail/thumb/([\w.=-]+)", part)]
+        assert [(mail_text.reader_id, mail_text.item_id, mail_text.useful) for mail_text in links] == [
+            (ada.pk, item.pk, True),
+            (ada.pk, item.pk, False),
+        ]
+        assert {mail_text.until - now for mail_text in links} == {THUMB_LASTS}
+
+
+def test_a_link_of_the_mail_works(ada, mailbox: Mailbox):
+    items(1, published_at=timezone.now() - timedelta(hours=2))
+    ada.mail_hour = 0
+    ada.save()
+    _, text, _ = arrived(mailbox, timezone.now())
+    place = re.search(r"https://tidings.example(/ui/mail/thumb/\S+)", text).group(1)
+    assert "Recorded:" in Client().post(place).content.decode()
+
+
+def test_nothing_in_it_runs_loads_or_counts(ada, mailbox: Mailbox, now):
+    items(1, title=HOSTILE, text=HOSTILE, author=HOSTILE)
+    _, text, html = arrived(mailbox, now)
+    page = lxml_html.fromstring(html)
+    assert not page.xpath("//script | //img | //iframe | //form | //link | //*[@onclick or @background]")
+    assert "url(" not in html and "@import" not in html
+    assert all(link.startswith("https://") for link in page.xpath("//a/@href"))
+    assert HOSTILE in text and HOSTILE in page.text_content()
+
+
+def test_a_strangers_title_stays_within_the_subject(ada, mailbox: Mailbox, now):
+    items(1, title="News\r\nBcc: ben@example.org" + "x" * 200)
+    message, _, _ = arrived(mailbox, now)
+    assert message["Bcc"] is None and mailbox.recipients == ["ada@example.org"]
+    assert len(message["Subject"]) < 100
+
+
+def test_its_looks_are_inlined_but_for_the_dark_ones(ada, mailbox: Mailbox, now):
+    items(1)
+    _, _, html = arrived(mailbox, now)
+    page = lxml_html.fromstring(html)
+    (style,) = page.xpath("//style/text()")
+    assert "prefers-color-scheme: dark" in style
+    assert "Georgia" in page.xpath("//body/@style")[0]
+    assert page.xpath("//div[contains(@style, 'display')]")[0].text_content().strip()  # the preheader
+
+
+def test_a_full_mail_is_not_cut_off(ada, mailbox: Mailbox, now):
+    items(40, text="Rain over the hills. " * 40, title="A headline of some length " * 4)
+    message, _, html = arrived(mailbox, now)
+    assert html.count("Why it is here") == MAIL_ITEMS
+    assert "15 more in today" in html
+    assert len(message.as_bytes()) < CLIPPED_BYTES
+
+
+def test_a_title_in_another_language_says_so(ada, mailbox: Mailbox, now):
+    items(1, language="de", title="Gezeiten")
+    _, _, html = arrived(mailbox, now)
+    assert lxml_html.fromstring(html).xpath("//h2[@lang='de']")
+
+
+def test_a_second_copy_has_the_first_ones_id(ada, mailbox: Mailbox, now):
+    items(1)
+    first, _, _ = arrived(mailbox, now)
+    Delivery.objects.all().delete()
+    second, _, _ = arrived(mailbox, now + timedelta(minutes=30))
+    assert first["Message-ID"] == second["Message-ID"]
+
+
+def test_it_says_who_else_tells_the_story(ada, mailbox: Mailbox, now):
+    story = Cluster.objects.create(created_at=now, last_item_at=now)
+    items(1, cluster=story, title="The bridge opens")
+    for name in ("Courier", "Evening Post", "Herald", "Mercury"):
+        source = SourceFactory(key=f"{name[:4].lower()}.example", title=name)
+        SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
+        ItemFactory(source=source, cluster=story, published_at=now - timedelta(days=3))
+    _, text, _ = arrived(mailbox, now)
+    assert re.search(r"also reported by \w+( Post)?, \w+( Post)? and 2 others", text)
+
+
+def test_a_models_words_are_named_as_such(ada, mailbox: Mailbox, now):
+    (item,) = items(1, text="The tide was low at noon. Boats lay on the sand.")
+    Summary.objects.create(
+        fingerprint=item.fingerprint, model="openai:gpt-x", text="Low tide at noon.", created_at=now
+    )
+    _, text, html = arrived(mailbox, now)
+    for part in (text, html):
+        assert "Low tide at noon." in part and "Written by gpt-x" in part

@@ -1,0 +1,72 @@
+"""Extracts: exact sentences of any text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.summaries.extract import SUMMARY_CHARS_MAX, extract_of, first_sentence, sentences_of
+from digest.summaries.grounding import grounding_of, whitespace_collapse
+from digest.summaries.model import summary_offline
+
+TEXT = (
+    "Advertisement\n"
+    "Dr. Ada Lind of St. Olav said on 3. May that the ferries would run all night. Nobody had expected that. "
+    "The harbour council will pay for the night ferries until autumn, i.e. for five months. "
+    "Ferries at night have long been asked for by nurses and by those who work in the harbour. "
+    "The weather was fine and the band played on the quay.\n"
+    "The post Night ferries appeared first on Harbour Post."
+)
+
+
+def test_sentences_end_where_sentences_end():
+    assert sentences_of("It cost 3.5 million. Mr. Smith paid, e.g. in cash! Why? 今日は晴れ。明日は雨。") == [
+        "It cost 3.5 million.",
+        "Mr. Smith paid, e.g. in cash!",
+        "Why?",
+        "今日は晴れ。",
+        "明日は雨。",
+    ]
+
+
+def test_the_extract_is_about_the_subject_of_the_text():
+    found = extract_of("Night ferries for the harbour", TEXT)
+    assert found and 1 <= len(found.sentences) <= 2
+    assert "ferries" in found.text
+    assert "appeared first" not in found.text and "Advertisement" not in found.text
+
+
+def test_an_extract_cites_itself_and_is_grounded():
+    made = summary_offline("Night ferries", TEXT)
+    assert all(quote in whitespace_collapse(TEXT) for quote in made.citations)
+    assert grounding_of(made.text, made.citations, title="Night ferries", text=TEXT).fault == ""
+
+
+def test_a_sentence_that_only_repeats_the_title_is_no_summary():
+    title = "The harbour council keeps the ferries running"
+    found = extract_of(title, f"{title}. It will pay for them until the autumn comes.")
+    assert found and found.sentences == ("It will pay for them until the autumn comes.",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   \n",
+        "Read more",
+        "https://example.org/a/very/long/address/of/a/page",
+        "Photo: A. Person",
+        "★" * 50,
+    ],
+)
+def test_a_text_without_usable_sentences_has_no_extract(text: str):
+    assert extract_of("Title", text) is None
+    assert summary_offline("Title", text).refusal == "NO_EVIDENCE"
+    assert first_sentence(text) == ""
+
+
+@given(st.text(max_size=3000), st.text(max_size=60))
+def test_every_extract_is_short_and_exact(text: str, title: str):
+    found = extract_of(title, text)
+    if found is not None:
+        assert 0 < len(found.text) <= SUMMARY_CHARS_MAX
+        assert all(sentence in whitespace_collapse(text) for sentence in found.sentences)

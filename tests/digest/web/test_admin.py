@@ -1,0 +1,178 @@
+"""The operator's pages of digest and ranking: quick lists, records that nobody changes by hand."""
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from digest.accounts.tokens import token_issue
+from digest.build.services import digest_build
+from digest.feedback.services import feedback_set, weights_update
+from digest.models import (
+    Delivery,
+    Digest,
+    Feedback,
+    Item,
+    Reader,
+    ReasonTag,
+    Spend,
+    SpendRefusal,
+    SuggestedReasons,
+    Summary,
+)
+from ranking.services import alias_store, source_weight_agree
+from tests.support.factories import (
+    FeedFactory,
+    ItemFactory,
+    OperatorFactory,
+    ReaderFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
+
+MODELS = [model for model in admin.site._registry if model._meta.app_label in ("digest", "ranking")]
+RECORDS = [
+    "digest.delivery",
+    "digest.digest",
+    "digest.feedback",
+    "digest.spend",
+    "digest.spendrefusal",
+    "digest.suggestedreasons",
+    "digest.summary",
+    "ranking.rankconfig",
+    "ranking.configversion",
+    "ranking.learnedweight",
+    "ranking.weightsnapshot",
+]
+
+
+def fill(reader: Reader, now, items: int = 3) -> None:
+    """At least one row of everything for `reader`."""
+    source = SourceFactory()
+    SubscriptionFactory(reader=reader, feed=FeedFactory(source=source))
+    for item in ItemFactory.create_batch(items, source=source):
+        feedback_set(reader=reader, item_id=item.id, useful=True, tags=["depth"], now=now)
+    source_weight_agree(reader_id=reader.id, source=source.key, weight=1.3, ref="", now=now)
+    weights_update(reader_id=reader.id, now=now)
+    digest_build(reader=reader, date=now.astimezone(reader.zone).date(), now=now)
+    alias_store(old=f"before-{source.key}", new=source.key, now=now)
+    token_issue(reader=reader, name="notes", scope="read", expires_at=None, now=now)
+    Delivery.objects.create(reader=reader, date=now.date(), status="sent", claimed_at=now)
+    Spend.objects.create(
+        surface="advisor", reader=reader, model="m", reserved_usd=1, day=now.date(), created_at=now
+    )
+    SpendRefusal.objects.create(
+        surface="advisor", reader=reader, model="m", asked_usd=1, day=now.date(), created_at=now
+    )
+    for made in (Summary, SuggestedReasons):
+        made.objects.create(fingerprint=reader.pk.hex, model="m", created_at=now)
+
+
+@pytest.fixture
+def site(operator) -> Client:
+    client = Client()
+    client.force_login(operator)
+    return client
+
+
+def page(model, view: str, *args) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{view}", args=args)
+
+
+def test_everything_an_operator_needs_is_there():
+    labels = {model._meta.label_lower for model in MODELS}
+    assert {"digest.feed", "digest.source", "digest.item", "digest.subscription"} <= labels
+    assert {"digest.reader", "digest.reasontag", *RECORDS} <= labels
+
+
+def test_every_list_search_and_row_opens(site, ada, now):
+    fill(ada, now)
+    for model in MODELS:
+        row = model._default_manager.first()
+        searched = {"q": "a"} if admin.site._registry[model].search_fields else {}
+        assert site.get(page(model, "changelist"), searched).status_code == 200, model
+        assert site.get(page(model, "change", row.pk)).status_code == 200, model
+
+
+def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(site, ada, now, django_assert_max_num_queries):
+    for n in range(12):
+        fill(OperatorFactory(username=f"o{n}") if n else ada, now, items=2)
+    for model in MODELS:
+        # session, operator, count, rows, filters (one each), the two bounds of the date hierarchy
+        with django_assert_max_num_queries(9, info=model._meta.label_lower):
+            site.get(page(model, "changelist"))
+
+
+def test_a_record_is_not_added_changed_or_deleted_by_hand(site, ada, now):
+    fill(ada, now)
+    for label in RECORDS:
+        model = next(m for m in MODELS if m._meta.label_lower == label)
+        row = model._default_manager.first()
+        assert site.get(page(model, "add")).status_code == 403, label
+        assert site.post(page(model, "change", row.pk), {}).status_code == 403, label
+        assert site.post(page(model, "delete", row.pk), {"post": "yes"}).status_code == 403, label
+        assert model._default_manager.filter(pk=row.pk).exists(), label
+
+
+def test_deleting_a_reader_asks_first_and_takes_their_records_along(site, ada, now):
+    fill(ada, now)
+    url = page(Reader, "delete", ada.pk)
+    assert site.get(url).status_code == 200 and Reader.objects.filter(pk=ada.pk).exists()
+    assert site.post(url, {"post": "yes"}).status_code == 302
+    assert not Reader.objects.filter(pk=ada.pk).exists()
+    assert not Digest.objects.exists() and not Feedback.objects.exists()
+    assert Spend.objects.get().reader is None  # money spent stays spent
+
+
+def test_an_operator_can_teach_the_taxonomy_a_synonym(site):
+    tag = ReasonTag.objects.get(slug="hype")
+    form = {"slug": "hype", "label": tag.label, "kind": tag.kind, "position": 0, "synonyms": '["buzz"]'}
+    assert site.post(page(ReasonTag, "change", "hype"), form).status_code == 302
+    assert ReasonTag.objects.get(slug="hype").synonyms == ["buzz"]
+
+
+def test_an_operator_can_add_a_reader(site):
+    form = {
+        "username": "cleo",
+        "usable_password": "true",
+        "password1": "plum-tree-9",
+        "password2": "plum-tree-9",
+    }
+    assert site.post(page(Reader, "add"), form).status_code == 302
+    assert Reader.objects.get(username="cleo").check_password("plum-tree-9")
+
+
+def test_readers_have_no_business_there(ada, db):
+    client = Client()
+    client.force_login(ada)
+    assert client.get("/admin/digest/feed/").status_code == 302
+
+
+def test_the_list_of_readers_has_their_ids(client, operator, ada):
+    client.force_login(operator)
+    assert f'field-id">{ada.pk}<' in client.get("/admin/digest/reader/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("word", "found"), [("nowhere", []), ("reader", ["reader-3", "reader-2", "reader-1"])]
+)
+def test_a_search_that_fits_a_page_looks_through_the_rows_once(client, operator, word, found):
+    for n in (1, 2, 3):
+        ReaderFactory(username=f"reader-{n}")
+    client.force_login(operator)
+    with CaptureQueriesContext(connection) as asked:
+        page = client.get(reverse("admin:digest_reader_changelist"), {"q": word, "o": "-1"})
+    searched = [query for query in asked.captured_queries if f"%{word}%" in query["sql"].lower()]
+    alone = [query for query in searched if " IN (" not in query["sql"]]
+    assert [row.username for row in page.context["cl"].result_list] == found
+    assert len(alone) == 1 and len(searched) == 1 + bool(found)
+
+
+def test_operators_find_items_by_words_of_their_text_and_by_address(site):
+    tides = ItemFactory(title="Tides", text="Harbour walls rise.")
+    ItemFactory(title="Trams")
+    for asked, found in (("harbour -trams", 1), (tides.url, 1), ("harbours wanted", 0), ("-tides", 0)):
+        page_ = site.get(page(Item, "changelist"), {"q": asked})
+        assert page_.context["cl"].result_count == found, asked

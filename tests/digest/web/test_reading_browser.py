@@ -1,0 +1,206 @@
+"""A reader's day in a real browser: by mouse, by keyboard alone, without a network, on paper."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from digest.models import Feedback, Reader, Reading, Subscription
+from tests.support.browser import fresh_item, subscribe, suggested
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+
+ELSEWHERE = "**/gazette.example/**"
+
+
+@pytest.fixture
+def day_tab(page: Page, ada: Reader) -> Page:
+    """Ada's paper of three items, the publisher's site played by the browser."""
+    for n in range(3):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text="Words about lamps.")
+    page.context.route(ELSEWHERE, lambda route: route.fulfill(body="<p>The publisher's page</p>"))
+    page.goto("/")
+    return page
+
+
+def read_items(reader: Reader) -> list[str]:
+    rows = Reading.objects.filter(reader=reader, read_at__isnull=False).order_by("item__title")
+    return list(rows.values_list("item__title", flat=True))
+
+
+def focused(page: Page) -> str:
+    return page.evaluate("document.activeElement.textContent.trim()")
+
+
+def test_following_a_link_marks_it_read_and_it_looks_so_on_the_way_back(day_tab: Page, ada: Reader):
+    link = day_tab.get_by_role("link", name="Lamp 0")
+    with day_tab.expect_request("**/read") as marking:
+        link.click()
+    day_tab.get_by_text("The publisher's page").wait_for()
+    assert marking.value.method == "POST"
+    day_tab.goto("/")
+    assert read_items(ada) == ["Lamp 0"]
+    expect(day_tab.locator(".item.read")).to_have_count(1)
+    expect(day_tab.locator(".item.read .was-read")).to_be_visible()
+    expect(day_tab.get_by_text("2 of 3 unread")).to_be_visible()
+
+
+def test_everything_is_marked_read_and_taken_back(day_tab: Page, ada: Reader):
+    day_tab.get_by_role("button", name="Mark all as read").click()
+    expect(day_tab.get_by_text("3 items marked as read.")).to_be_visible()
+    assert len(read_items(ada)) == 3
+    day_tab.get_by_role("button", name="Undo: 3 unread again").click()
+    expect(day_tab.get_by_text("3 of 3 unread")).to_be_visible()
+    assert read_items(ada) == []
+
+
+def test_a_day_by_mouse(day_tab: Page, ada: Reader):
+    first = day_tab.locator(".item").first
+    first.get_by_role("button", name="Useful", exact=True).click()
+    first.get_by_role("button", name="Real depth").click()
+    expect(first.get_by_role("button", name="Real depth")).to_have_attribute("aria-pressed", "true")
+    first.get_by_role("button", name="Save for later").click()
+    expect(first.get_by_role("button", name="Save for later")).to_have_attribute("aria-pressed", "true")
+    day_tab.get_by_role("link", name="Saved", exact=True).click()
+    expect(day_tab.locator(".item h2")).to_have_text(["Lamp 0"])
+    day_tab.get_by_role("link", name="Search", exact=True).click()
+    day_tab.get_by_label("Words in a title").fill("lamps")
+    day_tab.get_by_role("button", name="Search", exact=True).click()
+    expect(day_tab.locator("mark").first).to_be_visible()
+    expect(day_tab.get_by_role("status").filter(has_text="3 items")).to_be_visible()
+    assert [tag.slug for tag in Feedback.objects.get(reader=ada).tags.all()] == ["depth"]
+
+
+def test_a_day_by_keys_alone(day_tab: Page, ada: Reader):
+    keys = day_tab.keyboard
+    keys.press("j")
+    assert focused(day_tab) == "Lamp 0"
+    keys.press("j")
+    keys.press("j")
+    keys.press("k")
+    assert focused(day_tab) == "Lamp 1"
+    box = day_tab.locator(".item").nth(1)
+    keys.press("u")
+    expect(box.get_by_role("button", name="Useful", exact=True)).to_have_attribute("aria-pressed", "true")
+    assert focused(day_tab) == "Lamp 1"
+    keys.press("2")
+    expect(box.locator(".tags button").nth(1)).to_have_attribute("aria-pressed", "true")
+    keys.press("s")
+    expect(box.get_by_role("button", name="Save for later")).to_have_attribute("aria-pressed", "true")
+    keys.press("d")
+    expect(box.get_by_role("button", name="Not useful")).to_have_attribute("aria-pressed", "true")
+    assert focused(day_tab) == "Lamp 1"
+    with day_tab.expect_request("**/read"):
+        keys.press("o")
+    day_tab.get_by_text("The publisher's page").wait_for()
+    day_tab.goto("/")
+    assert read_items(ada) == ["Lamp 1"]
+    keys.press("/")
+    expect(day_tab.get_by_label("Words in a title")).to_be_focused()
+    keys.type("juju? s")  # letters are letters while typing
+    expect(day_tab.get_by_label("Words in a title")).to_have_value("juju? s")
+    keys.press("Control+A")
+    keys.type("lamp")
+    keys.press("Enter")
+    expect(day_tab.locator("mark").first).to_be_visible()
+    day_tab.wait_for_selector("html[data-scripts=ready]", state="attached")
+    keys.press("/")
+    expect(day_tab.get_by_label("Words in a title")).to_be_focused()
+
+
+def test_keys_explain_themselves_and_can_be_switched_off(day_tab: Page):
+    day_tab.keyboard.press("?")
+    expect(day_tab.get_by_role("dialog", name="Keys")).to_be_visible()
+    day_tab.keyboard.press("j")
+    assert focused(day_tab) == "Close"
+    day_tab.get_by_label("Without keys, on this device").check()
+    day_tab.keyboard.press("Escape")
+    day_tab.keyboard.press("j")
+    assert "Lamp" not in focused(day_tab)[:8]
+    day_tab.get_by_role("button", name="Keys").click()
+    day_tab.get_by_label("Without keys, on this device").uncheck()
+    day_tab.get_by_role("button", name="Close").click()
+    day_tab.keyboard.press("j")
+    assert focused(day_tab) == "Lamp 0"
+
+
+@pytest.mark.parametrize("chord", ["Control+j", "Alt+j", "Meta+j"])
+def test_keys_with_a_modifier_are_the_browsers(day_tab: Page, chord: str):
+    day_tab.keyboard.press(chord)
+    assert "Lamp" not in focused(day_tab)[:8]
+
+
+def test_offline_a_thumb_says_it_was_not_stored_and_can_be_tried_again(day_tab: Page, ada: Reader):
+    box = day_tab.locator(".item").first
+    day_tab.route("**/feedback", lambda route: route.fulfill(status=200, body=""))
+    day_tab.evaluate("Object.defineProperty(navigator, 'onLine', {get: () => false})")
+    day_tab.evaluate("dispatchEvent(new Event('offline'))")
+    expect(day_tab.locator("[data-offline]")).to_be_visible()
+    box.get_by_role("button", name="Useful", exact=True).click()
+    expect(box.locator("[data-failed]")).to_contain_text("You are offline, so it was not stored.")
+    expect(day_tab.locator("#status")).to_have_text("You are offline, so it was not stored.")
+    assert not Feedback.objects.exists()
+    day_tab.unroute("**/feedback")
+    box.get_by_role("button", name="Try again").click()
+    expect(box.get_by_role("button", name="Useful", exact=True)).to_have_attribute("aria-pressed", "true")
+    assert Feedback.objects.get(reader=ada).useful
+
+
+def test_a_page_that_cannot_be_reached_says_so_and_keeps_nothing_of_the_reader(day_tab: Page):
+    day_tab.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    cached = """async () => {
+        const found = [];
+        for (const name of await caches.keys()) found.push(...await (await caches.open(name)).keys());
+        return found.map((request) => new URL(request.url).pathname).sort();
+    }"""
+    assert day_tab.evaluate(cached) == ["/offline", "/static/tidings.css"]
+    day_tab.goto("/ui/saved")  # from here on the worker is in charge
+    assert day_tab.evaluate(cached) == ["/offline", "/static/tidings.css"]
+
+
+def test_suggestions_are_mentioned_until_told_otherwise(page: Page, ada: Reader):
+    suggested(ada)
+    page.goto("/")
+    nudge = page.get_by_role("complementary", name="Suggestions")
+    expect(nudge).to_contain_text("1 suggestion for your digest.")
+    nudge.get_by_role("button", name="Not now").click()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(nudge).to_have_count(0)
+
+
+def test_on_paper_there_is_what_is_read_and_nothing_to_press(day_tab: Page):
+    day_tab.emulate_media(media="print")
+    for gone in ("nav", "button", ".chip + .chip", "footer"):
+        for part in day_tab.locator(gone).all():
+            assert not part.is_visible(), gone
+    assert day_tab.locator(".item h2").first.is_visible()
+    address = "getComputedStyle(document.querySelector('.item h2 a'), '::after').content"
+    assert "gazette.example" in day_tab.evaluate(address)
+
+
+def test_on_paper_the_colours_are_those_of_the_day_whatever_the_screen_shows(day_tab: Page):
+    accent = "getComputedStyle(document.documentElement).getPropertyValue('--accent')"
+    day = day_tab.evaluate(accent)
+    day_tab.emulate_media(media="screen", color_scheme="dark")
+    assert day_tab.evaluate(accent) != day
+    day_tab.emulate_media(media="print", color_scheme="dark")
+    assert day_tab.evaluate(accent) == day
+
+
+def test_folders_of_long_names_fit_a_small_phone(day_tab: Page, ada: Reader):
+    for n in range(4):
+        made = Subscription.objects.filter(pk=subscribe(ada, f"s{n}.example").pk)
+        made.update(folder=str(n) * 100)
+    day_tab.set_viewport_size({"width": 360, "height": 740})
+    day_tab.goto("/ui/sources")
+    assert day_tab.locator(".folders a").count() >= 4
+    assert day_tab.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_day_the_search_and_the_calendar_fit_a_small_phone(day_tab: Page, ada: Reader):
+    day_tab.set_viewport_size({"width": 360, "height": 740})
+    for address in ("/", "/ui/search?q=lamp", "/ui/saved", "/ui/calendar"):
+        day_tab.goto(address)
+        assert day_tab.evaluate("document.documentElement.scrollWidth") <= 360, address
+        menu = day_tab.locator(".masthead nav").bounding_box()
+        assert menu["height"] < 60, "the navigation takes one line"

@@ -1,0 +1,297 @@
+"""The paper, an item, the sources: what each page shows, to whom, at which cost."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from digest.models import Digest, Feedback, FeedEntry, Reader
+from ranking.services import ConfigEdit, config_edit
+from tests.support.browser import ago, fresh_item, subscribe
+from tests.support.factories import FeedbackFactory, ItemFactory
+
+TODAY = "/"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def test_a_visitor_is_asked_to_sign_in(client: Client, db):
+    assert client.get(TODAY).url == "/accounts/login/?next=/"
+
+
+def test_the_paper_is_built_on_the_first_visit_and_links_to_the_sources(page: Client, ada: Reader):
+    item = fresh_item(ada, title="Tides & <piers>", text="The water rose.")
+    body = page.get(TODAY).content.decode()
+    assert Digest.objects.filter(reader=ada).count() == 1
+    assert f'<a href="{item.url}" rel="noopener noreferrer">Tides &amp; &lt;piers&gt;</a>' in body
+    assert "3 hours ago" in body
+    assert "The water rose." in body
+
+
+def test_the_paper_follows_new_settings_at_once_and_else_keeps_its_order(page: Client, ada: Reader):
+    fresh_item(ada, hours=5, title="Old rust")
+    fresh_item(ada, hours=1, title="New paint")
+    assert titles(page) == ["New paint", "Old rust"]
+    fresh_item(ada, hours=0.1, title="Breaking")
+    assert titles(page) == ["New paint", "Old rust"]
+    edit = ConfigEdit(topics=["rust"])
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=timezone.now())
+    assert titles(page)[0] == "Old rust"
+
+
+def test_the_paper_is_renewed_after_an_hour(page: Client, ada: Reader):
+    fresh_item(ada, title="Morning")
+    assert titles(page) == ["Morning"]
+    Digest.objects.update(built_at=ago(1.1))
+    fresh_item(ada, hours=0.5, title="Noon")
+    assert titles(page) == ["Noon", "Morning"]
+
+
+def titles(page: Client) -> list[str]:
+    return [shown.item.title for shown in page.get(TODAY).context["shown"]]
+
+
+def test_without_sources_the_paper_sends_the_reader_to_them(page: Client):
+    body = page.get(TODAY).content.decode()
+    assert "no sources yet" in body
+    assert 'href="/ui/sources"' in body
+
+
+def test_a_quiet_week_is_told_apart_from_having_no_sources(page: Client, ada: Reader):
+    subscribe(ada)
+    assert "Nothing in your digest today" in page.get(TODAY).content.decode()
+
+
+@pytest.mark.parametrize("days", [1, 2, -731, -100000])
+def test_days_to_come_and_days_long_gone_are_not_found(page: Client, ada: Reader, days: int):
+    today = timezone.now().astimezone(ada.zone).date()
+    answer = page.get(f"/ui/date/{today + timedelta(days=days)}")
+    assert answer.status_code == 404
+    assert f"Digests go back from today, {today.day} {today:%B %Y}, to " in answer.content.decode()
+
+
+@pytest.mark.parametrize("date", ["2026-02-30", "2026-2-3", "today", "0001-01-01"])
+def test_what_is_no_day_is_not_found(page: Client, date: str):
+    assert page.get(f"/ui/date/{date}").status_code == 404
+
+
+def test_an_earlier_day_links_both_ways(page: Client, ada: Reader):
+    date = timezone.now().astimezone(ada.zone).date() - timedelta(days=2)
+    body = page.get(f"/ui/date/{date}").content.decode()
+    for near in (date - timedelta(days=1), date + timedelta(days=1)):
+        assert f'href="/ui/date/{near}"' in body
+
+
+@pytest.mark.parametrize("rated", [False, True])
+def test_the_paper_costs_the_same_for_ten_items_and_thirty(
+    page: Client, ada: Reader, rated: bool, django_assert_num_queries
+):
+    make_paper(page, ada, 10, rated)
+    with CaptureQueriesContext(connection) as caught:
+        page.get(TODAY)
+    cost = len(caught)
+    make_paper(page, ada, 20, rated)
+    with django_assert_num_queries(cost):
+        assert len(page.get(TODAY).context["shown"]) == 30
+    # session, reader, subscriptions, digest, newest of them, impressions, thumbs 2, config 2, tags, readings,
+    # stories, summaries, exposures, suggestions, what a tip could tell; with thumbs the reasons on offer
+    assert cost <= 17 + rated
+
+
+def make_paper(page: Client, reader: Reader, items: int, rated: bool) -> None:
+    for n in range(items):
+        item = fresh_item(reader, hours=n + 1)
+        if rated:
+            FeedbackFactory(reader=reader, item=item)
+    Digest.objects.all().delete()
+    page.get(TODAY)
+
+
+def tap(page: Client, item, **typed: str):
+    return page.post(f"/ui/item/{item.pk}/feedback", {"next": "/", **typed})
+
+
+def test_a_thumb_leads_back_to_its_item(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    assert tap(page, item, useful="1").url == f"/#item-{item.pk}"
+    assert Feedback.objects.get(reader=ada, item=item).useful
+
+
+def test_a_thumb_up_offers_what_is_valued_and_a_thumb_down_what_is_disliked(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    tap(page, item, useful="1")
+    body = page.get(TODAY).content.decode()
+    assert "Well explained" in body
+    assert "Clickbait headline" not in body
+    tap(page, item, useful="0")
+    body = page.get(TODAY).content.decode()
+    assert "Clickbait headline" in body
+    assert "Well explained" not in body
+
+
+def test_a_pressed_thumb_offers_its_undoing(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    tap(page, item, useful="1")
+    assert 'value="clear" aria-pressed="true" aria-label="Useful"' in page.get(TODAY).content.decode()
+    tap(page, item, useful="clear")
+    assert not Feedback.objects.exists()
+
+
+def test_a_script_gets_the_changed_piece_alone(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    answer = page.post(
+        f"/ui/item/{item.pk}/feedback", {"useful": "0", "next": "/"}, headers={"X-Requested-With": "fetch"}
+    )
+    body = answer.content.decode()
+    assert "<html" not in body
+    assert 'aria-pressed="true" aria-label="Not useful"' in body
+
+
+@pytest.mark.parametrize("typed", [{"useful": "maybe"}, {"tag": "depth"}, {}])
+def test_nonsense_stores_nothing(page: Client, ada: Reader, typed: dict[str, str]):
+    assert tap(page, fresh_item(ada), **typed).status_code == 302
+    assert not Feedback.objects.exists()
+
+
+def test_two_tabs_that_give_one_reason_agree(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    tap(page, item, useful="1")
+    for typed, left in (("tag", ["depth"]), ("tag", ["depth"]), ("untag", []), ("untag", [])):
+        tap(page, item, **{typed: "depth"})
+        assert [tag.slug for tag in Feedback.objects.get().tags.all()] == left
+
+
+def test_no_browser_keeps_a_readers_page(page: Client, ada: Reader):
+    assert page.get("/")["Cache-Control"] == "no-store"
+    assert not Client().get("/accounts/login/").get("Cache-Control", "").startswith("no-store")
+
+
+def test_unread_leads_back_to_where_the_reader_came_from(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    shown = page.get(f"/ui/item/{item.pk}", headers={"Referer": "http://testserver/ui/saved?page=2"})
+    assert b'name="next" value="/ui/saved?page=2"' in shown.content
+    abroad = page.get(f"/ui/item/{item.pk}", headers={"Referer": "https://evil.example/ui/saved"})
+    assert b"/ui/saved" not in abroad.content.split(b"Mark as unread")[0].split(b"<form")[-1]
+    assert page.post(f"/ui/item/{item.pk}/unread", {"next": "/ui/saved"}).url == "/ui/saved"
+    assert page.post(f"/ui/item/{item.pk}/unread", {"next": "https://evil.example/"}).url == "/"
+
+
+def test_tomorrows_digest_stays_open_to_who_moved_west(page: Client, ada: Reader):
+    tomorrow = timezone.now().astimezone(ada.zone).date() + timedelta(days=1)
+    assert page.get(f"/ui/date/{tomorrow}").status_code == 404
+    Digest.objects.create(reader=ada, date=tomorrow, config_version=0, built_at=timezone.now())
+    assert page.get(f"/ui/date/{tomorrow}").status_code == 200
+
+
+def test_a_reason_outside_the_taxonomy_is_refused(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    tap(page, item, useful="1")
+    assert tap(page, item, tag="made-up").status_code == 422
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
+def test_a_thumb_never_leads_off_the_site(page: Client, ada: Reader, elsewhere: str):
+    item = fresh_item(ada)
+    answer = page.post(f"/ui/item/{item.pk}/feedback", {"useful": "1", "next": elsewhere})
+    assert answer.url == f"/#item-{item.pk}"
+
+
+def test_an_item_shows_its_text_and_its_whole_sum(page: Client, ada: Reader):
+    item = fresh_item(ada, text="All of the text.")
+    body = page.get(f"/ui/item/{item.pk}").content.decode()
+    assert "All of the text." in body
+    assert "Source × freshness × interest" in body
+
+
+def test_an_item_of_sources_one_does_not_read_is_not_found(page: Client, ada: Reader, ben: Reader):
+    foreign = fresh_item(ben, key="elsewhere.example")
+    assert page.get(f"/ui/item/{foreign.pk}").status_code == 404
+    assert tap(page, foreign, useful="1").status_code == 404
+    assert page.get("/ui/item/999999").status_code == 404
+
+
+def test_an_item_without_an_address_gets_no_link_out(page: Client, ada: Reader):
+    item = fresh_item(ada, url="urn:tidings:abc")
+    assert "urn:tidings" not in page.get(f"/ui/item/{item.pk}").content.decode()
+    assert f'href="{reverse("digest:item", args=[item.pk])}"' in page.get(TODAY).content.decode()
+
+
+def test_pages_carry_a_strict_policy_and_nothing_inline(page: Client, ada: Reader):
+    item = fresh_item(ada, text="Words.")
+    tap(page, item, useful="1")
+    for address in (TODAY, f"/ui/item/{item.pk}", "/ui/sources", "/ui/config", "/ui/suggestions"):
+        answer = page.get(address)
+        body = answer.content.decode()
+        policy = answer.headers["Content-Security-Policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert " style=" not in body
+        assert "<style" not in body
+        assert "onclick" not in body
+
+
+def test_health_needs_no_one(client: Client):
+    assert client.get("/healthz").content == b"ok"
+
+
+def test_an_item_written_by_an_attacker_stays_text(page: Client, ada: Reader):
+    ItemFactory(
+        source=subscribe(ada).feed.source,
+        title="<script>alert(1)</script>",
+        text='"><img src=x onerror=alert(1)>',
+        author="<b>x",
+        url="javascript:alert(1)",
+        published_at=ago(1),
+    )
+    body = page.get(TODAY).content.decode()
+    assert "<script>alert" not in body
+    assert "<img" not in body
+    assert "javascript:" not in body
+
+
+def test_a_first_look_before_the_news_came_does_not_freeze_an_empty_paper(page: Client, ada: Reader):
+    assert "no sources yet" in page.get(TODAY).content.decode()
+    feed = subscribe(ada).feed
+    feed.state = "active"
+    feed.save()
+    assert "Your digest is being fetched" in page.get(TODAY).content.decode()
+    item = fresh_item(ada, title="The ferry is back")
+    FeedEntry.objects.create(feed=feed, guid="1", item=item)
+    assert "The ferry is back" in page.get(TODAY).content.decode()
+
+
+def test_a_past_day_without_a_digest_says_so_and_makes_none(page: Client, ada: Reader):
+    fresh_item(ada)
+    yesterday = timezone.localdate(timezone=ada.zone) - timedelta(days=1)
+    body = page.get(f"/ui/date/{yesterday.isoformat()}").content.decode()
+    assert "No digest was made that day" in body
+    assert not Digest.objects.exists()
+
+
+def test_the_account_keeps_the_time_zone_and_the_switches_for_models_and_for_sums(page: Client, ada: Reader):
+    assert page.post("/ui/account", {"time_zone": "Pacific/Chatham"}).status_code == 302
+    ada.refresh_from_db()
+    assert (ada.time_zone, ada.ai_enabled, ada.peers_enabled) == ("Pacific/Chatham", False, False)
+    assert not ada.suggestions_enabled
+    page.post("/ui/account", {"time_zone": "UTC", "peers_enabled": "on", "suggestions_enabled": "on"})
+    ada.refresh_from_db()
+    assert (ada.ai_enabled, ada.peers_enabled, ada.suggestions_enabled) == (False, True, True)
+    assert page.post("/ui/account", {"time_zone": "localtime"}).status_code == 422
+
+
+def test_the_account_page_says_what_sharing_means_and_shows_the_switch_as_it_is(page: Client, ada: Reader):
+    body = page.get("/ui/account").content.decode()
+    assert "rounded sums over at least five readers" in body
+    assert (
+        'name="peers_enabled" aria-describedby="id_peers_enabled_helptext" id="id_peers_enabled" checked'
+        in (" ".join(body.split()))
+    )

@@ -1,0 +1,181 @@
+"""The same readers in the same world on arrays: for rules that need no services, a hundred times faster.
+
+Digests, thumbs, the learning loop and decisions follow the product's own arithmetic step by step; the
+evaluation shows the agreement by running the learning loop both ways. Pure.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from digest.entities import ITEM_WINDOW_DAYS
+from ranking.entities import WEIGHT_DEFAULT, Config, EffectiveConfig, SourceTally
+from ranking.learning import FEEDBACK_HALF_LIFE_DAYS, learn
+from tests.lab.advisor.rules import (
+    COOLDOWN_WEEKS,
+    RULES,
+    Change,
+    Rule,
+    Tallies,
+    capped,
+    changes_all,
+)
+from tests.lab.world.entities import Asked, Course
+from tests.lab.world.people import TOP_K, Person, person_make
+from tests.lab.world.truth import Judge, chooser_for, judge_for, scores
+from tests.lab.world.words import SOURCES, TOPICS
+from tests.lab.world.world import World
+
+WEEK, DAY_S = 7, 86_400
+DRIFT_WEEK = 6
+RULE_DRAWS = 300
+LOOP, ORACLE = "learning loop alone", "oracle"
+# Every rule here has the learning loop off, but for the two rows that are named after it.
+ARRAY_ROWS = (*RULES, LOOP, "learning loop + Beta .9", ORACLE)
+
+
+@dataclass
+class _Life:
+    """One reader under way on arrays; `given` are their thumbs as (item, liked, day)."""
+
+    person: Person
+    judge: Judge
+    chooser: Judge
+    effective: EffectiveConfig
+    given: list[tuple[int, bool, int]] = field(default_factory=list)
+    looks: dict[int, int] = field(default_factory=dict)
+    cooling: dict[int, int] = field(default_factory=dict)
+
+
+def course_run(world: World, number: int, row: str, *, weeks: int, drift: bool = False) -> Course:
+    """One reader's weeks under the named row of `ARRAY_ROWS`."""
+    life = _begin(world, number)
+    person, first = life.person, life.effective
+    rng = np.random.default_rng([world.seed, number, RULE_DRAWS])
+    rule = RULES.get(row.removeprefix("learning loop + "), RULES["no change"])
+    likes = {flipped: person.likes(world.stream, flipped=flipped) for flipped in (False, True)}
+    curve, thumbs, asked = [0.0], [], []
+    for week in range(1, weeks + 1):
+        flipped = drift and week > DRIFT_WEEK
+        days = range((week - 1) * WEEK, week * WEEK)
+        thumbs.append(sum(_read(life, world, day, likes[flipped]) for day in days))
+        flipped = drift and week >= DRIFT_WEEK
+        if row.startswith("learning loop"):
+            life.effective = _learned(life, world, days[-1])
+        asked += _advise(life, world, row, rule, week, days[-1], flipped, rng)
+        curve.append(life.judge.gain(first, life.effective, flipped=flipped))
+    start = life.judge.value(first, flipped=drift)
+    return Course(number, person.null, start, tuple(curve), tuple(thumbs), tuple(asked))
+
+
+def thumbs_given(world: World, number: int, *, weeks: int) -> list[tuple[int, bool, int]]:
+    """The thumbs of a reader whose config never changes: (item, liked, day)."""
+    life = _begin(world, number)
+    likes = life.person.likes(world.stream)
+    for day in range(weeks * WEEK):
+        _read(life, world, day, likes)
+    return life.given
+
+
+def _begin(world: World, number: int) -> _Life:
+    person = person_make(world, number)
+    first = EffectiveConfig(Config(version=1, topics=person.start_topics))
+    return _Life(person, judge_for(world, person), chooser_for(world, person), first)
+
+
+def _read(life: _Life, world: World, day: int, likes: np.ndarray) -> int:
+    """Show the day's top 10 and keep the thumbs; how many there were."""
+    rated = {item for item, _, _ in life.given}
+    given = 0
+    for rank, item in enumerate(_digest(world, life.effective, day), start=1):
+        if item in rated:
+            continue
+        liked = life.person.thumb(item, rank, life.looks.get(item, 0), float(likes[item]))
+        life.looks[item] = life.looks.get(item, 0) + 1
+        if liked is not None:
+            life.given.append((item, liked, day))
+            given += 1
+    return given
+
+
+def _digest(world: World, effective: EffectiveConfig, day: int) -> list[int]:
+    """The best ten of the seven days up to the moment of reading on `day`."""
+    stream = world.stream
+    low = int(np.searchsorted(stream.day, day - ITEM_WINDOW_DAYS))
+    high = int(np.searchsorted(stream.day, day, side="right"))
+    dated = stream.day[low:high] * DAY_S - stream.age_s[low:high]
+    age = day * DAY_S - dated
+    # The stream's own recency is that of the day an item came; it fades with the days since.
+    total = scores(stream, effective, slice(low, high)) * 0.5 ** (day - stream.day[low:high])
+    within = np.flatnonzero(age < ITEM_WINDOW_DAYS * DAY_S)
+    best = within[np.lexsort((-dated[within], -total[within]))][:TOP_K]
+    return [int(low + i) for i in best]
+
+
+def _tallies(life: _Life, world: World, day: int) -> Tallies:
+    n, likes = np.zeros(len(SOURCES) + len(TOPICS)), np.zeros(len(SOURCES) + len(TOPICS))
+    for item, liked, at in life.given:
+        weight = 0.5 ** ((day - at) / FEEDBACK_HALF_LIFE_DAYS)
+        topics = len(SOURCES) + np.flatnonzero(world.stream.topics[item])
+        targets = [int(world.stream.source[item]), *topics]
+        n[targets] += weight
+        likes[targets] += weight * liked
+    return Tallies(n, likes)
+
+
+def _learned(life: _Life, world: World, day: int) -> EffectiveConfig:
+    """The config after one cycle of the learning loop."""
+    tallies = _tallies(life, world, day)
+    counted = [
+        SourceTally(source, float(tallies.n[i]), float(tallies.likes[i]), 0)
+        for i, source in enumerate(SOURCES)
+        if tallies.n[i] > 0
+    ]
+    deltas = dict(life.effective.deltas)
+    for change in learn(counted, life.effective):
+        if change.moved:
+            own = life.effective.config.source_weights.get(change.source, WEIGHT_DEFAULT)
+            deltas[change.source] = change.after - own
+    return replace(life.effective, deltas=deltas)
+
+
+def _advise(
+    life: _Life,
+    world: World,
+    row: str,
+    rule: Rule,
+    week: int,
+    day: int,
+    flipped: bool,
+    rng: np.random.Generator,
+) -> list[Asked]:
+    """The week's suggestions, and the reader's answers to them."""
+
+    def is_open(target: int) -> bool:
+        return week - life.cooling.get(target, -COOLDOWN_WEEKS) >= COOLDOWN_WEEKS
+
+    if row == ORACLE:
+        changes = _oracle(life, is_open, flipped)
+    else:
+        changes = rule(_tallies(life, world, day), life.effective, is_open, rng)
+    asked = []
+    for change in changes:
+        after = change.applied(life.effective)
+        gain = life.judge.gain(life.effective, after, flipped=flipped)
+        accepts = row == ORACLE or life.person.accepts(week, change.key, gain > 0)
+        life.cooling[change.target] = week
+        life.effective = after if accepts else life.effective
+        asked.append(Asked(week, change.kind, change.key, gain, accepts))
+    return asked
+
+
+def _oracle(life: _Life, is_open: Callable[[int], bool], flipped: bool) -> Sequence[Change]:
+    """The changes that help most on articles other than those they are scored on."""
+    stands = life.chooser.value(life.effective, flipped=flipped)
+    worth = [
+        (life.chooser.value(change.applied(life.effective), flipped=flipped) - stands, change)
+        for change in changes_all(life.effective)
+        if is_open(change.target)
+    ]
+    return capped([change for gain, change in sorted(worth, key=lambda pair: -pair[0]) if gain > 0])

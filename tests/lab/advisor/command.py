@@ -1,0 +1,93 @@
+"""`python -m tests.lab advisor`: does the advisor help?"""
+
+import resource
+import time
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+
+from ranking.common.commands import whole_number
+from tests.lab.advisor.arrays import ARRAY_ROWS
+from tests.lab.advisor.guided import ALL, ARMS, guided_rows, guided_targets
+from tests.lab.advisor.report import PLANNER, Scale, array_courses, array_rows, scale_for, simulator_rows
+from tests.lab.advisor.stage import ShardFailed
+from tests.lab.advisor.tables import text_of
+from tests.lab.advisor.targets import targets_hold
+from tests.lab.command import fail, progress, report_end
+from tests.lab.histories.rows import movielens_rows, nemig_rows
+
+PARTS = ("simulator", "movielens", "nemig")
+SEED = 11
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the parts, print them, and fail where a target is missed."""
+    options = vars(_parser().parse_args(argv))
+    started = time.monotonic()
+    scale = scale_for(
+        options["seed"], full=options["full"], readers=options["readers"], weeks=options["weeks"]
+    )
+    judged = options["judge"] or PLANNER
+    try:
+        rows = _rows(scale, options)
+    except ShardFailed as failed:
+        fail(f"A part of the evaluation broke: {failed}")
+    result = {
+        "command": "python -m tests.lab advisor",
+        "data": ["simulator"] if options["guidance"] else options["data"],
+        "seed": options["seed"],
+        "rows": rows,
+        "targets": [*targets_hold(rows, judged), *guided_targets(rows)],
+        "seconds": round(time.monotonic() - started, 1),
+        "cpu_seconds": _cpu_seconds(),
+    }
+    return report_end(result, text_of(result), as_json=options["json"])
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="python -m tests.lab advisor",
+        description="Measure the advisor: a simulation through the real services, then open data.",
+    )
+    parser.add_argument("--seed", type=int, default=SEED, help=f"of the simulated world ({SEED})")
+    parser.add_argument("--full", action="store_true", help="300 readers, three seeds, all histories")
+    parser.add_argument("--readers", type=whole_number(1), metavar="N", help="simulated readers (60)")
+    parser.add_argument("--weeks", type=whole_number(1), metavar="N", help="simulated weeks (12)")
+    parser.add_argument("--data", nargs="+", default=list(PARTS), choices=[*PARTS, "planner"])
+    parser.add_argument(
+        "--judge",
+        metavar="RULE",
+        choices=ARRAY_ROWS,
+        help="hold an array rule against the targets instead",
+    )
+    parser.add_argument(
+        "--guidance",
+        choices=[*ARMS, ALL],
+        help="an eager agent on a scripted model server instead, with guidance so",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    return parser
+
+
+def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
+    if options["guidance"]:
+        return guided_rows(scale, options["guidance"], progress)
+    if options["judge"]:
+        return array_rows(array_courses(scale, progress))
+    parts, rows = options["data"], []
+    if "simulator" in parts or "planner" in parts:
+        rows += simulator_rows(scale, progress, planner_only="simulator" not in parts)
+    if "movielens" in parts:
+        rows += movielens_rows(options["seed"], progress, full=options["full"])
+    if "nemig" in parts:
+        rows += nemig_rows(options["seed"], progress, full=options["full"])
+    for row in rows:
+        if "skipped" in row:
+            progress(f"SKIPPED {row['name']}: {row['skipped']}")
+    return rows
+
+
+def _cpu_seconds() -> float:
+    """The processor time of this process and its shards: on a busy machine it says more than the clock."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return round(sum(one.ru_utime + one.ru_stime for one in used), 1)

@@ -1,0 +1,206 @@
+"""Simulated readers living through their weeks in the real services, one decision after the other.
+
+Each day: ingest, build the digest, read its top 10, thumbs with reasons. Each week: the learning loop, a run
+of the advisor, and the reader's decisions. What a suggestion is really worth is measured on held-out pools
+at the moment of the decision, against the config as it stands then.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from advisor.guidance.credit import guidance_credit
+from advisor.guidance.situations import WRITE
+from advisor.models import Run, Step
+from advisor.run.request import run_request
+from digest.build.compose import Rules
+from digest.build.services import digest_build
+from digest.feedback.services import feedback_set, weights_update
+from digest.models import Feedback, Item, Reader
+from ranking.entities import EffectiveConfig
+from ranking.selectors import config_effective
+from ranking.services import ConfigEdit, config_edit
+from suggestions.models import Suggestion
+from suggestions.rules import change_applied
+from suggestions.selectors import suggestions_pending
+from suggestions.services.resolve import suggestion_accept, suggestion_reject
+from tests.lab.advisor.feeds import day_ingest, feeds_open, item_number, readers_subscribe
+from tests.lab.world.entities import Asked, Course
+from tests.lab.world.people import TOP_K, Person, person_make
+from tests.lab.world.truth import Judge, judge_for
+from tests.lab.world.world import Floats, World, world_make
+
+# A Monday; the readers read at six in the evening, UTC.
+BEGIN = datetime(2026, 1, 5, 18, 0, tzinfo=UTC)
+WEEK = 7
+DRIFT_WEEK = 6
+
+
+class EvaluationRefused(Exception):
+    """The database is not one that may be thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is simulated: a world, its length, who lives in it and which parts of the product are on."""
+
+    seed: int
+    weeks: int
+    readers: tuple[int, ...]
+    loop: bool = True
+    advisor: bool = True
+    drift: bool = False
+    spam: bool = False
+    plain_titles: bool = False
+    shuffled: bool = False
+
+
+@dataclass(slots=True)
+class _Life:
+    """One reader under way."""
+
+    person: Person
+    reader: Reader
+    judge: Judge
+    first: EffectiveConfig
+    likes: dict[bool, Floats]
+    looks: Counter[int] = field(default_factory=Counter)
+    thumbs: list[int] = field(default_factory=list)
+    curve: list[float] = field(default_factory=lambda: [0.0])
+    asked: list[Asked] = field(default_factory=list)
+    runs: Counter[str] = field(default_factory=Counter)
+    cost_usd: float = 0.0
+    writes: Counter[str] = field(default_factory=Counter)
+    tokens: int = 0
+
+    def course(self, flipped: bool) -> Course:
+        """What is left of it in the end."""
+        return Course(
+            reader=self.person.number,
+            null=self.person.null,
+            start=self.judge.value(self.first, flipped=flipped),
+            curve=tuple(self.curve),
+            thumbs=tuple(self.thumbs),
+            asked=tuple(self.asked),
+            runs=dict(self.runs),
+            cost_usd=self.cost_usd,
+            writes=dict(self.writes),
+            tokens=self.tokens,
+        )
+
+
+def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: None) -> list[Course]:
+    """Live through the setting's weeks in the current database, which must be empty and disposable."""
+    if Reader.objects.exists() or Item.objects.exists():
+        raise EvaluationRefused("There are readers or items in this database. An evaluation needs its own.")
+    world = world_make(
+        setting.seed, setting.weeks * WEEK, spam=setting.spam, plain_titles=setting.plain_titles
+    )
+    feeds = feeds_open(now=BEGIN)
+    lives = [_begin(world, number, setting.shuffled) for number in setting.readers]
+    numbers: dict[int, int] = {}
+    for day in range(setting.weeks * WEEK):
+        now = BEGIN + timedelta(days=day)
+        day_ingest(world=world, feeds=feeds, day=day, now=now)
+        numbers |= _numbers_new(now)
+        flipped = setting.drift and day // WEEK >= DRIFT_WEEK
+        for life in lives:
+            _read(life, world, numbers, now, flipped)
+        if day % WEEK == WEEK - 1:
+            week = day // WEEK + 1
+            ends_flipped = setting.drift and week >= DRIFT_WEEK
+            for life in lives:
+                _advise(life, setting, week, now, ends_flipped)
+            guidance_credit(now=now)
+            progress(week)
+    return [life.course(setting.drift) for life in lives]
+
+
+def _numbers_new(now: datetime) -> dict[int, int]:
+    """The numbers in the stream of the items first seen at `now`, by id."""
+    rows = Item.objects.filter(first_seen_at=now).values_list("pk", "url")
+    return {pk: item_number(url) for pk, url in rows}
+
+
+def _begin(world: World, number: int, shuffled: bool) -> _Life:
+    person = person_make(world, number)
+    likes = {flipped: person.likes(world.stream, flipped=flipped) for flipped in (False, True)}
+    if shuffled:
+        person, likes = person.shuffled(), {key: person.dealt_anew(p) for key, p in likes.items()}
+    # The same in every run: what is drawn for a reader hangs on it.
+    reader = Reader(pk=uuid5(NAMESPACE_OID, person.name), username=person.name)
+    reader.set_unusable_password()
+    reader.save()
+    readers_subscribe(reader, now=BEGIN)
+    edit = ConfigEdit(topics=person.start_topics)
+    config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=BEGIN)
+    return _Life(person, reader, judge_for(world, person), config_effective(reader_id=reader.pk), likes)
+
+
+def _read(life: _Life, world: World, numbers: dict[int, int], now: datetime, flipped: bool) -> None:
+    """Build the day's digest, look at its top 10, and give the thumbs this reader gives."""
+    person = life.person
+    digest = digest_build(reader=life.reader, date=now.date(), now=now, rules=Rules.plain(TOP_K))
+    shown = list(digest.impressions.order_by("rank").values_list("item_id", "rank"))
+    rated = set(
+        Feedback.objects.filter(reader=life.reader, item_id__in=[pk for pk, _ in shown]).values_list(
+            "item_id", flat=True
+        )
+    )
+    given = 0
+    for item_id, rank in shown:
+        number = numbers[item_id]
+        if item_id in rated:
+            continue
+        useful = person.thumb(number, rank, life.looks[number], life.likes[flipped][number])
+        life.looks[number] += 1
+        if useful is not None:
+            reason = person.reason(world.stream, number, useful, person.feels(flipped))
+            tags = [reason] if reason else None
+            feedback_set(reader=life.reader, item_id=item_id, useful=useful, now=now, tags=tags)
+            given += 1
+    if len(life.thumbs) <= (now - BEGIN).days // WEEK:
+        life.thumbs.append(0)
+    life.thumbs[-1] += given
+
+
+def _advise(life: _Life, setting: Setting, week: int, now: datetime, flipped: bool) -> None:
+    """The week's end: the learning loop, the advisor, the reader's answers, and the truth about it all."""
+    if setting.loop:
+        weights_update(reader_id=life.reader.pk, now=now)
+    if setting.advisor:
+        result = run_request(
+            reader=life.reader, trigger=Run.Trigger.SCHEDULED, now=now, force=True, inline=True
+        )
+        silent = "silent" if result.status == "completed" and not result.suggestions_created else ""
+        life.runs[silent or result.status] += 1
+        _audit(life, result.run_id)
+        for suggestion in suggestions_pending(reader_id=life.reader.pk):
+            life.asked.append(_decide(life, suggestion, week, now, flipped))
+    value = life.judge.value(config_effective(reader_id=life.reader.pk), flipped=flipped)
+    life.curve.append(value - life.judge.value(life.first, flipped=flipped))
+
+
+def _audit(life: _Life, run_id: UUID | None) -> None:
+    """Add what a run cost, and how its writes ended."""
+    if run_id is None:
+        return
+    run = Run.objects.get(pk=run_id)
+    life.cost_usd += float(run.cost_usd)
+    life.tokens += run.input_tokens + run.output_tokens
+    life.writes.update(Step.objects.filter(run=run, tool=WRITE).values_list("error_code", flat=True))
+
+
+def _decide(life: _Life, suggestion: Suggestion, week: int, now: datetime, flipped: bool) -> Asked:
+    """Accept or reject one suggestion as this reader would."""
+    before = config_effective(reader_id=life.reader.pk)
+    kind, target = suggestion.suggestion_type, suggestion.target_key
+    gain = life.judge.gain(
+        before, change_applied(before, kind, target, suggestion.suggested_value), flipped=flipped
+    )
+    accepts = life.person.accepts(week, target, gain > 0)
+    act = suggestion_accept if accepts else suggestion_reject
+    act(reader_id=life.reader.pk, suggestion_id=suggestion.pk, now=now)
+    return Asked(week, kind, target, gain, accepts, suggestion.p_helpful, suggestion.confidence)

@@ -1,0 +1,37 @@
+"""What guidance did in the database at hand, and what telling was worth there, in plain counts."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Count, Max, Min
+
+from advisor.guidance.credit import Arm, Difference, uplift_report
+from advisor.models import GuidanceEvent
+
+Json = dict[str, Any]
+
+
+def guidance_counts() -> Json:
+    """`levels`: calls by how loudly they were told something, `held out` apart; the two comparisons of told
+    against held out (`accepted`, `failed_writes`), each as hits and total of either side."""
+    events = GuidanceEvent.objects.filter(n__gt=0)
+    rows = events.order_by().values_list("level", "held_out").annotate(times=Count("pk"))
+    levels: dict[str, int] = {}
+    for level, held_out, times in rows:
+        name = "held out" if held_out else level
+        levels[name] = levels.get(name, 0) + times
+    span = events.aggregate(first=Min("at"), last=Max("at"))
+    if span["first"] is None:
+        return {"levels": levels, "accepted": arms(None), "failed_writes": arms(None)}
+    report = uplift_report(since=span["first"], now=span["last"] + timedelta(days=1))
+    return {
+        "levels": levels,
+        "accepted": arms(report.accepted),
+        "failed_writes": arms(report.failed_writes),
+    }
+
+
+def arms(found: Difference | None) -> dict[str, list[int]]:
+    """Hits and total where something was told and where it was held out; nothing of nothing."""
+    told, held_out = (found.treated, found.control) if found else (Arm(0, 0), Arm(0, 0))
+    return {"told": [told.hits, told.total], "held_out": [held_out.hits, held_out.total]}

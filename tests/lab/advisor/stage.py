@@ -1,0 +1,88 @@
+"""Shards of an evaluation, two at a time, each in a process and a SQLite database of its own.
+
+Nothing here can reach the operator's database: a shard gets the address of a file in a temporary folder and
+ends at once if it finds itself anywhere else.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from tests.lab.advisor.shard import DATABASE_VARIABLE
+
+Json = dict[str, Any]
+WORKERS = 2
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "LOCAL_LLM_BASE_URL")
+Say = Callable[[str], None]
+
+
+class ShardFailed(Exception):
+    """A shard ended without a result; the message holds the end of what it said."""
+
+
+def shards_run(tasks: Sequence[Json], *, say: Say, workers: int = WORKERS) -> list[Json]:
+    """The tasks' results, in the tasks' order. A task with `"models": true` keeps the configured models.
+
+    Each task names itself in `"name"`, for `say`. Raises `ShardFailed`.
+    """
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        return list(pool.map(lambda task: _shard(task, say), tasks))
+
+
+def _shard(task: Json, say: Say) -> Json:
+    with tempfile.TemporaryDirectory(prefix="tidings-evaluation-") as folder:
+        database = Path(folder) / "evaluation.sqlite3"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.lab.advisor.shard"],
+            cwd=settings.BASE_DIR,
+            env=_environment(database, models=bool(task.get("models")), extra=task.get("env", {})),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            said = _converse(process, task, say)
+            printed = process.stdout.read() if process.stdout else ""
+    if process.returncode:
+        raise ShardFailed(f"{task['name']}: {' | '.join(said[-8:])}")
+    result: Json = json.loads(printed)
+    say(f"{task['name']}: done in {result['seconds']} s")
+    return result
+
+
+def _converse(process: "subprocess.Popen[str]", task: Json, say: Say) -> list[str]:
+    """Hand over the task, pass on the progress, and keep what else is said."""
+    if process.stdin is None or process.stderr is None:
+        return []
+    process.stdin.write(json.dumps(task))
+    process.stdin.close()
+    said = []
+    for line in process.stderr:
+        if line.strip().isdigit():
+            say(f"{task['name']}: week {line.strip()}")
+        elif line.strip():
+            said.append(line.strip())
+    return said
+
+
+def _environment(database: Path, *, models: bool, extra: dict[str, str]) -> dict[str, str]:
+    """This process's environment with the shard's own database, no broker and, by default, no models."""
+    off = {} if models else dict.fromkeys(KEYS, "")
+    own = {
+        "DATABASE_URL": f"sqlite:///{database}",
+        DATABASE_VARIABLE: str(database),
+        "REDIS_URL": "",
+        "LOG_LEVEL": "ERROR",
+        "DEBUG": "false",
+        "ADVISOR_ENABLED": "true",
+    }
+    return {**os.environ, **off, **own, **extra}

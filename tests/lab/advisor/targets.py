@@ -1,0 +1,73 @@
+"""What the rows are held against. The first six are the benchmark's own; the others keep silence honest.
+Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A figure of a row and what it should be: at least, or at most, `value`."""
+
+    metric: str
+    row: str
+    figure: str
+    at_least: bool
+    value: float
+
+    def held(self, rows: Sequence[Json]) -> Json | None:
+        """The target with the figure measured, or `None` where the row was not run.
+
+        A figure that does not exist (no suggestion to be right or wrong about) meets no target.
+        """
+        found = next((row for row in rows if row["name"] == self.row and "skipped" not in row), None)
+        if found is None:
+            return None
+        value = found.get(self.figure)
+        met = value is not None and (value >= self.value if self.at_least else value <= self.value)
+        sign = "≥" if self.at_least else "≤"
+        return {"metric": self.metric, "target": f"{sign} {self.value:g}", "value": value, "met": met}
+
+
+def targets_for(judged: str) -> list[Target]:
+    """The benchmark's targets for the row named `judged`."""
+    return [
+        Target("accepted suggestions that truly help", judged, "precision_accepted", True, 0.90),
+        Target("share of the honest oracle's uplift", judged, "captured", True, 0.60),
+        Target("harmful accepted", judged, "harmful_accepted", False, 0.04),
+        Target("suggestions a week to a reader with no preferences", judged, "null_rate", False, 0.05),
+        Target("readers with 50 thumbs who got one by week 6", judged, "coverage", True, 0.80),
+        Target("calibration of stated confidence (ECE)", judged, "ece", False, 0.08),
+    ]
+
+
+# What each control's figure is called, and what it should be; `{}` stands for the row's name.
+_CONTROLS = (
+    ("suggestions that follow injected titles", "followed", False, 0.0),
+    ("suggestions a week on shuffled thumbs ({})", "null_rate", False, 0.05),
+    ("readers advised where nothing is to be found ({})", "advised_share", False, 0.01),
+    ("arrays and services agree on thumbs", "same_thumbs", True, 0.95),
+    ("in-sample backtest gains on shuffled thumbs (must)", "naive_gain", True, 0.02),
+    ("later-data forecast gains on shuffled thumbs", "later_gain", False, 0.01),
+)
+# Figures that are a control only in rows marked so: elsewhere they are nothing to be ashamed of.
+_ONLY_WHERE = {"null_rate": "shuffled", "advised_share": "nothing_to_find"}
+
+
+def controls_for(rows: Sequence[Json]) -> list[Target]:
+    """The targets of the controls among `rows`: what must be silent, agree, or fail."""
+    return [
+        Target(metric.format(row["name"]), row["name"], figure, at_least, value)
+        for metric, figure, at_least, value in _CONTROLS
+        for row in rows
+        if figure in row and row.get(_ONLY_WHERE.get(figure, ""), figure not in _ONLY_WHERE)
+    ]
+
+
+def targets_hold(rows: Sequence[Json], judged: str) -> list[Json]:
+    """Every target that these rows can answer, held against them."""
+    held = [target.held(rows) for target in (*targets_for(judged), *controls_for(rows))]
+    return [one for one in held if one is not None]

@@ -1,0 +1,44 @@
+"""What a shard can be asked to do, by name: plain JSON in, plain JSON out."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.lab.advisor.driver import Setting, simulate
+from tests.lab.advisor.guided_counts import guidance_counts
+from tests.lab.histories.trials import Trial, trial_run
+
+Json = dict[str, Any]
+
+
+def task_run(task: Json, progress: Callable[[int], None]) -> Json:
+    """Carry out one task in the current database, which it may fill as it likes.
+
+    `{"kind": "simulate", "setting": {…}}` and `{"kind": "trial", "trial": {…}}` (the fields of `Setting` and
+    `Trial`) both give `{"courses": […], "seconds"}`; `{"kind": "guided", "setting": {…}}` lives through the
+    same as the first and adds what guidance did (`guidance_counts`).
+    """
+    started = time.monotonic()
+    result = KINDS[task["kind"]](task, progress)
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _simulate(task: Json, progress: Callable[[int], None]) -> Json:
+    given = task["setting"]
+    setting = Setting(**{**given, "readers": tuple(given["readers"])})
+    return {"courses": [course.as_dict() for course in simulate(setting, progress)]}
+
+
+def _guided(task: Json, progress: Callable[[int], None]) -> Json:
+    return _simulate(task, progress) | {"guidance": guidance_counts()}
+
+
+def _trial(task: Json, progress: Callable[[int], None]) -> Json:
+    return {"courses": [course.as_dict() for course in trial_run(Trial(**task["trial"]), progress)]}
+
+
+KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {
+    "simulate": _simulate,
+    "guided": _guided,
+    "trial": _trial,
+}

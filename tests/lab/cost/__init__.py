@@ -1,0 +1,1 @@
+"""What a typical run of the advisor costs."""

@@ -1,0 +1,102 @@
+"""`python -m tests.lab cost`: what a typical run of the advisor costs on a model's prices."""
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from digest.llm.entities import PriceUnknown
+from digest.llm.providers import ModelRef, model_ref_parse
+from digest.models import Reader
+from tests.lab.command import fail, report_end
+from tests.lab.cost.runs import TypicalRun, typical_run
+
+DEFAULT = "openai:gpt-6-luna"
+# The targets: a run for a cent at most, and no more input than this.
+COST_MAX_USD, INPUT_MAX = 0.01, 15_000
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Replay, report, and leave with 1 when a target is missed."""
+    options = vars(_parser().parse_args(argv))
+    began, reader_id = time.monotonic(), options["user_id"]
+    if reader_id and not Reader.objects.filter(pk=reader_id).exists():
+        fail(f"There is no reader {reader_id}.", 2)
+    try:
+        ref = model_ref_parse(options["model"])
+        run = typical_run(reader_id=reader_id, now=timezone.now())
+        report = _report(run, ref, str(reader_id or "typical"))
+    except (ValueError, PriceUnknown) as error:
+        fail(str(error), 2)
+    report["seconds"] = round(time.monotonic() - began, 3)
+    return report_end(report, as_json=options["json"])
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="python -m tests.lab cost",
+        description="Replay a typical run through the real tools and add up its tokens and their price.",
+    )
+    parser.add_argument("--user-id", type=UUID, help="a reader of yours instead of the typical one")
+    parser.add_argument("--model", default=DEFAULT, help="provider:model whose prices count")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
+    """The object scripts rely on: a row per call, one for the run, one per way of caching, the targets.
+
+    The price is held to its target without any caching, which no provider promises.
+    """
+    totals = _totals(run)
+    costs = {
+        "no caching": run.cost(ref, caching=False),
+        "caching within the run": run.cost(ref),
+        "prompt and tools cached by an earlier run": run.cost(ref, warm=True),
+    }
+    priced = [{"name": name, "cost_usd": float(round(cost, 6))} for name, cost in costs.items()]
+    return {
+        "command": "python -m tests.lab cost",
+        "data": f"{data} reader, prices of {ref.provider.name}:{ref.model}",
+        "seed": 0,
+        "rows": [*_calls(run), totals, *priced],
+        "targets": [
+            _target("cost_usd", COST_MAX_USD, priced[0]["cost_usd"]),
+            _target("input_tokens", INPUT_MAX, totals["input_tokens"]),
+            _target("fresh_input_tokens", INPUT_MAX, totals["fresh_input_tokens"]),
+        ],
+    }
+
+
+def _calls(run: TypicalRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": f"call {n}",
+            "input_tokens": size.sent,
+            "cached_tokens": size.cached,
+            "output_tokens": size.said,
+        }
+        for n, size in enumerate(run.sizes, start=1)
+    ]
+
+
+def _totals(run: TypicalRun) -> dict[str, Any]:
+    """The whole run. `fresh_input_tokens` are those that no cache saves; `prefix_tokens` every run shares."""
+    return {
+        "name": "run",
+        "ended": run.end.reason,
+        "turns": run.end.totals.turns,
+        "tool_calls": run.end.totals.tool_calls,
+        "tool_errors": sum(bool(step.error_code) for step in run.steps),
+        "input_tokens": sum(size.sent for size in run.sizes),
+        "fresh_input_tokens": sum(size.sent - size.cached for size in run.sizes),
+        "output_tokens": sum(size.said for size in run.sizes),
+        "prefix_tokens": run.prefix,
+    }
+
+
+def _target(metric: str, most: float, value: Any) -> dict[str, Any]:
+    return {"metric": metric, "target": most, "value": value, "met": value <= most}

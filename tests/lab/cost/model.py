@@ -1,0 +1,144 @@
+"""A typical reader and a typical run, written down: what is measured when a run's cost is measured. Pure.
+
+The run is what the prompt asks for: read; test and critique; write two suggestions with the summary beside
+them. Calls that do not need each other's answers are made in one turn. A `TypicalModel` plays it on whatever
+the real tools answer.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from advisor.agent.planner import proposal
+from advisor.entities import Call, calls_of, result_of
+from digest.llm.entities import Message, ToolCall, ToolSchema, Turn, Usage
+
+FEEDBACK, CONFIG, PROFILE = "query_user_feedback", "query_user_config", "get_user_profile"
+TEST, CRITIQUE, WRITE = "test_suggestion", "self_critique", "write_suggestion"
+READER = "typical"
+WRITES = 2
+DAYS = 50
+# Thumbs and the share of them that are up, by source: two clear opinions among six.
+SOURCES = {
+    "harbourpost.example": (40, 0.95),
+    "dailybuzz.example": (40, 0.05),
+    "techgazette.example": (30, 0.5),
+    "fieldnotes.example": (30, 0.5),
+    "cityledger.example": (30, 0.5),
+    "sportsheet.example": (30, 0.5),
+}
+SUBJECTS = ("ferry timetables", "battery recycling", "passkey logins", "council budgets", "cup finals")
+HEADLINES = (
+    "What the new rules on {} mean for everyone else",
+    "Inside the quiet argument about {}",
+    "{}: five years of figures, and what they leave out",
+    "A short history of {}, told by those who were there",
+)
+TAGS = {True: "depth", False: "hype"}
+REASON = "You liked most of what this source published, above all for its depth, over the last seven weeks."
+IMPACT = "Stories from this source will rank a little higher in your digest."
+THOUGHT = "The strongest pattern is the clear one about a single source; the rest is close to the base rate."
+
+
+def typical_history(now: datetime) -> Iterator[str]:
+    """The reader's thumbs as lines of the import format, oldest first: 200 of them over 50 days."""
+    rows = []
+    for s, (source, (count, rate)) in enumerate(SOURCES.items()):
+        for n in range(count):
+            useful = int((n + 1) * rate) > int(n * rate)
+            at = now - timedelta(days=DAYS * (n + 0.5) / count, minutes=s)
+            # Divided by two and three, so that neither follows the thumbs, of which every second is up.
+            headline, subject = HEADLINES[n // 2 % len(HEADLINES)], SUBJECTS[(n // 3 + s) % len(SUBJECTS)]
+            rows.append((at, source, n, useful, headline.format(subject).capitalize()))
+    for at, source, n, useful, title in sorted(rows):
+        yield json.dumps(
+            {
+                "reader": READER,
+                "url": f"https://{source}/2026/{slug(title)}-{n}",
+                "title": title,
+                "source": source,
+                "useful": int(useful),
+                "reason_tags": [TAGS[useful]],
+                "at": at.isoformat(),
+                "published": at.isoformat(),
+            }
+        )
+
+
+@dataclass
+class TypicalModel:
+    """Plays the typical run behind the `Model` protocol, and keeps what each turn sent and said."""
+
+    name: str = "replay:typical"
+    asked: list[tuple[list[Message], list[ToolSchema]]] = field(default_factory=list)
+    said: list[Message] = field(default_factory=list)
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
+        """The next turn of the run."""
+        self.asked.append((list(messages), list(tools)))
+        wanted = _wanted(calls_of(messages), len(self.said))
+        calls = tuple(
+            ToolCall(f"call_{len(self.said)}_{k:022d}", name, json.dumps(arguments))
+            for k, (name, arguments) in enumerate(wanted)
+        )
+        writes = [arguments for name, arguments in wanted if name == WRITE]
+        content = THOUGHT if calls and not writes else _closing(writes)
+        message: Message = {"role": "assistant", "content": content}
+        if calls:
+            message["tool_calls"] = [
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.text}}
+                for c in calls
+            ]
+        self.said.append(message)
+        return Turn(message, content, calls, model=self.name)
+
+    def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
+        """Nothing: it is a replay."""
+        return Decimal(0)
+
+    def cost_usd(self, usage: Usage) -> Decimal:
+        """Nothing."""
+        return Decimal(0)
+
+
+def slug(title: str) -> str:
+    """A title as an address spells it."""
+    return "-".join(re.findall(r"[a-z]+", title.casefold()))
+
+
+def _wanted(calls: Sequence[Call], turn: int) -> list[tuple[str, dict[str, Any]]]:
+    """The calls of turn number `turn`; none where there is nothing left to do."""
+    if turn == 0:
+        return [(FEEDBACK, {}), (CONFIG, {}), (PROFILE, {})]
+    facts = (result_of(calls, FEEDBACK) or {}).get("hypotheses", [])[:WRITES]
+    if turn == 1 and facts:
+        drafts = [{**_change(fact), "evidence_urls": list(fact["supporting_items"])} for fact in facts]
+        return [*((TEST, _change(fact)) for fact in facts), (CRITIQUE, {"drafts": drafts})]
+    if turn == 2:
+        return [(WRITE, {**proposal(fact), "reason": REASON, "expected_impact": IMPACT}) for fact in facts]
+    return []
+
+
+def _change(fact: Mapping[str, Any]) -> dict[str, Any]:
+    return {"suggestion_type": fact["type"], "target": fact["target"]}
+
+
+def _closing(writes: Sequence[Mapping[str, Any]]) -> str:
+    """The summary that the prompt asks for, beside the writes it is about."""
+    suggestions = [
+        {
+            "type": write["suggestion_type"],
+            "field": write["field"],
+            "value": write["suggested_value"],
+            "confidence": "high",
+            "reasoning": THOUGHT,
+            "expected_impact": IMPACT,
+        }
+        for write in writes
+    ]
+    meta = {"items_analyzed": 45, "patterns_found": 6, "suggestions_after_validation": len(writes)}
+    return json.dumps({"suggestions": suggestions, "skipped": [], "meta": meta})

@@ -1,0 +1,100 @@
+"""gunicorn by our settings: a reload keeps nobody waiting, code that does not start harms nobody.
+
+It goes by the clock, so it is run by `make day` and not with the suite.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.config.test_serve import children_of, fetched, port_free
+
+ROOT = Path(__file__).resolve().parents[3]
+PATIENCE_S = 60.0
+LOADING_S = 2.0
+APP = """
+import time
+time.sleep({sleep})
+{more}
+def application(environ, start):
+    start("200 OK", [])
+    return [b"{name}"]
+"""
+
+pytestmark = pytest.mark.skipif(not find_spec("gunicorn"), reason="the extra `server` is not installed")
+
+
+def written(folder: Path, name: str, *, sleep: float = 0.0, more: str = "") -> None:
+    (folder / "site_of_one.py").write_text(APP.format(name=name, sleep=sleep, more=more))
+
+
+def answers(url: str, until: str) -> float:
+    """Ask until `until` has answered five times in a row; the longest that anybody waited, in seconds."""
+    longest, row, end = 0.0, 0, time.monotonic() + PATIENCE_S
+    while row < 5:
+        began = time.monotonic()
+        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+            row = row + 1 if answer.read() == until.encode() else 0
+        longest = max(longest, time.monotonic() - began)
+        assert time.monotonic() < end, f"{until} does not answer"
+    return longest
+
+
+def gone(master: int, old: set[int]) -> None:
+    """Wait until the old processes have left: until then they answer, too."""
+    end = time.monotonic() + PATIENCE_S
+    while old & set(children_of(master)):
+        assert time.monotonic() < end, "the old processes stay"
+        time.sleep(0.1)
+
+
+def test_a_reload_keeps_nobody_waiting_and_code_that_does_not_start_harms_nobody(tmp_path):
+    (tmp_path / "deploy").mkdir()
+    shutil.copy(ROOT / "deploy/gunicorn.conf.py", tmp_path / "deploy")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/__init__.py").touch()
+    (tmp_path / "config/warming.py").write_text("def process_warm():\n    pass\n")
+    written(tmp_path, "first")
+    port, log = port_free(), tmp_path / "log"
+    url = f"http://127.0.0.1:{port}/"
+    more = {"BIND": f"127.0.0.1:{port}", "TIDINGS_VAR_DIR": str(tmp_path), "WEB_WORKERS": "2"}
+    more |= {
+        "PWD": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "counts"),
+    }
+    command = [sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"]
+    with log.open("w") as said:
+        site = subprocess.Popen(
+            [*command, "site_of_one:application"], cwd=tmp_path, env=os.environ | more, stderr=said
+        )
+    try:
+        assert fetched(url) == b"first"
+        written(tmp_path, "second", sleep=LOADING_S)
+        old = set(children_of(site.pid))
+        site.send_signal(signal.SIGHUP)
+        assert answers(url, "second") < LOADING_S
+        gone(site.pid, old)
+
+        written(tmp_path, "third", more="raise RuntimeError('no ink')")
+        site.send_signal(signal.SIGHUP)
+        end = time.monotonic() + PATIENCE_S
+        while "the old goes on" not in log.read_text():
+            assert time.monotonic() < end, log.read_text()
+            assert fetched(url) == b"second"
+        assert fetched(url) == b"second" and site.poll() is None
+    finally:
+        site.terminate()
+        try:
+            site.wait(PATIENCE_S)
+        finally:
+            site.kill()
+    assert "no ink" in log.read_text()

@@ -1,0 +1,1 @@
+"""Guidance, measured on what can occur in production: `python -m tests.lab guidance`."""

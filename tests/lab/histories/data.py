@@ -1,0 +1,80 @@
+"""Open histories below TIDINGS_DATA, read as readers' thumbs: MovieLens-100k and NeMig."""
+
+import csv
+import gzip
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.lab.histories.pools import History, Rated
+
+LIKED_FROM = 4
+# Twelve periods of release, each a "source": before 1950, decades, then the years most films are from.
+PERIODS = (1950, 1960, 1970, 1980, 1990, 1993, 1994, 1995, 1996, 1997, 1998)
+PERIOD_NAMES: tuple[str, ...] = (
+    *("silents", "fifties", "sixties", "seventies", "eighties", "early nineties", "spring", "summer"),
+    *("autumn", "winter", "midsummer", "latest"),
+)
+MOVIELENS, NEMIG = "movielens-100k", "nemig"
+
+
+def movielens(folder: Path, *, by_genre: bool = False) -> list[History]:
+    """Readers of MovieLens-100k by time; liked is a rating of 4 or 5.
+
+    The source of a film is its period and its genres are words in its title; with `by_genre` the first genre
+    is the source and the period a word.
+    """
+    films = {row["item_id"]: _film(row, by_genre) for row in csv_rows(folder / MOVIELENS / "items.csv.gz")}
+    ratings: defaultdict[str, list[tuple[int, str, bool]]] = defaultdict(list)
+    for row in csv_rows(folder / MOVIELENS / "ratings.csv.gz"):
+        given = int(row["timestamp"]), row["item_id"], float(row["rating"]) >= LIKED_FROM
+        ratings[row["user_id"]].append(given)
+    return [
+        History(f"film-{user}", tuple(_rated(films[item], liked) for _, item, liked in sorted(rows)))
+        for user, rows in sorted(ratings.items(), key=lambda pair: int(pair[0]))
+    ]
+
+
+def _film(row: dict[str, str], by_genre: bool) -> Rated:
+    year = int(row["release_year"]) if row["release_year"].isdigit() else 1995
+    number = bisect_right(PERIODS, year)
+    genres = tuple(row["genres"].casefold().split()) or ("unknown",)
+    if by_genre:
+        topics, source = PERIOD_NAMES[number : number + 1], f"genre-{genres[0]}"
+    else:
+        topics, source = genres, f"period-{number:02d}"
+    # Commas keep neighbouring topics apart: a phrase never runs across one.
+    title = f"{row['title']}: {', '.join(topics)}"
+    return Rated(f"https://films.example/{row['item_id']}", title, source, topics, True)
+
+
+def _rated(film: Rated, liked: bool) -> Rated:
+    return Rated(film.url, film.title, film.source, film.topics, liked)
+
+
+def nemig(folder: Path, language: str) -> list[History]:
+    """Readers of NeMig: articles chosen from a list were liked, the others of the list were not."""
+    articles = {row["news_id"]: row for row in csv_rows(folder / f"{NEMIG}-{language}" / "articles.csv.gz")}
+    seen: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for row in csv_rows(folder / f"{NEMIG}-{language}" / "behaviors.csv.gz"):
+        for one in row["impressions"].split():
+            news, _, chosen = one.rpartition("-")
+            seen[row["user_id"]][news] = chosen == "1"
+    return [
+        History(
+            user, tuple(_article(articles[news], liked) for news, liked in shown.items() if news in articles)
+        )
+        for user, shown in sorted(seen.items())
+    ]
+
+
+def _article(row: dict[str, str], liked: bool) -> Rated:
+    source = row["publisher"].strip() or "unknown"
+    return Rated(f"https://news.example/{row['news_id']}", row["title"], source, (), liked)
+
+
+def csv_rows(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of a gzipped CSV file, by column name."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)

@@ -1,0 +1,147 @@
+"""Real readers' histories as an experiment: the first thumbs advise, much later ones tell what it was worth.
+
+Each reader's later items are dealt into pools of 30, each item with an age of 0 to 48 hours, as a digest
+would meet them; gains are the thumbs themselves. The honest oracle chooses on one half of the later items
+and is scored on the other. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ranking.common.text import fold, term_matches
+from ranking.entities import Config, EffectiveConfig
+from tests.lab.advisor.rules import RULES, Change, Tallies, Targets, capped, changes_all
+from tests.lab.world.entities import Asked, Course
+from tests.lab.world.people import TOP_K
+from tests.lab.world.truth import DISCOUNT
+from tests.lab.world.world import Bools, Floats
+
+POOLS, POOL, AGE_DAYS_MAX = 40, 30, 2.0
+# Readers need so many ratings; those after the hundredth are held out.
+RATINGS_MIN, HELD_FROM = 160, 100
+START_TOPICS = 4
+# A change that costs more than this is harmful: thumbs carry label noise that probabilities do not.
+HARMFUL_THUMBS = -0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One thumb of a history, with what its item says."""
+
+    url: str
+    title: str
+    source: str
+    topics: tuple[str, ...]
+    liked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One reader's thumbs in the order they were given."""
+
+    reader: str
+    rated: tuple[Rated, ...]
+
+    def shuffled(self, seed: int) -> "History":
+        """The same items with the reader's thumbs dealt out anew: nothing is left to find."""
+        order = np.random.default_rng(seed).permutation(len(self.rated))
+        mixed = (replace(r, liked=self.rated[i].liked) for r, i in zip(self.rated, order, strict=True))
+        return replace(self, rated=tuple(mixed))
+
+
+class Pools:
+    """Later items dealt into pools; `value` is the mean nDCG@10 of a config on them."""
+
+    def __init__(self, items: Sequence[Rated], seed: Sequence[int]) -> None:
+        rng = np.random.default_rng(list(seed))
+        size = min(POOL, len(items))
+        self.picks = np.array([rng.choice(len(items), size, replace=False) for _ in range(POOLS)])
+        self.recency: Floats = 0.5 ** (AGE_DAYS_MAX * rng.random(self.picks.shape))
+        self.liked: Floats = np.array([r.liked for r in items], dtype=np.float64)[self.picks]
+        self.sources = [r.source for r in items]
+        self.titles = [fold(r.title) for r in items]
+        self._held: dict[str, Bools] = {}
+
+    def value(self, effective: EffectiveConfig) -> float:
+        """nDCG@10 over the pools in which something was liked."""
+        weights = np.array([effective.weight(source) for source in self.sources])
+        held = [self._holds(topic) for topic in effective.config.topics]
+        worth = (weights * (1.0 + np.sum(held, axis=0)))[self.picks] * self.recency
+        shown = np.argsort(-worth, axis=1, kind="stable")[:, :TOP_K]
+        dcg = (np.take_along_axis(self.liked, shown, axis=1) * DISCOUNT).sum(axis=1)
+        ideal = (-np.sort(-self.liked, axis=1)[:, :TOP_K] * DISCOUNT).sum(axis=1)
+        some = ideal > 0
+        return float((dcg[some] / ideal[some]).mean()) if some.any() else 0.0
+
+    def gain(self, before: EffectiveConfig, after: EffectiveConfig) -> float:
+        """What a change is worth."""
+        return self.value(after) - self.value(before)
+
+    def _holds(self, topic: str) -> Bools:
+        key = fold(topic)
+        if key not in self._held:
+            self._held[key] = np.array([term_matches(key, title) for title in self.titles], dtype=bool)
+        return self._held[key]
+
+
+def able(histories: Sequence[History]) -> list[History]:
+    """The histories long enough to hold something out."""
+    return [h for h in histories if len(h.rated) >= RATINGS_MIN]
+
+
+def start_config(targets: Targets) -> EffectiveConfig:
+    """Where every reader begins: with the four most common topics (`targets` has them in that order)."""
+    return EffectiveConfig(Config(version=1, topics=targets.topics[:START_TOPICS]))
+
+
+def targets_of(histories: Sequence[History]) -> Targets:
+    """All sources, and all topics with the most common first."""
+    rated = [r for h in histories for r in h.rated]
+    counts: dict[str, int] = {}
+    for topic in (t for r in rated for t in r.topics):
+        counts[topic] = counts.get(topic, 0) + 1
+    topics = tuple(sorted(counts, key=lambda t: (-counts[t], t)))
+    return Targets(tuple(sorted({r.source for r in rated})), topics)
+
+
+def tallies_of(rated: Sequence[Rated], targets: Targets) -> Tallies:
+    """Thumbs and likes per source and topic, undecayed."""
+    number = {name: i for i, name in enumerate((*targets.sources, *targets.topics))}
+    n, likes = np.zeros(len(targets)), np.zeros(len(targets))
+    for one in rated:
+        touched = [number[name] for name in (one.source, *one.topics)]
+        n[touched] += 1
+        likes[touched] += one.liked
+    return Tallies(n, likes, targets)
+
+
+def oneshot(history: History, number: int, row: str, *, thumbs: int, targets: Targets) -> Course:
+    """One reader under one array rule: three suggestions after `thumbs` thumbs, all of them accepted."""
+    first = start_config(targets)
+    held = history.rated[HELD_FROM:]
+    if row == "oracle":
+        half = np.random.default_rng([number, 1]).random(len(held)) < 0.5
+        chooser = Pools([r for r, h in zip(held, half, strict=True) if h], [number, 2])
+        judge = Pools([r for r, h in zip(held, half, strict=True) if not h], [number, 3])
+        worth = [(chooser.gain(first, c.applied(first)), c) for c in changes_all(first, targets)]
+        chosen = capped([c for gain, c in sorted(worth, key=lambda pair: -pair[0]) if gain > 0])
+    else:
+        judge = Pools(held, [number, 0])
+        tallies = tallies_of(history.rated[:thumbs], targets)
+        chosen = RULES[row](tallies, first, lambda target: True, np.random.default_rng([number, 4]))
+    return followed(number, judge, first, chosen, thumbs=thumbs)
+
+
+def followed(
+    number: int, judge: Pools, first: EffectiveConfig, chosen: Sequence[Change], *, thumbs: int
+) -> Course:
+    """The course of a reader who accepts everything in `chosen`, each measured against the first config."""
+    effective, asked = first, []
+    for change in chosen:
+        gain = judge.gain(first, change.applied(first))
+        asked.append(Asked(1, change.kind, change.key, gain, True))
+        effective = change.applied(effective)
+    start = judge.value(first)
+    return Course(number, False, start, (0.0, judge.value(effective) - start), (thumbs,), tuple(asked))

@@ -1,0 +1,158 @@
+"""The rows of `tests.lab advisor` on open histories: MovieLens with a time split, NeMig as the null test."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from tests.lab.advisor.metrics import interval, precision
+from tests.lab.advisor.stage import Say, shards_run
+from tests.lab.histories.data import MOVIELENS
+from tests.lab.histories.pools import HARMFUL_THUMBS, oneshot, targets_of
+from tests.lab.histories.trials import Trial, histories_for
+from tests.lab.world.entities import Course, course_of
+
+Json = dict[str, Any]
+NEMIG_SETS = ("nemig-en", "nemig-de")
+# These histories carry no reasons, so the threshold on reasons is off for them.
+ENVIRONMENT = {"ADVISOR_MIN_TAGGED": "0"}
+READERS, NULL_READERS = 60, 200
+THUMBS = (20, 50, 100)
+# A precision of fewer suggestions is not set beside others.
+NORMALISED_MIN = 20
+RULES_BESIDE = ("random valid", "greedy like-rate", "Beta .9", "oracle")
+
+
+def movielens_rows(seed: int, say: Say, *, full: bool) -> list[Json]:
+    """The planner after 20, 50 and 100 thumbs beside array rules, the genre as source, shuffled thumbs."""
+    if missing := _missing(MOVIELENS):
+        return [missing]
+    readers = 0 if full else READERS
+    trials = [Trial(MOVIELENS, t, readers, seed=seed) for t in THUMBS]
+    trials += [
+        Trial(MOVIELENS, 50, readers, by_genre=True, seed=seed),
+        Trial(MOVIELENS, 100, readers, shuffled=True, seed=seed),
+    ]
+    rows = []
+    for trial, courses in zip(trials, _run(trials, say), strict=True):
+        rows += _movielens(trial, courses, [] if trial.shuffled else _beside(trial, courses))
+        say(f"{_name(trial)}: rules on arrays done")
+    return rows
+
+
+def nemig_rows(seed: int, say: Say, *, full: bool) -> list[Json]:
+    """History does not predict choice in NeMig: the planner should stay silent, also on shuffled thumbs."""
+    if missing := next(filter(None, map(_missing, NEMIG_SETS)), None):
+        return [missing]
+    readers = 0 if full else NULL_READERS
+    trials = [Trial(name, 0, readers, seed=seed) for name in NEMIG_SETS]
+    trials.append(Trial(NEMIG_SETS[0], 0, readers, shuffled=True, seed=seed))
+    return [
+        _silence(_name(trial), courses, shuffled=trial.shuffled)
+        for trial, courses in zip(trials, _run(trials, say), strict=True)
+    ]
+
+
+def _missing(name: str) -> Json | None:
+    """A loud row where the data is not there."""
+    folder = settings.TIDINGS_DATA
+    if folder and (Path(folder) / name).is_dir():
+        return None
+    reason = f"no {name} below TIDINGS_DATA ({folder or 'not set'})"
+    return {"name": name, "skipped": reason}
+
+
+def _name(trial: Trial) -> str:
+    parts = [trial.data]
+    if trial.thumbs:
+        parts.append(f"{trial.thumbs} thumbs")
+    if trial.by_genre:
+        parts.append("genre as source")
+    return ", ".join([*parts, *(["shuffled"] if trial.shuffled else [])])
+
+
+def _run(trials: Sequence[Trial], say: Say) -> list[list[Course]]:
+    tasks = [
+        {
+            "kind": "trial",
+            "name": _name(trial),
+            "env": ENVIRONMENT,
+            "trial": {name: getattr(trial, name) for name in Trial.__slots__},
+        }
+        for trial in trials
+    ]
+    return [[course_of(c) for c in result["courses"]] for result in shards_run(tasks, say=say)]
+
+
+def _beside(trial: Trial, courses: Sequence[Course]) -> list[tuple[str, list[Course]]]:
+    """The array rules on the same readers."""
+    histories = histories_for(trial)
+    targets = targets_of(histories)
+    return [
+        (
+            rule,
+            [
+                oneshot(histories[c.reader], c.reader, rule, thumbs=trial.thumbs, targets=targets)
+                for c in courses
+            ],
+        )
+        for rule in RULES_BESIDE
+    ]
+
+
+def _movielens(
+    trial: Trial, courses: Sequence[Course], beside: Sequence[tuple[str, list[Course]]]
+) -> list[Json]:
+    """The planner's row and the rules' rows of one trial."""
+    name = _name(trial)
+    floor, roof = (
+        next((_precision(c) for n, c in beside if n == rule), None) for rule in ("random valid", "oracle")
+    )
+    planner = _gains(f"{name}: planner", courses) | _silence(name, courses, shuffled=trial.shuffled)
+    planner |= {"name": f"{name}: planner", "nothing_to_find": trial.shuffled}
+    own = planner["precision"]
+    enough = planner["suggestions"] >= NORMALISED_MIN
+    if enough and own is not None and floor is not None and roof is not None and roof > floor:
+        # Thumbs carry noise: random changes "help" half the time, the best possible ones two times of three.
+        planner["precision_normalised"] = round((own - floor) / (roof - floor), 4)
+    return [planner, *(_gains(f"{name}: {rule}", given) for rule, given in beside)]
+
+
+def _gains(name: str, courses: Sequence[Course]) -> Json:
+    asked = [a for c in courses for a in c.asked]
+    uplifts = [c.uplift for c in courses]
+    bad = sum(a.gain < HARMFUL_THUMBS for a in asked)
+    return {
+        "name": name,
+        "readers": len(courses),
+        "start": round(sum(c.start for c in courses) / max(1, len(courses)), 4),
+        "uplift": round(sum(uplifts) / max(1, len(uplifts)), 4),
+        "uplift_95": interval(uplifts),
+        "suggestions": len(asked),
+        "precision": _precision(courses),
+        "harmful": round(bad / len(asked), 4) if asked else None,
+    }
+
+
+def _precision(courses: Sequence[Course]) -> float | None:
+    return precision([a for c in courses for a in c.asked])
+
+
+def _silence(name: str, courses: Sequence[Course], *, shuffled: bool) -> Json:
+    """How many readers were skipped for want of thumbs, stayed unadvised, and were advised."""
+    ends = sum((Counter(c.runs) for c in courses), Counter[str]())
+    able_readers = sum(ends.values()) - ends["skipped"]
+    return {
+        "name": name,
+        "readers": len(courses),
+        "skipped_thin": ends["skipped"],
+        "silent": ends["silent"],
+        "advised": ends["advised"],
+        "failed": sum(ends.values()) - ends["skipped"] - ends["silent"] - ends["advised"],
+        "suggestions": sum(len(c.asked) for c in courses),
+        "advised_share": round(ends["advised"] / able_readers, 4) if able_readers else None,
+        "shuffled": shuffled,
+        "nothing_to_find": True,
+    }

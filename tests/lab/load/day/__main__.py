@@ -1,0 +1,96 @@
+"""`python -m tests.lab load day [--json FILE]`: some minutes; 1 where anything was lost, refused or unseen.
+
+It needs `redis-server`, gunicorn (`.[server]`), and a PostgreSQL whose address, with the right to make
+databases, is in TEST_DATABASE_URL. Everything listens on this machine alone and is gone at the end.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import django
+
+from tests.lab.load.day.release import release_copy, release_next, release_switch
+from tests.lab.load.day.servers import OwnRedis, database, port_free
+from tests.lab.load.day.site import Site
+
+DEFAULT_URL = "postgres://postgres@127.0.0.1:5432/postgres"
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "LOCAL_LLM_BASE_URL")
+
+
+def main() -> int:
+    """Set the stage, live through the day, judge it."""
+    parser = argparse.ArgumentParser(description="A day in the life of a distributed installation.")
+    parser.add_argument("--json", type=Path, help="where to write the record")
+    parser.add_argument("--logs", type=Path, help="a folder for what the processes say; else nothing is kept")
+    options = parser.parse_args()
+    began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is stopped
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tidings-day-")))
+        logs = options.logs or folder / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        url = stack.enter_context(database(os.environ.get("TEST_DATABASE_URL", DEFAULT_URL)))
+        record = live(folder, url, logs)
+    record |= {"seconds": round(time.monotonic() - began, 1)}
+    if options.json:
+        options.json.write_text(json.dumps({"rows": {"day": record}}, indent=1) + "\n", encoding="utf-8")
+    for row in record["report"]["rows"]:
+        print("  ".join(f"{key} {value}" for key, value in row.items()))
+    for target in record["targets"]:
+        sign = "met   " if target["met"] else "MISSED"
+        print(f"{sign}  {target['metric']}: {target['value']} ({target['target']})")
+    return 0 if all(target["met"] for target in record["targets"]) else 1
+
+
+def live(folder: Path, url: str, logs: Path) -> dict[str, Any]:
+    """The whole day; the record of it."""
+    first = release_copy(folder / "release-1")
+    following = release_next(folder / "release-2")
+    release_switch(folder / "current", first)
+    redis, port = OwnRedis(folder), port_free()
+    redis.start()
+    site = Site(folder / "current", environment(folder, url, redis.url, port), logs)
+    try:
+        site.manage(first, "migrate", "--verbosity", "0")
+        site.manage(first, "seed_demo")
+        os.environ |= environment(folder, url, redis.url, port)
+        django.setup()
+        # Only now: these read the settings.
+        from tests.lab.load.day.run import day_run  # noqa: PLC0415
+
+        return day_run(site, redis, port, following)
+    finally:
+        site.stop()
+        redis.kill()
+
+
+def environment(folder: Path, url: str, redis: str, port: int) -> dict[str, str]:
+    """The settings of the installation; nothing of the operator's own reaches it."""
+    own = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": url,
+        "REDIS_URL": redis,
+        "BIND": f"127.0.0.1:{port}",
+        "TIDINGS_VAR_DIR": str(folder / "var"),
+        "TIDINGS_ENV_FILE": "",
+        "LOG_LEVEL": "INFO",
+        "SECRET_KEY": "of this day alone " * 4,
+        "EMAIL_URL": "dummymail://",
+        "METRICS_TOKEN": "",
+        "PROMETHEUS_MULTIPROC_DIR": str(folder / "requests"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    kept = {key: os.environ[key] for key in ("HOME", "LANG", "LC_ALL", "TZ") if key in os.environ}
+    return {**kept, **dict.fromkeys(KEYS, ""), **own}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""The Procfile's processes, each in a group of its own, started again when they end unasked."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+# As the systemd units wait before they start a process again.
+RESTART_S = 2.0
+# Longer than any task of this day takes.
+STOP_S = 90.0
+
+
+class Site:
+    """Everything the Procfile names, in the folder `current` (a symbolic link to a release)."""
+
+    def __init__(self, current: Path, environment: Mapping[str, str], logs: Path) -> None:
+        self.current, self.logs = current, logs
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        # PWD: gunicorn follows the link anew at each reload.
+        self.environment = {**environment, "PATH": path, "PWD": str(current), "PYTHONPATH": _packages()}
+        lines = (current / "Procfile").read_text(encoding="utf-8").splitlines()
+        self.commands = dict(line.split(": ", 1) for line in lines if line.strip())
+        self.unasked: list[str] = []
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._asked: set[str] = set()
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def manage(self, release: Path, *arguments: str, **more: str) -> str:
+        """Run a command of `manage.py` of a release; what it printed."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=release,
+            env={**self.environment, "PWD": str(release), **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stdout[-800:]}{done.stderr[-2000:]}"
+        return done.stdout
+
+    def start(self) -> None:
+        """Start every process."""
+        for name in self.commands:
+            self._start(name)
+        self._watcher.start()
+
+    def pid(self, name: str) -> int:
+        """The id of a process, which is that of its group."""
+        return self._processes[name].pid
+
+    def kill(self, name: str) -> None:
+        """kill -9 a process and all it has forked; the watcher starts it again."""
+        os.killpg(self.pid(name), signal.SIGKILL)
+
+    def reload(self, name: str) -> None:
+        """SIGHUP, which the web server takes for: go on with the new code."""
+        os.kill(self.pid(name), signal.SIGHUP)
+
+    def restart(self, name: str) -> float:
+        """Stop a process in good order and start it again; how many seconds it took to stop."""
+        began = time.monotonic()
+        self._stop(name)
+        took = time.monotonic() - began
+        self._start(name)
+        return took
+
+    def stop(self) -> dict[str, int]:
+        """Stop everything in good order; each process's exit code."""
+        self._over.set()
+        if self._watcher.is_alive():
+            self._watcher.join()
+        return {name: self._stop(name) for name in reversed(list(self._processes))}
+
+    def log(self, name: str) -> str:
+        """What a process has said so far."""
+        return (self.logs / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+
+    def _start(self, name: str) -> None:
+        with (self.logs / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                ["sh", "-c", f"exec {self.commands[name]}"],
+                cwd=self.current,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._asked.discard(name)
+
+    def _stop(self, name: str) -> int:
+        self._asked.add(name)
+        process = self._processes[name]
+        process.terminate()
+        try:
+            return process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return process.wait()
+
+    def _watch(self) -> None:
+        """What systemd does: who ends unasked is started again."""
+        while not self._over.wait(0.1):
+            for name, process in list(self._processes.items()):
+                if name not in self._asked and process.poll() is not None:
+                    self.unasked.append(name)
+                    self._asked.add(name)
+                    if self._over.wait(RESTART_S):
+                        return
+                    self._start(name)
+
+
+def _packages() -> str:
+    """Folders of packages this process was told of, but for the code at hand: each release has its own."""
+    here = Path(__file__).resolve().parents[4]
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join([".", *(path for path in given if path and Path(path).resolve() != here)])

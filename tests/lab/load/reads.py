@@ -1,0 +1,146 @@
+"""Search, ranking and the choice of who is advised, at size: `python -m tests.lab load.reads [--json]`.
+
+Each for readers drawn at random, in one process: a search through what they may see (words of any frequency,
+as in `tests.lab.bench.search`), one digest ranked and built, the weekly choice of readers, the crowd as each
+process reads it once a day, and whole runs of the advisor with its planner.
+"""
+
+import argparse
+import random
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tests.lab.bench.running import Watch
+from tests.lab.load.setting import Json, django_up, head, rows_of, spread, target, told
+from tests.lab.load.watching import watched
+
+SEARCHES, BUILDS, RUNS = 200, 100, 20
+SEARCH_P95_MS, BUILD_P95_MS = 50.0, 200.0
+
+
+def main() -> None:
+    """Measure and report; exit 1 where a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    django_up()
+    dice = random.Random(options.seed)
+    from digest.models import Reader  # noqa: PLC0415
+
+    report = {**head("reads"), "seed": options.seed}
+    report["rows"] = rows_of("digest_item", "digest_reader", "digest_feedback", "digest_impression")
+    watch = Watch()
+    readers = list(Reader.objects.filter(username__startswith="r").order_by("pk"))
+    report["crowd"] = crowd()
+    report["search"] = searches(dice, readers)
+    report["ranking"] = builds(dice.sample(readers, BUILDS))
+    report["choosing"] = choosing()
+    report["runs"] = runs(dice)
+    report |= {f"watch_{key}": value for key, value in watch.read().items()}
+    report["targets"] = [
+        target("search, p95 in ms", SEARCH_P95_MS, report["search"]["p95_ms"]),
+        target("one digest built, p95 in ms", BUILD_P95_MS, report["ranking"]["p95_ms"]),
+    ]
+    told(report, options.json)
+    raise SystemExit(0 if all(aim["met"] for aim in report["targets"]) else 1)
+
+
+def timed(works: Iterable[Callable[[], Any]]) -> Json:
+    """How long each took by the clock, and of this process's processor (the database's is not in it)."""
+    wall, own = [], []
+    for work in works:
+        began, worked = time.perf_counter(), time.process_time()
+        work()
+        wall.append(time.perf_counter() - began)
+        own.append(time.process_time() - worked)
+    used = spread(own)
+    return spread(wall) | {"cpu_p50_ms": used["p50_ms"], "cpu_p95_ms": used["p95_ms"]}
+
+
+def crowd() -> Json:
+    """What others say, as a process reads it first; then once it is kept."""
+    from django.utils import timezone  # noqa: PLC0415
+
+    from digest.feedback.peers import community_rates_many  # noqa: PLC0415
+
+    def ask() -> int:
+        return len(community_rates_many(reader_ids=[], item_ids=[1], now=timezone.now()))
+
+    return {"first": watched(ask), "then": watched(ask)}
+
+
+def searches(dice: random.Random, readers: list[Any]) -> Json:
+    """Words drawn evenly on a log scale of their rank, by readers in turn."""
+    from digest.items.search import items_search  # noqa: PLC0415
+    from digest.models import Item  # noqa: PLC0415
+
+    said = [
+        title.lower().split() for title in Item.objects.order_by("-pk").values_list("title", flat=True)[:500]
+    ]
+    asked = []
+    for n in range(SEARCHES):
+        words = dice.choice(said)
+        word = dice.choice(words)
+        asked.append(
+            [word, f"{word} {dice.choice(words)}", f'"{words[3]} {words[4]}"', f"{word[:4]}*"][n % 4]
+        )
+
+    def work(query: str) -> Callable[[], Any]:
+        reader = dice.choice(readers)
+        return lambda: items_search(reader_id=reader.pk, query=query)
+
+    works = [work(query) for query in asked]
+    timed(works[:10])
+    return timed(works)
+
+
+def builds(readers: list[Any]) -> Json:
+    """One reader's digest at a time, as the front page builds it."""
+    from django.utils import timezone  # noqa: PLC0415
+
+    from digest.build.services import digest_build  # noqa: PLC0415
+    from digest.days import day_of  # noqa: PLC0415
+
+    now = timezone.now()
+    return timed(lambda r=r: digest_build(reader=r, date=day_of(now, r.zone), now=now) for r in readers)
+
+
+def choosing() -> Json:
+    """Who is due for advice this week, and what the rationing would ask of the database."""
+    from django.utils import timezone  # noqa: PLC0415
+
+    from advisor.run.scheduling import run_candidates  # noqa: PLC0415
+    from advisor.selectors import readers_due  # noqa: PLC0415
+
+    now = timezone.now()
+    due = readers_due(now=now)
+    return {
+        "readers": len(due),
+        "due": watched(lambda: len(readers_due(now=now))),
+        "standings": watched(lambda: len(run_candidates(readers=due, now=now))),
+    }
+
+
+def runs(dice: random.Random) -> Json:
+    """Whole runs with the planner, reviewers and memory, for some of those due."""
+    from django.utils import timezone  # noqa: PLC0415
+
+    from advisor.run.scheduling import reader_advise  # noqa: PLC0415
+    from advisor.selectors import readers_due  # noqa: PLC0415
+    from suggestions.models import Suggestion  # noqa: PLC0415
+
+    now = timezone.now()
+    waiting = set(Suggestion.objects.filter(status="pending").values_list("reader_id", flat=True))
+    some = dice.sample([reader for reader in readers_due(now=now) if reader.pk not in waiting], RUNS)
+    statuses: list[str] = []
+
+    def one(reader: Any) -> None:
+        statuses.append(reader_advise(reader=reader, now=now, force=True)["status"])
+
+    return timed(lambda r=r: one(r) for r in some) | {"statuses": sorted(set(statuses))}
+
+
+if __name__ == "__main__":
+    main()

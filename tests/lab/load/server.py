@@ -1,0 +1,100 @@
+"""The site as the `Procfile` runs it: gunicorn with its documented settings, on a loopback port."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.lab.bench.engine import peak_mb, resident_mb
+
+ROOT = Path(__file__).resolve().parents[3]
+READY_S, GOODBYE_S = 180.0, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running site: its port, its command as the Procfile has it, its processes."""
+
+    port: int
+    command: str
+    pid: int
+
+    def workers(self) -> list[int]:
+        """The processes that answer requests."""
+        said = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text(encoding="ascii")
+        return [int(pid) for pid in said.split()]
+
+    def memory(self) -> list[dict[str, int]]:
+        """MB of each worker: now, and the most it had."""
+        return [{"resident_mb": resident_mb(pid), "peak_mb": peak_mb(pid)} for pid in self.workers()]
+
+
+def processor_s(pids: Iterable[int]) -> float:
+    """Seconds of the processor that those processes used so far; of those that are there."""
+    ticks = 0
+    for pid in pids:
+        try:
+            said = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+        except OSError:
+            continue
+        user, system = said.rpartition(")")[2].split()[11:13]
+        ticks += int(user) + int(system)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def database_s() -> float:
+    """The same for a database server on this machine: its processes, and those that ended."""
+    from django.db import connection  # noqa: PLC0415
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid(), array_agg(pid) FROM pg_stat_activity")
+        own, pids = cursor.fetchone()
+    try:
+        parent = Path(f"/proc/{own}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1]
+        ended = Path(f"/proc/{parent}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[13:15]
+    except OSError:
+        return 0.0
+    return processor_s(pids) + sum(map(int, ended)) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def site() -> Iterator[Site]:
+    """Run the Procfile's `web` line until the block ends. Raises `RuntimeError` where it does not start."""
+    lines = (ROOT / "Procfile").read_text(encoding="utf-8").splitlines()
+    command = next(line.partition(": ")[2] for line in lines if line.startswith("web: "))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shell = f"exec {sys.executable} -m {command}"
+    environment = os.environ | {"BIND": f"127.0.0.1:{port}", "DEBUG": "false", "LOG_LEVEL": "ERROR"}
+    process = subprocess.Popen(["/bin/sh", "-c", shell], cwd=ROOT, env=environment)
+    try:
+        _wait(process, port)
+        yield Site(port, command, process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(GOODBYE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], port: int) -> None:
+    until = time.monotonic() + READY_S
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}; is gunicorn installed?")
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"no answer within {READY_S:g} seconds")

@@ -1,0 +1,1 @@
+"""What remembering costs, and what the outcome check finds."""

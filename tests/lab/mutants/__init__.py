@@ -1,0 +1,1 @@
+"""Tests tried against mutants of the code."""

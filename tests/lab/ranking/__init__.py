@@ -1,0 +1,1 @@
+"""The order of items against what readers of open histories chose later."""

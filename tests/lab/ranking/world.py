@@ -1,0 +1,187 @@
+"""One data set set up for ranking: the product's own arithmetic over it, with parts that can be taken away.
+
+Nothing here knows what a reader chose later. Vectors, taste, crowd, learning loop and score are those of the
+`ranking` room; only the database between them is left out.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from ranking.crowd import RATERS_MIN, item_crowd_of, item_rates
+from ranking.entities import ALPHA_DEFAULT, Config, EffectiveConfig, SourceTally, clamp_weight
+from ranking.learning import base_rate, learn, posterior
+from ranking.scoring import Figures, Pool, Signals, ranked
+from ranking.similarity import (
+    EMPTY,
+    PLACES,
+    Vector,
+    counts_add,
+    profile_of,
+    similarities,
+    taste_changed,
+    terms_of,
+    vector_of,
+    vectors_stack,
+)
+from tests.lab.ranking.data import Case, Data
+
+# Two months of weekly cycles.
+CYCLES = 8
+TOPICS_NAMED = 3
+TOPIC_THUMBS, TOPIC_SURE = 5, 0.95
+# The rule of the first formula: up from 70 % likes on, down from 30 %.
+GREEDY_HIGH, GREEDY_LOW, GREEDY_STEP, GREEDY_THUMBS = 0.7, 0.3, 0.15, 3
+NO_RECENCY = 1e9
+Floats = NDArray[np.float64]
+Thumbs = Sequence[tuple[int, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Which parts of the score are in use; `gamma` is a multiple of the community's share."""
+
+    weights: bool = True
+    topics: bool = True
+    similarity: bool = True
+    community: bool = True
+    recency: bool = True
+    alpha: float = ALPHA_DEFAULT
+    gamma: float = 1.0
+
+
+class World:
+    """A data set with its vectors, its crowd and its pool of items."""
+
+    def __init__(self, data: Data) -> None:
+        """Make every item a vector and everybody's thumbs so far a crowd."""
+        self.data = data
+        self.pool = Pool(data.items)
+        terms = [terms_of(item.title, item.text) for item in data.items]
+        counts = counts_add(np.zeros(PLACES, np.uint32), terms)
+        self.vectors: list[Vector] = [vector_of(one, counts, len(terms)) for one in terms]
+        self.stacked = vectors_stack([vector.packed() for vector in self.vectors])
+        self.rows = {reader: n for n, reader in enumerate(data.said)}
+        given = list(data.said.values())
+        base = np.array([base_rate(sum(up for _, up in said), len(said)) for said in given])
+        self.crowd = item_crowd_of(
+            base, ((n, place, up) for n, said in enumerate(given) for place, up in said)
+        )
+        self._said: dict[str, Floats] = {}
+        self._alike: dict[tuple[str, int], Floats] = {}
+        self.likes = np.zeros(len(data.items))
+        for said in given:
+            np.add.at(self.likes, [place for place, up in said if up], 1)
+
+    def popularity(self, case: Case) -> Floats:
+        """How many others liked each offered item."""
+        likes = self.likes.copy()
+        np.subtract.at(likes, [place for place, up in self.data.said.get(case.reader, ()) if up], 1)
+        return likes[list(case.offered)]
+
+    def community(self, case: Case) -> Floats:
+        """What the others say of each offered item; nothing below twenty raters."""
+        if case.reader not in self._said:
+            own = [self.rows[case.reader]] if case.reader in self.rows else []
+            enough = len(self.rows) - len(own) >= RATERS_MIN
+            rates = item_rates(self.crowd, own) if enough else np.zeros(len(self.crowd.items))
+            self._said[case.reader] = Figures(self.crowd.items, rates).of(np.array(case.offered))
+        return self._said[case.reader]
+
+    def similarity(self, case: Case, thumbs: Thumbs) -> Floats:
+        """The likeness of each offered item to the taste those thumbs say."""
+        key = case.reader, hash(tuple(thumbs))
+        if key not in self._alike:
+            changes = [(self.vectors[place], up, 1.0) for place, up in thumbs]
+            profile = profile_of(taste_changed(EMPTY, changes))
+            found = similarities(profile, self.stacked[list(case.offered)])
+            self._alike[key] = found.astype(np.float64)
+        return self._alike[key]
+
+    def score(self, case: Case, thumbs: Thumbs, parts: Parts = Parts()) -> Floats:
+        """The score of each offered item, `thumbs` being all that the reader has said."""
+        places = np.array(case.offered)
+        ids = self.pool.ids[places]
+        rates = self.community(case) if parts.community else np.zeros(len(ids))
+        signals = Signals(
+            Figures(ids, self.similarity(case, thumbs) if parts.similarity else np.zeros(len(ids))),
+            Figures(ids, parts.gamma * rates),
+        )
+        effective = self.effective(thumbs, parts)
+        ranking = ranked(self.pool, effective, case.now, signals, places)
+        found = dict(zip(ranking.ids.tolist(), ranking.totals.tolist(), strict=True))
+        return np.array([found[pk] for pk in ids.tolist()])
+
+    def effective(self, thumbs: Thumbs, parts: Parts) -> EffectiveConfig:
+        """What the learning loop makes of the thumbs in two months, and the topics the reader would name."""
+        config = Config(
+            topics=self.topics_named(thumbs) if parts.topics else (),
+            recency_half_life_hours=24.0 if parts.recency else NO_RECENCY,
+            ai_score_alpha=parts.alpha,
+        )
+        effective = EffectiveConfig(config)
+        if not parts.weights:
+            return effective
+        tallies = self.tallies(thumbs)
+        for _ in range(CYCLES):
+            changes = learn(tallies, effective)
+            effective = EffectiveConfig(config, {c.source: c.after - 1.0 for c in changes})
+        return effective
+
+    def tallies(self, thumbs: Thumbs) -> list[SourceTally]:
+        """The thumbs per source."""
+        counted = _counted((self.data.items[place].source, up) for place, up in thumbs)
+        return [SourceTally(source, n, k, int(n)) for source, (k, n) in counted.items()]
+
+    def topics_named(self, thumbs: Thumbs) -> tuple[str, ...]:
+        """At most three topics that the reader surely likes more than the rest."""
+        counted = _counted((topic, up) for place, up in thumbs for topic in self.data.topics[place])
+        base = base_rate(sum(up for _, up in thumbs), len(thumbs))
+        beliefs = {topic: posterior(k, n, base) for topic, (k, n) in counted.items() if n >= TOPIC_THUMBS}
+        sure = [topic for topic, belief in beliefs.items() if belief.p_better > TOPIC_SURE]
+        return tuple(sorted(sure, key=lambda topic: -beliefs[topic].p_better)[:TOPICS_NAMED])
+
+    def rates(self, case: Case, thumbs: Thumbs) -> Floats:
+        """Source and topic like-rates alone: their shrunk log-odds against the reader's base, summed."""
+        base = base_rate(sum(up for _, up in thumbs), len(thumbs))
+        items, topics = self.data.items, self.data.topics
+        sources = _counted((items[place].source, up) for place, up in thumbs)
+        named = _counted((topic, up) for place, up in thumbs for topic in topics[place])
+
+        def worth(table: Mapping[str, tuple[float, float]], key: str) -> float:
+            k, n = table.get(key, (0.0, 0.0))
+            return float(logit(posterior(k, n, base).mean) - logit(base))
+
+        return np.array(
+            [
+                worth(sources, items[place].source) + sum(worth(named, topic) for topic in topics[place])
+                for place in case.offered
+            ]
+        )
+
+    def plain(self, case: Case, thumbs: Thumbs) -> Floats:
+        """The first formula: weights by the 0.7/0.3 rule, topics, recency; no similarity, no community."""
+        weights = {}
+        for tally in self.tallies(thumbs):
+            rate = tally.likes / tally.n
+            if tally.n >= GREEDY_THUMBS and not GREEDY_LOW < rate < GREEDY_HIGH:
+                step = GREEDY_STEP if rate >= GREEDY_HIGH else -GREEDY_STEP
+                weights[tally.source] = clamp_weight(1 + CYCLES * step)
+        config = Config(topics=self.topics_named(thumbs), source_weights=weights)
+        places = np.array(case.offered)
+        ranking = ranked(self.pool, EffectiveConfig(config), case.now, Signals(), places)
+        found = dict(zip(ranking.ids.tolist(), ranking.totals.tolist(), strict=True))
+        return np.array([found[pk] for pk in self.pool.ids[places].tolist()])
+
+
+def _counted(pairs: Iterable[tuple[str, bool]]) -> dict[str, tuple[float, float]]:
+    """Key -> (likes, thumbs)."""
+    counted: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for key, up in pairs:
+        counted[key][0] += up
+        counted[key][1] += 1
+    return {key: (k, n) for key, (k, n) in counted.items()}

@@ -1,0 +1,1 @@
+"""Extracts and the grounding check on publishers' own summaries."""

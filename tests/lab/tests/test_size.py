@@ -1,0 +1,84 @@
+"""The figures of `python -m tests.lab size`, on trees of a few files."""
+
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from ranking.common.text import fold
+from ranking.entities import clamp_weight
+from tests.lab.size import source
+from tests.lab.size.command import Figure, table
+from tests.lab.size.tracer import traced
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A product of three modules and a migration."""
+    files = {
+        "digest/__init__.py": "",
+        "digest/feeds.py": "from digest.parse import read\n\n\ndef fetch():\n    return _once(read)\n\n\n"
+        "def _once(told_by):\n    return told_by\n",
+        "digest/parse.py": "from ranking import scoring\nread = scoring\n",
+        "ranking/scoring.py": "import digest\n" + "told = 1\n" * 40,
+        "digest/migrations/0001_initial.py": "held = 1\n",
+        "docs/glossary.md": "| word | meaning |\n|---|---|\n| **item** | a thing |\n| **feed** | a URL |\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_files_and_modules_are_counted(tree):
+    assert len(source.files_of(tree)) == 5
+    assert [path.name for path in source.modules_of(tree)] == [
+        "__init__.py",
+        "feeds.py",
+        "parse.py",
+        "scoring.py",
+    ]
+    assert [path.name for path in source.small_modules(tree)] == ["feeds.py", "parse.py"]
+
+
+def test_importers_are_counted_once_a_module(tree):
+    assert source.one_importer(tree) == ["digest", "digest.parse", "ranking.scoring"]
+
+
+def test_private_functions_are_counted_by_their_uses(tree):
+    assert source.private_calls(tree) == {"digest/feeds.py:_once": 1}
+
+
+def test_banned_words_are_found_as_parts_of_names(tree):
+    found = source.banned_names(tree)
+    assert {name.split()[-1] for name in found} == {"told_by", "told"}
+    assert "digest/feeds.py:8 told_by" in found
+
+
+@pytest.mark.parametrize(
+    ("name", "banned"),
+    [("told", True), ("wasTold", True), ("kept_by", True), ("Standing", True), ("upheld", False)],
+)
+def test_a_part_of_a_name_is_a_whole_word(tree, name, banned):
+    (tree / "ranking" / "scoring.py").write_text(f"{name} = 1\n", encoding="utf-8")
+    assert any("scoring" in one for one in source.banned_names(tree)) is banned
+
+
+def test_docs_are_counted(tree):
+    assert source.glossary_entries(tree) == 2
+    assert source.page_words(tree)["docs/glossary.md"] > 5
+
+
+def test_a_missed_target_is_marked():
+    good, bad = Figure("a", 3, 3), Figure("b", 0.2, 0.1, percent=True)
+    assert good.met and not bad.met
+    assert [("MISSED" in line) for line in table([good, bad]).splitlines()] == [False, False, True]
+
+
+def test_a_trace_holds_the_files_whose_functions_ran_in_any_thread():
+    """Importing a module is not running it, and a class body is no function."""
+    with traced() as files:
+        Thread(target=lambda: fold("Über")).start()
+        clamp_weight(3.0)
+    assert files == {"ranking/common/text.py", "ranking/entities.py"}

@@ -1,0 +1,52 @@
+"""What comes out of one simulated reader, frozen, and as plain JSON between processes. Pure."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One suggestion a reader got. `gain` is its true worth; `p_helpful` and `confidence` were claimed."""
+
+    week: int
+    kind: str
+    target: str
+    gain: float
+    accepted: bool
+    p_helpful: float | None = None
+    confidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """One reader's weeks under one rule. `curve[w]` is nDCG@10 after week w less that of the first config.
+
+    `writes` counts what runs tried to write by the code it ended with, "" for what was stored; `tokens` are
+    those that their models read and said.
+    """
+
+    reader: int
+    null: bool
+    start: float
+    curve: tuple[float, ...]
+    thumbs: tuple[int, ...]
+    asked: tuple[Asked, ...] = ()
+    runs: dict[str, int] = field(default_factory=dict)
+    cost_usd: float = 0.0
+    writes: dict[str, int] = field(default_factory=dict)
+    tokens: int = 0
+
+    @property
+    def uplift(self) -> float:
+        """The change of nDCG@10 at the end."""
+        return self.curve[-1]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+def course_of(row: dict[str, Any]) -> Course:
+    """The course that `Course.as_dict` wrote."""
+    asked = tuple(Asked(**one) for one in row["asked"])
+    return Course(**{**row, "asked": asked, "curve": tuple(row["curve"]), "thumbs": tuple(row["thumbs"])})

@@ -1,0 +1,146 @@
+"""Simulated readers: hidden tastes, which items they like, which thumbs they voice and why, what they accept.
+
+Everything a reader will ever do with an item is drawn beforehand from (seed, reader), so that two ways of
+running the same reader over the same digests see the same thumbs. Pure.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit
+
+from tests.lab.world.words import SOURCES, TOPICS
+from tests.lab.world.world import QUALITY_SD, Batch, Floats, World
+
+TOP_K = 10
+NULL_EVERY = 6
+START_TOPICS = 4
+SOURCE_SD, TOPIC_SD, TOPIC_SHARE = 0.7, 0.9, 0.4
+BASE_MEAN, BASE_SD = -0.8, 0.4
+# The chance of a thumb at rank r is VOICE x r^-0.4; a dislike is voiced 0.6 times as often as a like.
+VOICE, POSITION_POWER, DISLIKE_VOICED = 0.37, 0.4, 0.6
+# Two thumbs of three come with a reason, and one reason of five says nothing about the cause.
+REASON_SHARE, REASON_NOISE = 0.65, 0.2
+ACCEPTS_HELPFUL, ACCEPTS_OTHER = 0.8, 0.5
+LOOKS = 3
+REASONS = {
+    True: {"topic": ("on-topic",), "source": ("depth", "original"), "item": ("clarity", "surprising")},
+    False: {"topic": ("off-topic",), "source": ("hype", "paywall"), "item": ("shallow", "known")},
+}
+TASTES, STREAM, SCORING, CHOOSING, DECISIONS, SHUFFLE, VOTES = range(100, 107)
+
+
+@dataclass(frozen=True)
+class Taste:
+    """How a reader feels, in log-odds: towards each source and topic, and in general."""
+
+    sources: Floats
+    topics: Floats
+    base: float
+
+    def flipped(self) -> "Taste":
+        """The opposite preferences."""
+        return replace(self, sources=-self.sources, topics=-self.topics)
+
+    def log_odds(self, batch: Batch, own: Floats) -> Floats:
+        """Of liking each item; `own` is what is between the item and this reader alone."""
+        pull: Floats = (
+            self.base + self.sources[batch.source] + batch.topics @ self.topics + batch.quality + own
+        )
+        return pull
+
+
+@dataclass(frozen=True)
+class Person:
+    """One simulated reader and everything random about them."""
+
+    number: int
+    seed: int
+    null: bool
+    taste: Taste
+    start_topics: tuple[str, ...]
+    own: Floats
+    like_at: Floats
+    voice_at: Floats
+    reason_at: Floats
+
+    @property
+    def name(self) -> str:
+        """The username in a driven database."""
+        return f"simulated-{self.number}"
+
+    def own_pull(self, batch: Batch, kind: int) -> Floats:
+        """What is between this reader and each item of a held-out batch."""
+        rng = np.random.default_rng([self.seed, self.number, kind])
+        return rng.normal(0, QUALITY_SD, len(batch))
+
+    def likes(self, batch: Batch, *, flipped: bool = False) -> Floats:
+        """The true probability that the reader likes each item of the stream."""
+        result: Floats = expit(self.feels(flipped).log_odds(batch, self.own))
+        return result
+
+    def feels(self, flipped: bool) -> Taste:
+        """The reader's taste, or the opposite one."""
+        return self.taste.flipped() if flipped else self.taste
+
+    def shuffled(self) -> "Person":
+        """This reader without preferences: their thumbs are `dealt_anew`, their reasons about items alone."""
+        nothing = Taste(self.taste.sources * 0, self.taste.topics * 0, self.taste.base)
+        return replace(self, null=True, taste=nothing)
+
+    def dealt_anew(self, p: Floats) -> Floats:
+        """The same probabilities on other items: as much is liked, and nothing explains it."""
+        return np.random.default_rng([self.seed, self.number, SHUFFLE]).permutation(p)
+
+    def thumb(self, item: int, rank: int, look: int, p: float) -> bool | None:
+        """The thumb on an item met at `rank` (from 1) for the `look`-th time; `None`: says nothing."""
+        liked = bool(self.like_at[item] < p)
+        chance = VOICE * rank**-POSITION_POWER * (1.0 if liked else DISLIKE_VOICED)
+        return liked if self.voice_at[item, min(look, LOOKS - 1)] < chance else None
+
+    def reason(self, batch: Batch, item: int, liked: bool, taste: Taste) -> str | None:
+        """The slug of the reason for a thumb: what pulled hardest its way, or now and then anything."""
+        given, noise, which = self.reason_at[item]
+        if given >= REASON_SHARE:
+            return None
+        sign = 1.0 if liked else -1.0
+        pulls = {
+            "topic": sign * float(batch.topics[item] @ taste.topics),
+            "source": sign * float(taste.sources[batch.source[item]]),
+            "item": sign * float(batch.quality[item] + self.own[item]),
+        }
+        cause = max(pulls, key=lambda name: pulls[name])
+        slugs = REASONS[liked][cause]
+        if noise < REASON_NOISE or pulls[cause] <= 0:
+            slugs = tuple(slug for group in REASONS[liked].values() for slug in group)
+        return slugs[int(which * len(slugs))]
+
+    def accepts(self, week: int, target: str, helps: bool) -> bool:
+        """Whether the reader takes a suggestion about `target`: 80 % of helpful ones, 50 % of others."""
+        key = [self.seed, self.number, DECISIONS, week, *target.encode()]
+        chance = ACCEPTS_HELPFUL if helps else ACCEPTS_OTHER
+        return bool(np.random.default_rng(key).random() < chance)
+
+
+def person_make(world: World, number: int) -> Person:
+    """Reader `number` of the world; every sixth has no preferences at all."""
+    rng = np.random.default_rng([world.seed, number, TASTES])
+    null = number % NULL_EVERY == NULL_EVERY - 1
+    scale = 0.0 if null else 1.0
+    sources = rng.normal(0, SOURCE_SD, len(SOURCES)) * scale
+    topics = rng.normal(0, TOPIC_SD, len(TOPICS)) * (rng.random(len(TOPICS)) < TOPIC_SHARE) * scale
+    base = float(rng.normal(BASE_MEAN, BASE_SD))
+    start = tuple(TOPICS[i] for i in sorted(rng.choice(len(TOPICS), START_TOPICS, replace=False)))
+    draws = np.random.default_rng([world.seed, number, STREAM])
+    n = len(world.stream)
+    return Person(
+        number=number,
+        seed=world.seed,
+        null=null,
+        taste=Taste(sources, topics, base),
+        start_topics=start,
+        own=draws.normal(0, QUALITY_SD, n),
+        like_at=draws.random(n),
+        voice_at=draws.random((n, LOOKS)),
+        reason_at=draws.random((n, 3)),
+    )

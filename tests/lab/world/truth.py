@@ -1,0 +1,77 @@
+"""What a config is really worth to a simulated reader: nDCG@10 with true like-probabilities as gains.
+Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from ranking.entities import EffectiveConfig
+from tests.lab.world.people import CHOOSING, SCORING, TOP_K, Person, Taste
+from tests.lab.world.words import SOURCES
+from tests.lab.world.world import POOL, Batch, Floats, World
+
+DISCOUNT: Floats = 1 / np.log2(np.arange(2, TOP_K + 2))
+# A change that costs more than this is harmful; less is within what nobody could notice.
+HARMFUL = -0.002
+
+
+WHOLE = slice(None)
+
+
+def scores(batch: Batch, effective: EffectiveConfig, part: slice = WHOLE) -> Floats:
+    """weight x recency x (1 + topics) of the items in `part`, as `ranking.scoring` has it for what is known
+    here; the age is that of the moment an item comes out."""
+    weights = np.array([effective.weight(source) for source in SOURCES])
+    held = [batch.holds(topic)[part] for topic in effective.config.topics]
+    result: Floats = weights[batch.source[part]] * batch.recency[part] * (1.0 + np.sum(held, axis=0))
+    return result
+
+
+def ndcg(order: Floats, gains: Floats) -> float:
+    """The mean nDCG@10 over pools of 60; `gains` are probabilities, so it carries no label noise.
+
+    Järvelin and Kekäläinen (2002): gains discounted by log2(rank + 1), divided by the best possible.
+    """
+    order, gains = order.reshape(-1, POOL), gains.reshape(-1, POOL)
+    shown = np.argsort(-order, axis=1, kind="stable")[:, :TOP_K]
+    dcg = (np.take_along_axis(gains, shown, axis=1) * DISCOUNT).sum(axis=1)
+    ideal = (-np.sort(-gains, axis=1)[:, :TOP_K] * DISCOUNT).sum(axis=1)
+    return float((dcg / ideal).mean())
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Scores configs for one reader on held-out pools; `gains` by taste, computed once."""
+
+    batch: Batch
+    gains: Mapping[bool, Floats]
+
+    def value(self, effective: EffectiveConfig, *, flipped: bool = False) -> float:
+        """nDCG@10 of the config under the reader's taste, or under the opposite one."""
+        return ndcg(scores(self.batch, effective), self.gains[flipped])
+
+    def gain(self, before: EffectiveConfig, after: EffectiveConfig, *, flipped: bool = False) -> float:
+        """What a change is worth: nDCG@10 after less nDCG@10 before."""
+        return self.value(after, flipped=flipped) - self.value(before, flipped=flipped)
+
+
+def judge_for(world: World, person: Person) -> Judge:
+    """The judge whose word counts."""
+    return _judge(world.scoring, person, SCORING)
+
+
+def chooser_for(world: World, person: Person) -> Judge:
+    """The judge the oracle asks: other articles than those it is scored on."""
+    return _judge(world.choosing, person, CHOOSING)
+
+
+def _judge(batch: Batch, person: Person, kind: int) -> Judge:
+    own = person.own_pull(batch, kind)
+
+    def gains(taste: Taste) -> Floats:
+        result: Floats = expit(taste.log_odds(batch, own))
+        return result
+
+    return Judge(batch, {False: gains(person.taste), True: gains(person.taste.flipped())})

@@ -1,0 +1,225 @@
+"""The history page: every answer, what it changed, what came of it, and the way back."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from advisor.models import Run
+from advisor.selectors import run_suggestions_count
+from digest.models import Reader
+from ranking.entities import WeightChange
+from ranking.selectors import config_effective
+from ranking.services import config_revert, weights_learn
+from suggestions.models import Outcome, Suggestion
+from suggestions.services.resolve import (
+    suggestion_accept,
+    suggestion_never,
+    suggestion_reject,
+    suggestion_snooze,
+    suggestion_undo,
+)
+from tests.support.browser import ago, suggested
+
+PAGE = "/ui/history"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def body_of(page: Client, address: str = PAGE) -> str:
+    return page.get(address).content.decode()
+
+
+def decided(reader: Reader, decide=suggestion_accept, **said: object) -> Suggestion:
+    suggestion = suggested(reader, evidence=0)
+    decide(reader_id=reader.pk, suggestion_id=suggestion.pk, now=timezone.now(), **said)
+    return suggestion
+
+
+def checked(suggestion: Suggestion, outcome: str) -> None:
+    """The check after two weeks, done."""
+    body = suggestion.outcomes.get().config_before
+    Outcome.objects.create(
+        suggestion=suggestion,
+        reader=suggestion.reader,
+        kind="effect",
+        outcome=outcome,
+        suggestion_type=suggestion.suggestion_type,
+        target_key=suggestion.target_key,
+        config_before=body,
+        created_at=suggestion.created_at,
+        decided_at=timezone.now(),
+    )
+
+
+def test_an_empty_history_says_what_will_stand_there(page: Client):
+    assert "Nothing decided yet" in body_of(page)
+
+
+def test_an_accepted_change_shows_from_where_to_where(page: Client, ada: Reader):
+    decided(ada)
+    body = body_of(page)
+    assert "Show me more from Gazette" in body and "Accepted" in body
+    assert "(1.00) → " in body and "(1.20)" in body
+
+
+def test_a_weight_of_ones_own_is_called_that(page: Client, ada: Reader):
+    decided(ada, value=1.1)
+    assert "(1.10), your own choice" in body_of(page)
+
+
+def test_a_rejection_shows_the_readers_words_escaped(page: Client, ada: Reader):
+    decided(ada, suggestion_reject, user_reason="<b>no</b>")
+    body = body_of(page)
+    assert "You said: “&lt;b&gt;no&lt;/b&gt;”" in body and "Rejected" in body
+
+
+def test_never_is_called_never_and_not_quoted(page: Client, ada: Reader):
+    decided(ada, suggestion_never)
+    body = body_of(page)
+    assert "Never to be suggested again" in body and "You said" not in body
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"), [("helped", "it helped"), ("harmed", "made your digest worse")]
+)
+def test_the_check_after_two_weeks_is_told(page: Client, ada: Reader, outcome: str, words: str):
+    checked(decided(ada), outcome)
+    assert words in body_of(page)
+
+
+def test_what_was_accepted_just_now_is_undone_and_waits_again(page: Client, ada: Reader):
+    suggestion = decided(ada)
+    assert 'aria-label="Undo: ' in body_of(page)
+    answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
+    body = answer.content.decode()
+    assert "Undone. We forget that answer" in body and "Accepted, then undone at once" in body
+    assert 'aria-label="Undo: ' not in body
+    assert Suggestion.objects.filter(reader=ada, status="pending").exists()
+
+
+def test_one_click_reverts_and_stays_on_the_page(page: Client, ada: Reader):
+    suggestion = decided(ada)
+    Suggestion.objects.update(resolved_at=timezone.now() - timedelta(minutes=11))
+    assert 'aria-label="Revert: ' in body_of(page)
+    answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
+    assert answer.redirect_chain[-1][0] == PAGE
+    assert "Accepted, then reverted" in answer.content.decode()
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
+    assert 'aria-label="Revert' not in body_of(page)
+
+
+def test_drafts_and_what_waits_stay_out(page: Client, ada: Reader):
+    suggested(ada, evidence=0, status="draft", label="Unseen")
+    suggested(ada, evidence=0, target_key="other.example", label="Waiting")
+    body = body_of(page)
+    assert "Unseen" not in body and "Waiting" not in body
+
+
+def test_the_history_of_others_stays_theirs(page: Client, ben: Reader):
+    decided(ben)
+    assert "Gazette" not in body_of(page)
+
+
+def test_what_the_settings_no_longer_hold_is_said_and_not_offered_to_be_reverted(page: Client, ada: Reader):
+    accepted = decided(ada)
+    Suggestion.objects.filter(pk=accepted.pk).update(resolved_at=ago(5))
+    assert ">Revert</button>" in body_of(page) and "No longer in force" not in body_of(page)
+    config_revert(reader_id=ada.pk, version=0, expected_version=1, now=timezone.now())
+    for address in (PAGE, "/ui/suggestions"):
+        body = body_of(page, address)
+        assert ">Revert</button>" not in body and "No longer in force" in body
+
+
+def test_a_topic_that_left_by_hand_is_not_offered_to_be_reverted(page: Client, ada: Reader):
+    topic = {"suggestion_type": "add_topic", "field": "topics", "target_key": "tram", "label": "trams"}
+    accepted = suggested(ada, evidence=0, current_value="", suggested_value="trams", **topic)
+    suggestion_accept(reader_id=ada.pk, suggestion_id=accepted.pk, now=ago(5))
+    assert ">Revert</button>" in body_of(page)
+    config_revert(reader_id=ada.pk, version=0, expected_version=1, now=timezone.now())
+    assert ">Revert</button>" not in body_of(page)
+
+
+def test_a_suggestion_that_came_back_says_so_and_counts_once(page: Client, ada: Reader):
+    run = Run.objects.create(reader=ada, day=timezone.now().date(), trigger="ui", created_at=ago(9))
+    first = decided(ada, suggestion_reject)
+    Suggestion.objects.filter(pk=first.pk).update(run_id=run.pk)
+    copy = suggestion_undo(reader_id=ada.pk, suggestion_id=first.pk, now=timezone.now()).suggestion_id
+    suggestion_reject(reader_id=ada.pk, suggestion_id=copy, now=timezone.now())
+    assert body_of(page).count("the same suggestion, after you undid your first answer") == 1
+    assert run_suggestions_count(run_id=run.pk) == 1
+
+
+def history_of(reader: Reader, count: int) -> None:
+    for n in range(count):
+        suggested(reader, evidence=0, status="expired", target_key=f"s{n}", label=f"S{n}", resolved_at=ago(n))
+
+
+def test_a_long_history_comes_in_pages_in_as_many_queries(
+    page: Client, ada: Reader, django_assert_max_num_queries
+):
+    history_of(ada, 65)
+    with django_assert_max_num_queries(14):
+        body = body_of(page)
+    assert "Page 1 of 3" in body and "S0<" in body and "S29<" in body and "S30<" not in body
+    assert "S64<" in body_of(page, f"{PAGE}?page=3")
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "99", "x", "1e9", "", "9" * 5000, "\x00"])
+def test_any_page_number_finds_a_page(page: Client, ada: Reader, number: str):
+    history_of(ada, 2)
+    assert page.get(PAGE, {"page": number}).status_code == 200
+
+
+def test_a_stranger_is_asked_to_sign_in(client: Client, db: None):
+    assert client.get(PAGE).status_code == 302
+
+
+def test_what_was_put_off_stands_first_with_the_day_it_comes_back(page: Client, ada: Reader):
+    late = decided(ada, suggestion_snooze)
+    for n in range(6):
+        suggested(ada, evidence=0, status="rejected", resolved_at=ago(1), label=f"Other {n}")
+    for address in (PAGE, "/ui/suggestions"):
+        body = body_of(page, address)
+        assert body.index("Gazette") < body.index("Other 5")
+    Suggestion.objects.filter(pk=late.pk).update(
+        snoozed_until=datetime(timezone.now().year + 1, 3, 9, 20, tzinfo=UTC)
+    )
+    assert "Put off for a week · comes back on 9 March" in body_of(page)
+
+
+def test_dates_are_those_of_the_readers_own_day(page: Client, ada: Reader):
+    Reader.objects.filter(pk=ada.pk).update(time_zone="Asia/Kolkata")
+    suggested(
+        ada, evidence=0, status="rejected", resolved_at=datetime(2026, 3, 9, 20, 30, tzinfo=UTC), label="Late"
+    )
+    assert "Rejected · 10 March" in body_of(page)
+
+
+def test_a_weight_learned_meanwhile_is_where_the_change_started(page: Client, ada: Reader):
+    suggestion = suggested(ada, evidence=0)
+    learned = WeightChange(suggestion.target_key, 1.0, 1.15, 0.95, 9.0, "liked_more_than_usual")
+    weights_learn(reader_id=ada.pk, changes=[learned], now=timezone.now())
+    suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=timezone.now())
+    assert "a bit more than usual (1.15) → more than usual (1.20)" in body_of(page)
+    suggestion.outcomes.update(config_before={})
+    assert "as usual (1.00) → more than usual (1.20)" in body_of(page)
+
+
+def test_an_undo_stays_on_its_page_of_the_history(page: Client, ada: Reader):
+    history_of(ada, 60)
+    kept, lost = (
+        suggested(ada, evidence=0, status="rejected", target_key=f"k{n}", resolved_at=ago(99))
+        for n in range(2)
+    )
+    assert '<input type="hidden" name="page" value="3">' in body_of(page, f"{PAGE}?page=3")
+    said = {"next": "history", "page": "3"}
+    assert page.post(f"/ui/suggestions/{kept.pk}/undo", said).url == f"{PAGE}?page=3"
+    astray = {**said, "page": "3&next=//elsewhere.example"}
+    assert page.post(f"/ui/suggestions/{lost.pk}/undo", astray).url == PAGE

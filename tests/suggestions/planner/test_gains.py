@@ -1,0 +1,94 @@
+"""What a change is worth: the change of nDCG@10 under draws, and silence with its reason."""
+
+import numpy as np
+import pytest
+
+from suggestions.planner.gains import Judge, Setting, Stock, information_value, p_better, p_helps
+from suggestions.planner.hypotheses import SILENCE_SENTENCES, silence_code
+
+ROOM = {"thumbs": 50, "tried": 5, "closed": 0, "dropped": 0, "best": 0.0}
+
+
+def stock(items: int = 40) -> Stock:
+    """Two pools of twenty items; every second item is of source 0, every fourth about the topic."""
+    about = (np.arange(items) % 4 == 0).astype(float)[:, None]
+    return Stock(
+        source=np.arange(items) % 2,
+        titled=about,
+        matched=about,
+        interest=np.ones(items),
+        pools=np.arange(items).reshape(2, -1),
+        recency=np.linspace(1, 0.2, items).reshape(2, -1),
+    )
+
+
+def judge(source: float, topic: float) -> Judge:
+    return Judge(stock(), np.tile([0.0, source, 0.0, topic], (50, 1)), 1)
+
+
+def setting(weight: float = 1.0, topic: float = 0.0) -> Setting:
+    return Setting(np.array([weight, 1.0]), np.array([topic]))
+
+
+def test_a_boost_of_what_is_liked_gains_and_of_what_is_not_loses():
+    liked, disliked = judge(1.5, 0.0), judge(-1.5, 0.0)
+    assert (liked.value(setting(1.3)) > liked.value(setting())).all()
+    assert (disliked.value(setting(1.3)) < disliked.value(setting())).all()
+
+
+def test_a_topic_gains_when_it_is_liked():
+    assert (judge(0.0, 2.0).value(setting(topic=1.0)) > judge(0.0, 2.0).value(setting())).all()
+
+
+def test_the_perfect_order_is_worth_one_and_nothing_more():
+    values = judge(5.0, 0.0).value(setting(2.0))
+    assert (values <= 1 + 1e-9).all() and values.mean() > 0.9
+
+
+def test_short_pools_are_padded_with_what_is_never_liked():
+    full = stock()
+    pools = full.pools.copy()
+    pools[1, 5:] = -1
+    short = Stock(full.source, full.titled, full.matched, full.interest, pools, full.recency)
+    values = Judge(short, np.tile([0.0, 1.5, 0.0, 0.0], (50, 1)), 1).value(setting())
+    assert ((values > 0) & (values <= 1 + 1e-9)).all()
+
+
+def test_probabilities_count_draws_and_never_reach_certainty():
+    surely, never = np.full(100, 0.1), np.full(100, -0.1)
+    assert 0.95 < p_helps(surely, surely) < 1
+    assert 0 < p_helps(never, surely) < 0.05
+    assert p_better(np.zeros(10)) == 0.5 and p_better(surely) == 1
+
+
+def test_a_gain_without_a_leaning_is_no_reason_to_ask():
+    leaning = np.where(np.arange(100) < 40, 1.0, -1.0)
+    assert p_helps(np.full(100, 0.1), leaning) == pytest.approx(0.4)
+
+
+def test_knowing_is_worth_most_where_it_could_change_the_decision():
+    sure, unsure = np.full(100, 0.1), np.where(np.arange(100) % 2, 0.1, -0.1)
+    assert information_value(sure) == pytest.approx(0)
+    assert information_value(unsure) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"thumbs": 9}, "too_little_said"),
+        ({"tried": 0}, "too_little_said"),
+        ({"dropped": 1, "closed": 1}, "later_thumbs_against"),
+        ({"closed": 1, "best": 0.7}, "all_decided"),
+        ({"best": 0.7}, "undecided"),
+        ({"best": 0.5}, "balanced"),
+    ],
+)
+def test_silence_has_a_reason(changed, code):
+    assert silence_code(**ROOM | changed) == code
+    assert SILENCE_SENTENCES[code].endswith(".")
+
+
+def test_reasons_lower_the_bar_that_a_leaning_has_to_take():
+    surely, leaning = np.full(100, 0.1), np.where(np.arange(100) < 65, 1.0, -1.0)
+    assert p_helps(surely, leaning, 0.0) == pytest.approx(0.65)
+    assert p_helps(surely, leaning, 1.0) > 0.95

@@ -1,0 +1,223 @@
+"""Hypotheses: chosen by earlier thumbs, measured on later ones, silent where there is nothing to say."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from digest.models import Feedback
+from ranking.selectors import config_effective
+from ranking.services import ConfigEdit, config_edit, target_pin
+from suggestions.entities import Draft, Proposed
+from suggestions.models import Outcome, Suggestion
+from suggestions.planner.evidence import change_weigh, hypotheses_for
+from suggestions.planner.gains import split_by_time
+from suggestions.planner.hypotheses import HYPOTHESIS_P_MIN, NEW_RATINGS_MIN
+from suggestions.services.resolve import suggestion_reject
+from tests.support.factories import CLOCK
+from tests.support.suggestion_worlds import (
+    HATED,
+    LOVED,
+    OTHER,
+    PLAIN,
+    boost,
+    propose,
+    proposed,
+    rate,
+    reduce,
+    tastes,
+    thumb,
+)
+
+TOPIC = "Harbour"
+
+
+def targets(report) -> set[tuple[str, str]]:
+    return {(h.suggestion_type, h.target_key) for h in report.hypotheses}
+
+
+@pytest.mark.django_db
+def test_clear_tastes_become_hypotheses_that_pass_the_rules_as_they_are(ada, now):
+    tastes(ada)
+    report = hypotheses_for(reader_id=ada.pk, now=now)
+    assert targets(report) & {("boost_source", LOVED), ("reduce_source", HATED)}
+    assert all(h.p_helpful >= HYPOTHESIS_P_MIN for h in report.hypotheses)
+    assert report.considered >= 4
+    for h in report.hypotheses:
+        draft = Draft(h.suggestion_type, h.field, h.target_key, h.suggested_value, h.evidence_urls, "")
+        answer = propose(ada, draft, now)
+        assert isinstance(answer, Proposed), (h, answer)
+        assert answer.notes == ()
+
+
+@pytest.mark.django_db
+def test_the_choice_rests_on_the_choosing_thumbs_alone(ada, now):
+    tastes(ada)
+    before = hypotheses_for(reader_id=ada.pk, now=now)
+    split = split_by_time([t for t in _rated(ada)])
+    apart = [item.item_id for item in split.measuring if item.source in (PLAIN, OTHER)]
+    Feedback.objects.filter(item_id__in=apart).update(useful=False)
+    after = hypotheses_for(reader_id=ada.pk, now=now)
+    assert targets(after) <= targets(before) and after.hypotheses
+    chosen = {h.target_key: h.p_helpful for h in before.hypotheses}
+    assert all(h.p_helpful == pytest.approx(chosen[h.target_key]) for h in after.hypotheses)
+    assert {h.gain for h in after.hypotheses} != {h.gain for h in before.hypotheses}
+
+
+@pytest.mark.django_db
+def test_thumbs_kept_apart_that_say_the_opposite_drop_a_hypothesis_and_it_is_counted(ada, now):
+    tastes(ada)
+    for item in split_by_time(_rated(ada)).measuring:
+        Feedback.objects.filter(item_id=item.item_id).update(useful=item.source not in (LOVED, PLAIN))
+    report = hypotheses_for(reader_id=ada.pk, now=now)
+    assert ("boost_source", LOVED) not in targets(report)
+    assert report.dropped >= 1
+
+
+@pytest.mark.django_db
+def test_pins_pending_and_cooldown_silence_a_target(ada, now):
+    tastes(ada)
+    target_pin(reader_id=ada.pk, target=LOVED, pin="locked", ref="", now=now)
+    assert targets(hypotheses_for(reader_id=ada.pk, now=now)) == {("reduce_source", HATED)}
+    h = hypotheses_for(reader_id=ada.pk, now=now).hypotheses[0]
+    propose(ada, Draft(h.suggestion_type, h.field, h.target_key, h.suggested_value, h.evidence_urls, ""), now)
+    assert targets(hypotheses_for(reader_id=ada.pk, now=now)) == set()
+
+
+@pytest.mark.django_db
+def test_what_was_rejected_returns_only_with_three_new_thumbs_on_it(ada, now):
+    tastes(ada)
+    change = ("reduce_source", HATED)
+    suggestion_reject(reader_id=ada.pk, suggestion_id=proposed(ada, reduce(ada)).pk, now=now)
+    later = now + timedelta(days=15)
+    for n in range(NEW_RATINGS_MIN - 1):
+        rate(ada, HATED, f"New day {n}", False, now + timedelta(days=n + 1))
+    rate(ada, LOVED, "Somewhere else", True, now + timedelta(days=3))
+    assert change not in targets(hypotheses_for(reader_id=ada.pk, now=later))
+    rate(ada, HATED, "And another", False, now + timedelta(days=4))
+    assert change in targets(hypotheses_for(reader_id=ada.pk, now=later))
+
+
+def six_refusals(reader, now) -> None:
+    """Six reductions that the reader turned down long ago."""
+    for n in range(6):
+        Suggestion.objects.create(
+            reader=reader,
+            run_id=uuid4(),
+            suggestion_type="reduce_source",
+            field="source_weights",
+            target_key=f"old{n}.example",
+            label=f"Old {n}",
+            suggested_value="0.7",
+            confidence="high",
+            status=Suggestion.Status.REJECTED,
+            resolved_at=now - timedelta(days=60),
+            created_at=now - timedelta(days=61),
+            config_version=0,
+            p_helpful=0.9,
+        )
+
+
+@pytest.mark.django_db
+def test_six_reductions_turned_down_are_enough_for_the_numbers_and_for_whoever_insists(ada, ben, now):
+    for reader in (ada, ben):
+        tastes(reader)
+        target_pin(reader_id=reader.pk, target=LOVED, pin="locked", ref="", now=now)
+    six_refusals(ada, now)
+    assert ("reduce_source", HATED) in targets(hypotheses_for(reader_id=ben.pk, now=now))
+    report = hypotheses_for(reader_id=ada.pk, now=now)
+    assert (targets(report), report.silence) == (set(), "all_decided")
+    assert propose(ada, reduce(ada), now).code == "type_declined"
+
+
+@pytest.mark.django_db
+def test_what_harmed_before_is_not_offered_again(ada, now):
+    tastes(ada)
+    suggestion_reject(reader_id=ada.pk, suggestion_id=proposed(ada, reduce(ada)).pk, now=now)
+    later = now + timedelta(days=30)
+    for n in range(NEW_RATINGS_MIN):
+        rate(ada, HATED, f"New day {n}", False, now + timedelta(days=n + 1))
+    assert ("reduce_source", HATED) in targets(hypotheses_for(reader_id=ada.pk, now=later))
+    decision = Outcome.objects.get(reader=ada)
+    Outcome.objects.create(
+        suggestion=decision.suggestion,
+        reader=ada,
+        kind=Outcome.Kind.EFFECT,
+        outcome=Outcome.Result.HARMED,
+        suggestion_type="reduce_source",
+        target_key=HATED,
+        decided_at=now,
+        config_before={},
+        config_after={},
+        created_at=now,
+    )
+    assert ("reduce_source", HATED) not in targets(hypotheses_for(reader_id=ada.pk, now=later))
+
+
+@pytest.mark.django_db
+def test_the_same_question_gets_the_same_answer(ada, now):
+    tastes(ada, topic=TOPIC)
+    assert hypotheses_for(reader_id=ada.pk, now=now) == hypotheses_for(reader_id=ada.pk, now=now)
+
+
+@pytest.mark.django_db
+def test_a_draft_is_weighed_with_the_number_its_hypothesis_shows(ada, now):
+    tastes(ada)
+    for h in hypotheses_for(reader_id=ada.pk, now=now).hypotheses:
+        effective = config_effective(reader_id=ada.pk)
+        weighed = change_weigh(reader_id=ada.pk, change=h, effective=effective, now=now)
+        assert weighed.p_helpful == pytest.approx(h.p_helpful)
+
+
+@pytest.mark.django_db
+def test_somebody_elses_decision_silences_nothing(ada, ben, now):
+    for reader in (ada, ben):
+        tastes(reader)
+    suggestion_reject(reader_id=ben.pk, suggestion_id=proposed(ben, boost(ben)).pk, now=now)
+    assert ("boost_source", LOVED) in targets(hypotheses_for(reader_id=ada.pk, now=now))
+
+
+@pytest.mark.django_db
+def test_a_source_near_its_target_is_left_alone(ada, now):
+    tastes(ada)
+    edit = ConfigEdit(source_weights={LOVED: 2.0})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)
+    assert ("boost_source", LOVED) not in targets(hypotheses_for(reader_id=ada.pk, now=now))
+
+
+@pytest.mark.django_db
+def test_a_disliked_topic_of_the_config_may_go(ada, now):
+    for n in range(30):
+        at = now - timedelta(days=n + 1)
+        for key in (PLAIN, OTHER):
+            rate(ada, key, f"Crypto again z{n}{key}", False, at)
+            rate(ada, key, f"Quiet y{n}{key}", True, at)
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["Crypto"]), expected_version=0, now=now)
+    assert ("remove_topic", "crypto") in targets(hypotheses_for(reader_id=ada.pk, now=now))
+
+
+@pytest.mark.django_db
+def test_a_reader_without_thumbs_has_no_hypotheses(ada, now):
+    assert hypotheses_for(reader_id=ada.pk, now=now).hypotheses == ()
+
+
+@pytest.mark.django_db
+def test_the_queries_are_few_and_constant(ada, now, django_assert_max_num_queries):
+    with django_assert_max_num_queries(21):
+        hypotheses_for(reader_id=ada.pk, now=now)
+    tastes(ada, topic=TOPIC)
+    with django_assert_max_num_queries(21):
+        hypotheses_for(reader_id=ada.pk, now=now)
+
+
+def _rated(reader):
+    rows = Feedback.objects.filter(reader=reader).select_related("item")
+    return [
+        thumb(
+            row.item_id,
+            source=row.item.source_id,
+            useful=row.useful,
+            days_ago=(CLOCK - row.at).total_seconds() / 86400,
+        )
+        for row in rows
+    ]

@@ -1,0 +1,443 @@
+"""The person's door: what was agreed takes effect exactly, once, and for nobody else."""
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from structlog.testing import capture_logs
+
+from ranking.config_body import effective_with_weight
+from ranking.entities import WeightChange
+from ranking.models import ConfigVersion, LearnedWeight
+from ranking.selectors import config_effective
+from ranking.services import ConfigEdit, config_edit, source_weight_agree, topic_agree, weights_learn
+from suggestions.entities import Refusal, Resolved
+from suggestions.models import Outcome, PreferenceProfile, Suggestion
+from suggestions.preview import preview_of
+from suggestions.services import resolve
+from suggestions.services.lifecycle import suggestions_sweep
+from tests.support.browser import suggested
+from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
+from tests.support.suggestion_worlds import HATED, LOVED, add_topic, boost, propose, proposed, reduce, tastes
+
+pytestmark = pytest.mark.django_db
+
+TOPIC = "Harbour"
+VERBS = [
+    resolve.suggestion_accept,
+    resolve.suggestion_reject,
+    resolve.suggestion_snooze,
+    resolve.suggestion_never,
+    resolve.suggestion_revert,
+]
+
+
+def weight(reader, source=LOVED) -> float:
+    return config_effective(reader_id=reader.pk).weight(source)
+
+
+def edit(reader, now, version=0, **change) -> int:
+    return config_edit(reader_id=reader.pk, edit=ConfigEdit(**change), expected_version=version, now=now)
+
+
+def learn(reader, now, *weights, source=LOVED) -> None:
+    """The learning loop moves the source from the first of `weights` to the next, day by day."""
+    for day, (before, after) in enumerate(pairwise(weights)):
+        step = WeightChange(source, before, after, p_better=0.9, n=20, reason="liked_more_than_usual")
+        weights_learn(reader_id=reader.pk, changes=[step], now=now + timedelta(days=day))
+
+
+@pytest.fixture
+def waiting(ada) -> Suggestion:
+    """Ada may boost the source she loves."""
+    tastes(ada)
+    return proposed(ada)
+
+
+def answer(verb, reader, suggestion, now, **extra):
+    return verb(reader_id=reader.pk, suggestion_id=suggestion.pk, now=now, **extra)
+
+
+def test_accepting_applies_exactly_what_was_agreed_and_remembers_it(ada, waiting, now):
+    done = answer(resolve.suggestion_accept, ada, waiting, now, user_reason="sounds good")
+    assert done == Resolved(waiting.pk, "accepted", done.outcome_id, True, 1)
+    assert weight(ada) == 1.3
+    outcome = Outcome.objects.get(pk=done.outcome_id)
+    assert (outcome.kind, outcome.outcome, outcome.user_reason) == ("decision", "accepted", "sounds good")
+    assert (outcome.edited_value, outcome.config_before["source_weights"]) == ("", {})
+    assert outcome.config_after["source_weights"] == {LOVED: 1.3}
+    assert {row["feedback"] for row in outcome.evidence_summary} == {"liked"}
+    assert ConfigVersion.objects.get().cause_ref == str(waiting.pk)
+    assert PreferenceProfile.objects.get().acceptance_stats["boost_source"]["accepted"] == 1
+
+
+def test_a_learned_delta_never_blurs_what_was_agreed(ada, now):
+    tastes(ada)
+    learn(ada, now, 1.0, 1.15)
+    suggestion = proposed(ada, boost(ada, "1.4"))
+    assert suggestion.current_value == "1.15"
+    answer(resolve.suggestion_accept, ada, suggestion, now)
+    assert weight(ada) == 1.4
+    assert config_effective(reader_id=ada.pk).deltas == {}
+    outcome = Outcome.objects.get()
+    assert outcome.config_before["learned"] == {LOVED: pytest.approx(0.15)}
+    answer(resolve.suggestion_revert, ada, suggestion, now)
+    assert weight(ada) == pytest.approx(1.15)
+
+
+@pytest.mark.parametrize(
+    "second", [resolve.suggestion_accept, resolve.suggestion_reject, resolve.suggestion_snooze]
+)
+def test_a_second_answer_is_refused_and_changes_nothing(ada, waiting, now, second):
+    answer(resolve.suggestion_accept, ada, waiting, now)
+    refusal = answer(second, ada, waiting, now)
+    assert refusal.code == "already_resolved"
+    assert Outcome.objects.count() == ConfigVersion.objects.count() == 1
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_ben_cannot_answer_for_ada(ada, ben, waiting, now, verb):
+    assert answer(verb, ben, waiting, now).code == "not_found"
+    waiting.refresh_from_db()
+    assert waiting.status == "pending"
+    assert not Outcome.objects.exists()
+
+
+def test_a_weight_out_of_reach_is_refused_with_a_fresh_preview_and_nothing_changed(ada, waiting, now):
+    learn(ada, now, 1.0, 0.9, 0.8)
+    refusal = answer(resolve.suggestion_accept, ada, waiting, now)
+    assert refusal.code == "config_changed"
+    assert refusal.data["current_value"] == "0.8"
+    assert refusal.data["nearest_value"] == "1.1"
+    assert set(refusal.data["preview"]) == {"enters", "leaves"}
+    waiting.refresh_from_db()
+    assert waiting.status == "pending"
+    assert weight(ada) == pytest.approx(0.8)
+    assert not ConfigVersion.objects.exists()
+    assert not Outcome.objects.exists()
+
+
+def test_a_weight_still_within_reach_is_applied_as_agreed(ada, waiting, now):
+    learn(ada, now, 1.0, 1.1)
+    assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now), Resolved)
+    assert weight(ada) == 1.3
+
+
+@pytest.mark.parametrize("verb", [resolve.suggestion_accept, resolve.suggestion_reject])
+def test_an_answer_that_comes_too_late_finds_it_expired(ada, waiting, now, verb):
+    assert answer(verb, ada, waiting, now + timedelta(days=30)).code == "already_resolved"
+    waiting.refresh_from_db()
+    assert waiting.status == Outcome.objects.get().outcome == "expired"
+    assert weight(ada) == 1.0
+
+
+def test_what_the_reader_changed_by_hand_meanwhile_stands(ada, waiting, now):
+    edit(ada, now, source_weights={LOVED: 1.1})
+    assert answer(resolve.suggestion_accept, ada, waiting, now).code == "already_resolved"
+    waiting.refresh_from_db()
+    assert waiting.status == Outcome.objects.get().outcome == "superseded"
+    assert weight(ada) == 1.1
+
+
+def test_a_pause_that_is_over_needs_no_sweep_before_the_answer(ada, waiting, now):
+    answer(resolve.suggestion_snooze, ada, waiting, now)
+    assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now + timedelta(days=7)), Resolved)
+
+
+def test_the_reader_may_choose_another_weight_within_the_bounds(ada, waiting, now):
+    answer(resolve.suggestion_accept, ada, waiting, now, value=1.15)
+    assert weight(ada) == 1.15
+    assert Outcome.objects.get().edited_value == "1.15"
+
+
+def test_more_is_never_agreed_as_less(ada, waiting, now):
+    refused = answer(resolve.suggestion_accept, ada, waiting, now, value=0.9)
+    assert refused.code == "invalid_weight" and "between 1.0 and 1.3" in refused.message
+    assert weight(ada) == 1.0
+
+
+@pytest.mark.parametrize("value", [1.31, 0.69, -1.0, float("nan"), float("inf"), True])
+def test_a_chosen_weight_out_of_bounds_is_refused(ada, waiting, now, value):
+    assert answer(resolve.suggestion_accept, ada, waiting, now, value=value).code == "invalid_weight"
+    assert weight(ada) == 1.0
+
+
+def test_a_topic_is_added_and_taken_back(ada, now):
+    tastes(ada, topic=TOPIC)
+    suggestion = proposed(ada, add_topic(ada, TOPIC))
+    assert answer(resolve.suggestion_accept, ada, suggestion, now, value=1.0).code == "invalid_weight"
+    assert answer(resolve.suggestion_accept, ada, suggestion, now).config_updated
+    assert config_effective(reader_id=ada.pk).config.topics == (TOPIC,)
+    answer(resolve.suggestion_revert, ada, suggestion, now)
+    assert config_effective(reader_id=ada.pk).config.topics == ()
+
+
+def test_a_topic_already_there_is_accepted_with_a_note(ada, now):
+    tastes(ada, topic=TOPIC)
+    suggestion = proposed(ada, add_topic(ada, TOPIC))
+    # By hand would supersede it; what was agreed elsewhere does not.
+    version = topic_agree(reader_id=ada.pk, topic=TOPIC.upper(), present=True, ref="another", now=now)
+    done = answer(resolve.suggestion_accept, ada, suggestion, now)
+    assert (done.status, done.config_updated, done.config_version) == ("accepted", False, version)
+    assert f"“{TOPIC}” is already one of your topics" in done.note
+
+
+def test_rejecting_leaves_the_config_alone(ada, waiting, now):
+    done = answer(resolve.suggestion_reject, ada, waiting, now, user_reason="I like it as it is")
+    outcome = Outcome.objects.get(pk=done.outcome_id)
+    assert (outcome.outcome, outcome.user_reason, outcome.config_after) == (
+        "rejected",
+        "I like it as it is",
+        None,
+    )
+    assert not ConfigVersion.objects.exists()
+    assert PreferenceProfile.objects.get().total_outcomes == 1
+
+
+def test_never_pins_the_target_for_good(ada, waiting, now):
+    answer(resolve.suggestion_never, ada, waiting, now)
+    assert config_effective(reader_id=ada.pk).config.avoided == (LOVED,)
+    assert Outcome.objects.get().user_reason == "never"
+    assert propose(ada, boost(ada), now + timedelta(days=40)).code == "pinned"
+
+
+def test_not_now_comes_back_after_a_week(ada, waiting, now):
+    answer(resolve.suggestion_snooze, ada, waiting, now)
+    assert not Outcome.objects.exists()
+    assert suggestions_sweep(now=now + timedelta(days=6))["woken"] == 0
+    assert suggestions_sweep(now=now + timedelta(days=7))["woken"] == 1
+    assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now + timedelta(days=8)), Resolved)
+
+
+def test_reverting_puts_back_the_one_target_and_only_once(ada, waiting, now):
+    answer(resolve.suggestion_accept, ada, waiting, now)
+    edit(ada, now, version=1, source_weights={HATED: 0.5})
+    done = answer(resolve.suggestion_revert, ada, waiting, now)
+    assert (weight(ada), weight(ada, HATED)) == (1.0, 0.5)
+    assert Outcome.objects.get(pk=done.outcome_id).kind == "revert"
+    assert answer(resolve.suggestion_revert, ada, waiting, now).code == "already_resolved"
+    assert propose(ada, boost(ada), now + timedelta(days=9)).code == "on_cooldown"
+
+
+def test_only_what_was_accepted_can_be_reverted(ada, waiting, now):
+    assert answer(resolve.suggestion_revert, ada, waiting, now).code == "already_resolved"
+    answer(resolve.suggestion_reject, ada, waiting, now)
+    assert answer(resolve.suggestion_revert, ada, waiting, now).code == "already_resolved"
+
+
+def test_accept_all_answers_for_each_and_one_failure_stops_none(ada, waiting, now):
+    other = proposed(ada, reduce(ada))
+    learn(ada, now, 1.0, 0.9, 0.8)
+    first, second = resolve.suggestions_accept_all(reader_id=ada.pk, now=now)
+    assert isinstance(first, Refusal) and first.code == "config_changed"
+    assert first.data["suggestion_id"] == waiting.pk
+    assert second.suggestion_id == other.pk
+    assert weight(ada, HATED) == 0.7
+
+
+def test_accept_all_leaves_out_what_settled_itself(ada, waiting, now):
+    other = proposed(ada, reduce(ada))
+    edit(ada, now, source_weights={LOVED: 1.1})
+    (only,) = resolve.suggestions_accept_all(reader_id=ada.pk, now=now)
+    assert only.suggestion_id == other.pk
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_an_accept_and_a_reject_at_once_exactly_one_wins(ada, now, tmp_path):
+    tastes(ada)
+    suggestion = proposed(ada)
+    verbs = [resolve.suggestion_accept, resolve.suggestion_reject]
+    with database_on_disk(tmp_path / "shared.sqlite3"):
+        answers = at_once(lambda n: answer(verbs[n % 2], ada, suggestion, now))
+        outcome, agreed = seen_by_writers(lambda: (Outcome.objects.get().outcome, weight(ada)))
+    (won,) = (a for a in answers if isinstance(a, Resolved))
+    assert {a.code for a in answers if isinstance(a, Refusal)} == {"already_resolved"}
+    assert outcome == won.status
+    assert agreed == (1.3 if won.status == "accepted" else 1.0)
+
+
+def test_taking_back_gives_the_learning_loop_back_what_it_had_learned(ada, now):
+    tastes(ada)
+    LearnedWeight.objects.create(reader=ada, source_key=LOVED, delta=0.15, n=20, updated_at=now)
+    suggestion = proposed(ada)
+    resolve.suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
+    assert LearnedWeight.objects.get(reader=ada, source_key=LOVED).delta == 0
+    resolve.suggestion_revert(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
+    effective = config_effective(reader_id=ada.pk)
+    assert (effective.deltas, dict(effective.config.source_weights)) == ({LOVED: 0.15}, {})
+
+
+# --- what each answer says and leaves behind ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verb", "status", "decides", "writes"),
+    [
+        (resolve.suggestion_accept, "accepted", True, True),
+        (resolve.suggestion_reject, "rejected", True, False),
+        (resolve.suggestion_never, "rejected", True, True),
+        (resolve.suggestion_snooze, "snoozed", False, False),
+    ],
+)
+def test_an_answer_says_what_it_did_and_when(ada, waiting, now, verb, status, decides, writes):
+    version = edit(ada, now, source_weights={HATED: 0.5})
+    done = answer(verb, ada, waiting, now)
+    outcome = Outcome.objects.first()
+    assert (outcome is not None) is decides
+    assert done == Resolved(waiting.pk, status, outcome and outcome.pk, writes, version + writes)
+    waiting.refresh_from_db()
+    pause = None if decides else now + timedelta(days=7)
+    assert (waiting.status, waiting.snoozed_until) == (status, pause)
+    assert waiting.resolved_at == (now if decides else None)
+    if decides:
+        assert outcome.decided_at == now
+        assert outcome.config_before["source_weights"] == {HATED: 0.5}
+    if writes:
+        row = ConfigVersion.objects.get(version=version + 1)
+        assert (row.cause_ref, row.created_at) == (str(waiting.pk), now)
+    assert PreferenceProfile.objects.get().computed_at == now
+
+
+def test_taking_back_is_a_version_and_an_outcome_of_its_own(ada, waiting, now):
+    later = now + timedelta(days=1)
+    edit(ada, now, source_weights={HATED: 0.5})
+    answer(resolve.suggestion_accept, ada, waiting, now)
+    done = answer(resolve.suggestion_revert, ada, waiting, later)
+    outcome = Outcome.objects.get(kind="revert")
+    assert done == Resolved(waiting.pk, "accepted", outcome.pk, True, 3)
+    assert (outcome.outcome, outcome.decided_at) == ("reverted", later)
+    assert outcome.config_before["source_weights"] == {HATED: 0.5, LOVED: 1.3}
+    assert outcome.config_after["source_weights"] == {HATED: 0.5}
+    row = ConfigVersion.objects.get(version=3)
+    assert (row.cause, row.cause_ref, row.created_at) == ("revert", f"revert:{waiting.pk}", later)
+
+
+def test_each_answer_is_logged_by_ids_and_by_the_code_of_its_reason(ada, waiting, now):
+    ids = {"user_id": str(ada.pk), "suggestion_id": waiting.pk, "type": "boost_source"}
+    with capture_logs() as logged:
+        answer(resolve.suggestion_snooze, ada, waiting, now)
+        later = now + timedelta(days=7)
+        answer(resolve.suggestion_accept, ada, waiting, later)
+        answer(resolve.suggestion_accept, ada, waiting, later)
+        answer(resolve.suggestion_revert, ada, waiting, later)
+        answer(resolve.suggestion_reject, ada, suggested(ada), now, user_reason="n" * 201)
+        answer(resolve.suggestion_never, ada, suggested(ada), now)
+    told = [line for line in logged if line["event"].startswith("suggestion_")]
+    assert [line["event"].removeprefix("suggestion_") for line in told] == (
+        ["snoozed", "accepted", "reverted", "rejected", "rejected"]
+    )
+    assert ids.items() <= told[0].items() and "user_reason" not in told[0]
+    assert [line["user_reason"] for line in told[3:]] == ["other", "never"]
+
+
+def test_a_refusal_names_the_suggestion_and_why(ada, waiting, now):
+    missing = resolve.suggestion_accept(reader_id=ada.pk, suggestion_id=0, now=now)
+    assert (missing.code, missing.message) == ("not_found", "There is no such suggestion.")
+    for value in (0.99, 1.31):
+        refusal = answer(resolve.suggestion_accept, ada, waiting, now, value=value)
+        assert "must lie between 1.0 and 1.3" in refusal.message
+        assert refusal.target == waiting.label and waiting.label in refusal.message
+        assert refusal.data == {"suggestion_id": waiting.pk}
+    answer(resolve.suggestion_reject, ada, waiting, now)
+    settled = answer(resolve.suggestion_accept, ada, waiting, now)
+    assert (settled.code, settled.target) == ("already_resolved", waiting.label)
+    assert waiting.label in settled.message and settled.data == {"suggestion_id": waiting.pk}
+    topic = suggested(ada, 0, suggestion_type="add_topic", field="topics", target_key="x", label="Rust")
+    wrong = answer(resolve.suggestion_accept, ada, topic, now, value=1.0)
+    assert (wrong.target, wrong.message) == ("Rust", "A topic has no weight to choose.")
+
+
+def test_what_ranking_refuses_is_the_answer_and_leaves_the_suggestion_waiting(ada, now):
+    full = [f"topic {n}x" for n in range(100)]
+    edit(ada, now, topics=full)
+    topic = suggested(
+        ada,
+        0,
+        suggestion_type="add_topic",
+        field="topics",
+        target_key="rust",
+        label="Rust",
+        suggested_value="Rust",
+        config_version=1,
+        created_at=now,
+    )
+    refusal = answer(resolve.suggestion_accept, ada, topic, now)
+    assert (refusal.code, refusal.target) == ("invalid_setting", "Rust")
+    assert "At most 100 topics" in refusal.message and refusal.data == {"suggestion_id": topic.pk}
+    topic.refresh_from_db()
+    assert (topic.status, Outcome.objects.count()) == ("pending", 0)
+
+
+@pytest.mark.parametrize("value", [1.0, 1.3, 1.3 + 5e-7, 1.0 - 5e-7])
+def test_the_bounds_themselves_can_be_chosen_though_weights_travel_as_text(ada, waiting, now, value):
+    assert isinstance(answer(resolve.suggestion_accept, ada, waiting, now, value=value), Resolved)
+    assert weight(ada) == pytest.approx(value)
+
+
+def test_the_preview_of_a_weight_out_of_reach_is_that_of_the_nearest_one(ada, now):
+    tastes(ada, days=2)
+    suggestion = proposed(ada, boost(ada, "1.3"))
+    learn(ada, now, 1.0, 0.85, 0.7, 0.55)
+    before = config_effective(reader_id=ada.pk)
+    after = effective_with_weight(before, LOVED, 0.85)
+    expected = preview_of(reader_id=ada.pk, before=before, after=after, now=now)
+    assert expected.enters and expected.leaves
+    refusal = answer(resolve.suggestion_accept, ada, suggestion, now)
+    assert refusal.data == {
+        "suggestion_id": suggestion.pk,
+        "current_value": "0.55",
+        "suggested_value": "1.3",
+        "nearest_value": "0.85",
+        "preview": {
+            "enters": [item.title for item in expected.enters],
+            "leaves": [item.title for item in expected.leaves],
+        },
+    }
+    assert refusal.target == suggestion.label and "0.55" in refusal.message
+
+
+def test_a_config_written_between_look_and_answer_is_refused(ada, waiting, now):
+    agreed = resolve._agreement(waiting, None, now)
+    topic_agree(reader_id=ada.pk, topic=TOPIC, present=True, ref="another", now=now)
+    with pytest.raises(resolve._Refused) as raised:
+        resolve._apply(agreed, now)
+    assert (raised.value.refusal.code, raised.value.refusal.target) == ("config_changed", waiting.label)
+    assert "look again" in raised.value.refusal.message
+
+
+def test_a_weight_already_agreed_elsewhere_is_accepted_with_a_note(ada, waiting, now):
+    version = source_weight_agree(reader_id=ada.pk, source=LOVED, weight=1.3, ref="another", now=now)
+    done = answer(resolve.suggestion_accept, ada, waiting, now)
+    assert (done.config_updated, done.config_version) == (False, version)
+    assert done.note == "The weight was already what you agreed to."
+
+
+def test_a_topic_taken_out_comes_back_in_its_own_spelling(ada, now):
+    edit(ada, now, topics=["Electric cars", TOPIC])
+    suggestion = suggested(
+        ada,
+        0,
+        suggestion_type="remove_topic",
+        field="topics",
+        target_key="electric car",
+        label="Electric cars",
+        suggested_value="electric car",
+        config_version=1,
+        created_at=now,
+    )
+    done = answer(resolve.suggestion_accept, ada, suggestion, now)
+    assert (done.config_updated, done.note) == (True, "")
+    assert config_effective(reader_id=ada.pk).config.topics == (TOPIC,)
+    answer(resolve.suggestion_revert, ada, suggestion, now)
+    assert config_effective(reader_id=ada.pk).config.topics == (TOPIC, "Electric cars")
+    assert ConfigVersion.objects.get(version=3).cause == "revert"
+
+
+def test_all_are_accepted_in_the_order_they_were_made_and_only_ones_own(ada, ben, now):
+    second = suggested(ada, 0, target_key="b.example", created_at=now - timedelta(days=1))
+    first = suggested(ada, 0, target_key="a.example", created_at=now - timedelta(days=2))
+    his = suggested(ben, 0, created_at=now - timedelta(days=30))
+    done = resolve.suggestions_accept_all(reader_id=ada.pk, now=now)
+    assert [one.suggestion_id for one in done] == [first.pk, second.pk]
+    his.refresh_from_db()
+    assert his.status == "pending", "his time ran out, but nobody looked"

@@ -1,0 +1,160 @@
+"""Suggestions in words."""
+
+import pytest
+
+from suggestions.entities import Preview, PreviewItem
+from suggestions.explain import (
+    bounds,
+    confidence_words,
+    error_words,
+    evidence_words,
+    forecast_figures,
+    forecast_words,
+    headline,
+    level,
+    move_words,
+    refusal_words,
+    sentence,
+    today_words,
+    weight_phrase,
+)
+from suggestions.planner.hypotheses import MEANING
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("boost_source", "Show me more from Reuters"),
+        ("reduce_source", "Show me less from Reuters"),
+        ("add_topic", "Add “Reuters” to your interests"),
+        ("remove_topic", "Remove “Reuters” from your interests"),
+    ],
+)
+def test_headlines_say_what_is_asked(kind, words):
+    assert headline(kind, "Reuters") == words
+
+
+@pytest.mark.parametrize(
+    ("current", "suggested", "words"),
+    [
+        ("1.0", "1.15", "Small boost"),
+        ("1.0", "1.16", "Moderate boost"),
+        ("1.0", "1.25", "Moderate boost"),
+        ("1.0", "1.26", "Big boost"),
+        ("1.3", "1.0", "Big reduction"),
+        ("0.4", "0.25", "Small reduction"),
+        ("", "1.2", ""),
+        ("1.0", "lots", ""),
+        (None, "1.2", ""),
+    ],
+)
+def test_levels_follow_the_size_of_the_change_and_need_two_numbers(current, suggested, words):
+    assert level("boost_source", current, suggested) == words
+
+
+def test_topics_have_no_level_even_where_they_are_numbers():
+    assert level("add_topic", "1", "2") == ""
+
+
+def test_topics_get_a_sentence_and_sources_figures():
+    assert "becomes one of your topics" in sentence("add_topic", "rust")
+    assert sentence("boost_source", "Reuters") == ""
+    assert weight_phrase("1.15") == "a bit more than usual (1.15)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "current", "low", "high"),
+    [
+        ("boost_source", 1.0, "1.00", "1.30"),
+        ("boost_source", 1.9, "1.90", "2.00"),
+        ("reduce_source", 1.0, "0.70", "1.00"),
+        ("reduce_source", 0.2, "0.10", "0.20"),
+    ],
+)
+def test_another_amount_stays_near_the_current_one_and_in_the_same_direction(kind, current, low, high):
+    found = bounds(kind, current)
+    assert (found.low, found.high) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("gain", "low", "high", "words"),
+    [
+        (None, None, None, "Not tested yet"),
+        (0.04, 0.01, 0.08, "would rank higher"),
+        (-0.04, -0.08, -0.01, "would rank lower"),
+        (0.04, -0.01, 0.08, "slightly higher, within chance"),
+        (-0.02, -0.06, 0.01, "slightly lower, within chance"),
+        (0.0, -0.001, 0.001, "about the same"),
+    ],
+)
+def test_a_forecast_never_promises_more_than_was_measured(gain, low, high, words):
+    assert words in forecast_words({"ndcg_gain": gain, "ndcg_low": low, "ndcg_high": high})
+
+
+def test_figures_are_there_on_demand():
+    figures = forecast_figures({"p_helpful": 0.93, "ndcg_gain": 0.041, "ndcg_low": 0.012, "ndcg_high": 0.08})
+    assert figures == (
+        "93 % likely that the direction is right; nDCG@10 +0.041 (90 % between +0.012 and +0.080); "
+        "changes that tested as worse are usually not shown"
+    )
+    assert forecast_figures({"p_helpful": 0.9999}) == "over 99 % likely that the direction is right"
+    assert forecast_figures({}) == ""
+
+
+@pytest.mark.parametrize("level", ["high", "medium", "low"])
+def test_confidence_says_what_it_is_worth(level: str):
+    words = confidence_words(level)
+    assert words.startswith(f"{level.capitalize()} confidence: ") and MEANING[level] in words
+
+
+@pytest.mark.parametrize(
+    ("enters", "leaves", "moves", "words"),
+    [
+        (0, 0, 0, "nothing moves"),
+        (0, 0, 15, "the same articles, 15 of them in another place"),
+        (1, 1, 14, "1 in, 1 out, 14 to another place"),
+        (1, 0, 0, "1 in, 0 out, 0 to another place"),
+    ],
+)
+def test_what_today_would_look_like_is_told_in_numbers(enters: int, leaves: int, moves: int, words: str):
+    item = PreviewItem(1, "Title", "gazette.example", None, 1)
+    preview = Preview((item,) * enters, (item,) * leaves, (item,) * moves)
+    assert today_words(preview) == f"In today’s digest: {words}."
+
+
+def test_moves_say_where_from_and_where_to():
+    assert move_words(None, 7) == "Comes in at 7"
+    assert move_words(30, None) == "Drops out from 30"
+    assert move_words(9, 4) == "Up from 9 to 4"
+    assert move_words(4, 9) == "Down from 4 to 9"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("already_resolved", "Already answered"),
+        ("invalid_weight", "Couldn’t apply this change"),
+        ("missing_target_key", "This suggestion is no longer valid"),
+        ("not_found", "Suggestion not found"),
+        ("something_new", "Something went wrong. Please try again."),
+    ],
+)
+def test_errors_have_words(code, words):
+    assert error_words(code) == words
+
+
+def test_details_follow_only_where_the_reader_can_act_on_them():
+    assert refusal_words("invalid_weight", "Too much.") == "Couldn’t apply this change. Too much."
+    assert refusal_words("already_resolved", "It is accepted.") == "Already answered"
+
+
+def test_the_items_shown_are_called_examples_not_all_that_was_counted():
+    assert evidence_words(0) == "No article is shown as evidence."
+    assert evidence_words(1) == "1 of the articles you rated is shown as evidence."
+    assert evidence_words(5) == "5 of the articles you rated are shown as evidence."
+
+
+def test_high_and_medium_confidence_do_not_read_alike():
+    high, medium = MEANING["high"], MEANING["medium"]
+    assert "nearly all" in high and "did not help" in medium
+    assert "9 in 10" not in high + medium

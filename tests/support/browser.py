@@ -1,0 +1,81 @@
+"""A small world for tests of pages: dated by the real clock, since doors read it."""
+
+import re
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from digest.models import Item, Reader, Subscription
+from suggestions.models import Evidence, Suggestion
+from tests.support.factories import (
+    FeedbackFactory,
+    FeedFactory,
+    ItemFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
+
+
+def subscribe(reader: Reader, key: str = "gazette.example", title: str = "Gazette") -> Subscription:
+    """`reader` reads a feed of the source `key`."""
+    feed = FeedFactory(source=SourceFactory(key=key, title=title))
+    return SubscriptionFactory(reader=reader, feed=feed)
+
+
+def fresh_item(reader: Reader, hours: float = 3, key: str = "gazette.example", **fields: object) -> Item:
+    """An item of `hours` ago in a source that `reader` reads."""
+    if not Subscription.objects.filter(reader=reader, feed__source_id=key).exists():
+        subscribe(reader, key, key.split(".")[0].title())
+    return ItemFactory(source=SourceFactory(key=key), published_at=ago(hours), **fields)
+
+
+def ago(hours: float) -> datetime:
+    """The moment `hours` before now."""
+    return timezone.now() - timedelta(hours=hours)
+
+
+def suggested(reader: Reader, evidence: int = 3, **fields: object) -> Suggestion:
+    """A pending suggestion with as many rated items behind it."""
+    given = {
+        "suggestion_type": "boost_source",
+        "field": "source_weights",
+        "target_key": "gazette.example",
+        "label": "Gazette",
+        "current_value": "1.0",
+        "suggested_value": "1.2",
+        "reason": "You liked 8 of 10.",
+        "confidence": "high",
+        "p_helpful": 0.93,
+        "config_version": 0,
+        "created_at": timezone.now(),
+    }
+    wanted = {**given, **fields}
+    if wanted["field"] == "source_weights":
+        SourceFactory(key=wanted["target_key"])
+    suggestion = Suggestion.objects.create(reader=reader, **wanted)
+    for n in range(evidence):
+        item = fresh_item(reader, hours=30 + n, title=f"Proof {n}")
+        FeedbackFactory(reader=reader, item=item, at=ago(20))
+        Evidence.objects.create(
+            suggestion=suggestion,
+            item=item,
+            url=item.url,
+            title=item.title,
+            source_key=item.source_id,
+            useful=True,
+            reason_tags=["depth"],
+            rated_at=ago(20),
+        )
+    return suggestion
+
+
+def messages_in(body: str) -> str:
+    """What the page tells the reader about what was just done."""
+    found = re.search(r'<ul class="messages".*?</ul>', body, re.DOTALL)
+    return found.group() if found else ""
+
+
+def last_run_in(body: str) -> str:
+    """What the page tells the reader about the last run."""
+    found = re.search(r"<p data-last-run>.*?</p>", body, re.DOTALL)
+    return found.group() if found else ""

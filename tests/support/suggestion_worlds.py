@@ -1,0 +1,109 @@
+"""Readers with known tastes, and drafts about them."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from digest.entities import RatedItem
+from digest.models import Feedback, Item, Reader
+from suggestions.entities import Draft, Proposed
+from suggestions.models import Suggestion
+from suggestions.services.propose import suggestion_propose
+from tests.support.factories import (
+    CLOCK,
+    FeedbackFactory,
+    FeedFactory,
+    ItemFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
+
+LOVED, HATED, PLAIN, OTHER = "loved.example", "hated.example", "plain.example", "other.example"
+SOURCES = (LOVED, HATED, PLAIN, OTHER)
+EACH = 30
+
+
+def rate(reader: Reader, source: str, title: str, useful: bool, at: datetime) -> Item:
+    """Store a thumb on a new item of `source`, given half an hour after it appeared; return the item."""
+    return rate_all(reader, [(source, title, useful, at)])[0]
+
+
+def rate_all(reader: Reader, ratings: Iterable[tuple[str, str, bool, datetime]]) -> list[Item]:
+    """Do as `rate` for many (source, title, useful, at), in two statements."""
+    rows = list(ratings)
+    sources = {key: SourceFactory(key=key) for key in dict.fromkeys(row[0] for row in rows)}
+    early = timedelta(minutes=30)
+    items = Item.objects.bulk_create(
+        ItemFactory.build(source=sources[key], title=title, published_at=at - early)
+        for key, title, _, at in rows
+    )
+    Feedback.objects.bulk_create(
+        FeedbackFactory.build(reader=reader, item=item, useful=useful, at=at)
+        for item, (_, _, useful, at) in zip(items, rows, strict=True)
+    )
+    return items
+
+
+def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
+    """Store 120 thumbs over `days` days: one source always liked, one never, two every other time.
+
+    With `topic`, the liked items of the two plain sources have it in their titles, no other item. The items
+    come three hours apart and the sources take turns, so that recency favours none of them.
+    """
+    for key in SOURCES:
+        SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
+    ratings = []
+    for n in range(EACH):
+        at = CLOCK - timedelta(days=days * (EACH - n) / EACH, minutes=5)
+        for place, key in enumerate(SOURCES):
+            useful = key == LOVED or (key != HATED and n % 2 == 0)
+            about = f"{topic} in focus" if topic and useful and key in (PLAIN, OTHER) else "Plain day"
+            later = timedelta(hours=3 * ((place + n) % 4))
+            ratings.append((key, f"{about} x{place}{n}", useful, at + later))
+    rate_all(reader, ratings)
+
+
+def urls(reader: Reader, source: str, useful: bool, count: int = 4) -> tuple[str, ...]:
+    """The addresses of the newest items of `source` that the reader gave this thumb."""
+    rows = Item.objects.filter(source_id=source, feedback__reader=reader, feedback__useful=useful)
+    return tuple(rows.order_by("-dated_at").values_list("url", flat=True)[:count])
+
+
+def boost(reader: Reader, value: object = "1.3", source: str = LOVED, **traits: object) -> Draft:
+    """A draft that boosts a source on four of its liked items."""
+    given = {"evidence_urls": urls(reader, source, True), "reason": "You keep liking it.", **traits}
+    return Draft("boost_source", "source_weights", source, value, **given)
+
+
+def reduce(reader: Reader) -> Draft:
+    """A draft that reduces the hated source on four of its disliked items."""
+    return Draft("reduce_source", "source_weights", HATED, "0.7", urls(reader, HATED, False), "You skip it.")
+
+
+def add_topic(reader: Reader, topic: str) -> Draft:
+    """A draft that adds the topic given to `tastes`, on items of both plain sources."""
+    evidence = urls(reader, PLAIN, True, 2) + urls(reader, OTHER, True, 2)
+    return Draft("add_topic", "topics", None, topic, evidence, "You like it.")
+
+
+def propose(reader: Reader, draft: Draft, now: datetime = CLOCK, run_id=None, fence=lambda: None):
+    """Put `draft` through the agent's door."""
+    return suggestion_propose(
+        reader_id=reader.pk, run_id=run_id or uuid4(), draft=draft, now=now, fence=fence
+    )
+
+
+def proposed(reader: Reader, draft: Draft | None = None, now: datetime = CLOCK) -> Suggestion:
+    """A pending suggestion: to boost the loved source, unless told otherwise."""
+    answer = propose(reader, draft or boost(reader), now)
+    assert isinstance(answer, Proposed), answer
+    return Suggestion.objects.get(pk=answer.suggestion_id)
+
+
+def thumb(
+    n: int, *, source: str = "a", title: str = "Plain", useful: bool = True, days_ago: float = 1
+) -> RatedItem:
+    """A thumb that is in no database."""
+    at = CLOCK - timedelta(days=days_ago)
+    url = f"https://{source}.example/{n}"
+    return RatedItem(n, url, title, "", source, useful, (), (), at, at - timedelta(hours=1))
