@@ -30,10 +30,10 @@ class NightlyReport(models.Model):
         return f"night of {self.day}: {self.status}"
 
 
-class KeptAnswer(models.Model):
+class IdempotentResponse(models.Model):
     """The response to an unsafe API call, stored for a day for repeats with the same key."""
 
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="kept_answers")
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="idempotent_responses")
     key = models.CharField(max_length=255, help_text="The Idempotency-Key as it was sent.")
     fingerprint = models.CharField(max_length=64, help_text="A digest of method, address and body.")
     turn = models.PositiveIntegerField(default=0, help_text="Raised by each claim; only the latest answers.")

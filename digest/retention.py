@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from digest.models import (
-    Cluster,
+    Story,
     Delivery,
     Digest,
     Exposure,
@@ -68,11 +68,11 @@ def items_prune(*, now: datetime, kept_by: Sequence[QuerySet[Any]] = ()) -> int:
     if since is None:
         return 0
     deleted = _items_prune(since, kept_by)
-    empty = Cluster.objects.filter(last_item_at__lt=since).filter(
-        ~Exists(Item.objects.filter(cluster=OuterRef("pk")))
+    empty = Story.objects.filter(last_item_at__lt=since).filter(
+        ~Exists(Item.objects.filter(story=OuterRef("pk")))
     )
     while batch := list(empty.values_list("pk", flat=True)[:BATCH]):
-        Cluster.objects.filter(pk__in=batch).delete()
+        Story.objects.filter(pk__in=batch).delete()
     return deleted
 
 

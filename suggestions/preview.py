@@ -103,7 +103,7 @@ def _today(reader_id: UUID, now: datetime) -> _Inputs:
     drawn: dict[int, PlacedItem] = {}
     names = {c.item_id: (c.title, c.source) for c in material.pool.candidates}
     for row in shown.annotate(is_rated=Exists(rating)).select_related("item").order_by("rank"):
-        place = PlacedItem(row.item_id, row.item.source_id, row.item.cluster_id, row.propensity)
+        place = PlacedItem(row.item_id, row.item.source_id, row.item.story_id, row.propensity)
         if row.is_rated:
             rated[row.rank] = place
         elif row.slot == Impression.Slot.NOVELTY:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from ninja.security import SessionAuth
 
 from config.api.codes import KEY_CHARS_MAX, KEY_HEADER
-from config.models import KeptAnswer
+from config.models import IdempotentResponse
 from digest.accounts.tokens import TokenAuth
 from digest.models import ApiToken, Reader
 from digest.throttling import API, limit_count
@@ -105,15 +105,15 @@ def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> 
     until = now + CLAIM_TIME
     try:
         with transaction.atomic():
-            new = KeptAnswer.objects.create(
+            new = IdempotentResponse.objects.create(
                 reader_id=reader_id, key=key, fingerprint=fingerprint, created_at=now, claimed_until=until
             )
         return Claim(new.pk, new.turn)
     except IntegrityError:
-        row = KeptAnswer.objects.filter(reader_id=reader_id, key=key).first()
+        row = IdempotentResponse.objects.filter(reader_id=reader_id, key=key).first()
     if row is None or row.created_at <= now - LIFETIME:
         if row is not None:
-            KeptAnswer.objects.filter(pk=row.pk, created_at=row.created_at).delete()
+            IdempotentResponse.objects.filter(pk=row.pk, created_at=row.created_at).delete()
         return key_claim(reader_id=reader_id, key=key, fingerprint=fingerprint, now=now)
     if row.fingerprint != fingerprint:
         message = "This Idempotency-Key belongs to another request. Use a new one."
@@ -121,13 +121,13 @@ def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> 
     if row.status is not None:
         return _stored_response(row)
     # The first call may have died: whoever moves the row's turn on answers in its place.
-    stale = KeptAnswer.objects.filter(pk=row.pk, turn=row.turn, status=None, claimed_until__lte=now)
+    stale = IdempotentResponse.objects.filter(pk=row.pk, turn=row.turn, status=None, claimed_until__lte=now)
     if stale.update(turn=F("turn") + 1, claimed_until=until):
         return Claim(row.pk, row.turn + 1)
     raise KeyRefused("request_in_flight", "The same request is running. Try again in a moment.", 409)
 
 
-def _stored_response(row: KeptAnswer) -> HttpResponse:
+def _stored_response(row: IdempotentResponse) -> HttpResponse:
     response = HttpResponse(bytes(row.body), status=row.status, content_type=row.content_type)
     if row.location:
         response["Location"] = row.location
@@ -137,7 +137,7 @@ def _stored_response(row: KeptAnswer) -> HttpResponse:
 
 def response_store(*, claim: Claim, response: HttpResponse) -> None:
     """Store the response to a claimed call; free the key of one that failed or came too often."""
-    own = KeptAnswer.objects.filter(pk=claim.row_id, turn=claim.turn, status=None)
+    own = IdempotentResponse.objects.filter(pk=claim.row_id, turn=claim.turn, status=None)
     repeatable = response.status_code >= SERVER_ERROR or response.status_code == TOO_OFTEN
     if repeatable or response.streaming or len(response.content) > BODY_BYTES_MAX:
         own.delete()
@@ -165,5 +165,5 @@ def responses_store(get_response: Handler) -> Handler:
 
 def responses_prune(*, now: datetime) -> int:
     """Delete responses older than a day; return how many."""
-    deleted, _ = KeptAnswer.objects.filter(created_at__lte=now - LIFETIME).delete()
+    deleted, _ = IdempotentResponse.objects.filter(created_at__lte=now - LIFETIME).delete()
     return deleted

@@ -137,7 +137,7 @@ def window_load(*, now: dt.datetime) -> Window:
     """Load the items of a week once for all readers, in two queries read in steps of 2,000 rows."""
     since = now - dt.timedelta(days=ITEM_WINDOW_DAYS)
     items = Item.objects.filter(dated_at__gt=since, dated_at__lte=now).order_by("-dated_at", "id")
-    fields = ("id", "source_id", "title", "text", "dated_at", "cluster_id")
+    fields = ("id", "source_id", "title", "text", "dated_at", "story_id")
     candidates: list[Candidate] = []
     about: dict[int, tuple[str, int | None]] = {}
     by_source: defaultdict[str, list[int]] = defaultdict(list)

@@ -137,7 +137,7 @@ def digest_exclusions(
     choices = material.choices(ranking, effective)
     shown = list(digest.impressions.select_related("item__source").order_by("rank"))
     slots = {row.item_id: row.slot for row in shown}
-    stories = {row.item.cluster_id: row.item for row in shown if row.item.cluster_id is not None}
+    stories = {row.item.story_id: row.item for row in shown if row.item.story_id is not None}
     fixed = [row.item.source_id for row in shown if row.slot == KEPT]
     found = exclusion_reasons(choices, slots, {story: i.pk for story, i in stories.items()}, fixed=fixed)
     wanted = [i for i, why in found.items() if reason in (None, why) and (only is None or i in only)]
@@ -200,7 +200,7 @@ def _excluded_items(
         if (item := items.get(item_id)) is None:
             continue
         reason, at = reasons[item_id], positions[item_id]
-        story = item.cluster_id if reason is Reason.SAME_STORY else None
+        story = item.story_id if reason is Reason.SAME_STORY else None
         story_item = stories.get(story) if story is not None else None
         found.append(ExcludedItem(item, reason, at + 1, ranking[at], story_item))
     return found

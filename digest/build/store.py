@@ -97,7 +97,7 @@ def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Imp
 
 def _compose(order: Order, rules: Rules, before: Sequence[Impression]) -> Composed:
     at = {
-        row.rank: PlacedItem(row.item_id, row.item.source_id, row.item.cluster_id, row.propensity)
+        row.rank: PlacedItem(row.item_id, row.item.source_id, row.item.story_id, row.propensity)
         for row in before
     }
     return compose(

@@ -50,7 +50,7 @@ def items_window(
 ) -> tuple[list[Candidate], dict[int, int]]:
     """Return `items_candidates` first seen by `seen_by`, and the story ids of those in one; one query."""
     rows = _window(reader_id, now, days, seen_by).order_by("-dated_at", "id")
-    found = list(rows.values_list("id", "source_id", "title", "text", "dated_at", "cluster_id")[:limit])
+    found = list(rows.values_list("id", "source_id", "title", "text", "dated_at", "story_id")[:limit])
     candidates = [Candidate(*row[:5]) for row in found]
     return candidates, {row[0]: row[5] for row in found if row[5] is not None}
 

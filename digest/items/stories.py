@@ -13,7 +13,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.clustering import STORY_HOURS, TitledItem, stories, title_stems
 from digest.items.selectors import items_visible
-from digest.models import Cluster, Item
+from digest.models import Story, Item
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ class RelatedItem:
 def stories_update(*, now: dt.datetime) -> StoriesReport:
     """Compare each new item of a digest's window with the items within 72 hours of it, and store stories.
 
-    Items of one story share a `Cluster`; an item that no other source reports has none. Only items without
+    Items of one story share a `Story`; an item that no other source reports has none. Only items without
     `clustered_at` are new, so a second call does nothing. Works through 2,000 items a transaction, oldest
     first; finished transactions stay if a later one fails.
     """
@@ -64,7 +64,7 @@ def stories_update(*, now: dt.datetime) -> StoriesReport:
         clustered += batch.clustered
         begun += batch.begun
     report = StoriesReport(compared, clustered, begun)
-    log.info("clusters.updated", **report.as_dict())
+    log.info("stories.updated", **report.as_dict())
     return report
 
 
@@ -73,15 +73,15 @@ def items_related(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, li
 
     Items of the item's own source are left out; items with no others are missing. Two queries for a page.
     """
-    rows = Item.objects.filter(pk__in=item_ids).exclude(cluster=None)
-    asked = {pk: (story, source) for pk, story, source in rows.values_list("pk", "cluster_id", "source_id")}
+    rows = Item.objects.filter(pk__in=item_ids).exclude(story=None)
+    asked = {pk: (story, source) for pk, story, source in rows.values_list("pk", "story_id", "source_id")}
     if not asked:
         return {}
     by_story: defaultdict[int | None, list[RelatedItem]] = defaultdict(list)
-    visible = items_visible(reader_id=reader_id).filter(cluster__in={story for story, _ in asked.values()})
+    visible = items_visible(reader_id=reader_id).filter(story__in={story for story, _ in asked.values()})
     for item in visible.select_related("source").order_by("-dated_at", "-id"):
         mate = RelatedItem(item.pk, item.title, str(item.source), item.url, item.source_id)
-        by_story[item.cluster_id].append(mate)
+        by_story[item.story_id].append(mate)
     found = {
         pk: [mate for mate in by_story[story] if mate.item_id != pk and mate.source_key != source]
         for pk, (story, source) in asked.items()
@@ -113,7 +113,7 @@ def _titles(which: Q) -> list[TitledItem]:
     """Return the newest of those items to compare, with a fingerprint only where equality proves a story."""
     has_text = ExpressionWrapper(~Q(text=""), output_field=BooleanField())
     rows = Item.objects.filter(which).annotate(has_text=has_text).order_by("-dated_at", "-id")
-    fields = rows.values_list("pk", "source_id", "title", "dated_at", "fingerprint", "cluster_id", "has_text")
+    fields = rows.values_list("pk", "source_id", "title", "dated_at", "fingerprint", "story_id", "has_text")
     found = []
     for pk, source, title, dated, fingerprint, story, texted in fields[:KNOWN_MAX]:
         significant = texted or len(title_stems(title)) >= HEADLINE_WORDS_MIN
@@ -123,20 +123,20 @@ def _titles(which: Q) -> list[TitledItem]:
 
 def _store(found: Sequence[Sequence[TitledItem]], now: dt.datetime) -> tuple[int, int]:
     """Store the items' stories; return how many items joined one, and how many stories are new."""
-    known = Cluster.objects.in_bulk({item.story for items in found for item in items if item.story})
-    new: list[Cluster] = []
+    known = Story.objects.in_bulk({item.story for items in found for item in items if item.story})
+    new: list[Story] = []
     rows: list[Item] = []
     for items in found:
         newest = max(item.dated_at for item in items)
         story = next((known[item.story] for item in items if item.story in known), None)
         if story is None:
-            story = Cluster(created_at=now, last_item_at=newest)
+            story = Story(created_at=now, last_item_at=newest)
             new.append(story)
         story.last_item_at = max(story.last_item_at, newest)
-        rows += [Item(pk=item.item_id, cluster=story) for item in items if item.story is None]
-    Cluster.objects.bulk_create(new, batch_size=BATCH)
-    Cluster.objects.bulk_update(known.values(), ["last_item_at"], batch_size=100)
+        rows += [Item(pk=item.item_id, story=story) for item in items if item.story is None]
+    Story.objects.bulk_create(new, batch_size=BATCH)
+    Story.objects.bulk_update(known.values(), ["last_item_at"], batch_size=100)
     for row in rows:
-        row.cluster = row.cluster  # copies the key that the database has assigned since
-    Item.objects.bulk_update(rows, ["cluster"], batch_size=100)
+        row.story = row.story  # copies the key that the database has assigned since
+    Item.objects.bulk_update(rows, ["story"], batch_size=100)
     return len(rows), len(new)

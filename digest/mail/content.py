@@ -65,7 +65,7 @@ def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> Draft | None:
 def _week_item(row: Impression) -> WeekItem:
     """Value the item apart from its age: effective weight times interest."""
     item, value = row.item, row.parts["source_weight"] * row.parts["interest"]
-    return WeekItem(item.pk, item.source_id, item.cluster_id, value, item.dated_at)
+    return WeekItem(item.pk, item.source_id, item.story_id, value, item.dated_at)
 
 
 def _draft(

@@ -2,7 +2,7 @@
 
 from digest.models.digests import Digest, Exposure, Feedback, FeedbackTag, Impression, ReasonTag
 from digest.models.feeds import (
-    Cluster,
+    Story,
     Feed,
     FeedEntry,
     Item,
@@ -17,7 +17,7 @@ from digest.models.readers import ApiToken, Delivery, Reader, Reading, UsedLink
 
 __all__ = [
     "ApiToken",
-    "Cluster",
+    "Story",
     "Delivery",
     "Digest",
     "Exposure",

@@ -70,7 +70,7 @@ class Subscription(models.Model):
         return f"{self.reader_id} reads {self.feed_id}"
 
 
-class Cluster(models.Model):
+class Story(models.Model):
     """The same story from several sources."""
 
     created_at = models.DateTimeField()
@@ -98,7 +98,7 @@ class Item(models.Model):
     first_seen_at = models.DateTimeField()
     dated_at = models.DateTimeField(help_text="Published, or first seen where the published date lies.")
     fingerprint = models.CharField(max_length=64, help_text="Hash of the folded title and text.")
-    cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, blank=True, related_name="items")
+    story = models.ForeignKey(Story, models.SET_NULL, null=True, blank=True, related_name="items")
     clustered_at = models.DateTimeField(
         null=True, blank=True, help_text="When it was last compared with its neighbours; empty: not yet."
     )

@@ -85,7 +85,7 @@ def extracts_make(*, now: datetime, limit: int = ROUND_MAX) -> int:
     while made < limit:
         done = Summary.objects.filter(fingerprint=OuterRef("fingerprint"), model=OFFLINE)
         window = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
-        rows = window.filter(~Exists(done)).only("fingerprint", "title", "text", "cluster_id")
+        rows = window.filter(~Exists(done)).only("fingerprint", "title", "text", "story_id")
         newest = rows.order_by("-dated_at", "pk")[: min(CHUNK, limit - made)]
         items = list({item.fingerprint: item for item in newest}.values())
         if not items:
@@ -95,7 +95,7 @@ def extracts_make(*, now: datetime, limit: int = ROUND_MAX) -> int:
             _reasons_row(
                 item.fingerprint,
                 OFFLINE,
-                reasons_offline(item.title, item.text, clustered=item.cluster_id is not None),
+                reasons_offline(item.title, item.text, clustered=item.story_id is not None),
                 now,
             )
             for item in items

@@ -12,7 +12,7 @@ from config.jobs.nightly import cluster
 from digest import retention
 from digest.feeds.ingest import feed_ensure
 from digest.models import (
-    Cluster,
+    Story,
     Delivery,
     Digest,
     Exposure,
@@ -109,14 +109,14 @@ def test_an_item_is_deleted_once_nothing_refers_to_it(ada, now, settings, monkey
     for item in items:
         Summary.objects.create(fingerprint=item.fingerprint, model="offline", created_at=now)
     Item.objects.filter(pk=unused.pk).update(
-        cluster=Cluster.objects.create(created_at=now - 100 * DAY, last_item_at=now - 100 * DAY)
+        story=Story.objects.create(created_at=now - 100 * DAY, last_item_at=now - 100 * DAY)
     )
     assert cluster(now)["items_pruned"] == 0  # for ever, unless set otherwise
     settings.KEEP_DAYS = settings.KEEP_DAYS | {"items": 60}
     assert cluster(now)["items_pruned"] == 2
     assert set(Item.objects.all()) == {young, rated, saved, shown, proof}
     assert Summary.objects.filter(fingerprint__in=[unused.fingerprint, seen.fingerprint]).count() == 0
-    assert (Summary.objects.count(), Cluster.objects.count(), Reading.objects.count()) == (5, 0, 1)
+    assert (Summary.objects.count(), Story.objects.count(), Reading.objects.count()) == (5, 0, 1)
 
 
 def test_a_deleted_item_does_not_come_back_as_new(ada, now, settings):

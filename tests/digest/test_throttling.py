@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from config.models import KeptAnswer
+from config.models import IdempotentResponse
 from digest.errors import TooManyRequests
 from digest.models import Reader
 from digest.throttling import (
@@ -97,7 +97,7 @@ def test_a_refusal_is_not_stored_for_an_idempotency_key(ada: Reader, client: Cli
     client.force_login(ada)
     keyed = {"content_type": "application/json", "headers": {"Idempotency-Key": "k1"}}
     assert client.post("/api/suggestions/1/accept", "{}", **keyed).status_code == 429
-    assert not KeptAnswer.objects.exists()
+    assert not IdempotentResponse.objects.exists()
 
 
 def test_a_list_is_imported_up_to_the_limit(ada: Reader, client: Client):

@@ -17,7 +17,7 @@ from config.api.idempotency import (
     response_store,
     responses_prune,
 )
-from config.models import KeptAnswer
+from config.models import IdempotentResponse
 from digest.accounts.tokens import token_issue
 from digest.models import ApiToken
 from suggestions.models import Outcome, Suggestion
@@ -96,7 +96,7 @@ def test_a_replay_asks_for_the_csrf_token_like_the_call_itself(ada, waiting):
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(ada)
     assert accept(strict, waiting, "k1").status_code == 403
-    assert not KeptAnswer.objects.exists(), "what was refused before it began is not kept"
+    assert not IdempotentResponse.objects.exists(), "what was refused before it began is not kept"
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256, "na\u00efve"])
@@ -149,5 +149,5 @@ def test_of_many_calls_at_once_one_is_let_through(ada, now, tmp_path):
 
     with database_on_disk(tmp_path / "copy.sqlite3"):
         answers = at_once(claim)
-        assert seen_by_writers(KeptAnswer.objects.count) == 1
+        assert seen_by_writers(IdempotentResponse.objects.count) == 1
     assert sorted(answers) == ["Claim", *["request_in_flight"] * (len(answers) - 1)]

@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from advisor import selectors as advisor_part
 from advisor.models import Run, Step
 from config.export import SCHEMA_VERSION, reader_export_parts, reader_export_stream
-from config.models import KeptAnswer
+from config.models import IdempotentResponse
 from digest.accounts import export as digest_part
 from digest.accounts.tokens import token_issue
 from digest.models import ApiToken, Digest, Feedback, FeedbackTag, Impression, Reader, UsedLink
@@ -32,7 +32,7 @@ from tests.support.factories import FeedbackFactory, ItemFactory, SourceFactory
 
 ROOMS = {"ranking", "digest", "suggestions", "advisor", "tidings"}
 # Told in another table's rows: reasons with their thumb, and for a day what API calls were answered.
-TOLD_ELSEWHERE = {FeedbackTag, KeptAnswer}
+TOLD_ELSEWHERE = {FeedbackTag, IdempotentResponse}
 
 
 def exported(reader: Reader) -> dict[str, Any]:

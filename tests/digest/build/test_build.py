@@ -10,7 +10,7 @@ from digest.build.selectors import digest_for, digest_impressions
 from digest.build.services import digest_build
 from digest.errors import FutureDate
 from digest.feedback.services import feedback_set
-from digest.models import Cluster, Digest, Exposure, Impression, Item, Reader, Source
+from digest.models import Story, Digest, Exposure, Impression, Item, Reader, Source
 from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
@@ -261,9 +261,9 @@ def test_an_avoided_source_is_not_drawn_but_ranks_as_before(ada, now, loud_and_q
 
 
 def test_a_story_is_shown_once_and_its_mates_are_counted(ada, now, item_ids):
-    story = Cluster.objects.create(created_at=now, last_item_at=now)
-    mate = ItemFactory(source=subscribe(ada, "other.example"), published_at=now - HOUR / 2, cluster=story)
-    Item.objects.filter(pk=item_ids[0]).update(cluster=story)
+    story = Story.objects.create(created_at=now, last_item_at=now)
+    mate = ItemFactory(source=subscribe(ada, "other.example"), published_at=now - HOUR / 2, story=story)
+    Item.objects.filter(pk=item_ids[0]).update(story=story)
     digest = digest_build(reader=ada, date=TODAY, now=now)
     assert item_ids[0] in shown(digest) and mate.id not in shown(digest)
     assert digest.left_out["same_story"] == 1

@@ -12,7 +12,7 @@ from digest.build.services import digest_build
 from digest.days import day_begin, day_of
 from digest.feedback.peers import community_rates_many, crowd_cached
 from digest.items.selectors import items_window
-from digest.models import Cluster, Digest, Exposure, Item
+from digest.models import Story, Digest, Exposure, Item
 from ranking.crowd import READERS_MIN
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item, subscribe
@@ -41,9 +41,9 @@ def built(ada, today) -> Digest:
         fresh_item(ada, hours=1 + n / 60, key=LOUD, title=f"Loud {n}")
     for n in range(30):
         fresh_item(ada, hours=2 + n / 60, key=QUIET, title=f"Quiet {n}")
-    story = Cluster.objects.create(created_at=ago(1), last_item_at=ago(1))
+    story = Story.objects.create(created_at=ago(1), last_item_at=ago(1))
     for key, hours in ((LOUD, 0.5), (QUIET, 0.6)):
-        fresh_item(ada, hours=hours, key=key, title=f"The story in {key}", cluster=story)
+        fresh_item(ada, hours=hours, key=key, title=f"The story in {key}", story=story)
     fresh_item(ada, hours=90, key="word.example", title="A gossip")
     fresh_item(ada, hours=90, key=LESS, title="Of a source she wants less of")
     edit = ConfigEdit(keyword_boosts={"gossip": -0.5}, source_weights={LESS: 0.3})

@@ -8,7 +8,7 @@ from digest.build.presentation import reasons_offered
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.models import (
-    Cluster,
+    Story,
     Impression,
     Item,
     Reader,
@@ -74,10 +74,10 @@ def test_a_suggested_reason_is_one_tap_on_the_page(page: Client, ada: Reader, no
 def test_other_tellings_are_linked_only_where_the_reader_may_see_them(
     page: Client, ada: Reader, ben: Reader, now
 ):
-    story = Cluster.objects.create(created_at=now, last_item_at=now)
-    shown_item = fresh_item(ada, title="Bridge falls", cluster=story)
-    fresh_item(ada, key="herald.example", title="The bridge is down", cluster=story)
-    fresh_item(ben, key="bens.example", title="A secret bridge", cluster=story)
+    story = Story.objects.create(created_at=now, last_item_at=now)
+    shown_item = fresh_item(ada, title="Bridge falls", story=story)
+    fresh_item(ada, key="herald.example", title="The bridge is down", story=story)
+    fresh_item(ben, key="bens.example", title="A secret bridge", story=story)
     body = page.get(f"/ui/item/{shown_item.pk}").content.decode()
     assert "also reported by Herald" in body
     assert "The bridge is down" in body
@@ -141,14 +141,14 @@ def test_a_summary_by_an_attacker_stays_text(page: Client, ada: Reader, now):
 def test_a_page_of_stories_costs_the_same_however_many(
     page: Client, ada: Reader, now, django_assert_num_queries
 ):
-    story = Cluster.objects.create(created_at=now, last_item_at=now)
-    shown_item = fresh_item(ada, cluster=story)
-    fresh_item(ada, key="h0.example", cluster=story)
+    story = Story.objects.create(created_at=now, last_item_at=now)
+    shown_item = fresh_item(ada, story=story)
+    fresh_item(ada, key="h0.example", story=story)
     page.get(f"/ui/item/{shown_item.pk}")
     with django_assert_num_queries(30, exact=False) as caught:
         page.get(f"/ui/item/{shown_item.pk}")
         cost = len(caught)
     for n in range(1, 6):
-        fresh_item(ada, key=f"h{n}.example", cluster=story)
+        fresh_item(ada, key=f"h{n}.example", story=story)
     with django_assert_num_queries(cost):
         page.get(f"/ui/item/{shown_item.pk}")

@@ -6,7 +6,7 @@ import pytest
 
 from digest.items import stories
 from digest.items.stories import items_related, stories_update
-from digest.models import Cluster, Item
+from digest.models import Story, Item
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 HOUR = timedelta(hours=1)
@@ -38,8 +38,8 @@ def test_items_of_one_story_share_a_row_and_other_items_have_none(now, others):
     one, two = (item_of(now, title, f"s{n}.example") for n, title in enumerate(MINERS[:2]))
     report = stories_update(now=now)
     assert report.as_dict() == {"compared": 4, "clustered": 2, "begun": 1}
-    story = Cluster.objects.get()
-    assert set(Item.objects.filter(cluster=story)) == {one, two}
+    story = Story.objects.get()
+    assert set(Item.objects.filter(story=story)) == {one, two}
     assert story.last_item_at == now - HOUR
     assert not Item.objects.filter(clustered_at=None).exists()
 
@@ -60,8 +60,8 @@ def test_a_later_item_joins_an_existing_story(now, others):
     late = item_of(now, MINERS[2], "late.example", hours=0)
     assert stories_update(now=now).as_dict() == {"compared": 1, "clustered": 1, "begun": 0}
     late.refresh_from_db()
-    assert late.cluster_id == Item.objects.get(pk=first.pk).cluster_id
-    assert Cluster.objects.get().last_item_at == now
+    assert late.story_id == Item.objects.get(pk=first.pk).story_id
+    assert Story.objects.get().last_item_at == now
 
 
 def test_a_known_item_and_a_new_one_start_a_story(now, others):
@@ -79,7 +79,7 @@ def test_equal_texts_are_one_story_and_equal_headlines_of_two_words_are_not(now,
     item_of(now, "Weekend reading", "c.example", fingerprint="e" * 64)
     item_of(now, "Weekend reading", "d.example", fingerprint="e" * 64)
     stories_update(now=now)
-    assert set(Item.objects.exclude(cluster=None)) == {a, b}
+    assert set(Item.objects.exclude(story=None)) == {a, b}
 
 
 def test_items_older_than_the_window_are_not_compared(now, others):
@@ -92,7 +92,7 @@ def test_many_new_items_in_batches_give_the_same_stories(now, others, monkeypatc
     made = [item_of(now, title, f"s{n}.example", hours=5 - n) for n, title in enumerate(MINERS)]
     monkeypatch.setattr(stories, "FRESH_MAX", 1)
     assert stories_update(now=now).as_dict() == {"compared": 5, "clustered": 3, "begun": 1}
-    assert set(Cluster.objects.get().items.all()) == set(made)
+    assert set(Story.objects.get().items.all()) == set(made)
 
 
 @pytest.mark.parametrize("count", [10, 300])

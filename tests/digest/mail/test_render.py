@@ -12,7 +12,7 @@ from lxml import html as lxml_html
 from digest.mail.due import MAIL_ITEMS
 from digest.mail.links import THUMB_LASTS, thumb_read, unsubscribe_read
 from digest.mail.send import digests_deliver
-from digest.models import Cluster, Delivery, Summary
+from digest.models import Story, Delivery, Summary
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.mailbox import Mailbox
 
@@ -134,12 +134,12 @@ def test_a_second_copy_has_the_first_ones_id(ada, mailbox: Mailbox, now):
 
 
 def test_it_says_who_else_tells_the_story(ada, mailbox: Mailbox, now):
-    story = Cluster.objects.create(created_at=now, last_item_at=now)
-    items(1, cluster=story, title="The bridge opens")
+    story = Story.objects.create(created_at=now, last_item_at=now)
+    items(1, story=story, title="The bridge opens")
     for name in ("Courier", "Evening Post", "Herald", "Mercury"):
         source = SourceFactory(key=f"{name[:4].lower()}.example", title=name)
         SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
-        ItemFactory(source=source, cluster=story, published_at=now - timedelta(days=3))
+        ItemFactory(source=source, story=story, published_at=now - timedelta(days=3))
     _, text, _ = arrived(mailbox, now)
     assert re.search(r"also reported by \w+( Post)?, \w+( Post)? and 2 others", text)
 

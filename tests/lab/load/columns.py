@@ -9,7 +9,7 @@ COLUMNS = {
     ),
     "digest_item": (
         "id, url, source_id, title, text, author, language, published_at, "
-        "first_seen_at, dated_at, fingerprint, cluster_id, clustered_at"
+        "first_seen_at, dated_at, fingerprint, story_id, clustered_at"
     ),
     "digest_feedentry": "feed_id, guid, item_id",
     "digest_itemvector": "item_id, fingerprint, terms",

@@ -76,7 +76,7 @@ def items(
     world: World, at: Moments, first: int, titles: Sequence[str], bodies: Sequence[str]
 ) -> Iterator[str]:
     """id, url, source, title, text, author, language, published_at, first_seen_at, dated_at, fingerprint,
-    cluster, clustered_at. Two of twenty items tell one story."""
+    story, clustered_at. Two of twenty items tell one story."""
     stamps = at.at(world.second[first : first + len(titles)])
     done = world.size.items - FRESH
     for n, (title, body, stamp) in enumerate(zip(titles, bodies, stamps, strict=True), start=first + 1):

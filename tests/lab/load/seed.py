@@ -88,7 +88,7 @@ def _feeds(database: Any, made: World, at: lines.Moments) -> None:
     _copy(database, "digest_feed", lines.feeds(made, at))
     # A story of two items each, made whole: what no item belongs to is nobody's.
     database.execute(
-        "INSERT INTO digest_cluster (id, created_at, last_item_at) SELECT n, now(), now() "
+        "INSERT INTO digest_story (id, created_at, last_item_at) SELECT n, now(), now() "
         "FROM generate_series(1, %s) n",
         [made.size.items // 20 + 1],
     )
@@ -206,7 +206,7 @@ class _Tastes:
 
 def _settle(database: Any, counts: Any) -> None:
     """Numbers go on where the copied rows end, and the counts of terms are those the vectors were made by."""
-    for table in ("digest_feed", "digest_item", "digest_digest", "digest_feedback", "digest_cluster"):
+    for table in ("digest_feed", "digest_item", "digest_digest", "digest_feedback", "digest_story"):
         database.execute(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))")
     last = "SELECT max(id) FROM suggestions_suggestion"
     database.execute(f"SELECT setval('suggestions_suggestion_id_seq', ({last}))")

@@ -1,0 +1,84 @@
+"""Carry an installation of before 1.0 over to the migrations of 1.0: `python deploy/carry_over.py`.
+
+Run it once, with the new code and the installation's settings, while nothing else works on the database. All or
+nothing: it renames the tables and columns that have new names, drops what no code reads any more, and records the
+new migrations as applied. It exits with 1 and changes nothing where the database is not at the last migrations of
+the old code. See docs/upgrading.md.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+import django  # noqa: E402
+
+django.setup()
+
+from django.apps import apps  # noqa: E402
+from django.db import connection, transaction  # noqa: E402
+from django.db.migrations.recorder import MigrationRecorder  # noqa: E402
+
+# The last migration of each room in the old code.
+LAST = {
+    "advisor": "0009_runs_by_creation",
+    "digest": "0013_entries_by_feed_and_item",
+    "ranking": "0002_source_alias",
+    "suggestions": "0004_taken_back",
+    "tidings": "0002_kept_answers",
+}
+TABLES = {"digest_cluster": "digest_story", "tidings_keptanswer": "tidings_idempotentresponse"}
+COLUMNS = {("digest_item", "cluster_id"): "story_id"}
+DROPPED = (("advisor_guidanceevent", "acknowledged"), ("advisor_guidancepacket", "config_version"))
+
+
+def main() -> int:
+    """Carry the database over; return the exit code."""
+    recorder = MigrationRecorder(connection)
+    applied = {(row.app, row.name) for row in recorder.migration_qs.filter(app__in=LAST)}
+    if applied == {(room, "0001_initial") for room in LAST}:
+        print("Nothing to do: this database has the new migrations already.")
+        return 0
+    missing = sorted(f"{room}.{name}" for room, name in LAST.items() if (room, name) not in applied)
+    if missing:
+        print(f"Not carried over, nothing was changed: run the old code's `migrate` first ({', '.join(missing)}).")
+        return 1
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in statements():
+            cursor.execute(statement)
+        recorder.migration_qs.filter(app__in=LAST).delete()
+        for room in LAST:
+            recorder.record_applied(room, "0001_initial")
+        content_types_rename()
+    print("Carried over. Run `manage.py migrate` and `manage.py check` now.")
+    return 0
+
+
+def statements() -> list[str]:
+    """Return the changes of the schema, in order, for the database in use."""
+    quote = connection.ops.quote_name
+    found = []
+    for table, column in DROPPED:
+        found.append(f"ALTER TABLE {quote(table)} DROP COLUMN {quote(column)}")
+    for (table, column), name in COLUMNS.items():
+        found.append(f"ALTER TABLE {quote(table)} RENAME COLUMN {quote(column)} TO {quote(name)}")
+    for table, name in TABLES.items():
+        found.append(f"ALTER TABLE {quote(table)} RENAME TO {quote(name)}")
+        if connection.vendor == "postgresql":
+            sequence, renamed = quote(f"{table}_id_seq"), quote(f"{name}_id_seq")
+            found.append(f"ALTER SEQUENCE {sequence} RENAME TO {renamed}")
+    return found
+
+
+def content_types_rename() -> None:
+    """Give the rows of permissions and of the admin's log the models' new names."""
+    types = apps.get_model("contenttypes", "ContentType").objects
+    for old, new in TABLES.items():
+        room, model = old.split("_")
+        types.filter(app_label=room, model=model).update(model=new.split("_")[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
