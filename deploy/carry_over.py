@@ -1,9 +1,9 @@
 """Carry an installation of before 1.0 over to the migrations of 1.0: `python deploy/carry_over.py`.
 
-Run it once, with the new code and the installation's settings, while nothing else works on the database. All or
-nothing: it renames the tables and columns that have new names, drops what no code reads any more, and records the
-new migrations as applied. It exits with 1 and changes nothing where the database is not at the last migrations of
-the old code. See docs/upgrading.md.
+Run it once, with the new code and the installation's settings, while nothing else works on the database. All
+or nothing: it renames the tables and columns that have new names, drops what no code reads any more, and records
+the new migrations as applied. It exits with 1 and changes nothing where the database is not at the last
+migrations of the old code. See docs/upgrading.md.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-import django  # noqa: E402
+import django
 
 django.setup()
 
@@ -43,7 +43,7 @@ def main() -> int:
         return 0
     missing = sorted(f"{room}.{name}" for room, name in LAST.items() if (room, name) not in applied)
     if missing:
-        print(f"Not carried over, nothing was changed: run the old code's `migrate` first ({', '.join(missing)}).")
+        print(f"Nothing was changed: run the old code's `migrate` first ({', '.join(missing)}).")
         return 1
     with transaction.atomic(), connection.cursor() as cursor:
         for statement in statements():

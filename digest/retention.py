@@ -14,7 +14,6 @@ from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from digest.models import (
-    Story,
     Delivery,
     Digest,
     Exposure,
@@ -23,6 +22,7 @@ from digest.models import (
     Item,
     Reading,
     SpendRefusal,
+    Story,
     SuggestedReasons,
     Summary,
     UsedLink,

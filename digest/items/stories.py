@@ -13,7 +13,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.clustering import STORY_HOURS, TitledItem, stories, title_stems
 from digest.items.selectors import items_visible
-from digest.models import Story, Item
+from digest.models import Item, Story
 
 log = structlog.get_logger(__name__)
 

@@ -2,12 +2,12 @@
 
 from digest.models.digests import Digest, Exposure, Feedback, FeedbackTag, Impression, ReasonTag
 from digest.models.feeds import (
-    Story,
     Feed,
     FeedEntry,
     Item,
     ItemVector,
     Source,
+    Story,
     Subscription,
     TasteProfile,
     TermCounts,
@@ -17,7 +17,6 @@ from digest.models.readers import ApiToken, Delivery, Reader, Reading, UsedLink
 
 __all__ = [
     "ApiToken",
-    "Story",
     "Delivery",
     "Digest",
     "Exposure",
@@ -34,6 +33,7 @@ __all__ = [
     "Source",
     "Spend",
     "SpendRefusal",
+    "Story",
     "Subscription",
     "SuggestedReasons",
     "Summary",

@@ -12,8 +12,8 @@ from django.db.migrations.operations.base import Operation
 from ranking.common.migrations import IndexAdd
 
 ROOT = Path(__file__).resolve().parents[2]
-# What comes after the first release meets code at work. The author of a migration lists here, as `room.name`, one
-# that takes something away which no code at work reads any more (docs/upgrading.md).
+# Migrations after the first meet code at work. The author of one that takes something away, which no code at
+# work reads any more, lists it here as `room.name` (docs/upgrading.md).
 TAKEN_AWAY_LATER: set[str] = set()
 TAKES = (
     migrations.RemoveField,

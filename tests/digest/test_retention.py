@@ -12,7 +12,6 @@ from config.jobs.nightly import cluster
 from digest import retention
 from digest.feeds.ingest import feed_ensure
 from digest.models import (
-    Story,
     Delivery,
     Digest,
     Exposure,
@@ -22,6 +21,7 @@ from digest.models import (
     Item,
     Reading,
     SpendRefusal,
+    Story,
     Summary,
     UsedLink,
 )

@@ -10,7 +10,7 @@ from digest.build.selectors import digest_for, digest_impressions
 from digest.build.services import digest_build
 from digest.errors import FutureDate
 from digest.feedback.services import feedback_set
-from digest.models import Story, Digest, Exposure, Impression, Item, Reader, Source
+from digest.models import Digest, Exposure, Impression, Item, Reader, Source, Story
 from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 

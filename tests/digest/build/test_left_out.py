@@ -12,7 +12,7 @@ from digest.build.services import digest_build
 from digest.days import day_begin, day_of
 from digest.feedback.peers import community_rates_many, crowd_cached
 from digest.items.selectors import items_window
-from digest.models import Story, Digest, Exposure, Item
+from digest.models import Digest, Exposure, Item, Story
 from ranking.crowd import READERS_MIN
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item, subscribe

@@ -8,11 +8,11 @@ from digest.build.presentation import reasons_offered
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.models import (
-    Story,
     Impression,
     Item,
     Reader,
     ReasonTag,
+    Story,
     Subscription,
     SuggestedReasons,
     Summary,

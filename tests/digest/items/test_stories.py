@@ -6,7 +6,7 @@ import pytest
 
 from digest.items import stories
 from digest.items.stories import items_related, stories_update
-from digest.models import Story, Item
+from digest.models import Item, Story
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 HOUR = timedelta(hours=1)

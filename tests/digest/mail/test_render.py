@@ -12,7 +12,7 @@ from lxml import html as lxml_html
 from digest.mail.due import MAIL_ITEMS
 from digest.mail.links import THUMB_LASTS, thumb_read, unsubscribe_read
 from digest.mail.send import digests_deliver
-from digest.models import Story, Delivery, Summary
+from digest.models import Delivery, Story, Summary
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.mailbox import Mailbox
 
