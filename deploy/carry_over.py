@@ -1,8 +1,8 @@
 """Carry an installation of before 1.0 over to the migrations of 1.0: `python deploy/carry_over.py`.
 
 Run it once, with the new code and the installation's settings, while nothing else works on the database. All
-or nothing: it renames the tables and columns that have new names, drops what no code reads any more, and records
-the new migrations as applied. It exits with 1 and changes nothing where the database is not at the last
+or nothing: tables and columns get their new names, what no code reads any more is dropped, and the new
+migrations are recorded as applied. It exits with 1 and changes nothing where the database is not at the last
 migrations of the old code. See docs/upgrading.md.
 """
 
