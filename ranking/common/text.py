@@ -228,3 +228,8 @@ def term_named(term: str, folded: str) -> str:
 def terms_matching(terms: Iterable[str], folded: str) -> tuple[str, ...]:
     """Return those of `terms` that `folded` has, in their given order."""
     return tuple(term for term in terms if term_matches(term, folded))
+
+
+def search_terms(text: str) -> list[str]:
+    """Return the words of `text`, folded, each in the singular; `boost_source` is two words."""
+    return [topic_key(word) for word in _WORD.findall(fold(text).replace("_", " "))]
