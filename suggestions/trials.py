@@ -10,7 +10,6 @@ from uuid import UUID
 from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
-from ranking.forecast import Forecast
 from ranking.selectors import config_bodies
 from suggestions.critique import Issue, Past, Record, confidence_after, critique, duplicates, refused_issue
 from suggestions.entities import (
@@ -24,7 +23,7 @@ from suggestions.entities import (
 )
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import Weighed, change_weigh
-from suggestions.planner.gains import forecast_of, split_by_time
+from suggestions.planner.gains import Forecast, forecast_of, split_by_time
 from suggestions.preview import preview_matching, preview_of
 from suggestions.rules import (
     Accepted,

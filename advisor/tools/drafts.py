@@ -25,9 +25,9 @@ from advisor.tools.arguments import (
 )
 from advisor.tools.curation import cut_title
 from digest.entities import RatedItem
-from ranking.forecast import Forecast
 from suggestions.critique import Issue
 from suggestions.entities import Draft, Preview, Proposed, Refusal
+from suggestions.planner.gains import Forecast
 from suggestions.services.propose import REVIEW_IMPROVE, suggestion_propose
 from suggestions.trials import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 

@@ -13,19 +13,19 @@ from digest.feedback.peers import community_deviation, peer_deviations
 from digest.feedback.selectors import feedback_recent, feedback_tallies
 from digest.items.selectors import items_candidates, source_titles
 from ranking.entities import EffectiveConfig, SourceTally
-from ranking.forecast import Forecast
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Hypothesis, HypothesisReport, Lead, Refusal
 from suggestions.models import Outcome
-from suggestions.planner.attributes import (
+from suggestions.planner.gains import (
     POOL_DAYS,
     POOLS,
-    Attributes,
-    attributes_of,
-    design_of,
-    reasons_given,
+    Forecast,
+    Judge,
+    Split,
+    Stock,
+    forecast_of,
+    split_by_time,
     stock_of,
 )
-from suggestions.planner.gains import Judge, Split, Stock, forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
     Change,
     Choice,
@@ -38,7 +38,7 @@ from suggestions.planner.hypotheses import (
     judged,
     silence_code,
 )
-from suggestions.planner.posterior import posterior_draws
+from suggestions.planner.posterior import Attributes, attributes_of, design_of, posterior_draws, reasons_given
 from suggestions.rules import (
     Accepted,
     Facts,

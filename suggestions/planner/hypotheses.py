@@ -33,8 +33,8 @@ from suggestions.entities import (
     TOPICS,
     WEIGHT_STEP_MAX,
 )
-from suggestions.planner.attributes import Attributes, phrase_contains, setting_of
-from suggestions.planner.gains import Judge, information_value, p_better, p_helps
+from suggestions.planner.gains import INTERVAL, Judge, information_value, p_better, p_helps, setting_of
+from suggestions.planner.posterior import Attributes, phrase_contains
 from suggestions.rules import (
     Intent,
     Target,
@@ -67,7 +67,6 @@ NEW_RATINGS_MIN = EVIDENCE_MIN
 LEADS_MAX = 5
 # From here on a change is a lead worth following up, though not worth asking about.
 LEAD_MIN = 0.6
-INTERVAL = (5.0, 95.0)
 # The expected acceptance of a type that the reader has never decided on.
 ACCEPTANCE_PRIOR = 0.5
 RATINGS_MIN = 10

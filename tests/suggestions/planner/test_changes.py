@@ -6,10 +6,9 @@ import statistics
 import pytest
 
 from ranking.entities import Config, EffectiveConfig
-from suggestions.planner.attributes import attributes_of, design_of, stock_of
-from suggestions.planner.gains import Judge, forecast_of, split_by_time
+from suggestions.planner.gains import Judge, forecast_of, split_by_time, stock_of
 from suggestions.planner.hypotheses import Experience, changes_possible, choices_make, evidence_pick, judged
-from suggestions.planner.posterior import posterior_draws
+from suggestions.planner.posterior import attributes_of, design_of, posterior_draws
 from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb

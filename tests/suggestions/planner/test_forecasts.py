@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from ranking.entities import Config, EffectiveConfig
 from suggestions.explain import impact_sentence, reason_clean, reason_sentence
-from suggestions.planner.attributes import phrases_frequent
 from suggestions.planner.gains import forecast_of, split_by_time
 from suggestions.planner.hypotheses import confidence_of
+from suggestions.planner.posterior import phrases_frequent
 from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
