@@ -28,7 +28,7 @@ from digest.entities import RatedItem
 from suggestions.critique import Issue
 from suggestions.entities import Draft, Preview, Proposed, Refusal
 from suggestions.planner.gains import Forecast
-from suggestions.services.propose import REVIEW_IMPROVE, suggestion_propose
+from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_propose
 from suggestions.trials import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 
 EXAMPLES_MAX = 5

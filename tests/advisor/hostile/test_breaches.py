@@ -12,7 +12,7 @@ from ranking.models import RankConfig
 from suggestions import rules, selectors
 from suggestions.models import Suggestion
 from suggestions.planner.evidence import Weighed
-from suggestions.services import propose
+from suggestions.services import lifecycle
 from tests.advisor.hostile.doors import attack
 from tests.advisor.hostile.invariants import breaches, shown_as_text
 from tests.advisor.hostile.payloads import LOOKS, boost, foreign_evidence, honest, telling_secrets, topic
@@ -77,7 +77,7 @@ def test_without_the_polarity_rule_disliked_evidence_is_found(world, httpserver,
 
 
 def test_without_cleaning_an_invisible_reason_is_found(world, httpserver, monkeypatch):
-    monkeypatch.setattr(propose, "reason_clean", lambda reason: reason)
+    monkeypatch.setattr(lifecycle, "reason_clean", lambda reason: reason)
     assert found(world, httpserver, [[honest(world, "a\u202eb\u200b")]]) == {"I3"}
 
 

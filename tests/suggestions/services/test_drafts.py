@@ -15,8 +15,7 @@ from suggestions.entities import DRAFT, Draft, Proposed, Review
 from suggestions.models import Outcome, Suggestion
 from suggestions.selectors import suggestion_for, suggestions_pending, suggestions_settled
 from suggestions.services.drafts import draft_discard, draft_release
-from suggestions.services.lifecycle import suggestions_sweep
-from suggestions.services.propose import suggestion_propose
+from suggestions.services.lifecycle import suggestion_propose, suggestions_sweep
 from tests.advisor.tools.test_tools import liked_urls
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.histories import context_for, opinionated
