@@ -28,8 +28,8 @@ from digest.entities import RatedItem
 from suggestions.critique import Issue
 from suggestions.entities import Draft, Preview, Proposed, Refusal
 from suggestions.planner.gains import Forecast
+from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_propose
-from suggestions.trials import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 
 EXAMPLES_MAX = 5
 DETAILS_TOKENS = 40

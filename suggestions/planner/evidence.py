@@ -13,7 +13,7 @@ from digest.feedback.peers import community_deviation, peer_deviations
 from digest.feedback.selectors import feedback_recent, feedback_tallies
 from digest.items.selectors import items_candidates, source_titles
 from ranking.entities import EffectiveConfig, SourceTally
-from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Hypothesis, HypothesisReport, Lead, Refusal
+from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Refusal
 from suggestions.models import Outcome
 from suggestions.planner.gains import (
     POOL_DAYS,
@@ -31,6 +31,9 @@ from suggestions.planner.hypotheses import (
     Choice,
     Choices,
     Experience,
+    Hypothesis,
+    HypothesisReport,
+    Lead,
     acceptance_of,
     changes_possible,
     choices_make,
