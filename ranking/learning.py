@@ -89,12 +89,12 @@ def learn(
     tallies: Sequence[SourceTally],
     effective: EffectiveConfig,
     *,
-    held: Mapping[str, str] | None = None,
+    on_hold: Mapping[str, str] | None = None,
     deviation: Mapping[str, float] | None = None,
 ) -> list[WeightChange]:
     """Return what one cycle does with each of a reader's sources.
 
-    `held` maps the sources that the loop must leave alone to the reason; `deviation` is the community's
+    `on_hold` maps the sources that the loop must leave alone to the reason; `deviation` is the community's
     deviation from the base rate per source (0 where unknown).
     """
     base = base_rate(sum(t.likes for t in tallies), sum(t.n for t in tallies))
@@ -103,7 +103,7 @@ def learn(
             tally.source,
             effective.weight(tally.source),
             posterior(tally.likes, tally.n, base, base + (deviation or {}).get(tally.source, 0.0)),
-            (held or {}).get(tally.source, ""),
+            (on_hold or {}).get(tally.source, ""),
         )
         for tally in tallies
     ]

@@ -71,7 +71,7 @@ class Proposal:
     """A draft that passed every rule, in the server's own numbers, for reviewers.
 
     `forecast` is the body a suggestion stores; `reason` and `expected_impact` the texts for the reader;
-    `likes` and `thumbs` count the reader's ratings of the target, `likes_all` and `thumbs_all` all of them.
+    `likes` and `ratings` count the reader's ratings of the target, `likes_all` and `ratings_all` all of them.
     """
 
     reader_id: UUID
@@ -89,10 +89,10 @@ class Proposal:
     forecast: Mapping[str, Any]
     evidence: tuple[RatedItem, ...]
     likes: int
-    thumbs: int
+    ratings: int
     now: datetime
     likes_all: int = 0
-    thumbs_all: int = 0
+    ratings_all: int = 0
 
 
 @dataclass(frozen=True, slots=True)

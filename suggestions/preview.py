@@ -176,18 +176,18 @@ def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:
 class Trial:
     """A change with its probabilities, ratings and preview.
 
-    `matching` are the newest ratings about it, `liked` of `matched` ratings among all `looked_at` ones (for a
-    topic: the newest 500), `offered` items of the last seven days. `refusal` is the rules' answer to the best
-    evidence there is, `None` if they permit it.
+    `ratings` are the newest ones about it. Of `ratings_considered` (for a topic: the newest 500), `rated` are
+    about it, and `liked` of those positive; `recent_items` counts its items of the last seven days. `refusal`
+    is the rules' answer to the best evidence there is, `None` if they permit it.
     """
 
     change: Accepted
     weighed: Weighed
-    matching: tuple[RatedItem, ...]
+    ratings: tuple[RatedItem, ...]
     liked: int
-    matched: int
-    looked_at: int
-    offered: int
+    rated: int
+    ratings_considered: int
+    recent_items: int
     preview: Preview
     refusal: Refusal | None
 
@@ -228,10 +228,10 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
     if isinstance(change, Refusal):
         return change
     weighed = change_weigh(reader_id=reader_id, change=change, effective=facts.effective, now=now)
-    matching = _about(change, weighed)
+    ratings = _about(change, weighed)
     sources = feedback_source_counts(reader_id=reader_id) if change.field == SOURCE_WEIGHTS else {}
-    liked, matched, _, looked_at = _counts(change, matching, weighed, sources)
-    preview, offered = preview_matching(
+    liked, rated, _, ratings_considered = _counts(change, ratings, weighed, sources)
+    preview, recent_items = preview_matching(
         reader_id=reader_id,
         before=facts.effective,
         after=weighed.after,
@@ -241,9 +241,9 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
         now=now,
     )
     liked_type = change.suggestion_type in LIKED_TYPES
-    best = replace(draft, evidence_urls=tuple(i.url for i in matching if i.useful is liked_type))
-    refusal = _refusal(best, facts, weighed, matching)
-    return Trial(change, weighed, matching, liked, matched, looked_at, offered, preview, refusal)
+    best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is liked_type))
+    refusal = _refusal(best, facts, weighed, ratings)
+    return Trial(change, weighed, ratings, liked, rated, ratings_considered, recent_items, preview, refusal)
 
 
 def configs_compare(

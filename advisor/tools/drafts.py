@@ -51,15 +51,15 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "change": f"{change.suggestion_type} {change.target_key}"[:120],
         "current_value": change.current_value,
         "suggested_value": change.suggested_value,
-        "would_match": trial.matched,
+        "would_match": trial.rated,
         "liked": trial.liked,
-        "looked_at": trial.looked_at,
-        "offered_this_week": trial.offered,
+        "looked_at": trial.ratings_considered,
+        "offered_this_week": trial.recent_items,
         "forecast": forecast_row(trial),
         "would_be_refused": refusal.code if refusal else "",
         "note": NOTE,
     }
-    examples = [_example(item, change.target_key) for item in trial.matching[:EXAMPLES_MAX]]
+    examples = [_example(item, change.target_key) for item in trial.ratings[:EXAMPLES_MAX]]
     digest = moves_of(trial.preview)
     lists = {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}
     return fill(result, lists, TRIAL_TOKENS)

@@ -228,7 +228,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     )
     dropped = len(measured) - len(hypotheses)
     silence = silence_code(
-        thumbs=len(evidence.split.choosing),
+        ratings=len(evidence.split.choosing),
         tried=choices.tried,
         closed=choices.closed,
         dropped=dropped,
@@ -274,7 +274,7 @@ def _choices(evidence: Evidence, facts: Facts, reader_id: UUID, limit: int) -> C
 def _hypothesis(choice: Choice, forecast: Forecast, facts: Facts, evidence: Evidence) -> Hypothesis:
     change = choice.change
     is_source = change.field == SOURCE_WEIGHTS
-    likes, thumbs = counts_of(evidence, change.field, change.key, change.label)
+    likes, ratings = counts_of(evidence, change.field, change.key, change.label)
     current = weight_text(facts.effective.weight(change.key)) if is_source else ""
     return Hypothesis(
         suggestion_type=change.suggestion_type,
@@ -289,9 +289,9 @@ def _hypothesis(choice: Choice, forecast: Forecast, facts: Facts, evidence: Evid
         gain=forecast.gain,
         low=forecast.low,
         high=forecast.high,
-        later_thumbs=forecast.n,
+        holdout_ratings=forecast.n,
         likes=likes,
-        thumbs=thumbs,
+        ratings=ratings,
         evidence_urls=tuple(item.url for item in change.evidence),
     )
 

@@ -56,8 +56,8 @@ BOOTSTRAP_DRAWS = 400
 POOL_SIZE = 30
 DEALS = 50
 INTERVAL = (5.0, 95.0)
-# Thumbs needed before a measured change of nDCG@10 says anything at all.
-MIN_THUMBS = 8
+# Holdout ratings needed before a measured change of nDCG@10 says anything at all.
+HOLDOUT_RATINGS_MIN = 8
 # Recent digests to replay, one a day. As in a real one an item counts for a week, but beyond the newest
 # hundred or so nothing has a chance of the top 10 (at the default half-life two days halve a score twice).
 POOLS = 14
@@ -267,7 +267,7 @@ def split_by_time(rated: Sequence[RatedItem]) -> Split:
     ordered = sorted(rated, key=lambda item: (item.at, item.item_id))
     holdout = [n // BLOCK % BLOCKS == BLOCKS - 1 for n in range(len(ordered))]
     parts = (
-        tuple(item for item, held_out in zip(ordered, holdout, strict=True) if held_out is wanted)
+        tuple(item for item, in_holdout in zip(ordered, holdout, strict=True) if in_holdout is wanted)
         for wanted in (False, True)
     )
     return Split(*parts)
@@ -322,7 +322,7 @@ def measure(liked: Sequence[bool], before: Sequence[float], after: Sequence[floa
     makes dealing and resampling repeatable for the same reader and change.
     """
     n = len(liked)
-    if n < MIN_THUMBS:
+    if n < HOLDOUT_RATINGS_MIN:
         return Forecast(None, None, None, n)
     columns = np.array([liked, before, after], dtype=np.float64)
     rng = np.random.default_rng(seed)

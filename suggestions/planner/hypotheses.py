@@ -152,8 +152,8 @@ class Hypothesis:
     """One change that the ratings support, ready to be proposed.
 
     `p_helpful` is the posterior probability that it helps and `expected_gain` the change of nDCG@10 expected
-    by the ratings that chose it; `gain`, `low` and `high` the change measured on `later_thumbs` holdout
-    ratings (`None`: too few).
+    by the ratings that chose it; `gain`, `low` and `high` the change measured on so many `holdout_ratings`
+    (`None`: too few).
     """
 
     suggestion_type: str
@@ -168,9 +168,9 @@ class Hypothesis:
     gain: float | None
     low: float | None
     high: float | None
-    later_thumbs: int
+    holdout_ratings: int
     likes: int
-    thumbs: int
+    ratings: int
     evidence_urls: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -190,10 +190,10 @@ class Hypothesis:
             "target": self.target_key,
             "suggested_value": self.suggested_value,
             "liked": self.likes,
-            "rated": self.thumbs,
+            "rated": self.ratings,
             "confidence": self.confidence,
             **rounded,
-            "later_thumbs": self.later_thumbs,
+            "later_thumbs": self.holdout_ratings,
             "supporting_items": list(self.evidence_urls),
         }
 
@@ -242,14 +242,14 @@ def confidence_of(p_helpful: float, gain: float | None, high: float | None) -> s
     return "high" if p_helpful >= P_HIGH and gain is not None and gain > 0 else "medium"
 
 
-def silence_code(*, thumbs: int, tried: int, closed: int, dropped: int, best: float) -> str:
+def silence_code(*, ratings: int, tried: int, closed: int, dropped: int, best: float) -> str:
     """Return the code of the reason for proposing nothing.
 
-    `thumbs` ratings choose; `tried` changes have evidence, permitted or not; `closed` of them were likely
-    enough but not permitted, `dropped` were contradicted; `best` is the highest probability among the
+    `ratings` counts those that choose; `tried` changes have evidence, permitted or not; `closed` of them were
+    likely enough but not permitted, `dropped` were contradicted; `best` is the highest probability among the
     permitted ones (0: there is none).
     """
-    if thumbs < RATINGS_MIN or not tried:
+    if ratings < RATINGS_MIN or not tried:
         return TOO_FEW_RATINGS
     if dropped:
         return HOLDOUT_AGAINST

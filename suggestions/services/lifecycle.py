@@ -109,7 +109,7 @@ def _reviewed(
 
 
 def _proposal(row: Suggestion, accepted: Accepted, weighed: Weighed) -> Proposal:
-    likes, thumbs = counts_of(weighed.evidence, accepted.field, accepted.target_key, accepted.label)
+    likes, ratings = counts_of(weighed.evidence, accepted.field, accepted.target_key, accepted.label)
     return Proposal(
         reader_id=row.reader_id,
         run_id=row.run_id,
@@ -126,10 +126,10 @@ def _proposal(row: Suggestion, accepted: Accepted, weighed: Weighed) -> Proposal
         forecast=row.forecast,
         evidence=accepted.evidence,
         likes=likes,
-        thumbs=thumbs,
+        ratings=ratings,
         now=row.created_at,
         likes_all=sum(item.useful for item in weighed.evidence.rated),
-        thumbs_all=len(weighed.evidence.rated),
+        ratings_all=len(weighed.evidence.rated),
     )
 
 
@@ -181,10 +181,10 @@ def _row(
 
 
 def _reason(accepted: Accepted, label: str, case: Case) -> str:
-    likes, thumbs = counts_of(case, accepted.field, accepted.target_key, accepted.label)
+    likes, ratings = counts_of(case, accepted.field, accepted.target_key, accepted.label)
     all_likes = sum(item.useful for item in case.rated)
     return reason_sentence(
-        accepted.suggestion_type, label, likes, thumbs, all_likes - likes, len(case.rated) - thumbs
+        accepted.suggestion_type, label, likes, ratings, all_likes - likes, len(case.rated) - ratings
     )
 
 

@@ -15,7 +15,7 @@ from scipy.special import logit
 from ranking.crowd import RATERS_MIN, item_crowd_of, item_rates
 from ranking.entities import ALPHA_DEFAULT, Config, EffectiveConfig, SourceTally, clamp_weight
 from ranking.learning import base_rate, learn, posterior
-from ranking.scoring import Figures, Pool, Signals, ranked
+from ranking.scoring import ItemValues, Pool, Signals, ranked
 from ranking.similarity import (
     EMPTY,
     PLACES,
@@ -89,7 +89,7 @@ class World:
             own = [self.rows[case.reader]] if case.reader in self.rows else []
             enough = len(self.rows) - len(own) >= RATERS_MIN
             rates = item_rates(self.crowd, own) if enough else np.zeros(len(self.crowd.items))
-            self._said[case.reader] = Figures(self.crowd.items, rates).of(np.array(case.offered))
+            self._said[case.reader] = ItemValues(self.crowd.items, rates).values_for(np.array(case.offered))
         return self._said[case.reader]
 
     def similarity(self, case: Case, thumbs: Thumbs) -> Floats:
@@ -108,8 +108,8 @@ class World:
         ids = self.pool.ids[places]
         rates = self.community(case) if parts.community else np.zeros(len(ids))
         signals = Signals(
-            Figures(ids, self.similarity(case, thumbs) if parts.similarity else np.zeros(len(ids))),
-            Figures(ids, parts.gamma * rates),
+            ItemValues(ids, self.similarity(case, thumbs) if parts.similarity else np.zeros(len(ids))),
+            ItemValues(ids, parts.gamma * rates),
         )
         effective = self.effective(thumbs, parts)
         ranking = ranked(self.pool, effective, case.now, signals, places)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suggestions.planner.gains import (
-    MIN_THUMBS,
+    HOLDOUT_RATINGS_MIN,
     Judge,
     Setting,
     Stock,
@@ -19,7 +19,7 @@ from suggestions.planner.gains import (
 )
 from suggestions.planner.hypotheses import SILENCE_SENTENCES, silence_code
 
-ROOM = {"thumbs": 50, "tried": 5, "closed": 0, "dropped": 0, "best": 0.0}
+ROOM = {"ratings": 50, "tried": 5, "closed": 0, "dropped": 0, "best": 0.0}
 
 
 def stock(items: int = 40) -> Stock:
@@ -88,7 +88,7 @@ def test_knowing_is_worth_most_where_it_could_change_the_decision():
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
-        ({"thumbs": 9}, "too_little_said"),
+        ({"ratings": 9}, "too_little_said"),
         ({"tried": 0}, "too_little_said"),
         ({"dropped": 1, "closed": 1}, "later_thumbs_against"),
         ({"closed": 1, "best": 0.7}, "all_decided"),
@@ -159,5 +159,5 @@ def test_a_change_that_lifts_what_was_liked_gains_for_certain():
 
 
 def test_too_few_later_thumbs_say_so():
-    few = measure([True] * (MIN_THUMBS - 1), [1.0] * 7, [2.0] * 7, seed=1)
+    few = measure([True] * (HOLDOUT_RATINGS_MIN - 1), [1.0] * 7, [2.0] * 7, seed=1)
     assert (few.gain, few.low, few.high, few.n) == (None, None, None, 7)
