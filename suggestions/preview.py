@@ -35,7 +35,7 @@ from suggestions.entities import (
     Refusal,
 )
 from suggestions.models import Outcome, Suggestion
-from suggestions.planner.evidence import Weighed, change_weigh
+from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.gains import Forecast, forecast_of, split_by_time
 from suggestions.rules import (
     Accepted,
@@ -182,7 +182,7 @@ class Trial:
     """
 
     change: Accepted
-    weighed: Weighed
+    weighed: WeighedChange
     ratings: tuple[RatedItem, ...]
     liked: int
     rated: int
@@ -260,11 +260,11 @@ def configs_compare(
         return pair
     names, old, new = pair
     left, right = body_effective(old), body_effective(new)
-    measuring = split_by_time(feedback_recent(reader_id=reader_id)).measuring
+    holdout = split_by_time(feedback_recent(reader_id=reader_id)).holdout
     return Comparison(
         names,
         body_changes(old, new),
-        forecast_of(measuring, left, right, now=now, seed=f"{reader_id}:{names}"),
+        forecast_of(holdout, left, right, now=now, seed=f"{reader_id}:{names}"),
         preview_of(reader_id=reader_id, before=left, after=right, now=now),
     )
 
@@ -321,20 +321,22 @@ def _with_value(draft: Draft, facts: Facts) -> Draft:
     return replace(draft, suggested_value=low if draft.suggestion_type == REDUCE_SOURCE else high)
 
 
-def _refusal(draft: Draft, facts: Facts, weighed: Weighed, rated: tuple[RatedItem, ...]) -> Refusal | None:
+def _refusal(
+    draft: Draft, facts: Facts, weighed: WeighedChange, rated: tuple[RatedItem, ...]
+) -> Refusal | None:
     """Return the refusal that writing `draft` now would get, with `rated` as the ratings it may cite."""
     known = {item.url: item for item in rated}
     verdict = check(draft, replace(facts, rated=known))
     return verdict if isinstance(verdict, Refusal) else weighed.refusal(verdict)
 
 
-def _about(change: Accepted, weighed: Weighed) -> tuple[RatedItem, ...]:
+def _about(change: Accepted, weighed: WeighedChange) -> tuple[RatedItem, ...]:
     field, key, label = change.field, change.target_key, change.label
     return tuple(item for item in weighed.evidence.rated if concerns(item, field, key, label))
 
 
 def _counts(
-    change: Accepted, about: Sequence[RatedItem], weighed: Weighed, sources: Counts
+    change: Accepted, about: Sequence[RatedItem], weighed: WeighedChange, sources: Counts
 ) -> tuple[int, int, int, int]:
     """Return (liked, rated) of the target and of all: every rating for a source, the newest for a topic."""
     if change.field != SOURCE_WEIGHTS:
@@ -347,7 +349,7 @@ def _counts(
 def _record(
     draft: Draft,
     change: Accepted,
-    weighed: Weighed,
+    weighed: WeighedChange,
     facts: Facts,
     sources: Counts,
     past: tuple[Past, ...],

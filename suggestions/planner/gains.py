@@ -52,9 +52,9 @@ BLOCK = 5
 BLOCKS = 6
 TITLES_SHOWN = 5
 BOOTSTRAP_DRAWS = 400
-# A pool is what one day offers for the top 10; deals average out who shares a pool with whom.
+# A pool is what one day offers for the top 10; shuffles average out who shares a pool with whom.
 POOL_SIZE = 30
-DEALS = 50
+SHUFFLES = 50
 INTERVAL = (5.0, 95.0)
 # Holdout ratings needed before a measured change of nDCG@10 says anything at all.
 HOLDOUT_RATINGS_MIN = 8
@@ -65,31 +65,31 @@ POOL_DAYS = ITEM_WINDOW_DAYS
 POOL_MAX = 120
 POOL_MIN = 3
 # With fewer candidates than this, the rated items replace the offer.
-STOCK_MIN = 30
+CANDIDATES_MIN = 30
 RATED_POOL = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
+class ReplayPools:
     """Candidate items as columns, and the pools they were offered in.
 
-    `source` is the index of each item's source; `titled` and `matched` (items x topics) are 1 where the
-    title, or title or text, has the topic: the first drives ratings, the second the ranking; `interest` is an
-    item's interest without any of the topics. `pools` has item indices, one row per pool, -1 where a pool is
-    shorter, and `recency` the factor of each place.
+    `source_index` is the index of each item's source; `title_topics` and `text_topics` (items x topics) are
+    1 where the title, or title or text, has the topic: the first drives ratings, the second the ranking;
+    `base_interest` is an item's interest without any of the topics. `pools` has item indices, one row per
+    pool, -1 where a pool is shorter, and `recency` the factor of each place.
     """
 
-    source: Indices
-    titled: Array
-    matched: Array
-    interest: Array
+    source_index: Indices
+    title_topics: Array
+    text_topics: Array
+    base_interest: Array
     pools: Indices
     recency: Array
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """Settings that order a stock: a weight per source, and 1 or 0 per topic."""
+class ConfigColumns:
+    """Settings as columns: a weight per source, and 1 or 0 per topic."""
 
     weights: Array
     topics: Array
@@ -105,29 +105,29 @@ class Forecast:
     n: int
 
 
-def setting_of(effective: EffectiveConfig, attributes: Attributes) -> Setting:
+def config_columns(effective: EffectiveConfig, attributes: Attributes) -> ConfigColumns:
     """Return a config as columns."""
     own = {topic_key(topic) for topic in effective.config.topics}
-    return Setting(
+    return ConfigColumns(
         np.array([effective.weight(source) for source in attributes.sources], dtype=np.float64),
         np.array([float(key in own) for key in attributes.topics], dtype=np.float64),
     )
 
 
-def stock_of(
+def replay_pools_of(
     candidates: Sequence[Candidate],
     rated: Sequence[RatedItem],
     attributes: Attributes,
     effective: EffectiveConfig,
     now: datetime,
-) -> Stock | None:
+) -> ReplayPools | None:
     """Return the recent digests to replay, one pool of candidates a day; `None` without any.
 
     Without enough candidates (an imported history) the rated items are split into pools by time, each item
     as old as when it was rated.
     """
     known = [c for c in candidates if c.source in attributes.sources]
-    if len(known) >= STOCK_MIN:
+    if len(known) >= CANDIDATES_MIN:
         pools, ages = _daily(known, now)
     else:
         known, pools, ages = _of_rated(rated)
@@ -144,11 +144,13 @@ def stock_of(
     boosts = effective.config.keyword_boosts
     folded = [(fold(item.title), fold(f"{item.title}\n{item.text}")) for item in known]
     labels = [attributes.labels[key] for key in attributes.topics]
-    return Stock(
-        source=np.array([at[item.source] for item in known]),
-        titled=_matches(labels, [title for title, _ in folded]),
-        matched=_matches(labels, [text for _, text in folded]),
-        interest=np.array([1 + sum(boosts[w] for w in terms_matching(boosts, text)) for _, text in folded]),
+    return ReplayPools(
+        source_index=np.array([at[item.source] for item in known]),
+        title_topics=_matches(labels, [title for title, _ in folded]),
+        text_topics=_matches(labels, [text for _, text in folded]),
+        base_interest=np.array(
+            [1 + sum(boosts[w] for w in terms_matching(boosts, text)) for _, text in folded]
+        ),
         pools=index,
         recency=recency,
     )
@@ -182,10 +184,10 @@ def _of_rated(rated: Sequence[RatedItem]) -> tuple[list[Candidate], list[list[in
     return items, pools, [[hours[n] for n in pool] for pool in pools]
 
 
-class Judge:
-    """The value of any setting over one stock under fixed draws."""
+class ReplayEvaluator:
+    """The value of any setting in replayed pools under fixed draws."""
 
-    def __init__(self, stock: Stock, draws: Array, seed: int, reasons: int = 0) -> None:
+    def __init__(self, replay: ReplayPools, draws: Array, seed: int, reasons: int = 0) -> None:
         """Take one row per draw of (base, sources..., topics...), from `posterior.posterior_draws`.
 
         `reasons` counts the ratings behind them that say which attribute was meant.
@@ -196,29 +198,29 @@ class Judge:
         """
         self.draws = draws
         self.explained = min(1.0, reasons / REASONS_FULL)
-        first = draws.shape[1] - stock.titled.shape[1]
-        logits = draws[:, 0] + draws[:, 1 + stock.source].T + stock.titled @ draws[:, first:].T
+        first = draws.shape[1] - replay.title_topics.shape[1]
+        logits = draws[:, 0] + draws[:, 1 + replay.source_index].T + replay.title_topics @ draws[:, first:].T
         # A row of nothing at the end, which the -1 of short pools points to.
         self._liked = np.vstack([expit(logits), np.zeros(len(draws))])
-        self._stock = stock
-        self._k = min(TOP_K, stock.pools.shape[1])
+        self._replay = replay
+        self._k = min(TOP_K, replay.pools.shape[1])
         self._discount = 1 / np.log2(np.arange(2, self._k + 2))
-        best = -np.sort(-self._liked[stock.pools], axis=1)[:, : self._k]
+        best = -np.sort(-self._liked[replay.pools], axis=1)[:, : self._k]
         ideal = np.maximum(np.einsum("pkm,k->pm", best, self._discount), 1e-12)
         # Pools that share items are fewer than they look.
-        slots = stock.pools[stock.pools >= 0]
-        alone = np.full(len(stock.pools), len(np.unique(slots)) / len(slots))
+        slots = replay.pools[replay.pools >= 0]
+        alone = np.full(len(replay.pools), len(np.unique(slots)) / len(slots))
         shares = np.random.default_rng(seed).dirichlet(alone, len(draws))
         self._share = shares.T / ideal
 
-    def value(self, setting: Setting) -> Array:
+    def value(self, setting: ConfigColumns) -> Array:
         """Return the nDCG@10 of `setting` under each draw, over the pools as the draw weighs them."""
-        stock = self._stock
-        interest = np.maximum(INTEREST_MIN, stock.interest + stock.matched @ setting.topics)
-        worth = np.append(setting.weights[stock.source] * interest, -np.inf)
-        score = worth[stock.pools] * stock.recency
+        replay = self._replay
+        interest = np.maximum(INTEREST_MIN, replay.base_interest + replay.text_topics @ setting.topics)
+        worth = np.append(setting.weights[replay.source_index] * interest, -np.inf)
+        score = worth[replay.pools] * replay.recency
         order = np.argsort(-score, axis=1, kind="stable")[:, : self._k]
-        shown = np.take_along_axis(stock.pools, order, axis=1)
+        shown = np.take_along_axis(replay.pools, order, axis=1)
         gained = np.einsum("pkm,k->pm", self._liked[shown], self._discount)
         result: Array = (gained * self._share).sum(axis=0)
         return result
@@ -258,8 +260,8 @@ def information_value(change: Array) -> float:
 class Split:
     """The ratings that choose changes, and the holdout ratings that only measure them; each oldest first."""
 
-    choosing: tuple[RatedItem, ...]
-    measuring: tuple[RatedItem, ...]
+    training: tuple[RatedItem, ...]
+    holdout: tuple[RatedItem, ...]
 
 
 def split_by_time(rated: Sequence[RatedItem]) -> Split:
@@ -274,7 +276,7 @@ def split_by_time(rated: Sequence[RatedItem]) -> Split:
 
 
 def forecast_of(
-    measuring: Sequence[RatedItem],
+    holdout: Sequence[RatedItem],
     before: EffectiveConfig,
     after: EffectiveConfig,
     *,
@@ -289,12 +291,12 @@ def forecast_of(
         Candidate(
             item.item_id, item.source, item.title, item.text, now - max(item.at - item.dated_at, timedelta())
         )
-        for item in measuring
+        for item in holdout
     ]
     old, new = (
         [score.total for score in score_all(candidates, config, now, Signals())] for config in (before, after)
     )
-    return measure([item.useful for item in measuring], old, new, crc32(seed.encode()))
+    return ndcg_change([item.useful for item in holdout], old, new, crc32(seed.encode()))
 
 
 def forecast_body(p_helpful: float, forecast: Forecast, preview: Preview) -> dict[str, Any]:
@@ -314,7 +316,9 @@ def forecast_body(p_helpful: float, forecast: Forecast, preview: Preview) -> dic
     }
 
 
-def measure(liked: Sequence[bool], before: Sequence[float], after: Sequence[float], seed: int) -> Forecast:
+def ndcg_change(
+    liked: Sequence[bool], before: Sequence[float], after: Sequence[float], seed: int
+) -> Forecast:
     """Return the change of nDCG@10 between two scorings of the same later items, with a bootstrap interval.
 
     The items are dealt into pools the size of a digest, as a reader meets them, and the change is averaged
@@ -326,10 +330,10 @@ def measure(liked: Sequence[bool], before: Sequence[float], after: Sequence[floa
         return Forecast(None, None, None, n)
     columns = np.array([liked, before, after], dtype=np.float64)
     rng = np.random.default_rng(seed)
-    dealt = rng.permuted(np.tile(np.arange(n), (DEALS, 1)), axis=1)
+    shuffled = rng.permuted(np.tile(np.arange(n), (SHUFFLES, 1)), axis=1)
     drawn = rng.integers(0, n, (BOOTSTRAP_DRAWS, n))
     low, high = np.percentile(_gains(columns, drawn), INTERVAL)
-    return Forecast(float(_gains(columns, dealt).mean()), float(low), float(high), n)
+    return Forecast(float(_gains(columns, shuffled).mean()), float(low), float(high), n)
 
 
 def _gains(columns: Array, picks: NDArray[np.int64]) -> Array:

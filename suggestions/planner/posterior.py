@@ -116,16 +116,16 @@ class Attributes:
 class Design:
     """Ratings as a regression sees them.
 
-    `rows` (observations x columns) are 1 where an observation has a column: the base, then `sources` sources,
-    then topics. `liked` is 1 or 0, `weight` the weight of each observation, `expected` the prior mean of each
-    source and topic in logits.
+    `features` (observations x columns) are 1 where an observation has a column: the base, then `source_count`
+    sources, then topics. `liked` is 1 or 0, `weight` the weight of each observation, `prior_means` the prior
+    mean of each source and topic in logits.
     """
 
-    rows: Array
+    features: Array
     liked: Array
     weight: Array
-    sources: int
-    expected: Array
+    source_count: int
+    prior_means: Array
 
 
 def attributes_of(
@@ -159,29 +159,31 @@ def design_of(
     for n, item in enumerate(rated):
         rows[n, at[item.source]] = 1.0
         rows[n, 1 + len(at) :] = _topics_in(item.title, attributes)
-    weight = np.array([decayed(item.at, now) for item in rated])
+    weight = np.array([rating_weight(item.at, now) for item in rated])
     compared, counts = _comparisons(rated, rows, weight, 1 + len(at))
-    past, past_liked, past_weight = _older(older, at, width)
+    past, past_liked, past_weight = _older_rows(older, at, width)
     base = base_rate(sum(item.useful for item in rated), len(rated))
-    expected = np.zeros(width - 1)
+    prior_means = np.zeros(width - 1)
     for source, lead in deviation.items():
         if source in at:
-            expected[at[source] - 1] = float(logit(min(RATE_MAX, max(RATE_MIN, base + lead))) - logit(base))
+            prior_means[at[source] - 1] = float(
+                logit(min(RATE_MAX, max(RATE_MIN, base + lead))) - logit(base)
+            )
     return Design(
-        rows=np.vstack([rows, compared, past]),
+        features=np.vstack([rows, compared, past]),
         liked=np.concatenate([[float(item.useful) for item in rated], np.ones(len(counts)), past_liked]),
         weight=np.concatenate([weight, counts, past_weight]),
-        sources=len(at),
-        expected=expected,
+        source_count=len(at),
+        prior_means=prior_means,
     )
 
 
-def reasons_given(rated: Sequence[RatedItem]) -> int:
+def reasons_count(rated: Sequence[RatedItem]) -> int:
     """Return how many of these ratings have a reason that names one attribute."""
-    return sum(_named(item) is not None for item in rated)
+    return sum(_named_attribute(item) is not None for item in rated)
 
 
-def _named(item: RatedItem) -> frozenset[str] | None:
+def _named_attribute(item: RatedItem) -> frozenset[str] | None:
     """Return the attribute that a rating's reasons name; `None` for none, or several at once."""
     named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(item.tags)]
     return named[0] if len(named) == 1 else None
@@ -194,7 +196,7 @@ def _comparisons(
     found: list[Array] = []
     counts: list[float] = []
     for n, item in enumerate(rated):
-        named = _named(item)
+        named = _named_attribute(item)
         if named is None:
             continue
         sign = 1.0 if item.useful else -1.0
@@ -211,7 +213,9 @@ def _comparisons(
     return np.array(found).reshape(len(found), rows.shape[1]), np.array(counts)
 
 
-def _older(tallies: Sequence[SourceTally], at: Mapping[str, int], width: int) -> tuple[Array, Array, Array]:
+def _older_rows(
+    tallies: Sequence[SourceTally], at: Mapping[str, int], width: int
+) -> tuple[Array, Array, Array]:
     """Return two rows per source, the likes and the dislikes, each with its weight."""
     known = [tally for tally in tallies if tally.source in at and tally.n > 0]
     rows = np.zeros((2 * len(known), width))
@@ -306,7 +310,7 @@ def _is_topic(first: str, last: str, phrase: str) -> bool:
     return any(map(str.isalpha, phrase)) and (len(phrase) > 2 or (len(phrase) == 2 and phrase.isupper()))
 
 
-def decayed(at: datetime, now: datetime) -> float:
+def rating_weight(at: datetime, now: datetime) -> float:
     """Return the weight of a rating: 2^(-age / 60 days), the age in whole UTC days as in source tallies."""
     days = (now.timestamp() // 86400) - (at.timestamp() // 86400)
     return float(0.5 ** (max(0.0, days) / FEEDBACK_HALF_LIFE_DAYS))
@@ -326,13 +330,13 @@ def posterior_draws(design: Design, seed: int, draws: int = DRAWS) -> Array:
 
 def _modes(design: Design) -> list[tuple[Array, Array, float, float]]:
     """Return (mode, Cholesky factor of the precision, log evidence, topic scale) per pair of priors."""
-    topics = design.rows.shape[1] - 1 - design.sources
+    topics = design.features.shape[1] - 1 - design.source_count
     found = []
     for source_scale, source_share, mean in _source_priors(design):
         for topic_scale, topic_share in zip(SCALES, SCALE_WEIGHTS, strict=True):
             if not topics and topic_scale != SCALES[0]:
                 continue
-            scales = np.repeat([BASE_SCALE, source_scale, topic_scale], [1, design.sources, topics])
+            scales = np.repeat([BASE_SCALE, source_scale, topic_scale], [1, design.source_count, topics])
             mode, factor, evidence = _laplace(design, scales, mean)
             weight = float(np.log(source_share) + np.log(topic_share))
             found.append((mode, factor, evidence + weight, topic_scale))
@@ -345,10 +349,10 @@ def _source_priors(design: Design) -> Iterator[tuple[float, float, Array]]:
     Others' opinions are an explanation beside the reader's own, each half as likely at first, and never part
     of "no preferences at all": a reader who agrees with nobody must not get what others like.
     """
-    own = np.zeros(len(design.expected) + 1)
-    others = np.concatenate([[0.0], design.expected])
+    own = np.zeros(len(design.prior_means) + 1)
+    others = np.concatenate([[0.0], design.prior_means])
     for scale, share in zip(SCALES, SCALE_WEIGHTS, strict=True):
-        if scale == SCALES[0] or not design.expected.any():
+        if scale == SCALES[0] or not design.prior_means.any():
             yield scale, share, own
         else:
             yield scale, share / 2, own
@@ -357,7 +361,7 @@ def _source_priors(design: Design) -> Iterator[tuple[float, float, Array]]:
 
 def _laplace(design: Design, scales: Array, mean: Array) -> tuple[Array, Array, float]:
     """Return the mode by Newton's method, the factor of the precision there, and the log evidence."""
-    features, precision = design.rows, 1 / scales**2
+    features, precision = design.features, 1 / scales**2
     theta = mean.copy()
     for _ in range(NEWTON_ROUNDS):
         p = expit(features @ theta)
@@ -382,7 +386,7 @@ def _sample(
     theta, factor, _, topic_scale = mode
     noise = rng.normal(size=(len(theta), count))
     drawn: Array = theta + solve_triangular(factor.T, noise, lower=False).T
-    first = 1 + design.sources
+    first = 1 + design.source_count
     if len(theta) > first and topic_scale > SCALES[0]:
         matters = _matters(theta[first:], _spreads(factor)[first:], topic_scale)
         drawn[:, first:] *= rng.random((count, len(theta) - first)) < matters

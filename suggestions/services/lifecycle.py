@@ -34,8 +34,13 @@ from suggestions.entities import (
 from suggestions.explain import impact_sentence, reason_clean, reason_sentence
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.services import Ending, outcome_draft, profile_lock, profile_update
-from suggestions.planner.evidence import Evidence as Case
-from suggestions.planner.evidence import Weighed, change_weigh, counts_of, label_of
+from suggestions.planner.evidence import (
+    RatingEvidence,
+    WeighedChange,
+    change_weigh,
+    target_counts,
+    target_label,
+)
 from suggestions.planner.gains import forecast_body
 from suggestions.planner.hypotheses import confidence_of
 from suggestions.preview import preview_of
@@ -90,7 +95,7 @@ def suggestion_propose(
 
 
 def _reviewed(
-    row: Suggestion, accepted: Accepted, weighed: Weighed, review: Reviewer | None
+    row: Suggestion, accepted: Accepted, weighed: WeighedChange, review: Reviewer | None
 ) -> Refusal | None:
     """Apply the reviewers' verdict to the unsaved `row`, or return why it may not be stored."""
     if review is None:
@@ -108,8 +113,8 @@ def _reviewed(
     return None
 
 
-def _proposal(row: Suggestion, accepted: Accepted, weighed: Weighed) -> Proposal:
-    likes, ratings = counts_of(weighed.evidence, accepted.field, accepted.target_key, accepted.label)
+def _proposal(row: Suggestion, accepted: Accepted, weighed: WeighedChange) -> Proposal:
+    likes, ratings = target_counts(weighed.evidence, accepted.field, accepted.target_key, accepted.label)
     return Proposal(
         reader_id=row.reader_id,
         run_id=row.run_id,
@@ -149,13 +154,13 @@ def _row(
     run_id: UUID,
     draft: Draft,
     accepted: Accepted,
-    weighed: Weighed,
+    weighed: WeighedChange,
     facts: Facts,
     now: datetime,
 ) -> Suggestion:
     """Return the unsaved suggestion in the server's own numbers; the agent's reason is only cleaned."""
-    case = weighed.evidence
-    label = label_of(case, accepted.field, accepted.label)
+    evidence = weighed.evidence
+    label = target_label(evidence, accepted.field, accepted.label)
     preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
     step = 0.0
     if accepted.weight is not None:
@@ -169,7 +174,7 @@ def _row(
         label=label,
         current_value=accepted.current_value,
         suggested_value=accepted.suggested_value,
-        reason=reason_clean(draft.reason) or _reason(accepted, label, case),
+        reason=reason_clean(draft.reason) or _reason(accepted, label, evidence),
         confidence=weighed.confidence,
         p_helpful=weighed.p_helpful,
         forecast=forecast_body(weighed.p_helpful, weighed.forecast, preview),
@@ -180,11 +185,11 @@ def _row(
     )
 
 
-def _reason(accepted: Accepted, label: str, case: Case) -> str:
-    likes, ratings = counts_of(case, accepted.field, accepted.target_key, accepted.label)
-    all_likes = sum(item.useful for item in case.rated)
+def _reason(accepted: Accepted, label: str, evidence: RatingEvidence) -> str:
+    likes, ratings = target_counts(evidence, accepted.field, accepted.target_key, accepted.label)
+    all_likes = sum(item.useful for item in evidence.rated)
     return reason_sentence(
-        accepted.suggestion_type, label, likes, ratings, all_likes - likes, len(case.rated) - ratings
+        accepted.suggestion_type, label, likes, ratings, all_likes - likes, len(evidence.rated) - ratings
     )
 
 
