@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
 
-import numpy as np
-from scipy.special import betainc, expit, logit
+from scipy.special import betainc, logit
 
 from ranking.entities import EffectiveConfig, SourceTally, WeightChange, clamp_weight
 
@@ -64,11 +63,6 @@ def posterior(
     a = kappa * expected + likes
     b = kappa * (1 - expected) + max(0.0, n - likes)
     return Posterior(n, likes, base, float(a / (a + b)), float(1 - betainc(a, b, base)))
-
-
-def expected_gain(belief: Posterior, share: float) -> float:
-    """Return a hypothesis's size: how far its rate is from the base, times the share of items it touches."""
-    return abs(float(expit(belief.log_odds)) - 0.5) * float(np.sqrt(max(0.0, share * (1 - share))))
 
 
 def wilson(hits: int, total: int) -> tuple[float, float]:

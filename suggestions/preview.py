@@ -23,7 +23,15 @@ from ranking.common.text import fold, term_matches
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_bodies, config_effective
-from suggestions.critique import Issue, Past, Record, confidence_after, critique, duplicates, refused_issue
+from suggestions.critique import (
+    DraftRecord,
+    Issue,
+    PastOutcome,
+    confidence_after,
+    critique,
+    duplicates,
+    refused_issue,
+)
 from suggestions.entities import (
     FIELD_OF_TYPE,
     LIKED_TYPES,
@@ -303,13 +311,13 @@ def drafts_critique(
     return found
 
 
-def outcomes_about(*, reader_id: UUID, keys: Collection[str]) -> dict[Target, tuple[Past, ...]]:
+def outcomes_about(*, reader_id: UUID, keys: Collection[str]) -> dict[Target, tuple[PastOutcome, ...]]:
     """Return the outcomes of the reader's earlier suggestions about each of the targets; one query."""
     about = Outcome.objects.filter(reader_id=reader_id, target_key__in=keys)
     rows = about.exclude(suggestion__status=Suggestion.Status.TAKEN_BACK).order_by("-decided_at")
-    found: defaultdict[Target, list[Past]] = defaultdict(list)
+    found: defaultdict[Target, list[PastOutcome]] = defaultdict(list)
     for kind, key, outcome, at in rows.values_list("suggestion_type", "target_key", "outcome", "decided_at"):
-        found[FIELD_OF_TYPE[kind], key].append(Past(kind, outcome, at))
+        found[FIELD_OF_TYPE[kind], key].append(PastOutcome(kind, outcome, at))
     return {target: tuple(past) for target, past in found.items()}
 
 
@@ -352,18 +360,18 @@ def _record(
     weighed: WeighedChange,
     facts: Facts,
     sources: Counts,
-    past: tuple[Past, ...],
-) -> Record:
+    past: tuple[PastOutcome, ...],
+) -> DraftRecord:
     cited = tuple(facts.rated[url] for url in dict.fromkeys(draft.evidence_urls) if url in facts.rated)
     about = _about(change, weighed)
     liked, rated, all_liked, all_rated = _counts(change, about, weighed, sources)
-    return Record(
+    return DraftRecord(
         suggestion_type=change.suggestion_type,
         field=change.field,
         target_key=change.target_key,
         label=change.label,
         cited=cited,
-        about=about,
+        target_ratings=about,
         liked=liked,
         rated=rated,
         all_liked=all_liked,

@@ -119,8 +119,8 @@ def outcomes_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> li
             **_states(row),
             "edited_value": row.edited_value,
             "user_reason": _cut(row.user_reason, REASON_CHARS),
-            "evidence": _evidence(outcome_heavy(outcome=row).evidence_summary),
-            "config_before": _config(outcome_heavy(outcome=row).config_before),
+            "evidence": _evidence(outcome_full(outcome=row).evidence_summary),
+            "config_before": _config(outcome_full(outcome=row).config_before),
             "created_at": row.created_at.isoformat(timespec="minutes"),
             "decided_at": row.decided_at.isoformat(timespec="minutes"),
         }
@@ -137,7 +137,7 @@ def outcome_target_state(*, outcome: Outcome, body: Body | None) -> str | None:
     return "present" if topic_in_config(outcome.target_key, body["topics"]) else "absent"
 
 
-def outcome_heavy(*, outcome: Outcome) -> Outcome | OutcomeArchive:
+def outcome_full(*, outcome: Outcome) -> Outcome | OutcomeArchive:
     """Return the row with the outcome's configs and evidence: itself, or its archive after compaction."""
     try:
         return outcome.archive
@@ -146,10 +146,10 @@ def outcome_heavy(*, outcome: Outcome) -> Outcome | OutcomeArchive:
 
 
 def _states(row: Outcome) -> dict[str, str | None]:
-    heavy = outcome_heavy(outcome=row)
+    full = outcome_full(outcome=row)
     return {
-        "before": outcome_target_state(outcome=row, body=heavy.config_before),
-        "after": outcome_target_state(outcome=row, body=heavy.config_after),
+        "before": outcome_target_state(outcome=row, body=full.config_before),
+        "after": outcome_target_state(outcome=row, body=full.config_after),
     }
 
 

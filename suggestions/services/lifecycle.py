@@ -33,7 +33,7 @@ from suggestions.entities import (
 )
 from suggestions.explain import impact_sentence, reason_clean, reason_sentence
 from suggestions.models import Evidence, Outcome, Suggestion
-from suggestions.outcomes.services import Ending, outcome_draft, profile_lock, profile_update
+from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
 from suggestions.planner.evidence import (
     RatingEvidence,
     WeighedChange,
@@ -315,9 +315,9 @@ def _settle_reader(rows: QuerySet[Suggestion], reader_id: UUID, status: str, now
             status=status, resolved_at=now
         )
         profile_lock(reader_id=reader_id, now=now)
-        ending = Ending(outcome=status, before=effective_body(config_effective(reader_id=reader_id)))
+        values = OutcomeValues(outcome=status, before=effective_body(config_effective(reader_id=reader_id)))
         Outcome.objects.bulk_create(
-            outcome_draft(suggestion=row, ending=ending, evidence=row.evidence.all(), now=now)
+            outcome_build(suggestion=row, values=values, evidence=row.evidence.all(), now=now)
             for row in claimed
         )
         profile_update(reader_id=reader_id, now=now)

@@ -10,7 +10,7 @@ from digest.models import Reader
 from ranking.config_body import body_default
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective, config_versions
-from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin, weights_learn
+from ranking.services import ConfigEdit, config_edit, source_weight_set, target_pin, weights_learn
 from ranking.views import ConfigForm, form_values, values_merged
 from tests.support.browser import subscribe
 from tests.support.factories import SourceFactory
@@ -263,7 +263,7 @@ def test_a_stale_save_changes_nothing_shows_the_difference_and_keeps_what_was_ty
 ):
     subscribe(ada)
     now = timezone.now()
-    source_weight_agree(reader_id=ada.pk, source="gazette.example", weight=1.3, ref="7", now=now)
+    source_weight_set(reader_id=ada.pk, source="gazette.example", weight=1.3, ref="7", now=now)
     answer = page.post(CONFIG, typed(topics="rust"))
     body = answer.content.decode()
     assert answer.status_code == 409
@@ -411,7 +411,7 @@ def fill(reader_id: UUID, reader: Reader, count: int) -> None:
     for n in range(count):
         key = f"s{count}-{n}.example"
         subscribe(reader, key)
-        source_weight_agree(reader_id=reader_id, source=key, weight=1.2, ref="", now=timezone.now())
+        source_weight_set(reader_id=reader_id, source=key, weight=1.2, ref="", now=timezone.now())
 
 
 def test_a_change_is_one_request_only_a_form_of_this_site_can_make(ada: Reader):
