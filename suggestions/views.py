@@ -54,8 +54,8 @@ class Decided:
     """One settled suggestion in words.
 
     `change` is the weight before and after, `until` the end of a snooze, `reason` the reader's own reason,
-    `undo` the label of the undo button ("": it cannot be undone). `again` marks a copy of an answered one,
-    `over` a change that is no longer in force.
+    `undo` the label of the undo button ("": it cannot be undone). `came_back` marks a copy of an answered
+    one, `not_in_force` a change that is no longer in force.
     """
 
     suggestion: Suggestion
@@ -68,8 +68,8 @@ class Decided:
     effect: str
     harmed: bool
     undo: str
-    again: str = ""
-    over: str = ""
+    came_back: str = ""
+    not_in_force: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +116,13 @@ class Card:
 class Line:
     """One item of a side; `moved` is its move in words, "" where it stays.
 
-    `far` items are highlighted: the rest only make room for them.
+    `highlighted` items come, go or move far: the rest only make room for them.
     """
 
     item: PreviewItem
     source: str
     moved: str
-    far: bool
+    highlighted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,9 @@ class Pair:
     after: Line | None
 
     @property
-    def still(self) -> bool:
+    def unchanged(self) -> bool:
         """True if no item comes, goes or moves far here."""
-        return not any(line and line.far for line in (self.before, self.after))
+        return not any(line and line.highlighted for line in (self.before, self.after))
 
 
 def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
@@ -253,8 +253,8 @@ def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) 
         effect=explain.effect_words(effect.outcome, effect.measured) if effect else "",
         harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
         undo="" if over else undo,
-        again=explain.CAME_BACK if came_back else "",
-        over=explain.NOT_IN_FORCE if over else "",
+        came_back=explain.CAME_BACK if came_back else "",
+        not_in_force=explain.NOT_IN_FORCE if over else "",
     )
 
 
@@ -292,7 +292,7 @@ def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
         "suggestion": suggestion,
         "headline": explain.headline(suggestion.suggestion_type, suggestion.label),
         "pairs": pairs,
-        "still": sum(pair.still for pair in pairs),
+        "unchanged": sum(pair.unchanged for pair in pairs),
         "words": _counted_words(left, right),
         "why_not": explain.WHY_NOT,
     }

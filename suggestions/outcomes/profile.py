@@ -38,6 +38,7 @@ from scipy.special import betainc
 
 from ranking.common.text import fold, term_matches
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
+from suggestions.outcomes.effects import HARMED, HELPED
 
 OTHER = "other"
 REASON_TERMS = {
@@ -53,7 +54,6 @@ REASONS = (*REASON_TERMS, OTHER)
 # Objections to size, moment or novelty count half against the kind of change.
 HALF_WEIGHT = frozenset({"too_much", "too_little", "bad_timing", "already_done"})
 ACCEPTED, REJECTED, EXPIRED, SUPERSEDED = "accepted", "rejected", "expired", "superseded"
-HELPED, HARMED = "helped", "harmed"
 TYPES = (ADD_TOPIC, REMOVE_TOPIC, BOOST_SOURCE, REDUCE_SOURCE)
 HALF_LIFE_DAYS = 90.0
 # Ten half-lives: what is older weighs less than a thousandth and is not read.
