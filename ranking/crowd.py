@@ -82,7 +82,9 @@ def crowd_of(
     for reader, source, likes, thumbs in cells:
         if (row := rows.get(reader)) is None:
             continue
-        entries.append((row, columns.setdefault(source, len(columns)), *vote(likes, thumbs, base[reader])))
+        entries.append(
+            (row, columns.setdefault(source, len(columns)), *capped_votes(likes, thumbs, base[reader]))
+        )
         if (KAPPA * base[reader] + likes) / (KAPPA + thumbs) > base[reader]:
             pairs.append((row, things.setdefault(source, len(things))))
     for reader, item in liked:
@@ -100,7 +102,7 @@ def crowd_of(
     )
 
 
-def vote(likes: float, thumbs: float, base: float) -> tuple[float, float]:
+def capped_votes(likes: float, thumbs: float, base: float) -> tuple[float, float]:
     """Return one reader's votes (five at most) for a target and their surplus of likes over the base rate."""
     scale = min(1.0, VOTES_MAX / thumbs) if thumbs > 0 else 0.0
     return thumbs * scale, (likes - base * thumbs) * scale
@@ -200,7 +202,7 @@ def item_crowd_of(base: Floats, thumbs: Iterable[tuple[int, int, bool]]) -> Item
     return ItemCrowd(items, given, surplus, counts, sums)
 
 
-def places_of(crowd: ItemCrowd, item_ids: Collection[int]) -> Ids:
+def item_columns(crowd: ItemCrowd, item_ids: Collection[int]) -> Ids:
     """Return the places in `crowd.items` of those items that somebody rated, ascending."""
     wanted = np.unique(np.fromiter(item_ids, dtype=np.int64, count=len(item_ids)))
     at = np.searchsorted(crowd.items, wanted)

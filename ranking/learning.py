@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
 
-import numpy as np
-from scipy.special import betainc, expit, logit
+from scipy.special import betainc, logit
 
 from ranking.entities import EffectiveConfig, SourceTally, WeightChange, clamp_weight
 
@@ -66,11 +65,6 @@ def posterior(
     return Posterior(n, likes, base, float(a / (a + b)), float(1 - betainc(a, b, base)))
 
 
-def expected_gain(belief: Posterior, share: float) -> float:
-    """Return a hypothesis's size: how far its rate is from the base, times the share of items it touches."""
-    return abs(float(expit(belief.log_odds)) - 0.5) * float(np.sqrt(max(0.0, share * (1 - share))))
-
-
 def wilson(hits: int, total: int) -> tuple[float, float]:
     """Return the 95 % score interval of the share `hits` of `total` (E. B. Wilson, 1927); 0 to 1 of nothing.
 
@@ -89,12 +83,12 @@ def learn(
     tallies: Sequence[SourceTally],
     effective: EffectiveConfig,
     *,
-    held: Mapping[str, str] | None = None,
+    on_hold: Mapping[str, str] | None = None,
     deviation: Mapping[str, float] | None = None,
 ) -> list[WeightChange]:
     """Return what one cycle does with each of a reader's sources.
 
-    `held` maps the sources that the loop must leave alone to the reason; `deviation` is the community's
+    `on_hold` maps the sources that the loop must leave alone to the reason; `deviation` is the community's
     deviation from the base rate per source (0 where unknown).
     """
     base = base_rate(sum(t.likes for t in tallies), sum(t.n for t in tallies))
@@ -103,7 +97,7 @@ def learn(
             tally.source,
             effective.weight(tally.source),
             posterior(tally.likes, tally.n, base, base + (deviation or {}).get(tally.source, 0.0)),
-            (held or {}).get(tally.source, ""),
+            (on_hold or {}).get(tally.source, ""),
         )
         for tally in tallies
     ]

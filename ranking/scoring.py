@@ -30,7 +30,7 @@ T = TypeVar("T", bound=np.generic)
 _WORD = re.compile(r"\w+")
 
 
-class Figures(Mapping[int, float]):
+class ItemValues(Mapping[int, float]):
     """A number per item id, read one by one or for a whole column of ids; 0 where there is none."""
 
     __slots__ = ("_ids", "_values")
@@ -52,7 +52,7 @@ class Figures(Mapping[int, float]):
     def __len__(self) -> int:
         return len(self._ids)
 
-    def of(self, ids: Ids) -> Floats:
+    def values_for(self, ids: Ids) -> Floats:
         """Return the value for each of `ids`, 0 where there is none."""
         if not len(self._ids):
             return np.zeros(len(ids))
@@ -62,10 +62,10 @@ class Figures(Mapping[int, float]):
         return np.where(self._ids[at] == ids, self._values[at], 0.0).astype(np.float64)
 
 
-def column_of(figures: Mapping[int, float], ids: Ids) -> Floats:
+def values_for(figures: Mapping[int, float], ids: Ids) -> Floats:
     """Return `figures` for a column of ids, 0 where there is none."""
-    if isinstance(figures, Figures):
-        return figures.of(ids)
+    if isinstance(figures, ItemValues):
+        return figures.values_for(ids)
     if not figures:
         return np.zeros(len(ids))
     return np.fromiter((figures.get(pk, 0.0) for pk in ids.tolist()), np.float64, len(ids))
@@ -74,17 +74,17 @@ def column_of(figures: Mapping[int, float], ids: Ids) -> Floats:
 class Pool:
     """Candidates by column. Texts are folded once, and each term is searched for once.
 
-    One pool may serve any number of readers: `ranked` takes the rows each may see. `stamps` are seconds since
-    1970.
+    One pool may serve any number of readers: `ranked` takes the rows each may see. `timestamps` are
+    seconds since 1970, `source_codes` indices of `sources`.
     """
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
         """Make the columns of `candidates`, in their order."""
         self.candidates = candidates
         self.ids: Ids = np.array([c.item_id for c in candidates], dtype=np.int64)
-        self.stamps: Floats = np.array([c.dated_at.timestamp() for c in candidates], dtype=np.float64)
+        self.timestamps: Floats = np.array([c.dated_at.timestamp() for c in candidates], dtype=np.float64)
         codes: dict[str, int] = {}
-        self.source: Ids = np.array(
+        self.source_codes: Ids = np.array(
             [codes.setdefault(c.source, len(codes)) for c in candidates], dtype=np.int64
         )
         self.sources = tuple(codes)
@@ -94,8 +94,8 @@ class Pool:
     def __len__(self) -> int:
         return len(self.candidates)
 
-    def look_for(self, terms: Iterable[str]) -> None:
-        """Search each text once for all of `terms`, so that `held` knows them."""
+    def search_all(self, terms: Iterable[str]) -> None:
+        """Search each text once for all of `terms`, so that `matches` knows them."""
         finders = {
             term: term_finder(term) for term in terms if term not in self._matches and first_words(term)
         }
@@ -118,7 +118,7 @@ class Pool:
             self._texts = [fold_lightly(f"{c.title}\n{c.text}") for c in self.candidates]
         return self._texts
 
-    def held(self, term: str) -> NDArray[np.bool_]:
+    def matches(self, term: str) -> NDArray[np.bool_]:
         """Return which candidates have `term` in their title or text, as whole words."""
         if (known := self._matches.get(term)) is None:
             texts, finds = self._folded(), term_finder(term)
@@ -145,11 +145,11 @@ class Ranking(Sequence[Score]):
         Ties: the newer, then the lower id.
         """
         self._pool, self._effective, self._rows = pool, effective, rows
-        ids, stamps, source = self._at(pool.ids), self._at(pool.stamps), self._at(pool.source)
-        self._hours = np.maximum(0.0, now.timestamp() - stamps) / 3600
+        ids, timestamps, source = self._at(pool.ids), self._at(pool.timestamps), self._at(pool.source_codes)
+        self._hours = np.maximum(0.0, now.timestamp() - timestamps) / 3600
         self._recency = 0.5 ** (self._hours / effective.config.recency_half_life_hours)
-        self._similarity = column_of(signals.similarity, ids)
-        self._community = column_of(signals.community, ids)
+        self._similarity = values_for(signals.similarity, ids)
+        self._community = values_for(signals.community, ids)
         self._topics = topics_distinct(effective.config.topics, topic_key)
         self._interest = self._interests(effective.config.keyword_boosts)
         weight = np.array([effective.weight(key) for key in pool.sources], dtype=np.float64)
@@ -158,7 +158,7 @@ class Ranking(Sequence[Score]):
         self._order = np.argsort(-self._scores, kind="stable")
         self.totals: Floats = self._scores[self._order]
         if (self.totals[1:] == self.totals[:-1]).any():
-            self._order = np.lexsort((ids, -stamps, -self._scores))
+            self._order = np.lexsort((ids, -timestamps, -self._scores))
         self.ids: Ids = ids[self._order]
 
     def _at(self, column: NDArray[T]) -> NDArray[T]:
@@ -168,9 +168,9 @@ class Ranking(Sequence[Score]):
         config = self._effective.config
         interest = 1 + config.ai_score_alpha * self._similarity + COMMUNITY_GAMMA * self._community
         for topic in self._topics:
-            interest += self._at(self._pool.held(topic))
+            interest += self._at(self._pool.matches(topic))
         for word, boost in boosts.items():
-            interest += boost * self._at(self._pool.held(word))
+            interest += boost * self._at(self._pool.matches(word))
         return np.maximum(INTEREST_MIN, interest)
 
     def __len__(self) -> int:
@@ -187,7 +187,7 @@ class Ranking(Sequence[Score]):
             return self._explained(self._order[at])
         return self._explained(self._order[[at]])[0]
 
-    def undisliked(self) -> Floats:
+    def totals_without_penalties(self) -> Floats:
         """Return the totals without the boosts below 0, in the order of `ids`."""
         boosts = self._effective.config.keyword_boosts
         if all(boost >= 0 for boost in boosts.values()):
@@ -195,7 +195,7 @@ class Ranking(Sequence[Score]):
         wanted = {word: boost for word, boost in boosts.items() if boost > 0}
         return (self._weight * self._recency * self._interests(wanted))[self._order]
 
-    def given(self) -> list[Score]:
+    def in_input_order(self) -> list[Score]:
         """Return the scores in the order in which the candidates were given."""
         return self._explained(np.arange(len(self._order)))
 
@@ -240,7 +240,7 @@ class Ranking(Sequence[Score]):
         """Return, for each of `rows`, those of `terms` that it has, in their order."""
         found: list[list[str]] = [[] for _ in rows]
         for term in terms:
-            for place in np.flatnonzero(self._pool.held(term)[rows]).tolist():
+            for place in np.flatnonzero(self._pool.matches(term)[rows]).tolist():
                 found[place].append(term)
         return found
 
@@ -272,4 +272,4 @@ def score_all(
     candidates: Sequence[Candidate] | Pool, effective: EffectiveConfig, now: datetime, signals: Signals
 ) -> list[Score]:
     """Return the score of each candidate, in the given order."""
-    return ranked(candidates, effective, now, signals).given()
+    return ranked(candidates, effective, now, signals).in_input_order()

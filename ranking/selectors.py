@@ -96,7 +96,7 @@ def _version_row(row: ConfigVersion) -> VersionRow:
     return VersionRow(row.version, row.cause, row.cause_ref, row.body, row.changes, row.created_at)
 
 
-def weights_course(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:
+def weight_history(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:
     """Return every effective weight that a person's write or a learning step set since then, oldest first.
 
     Two queries, without steps that moved nothing.
@@ -153,14 +153,6 @@ def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:
     return [SnapshotRow(r.source_key, r.cycle, r.before, r.after, r.reason) for r in rows]
 
 
-def config_tables() -> dict[str, str]:
-    """Return the tables whose rows make a reader's effective weights, for one query over many tables.
-
-    `config` has a row a reader with its `version`; `learned` one a source with `delta` and `updated_at`.
-    """
-    return {"config": RankConfig._meta.db_table, "learned": LearnedWeight._meta.db_table}
-
-
 def keys_current(*, keys: Collection[str]) -> dict[str, str]:
     """Return those of `keys` that sources once had, with the current key of each; one query at most."""
     if not keys:
@@ -173,7 +165,7 @@ def key_current(*, key: str) -> str:
     return keys_current(keys=[key]).get(key, key)
 
 
-def keyed_current(*, values: Mapping[str, V]) -> dict[str, V]:
+def values_by_current_key(*, values: Mapping[str, V]) -> dict[str, V]:
     """Return `values` by the current keys; a value of a current key counts before that of an old one."""
     renamed = keys_current(keys=values.keys())
     by_old = {new: values[old] for old, new in renamed.items()}

@@ -34,7 +34,7 @@ from ranking.entities import (
 from ranking.explain import change_words
 from ranking.learning import HOLD_DAYS
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
-from ranking.selectors import changes_since, config_of_row, key_current, keyed_current, keys_current
+from ranking.selectors import changes_since, config_of_row, key_current, keys_current, values_by_current_key
 
 Cause = ConfigVersion.Cause
 # Before the old key, in the reference of a version that an operator's renaming made.
@@ -64,7 +64,10 @@ def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now
     Raises `StaleVersion` when the config is no longer at `expected_version`, `InvalidSetting` for a value
     out of range.
     """
-    weights, pins = keyed_current(values=edit.source_weights or {}), keyed_current(values=edit.pins or {})
+    weights, pins = (
+        values_by_current_key(values=edit.source_weights or {}),
+        values_by_current_key(values=edit.pins or {}),
+    )
 
     def change(body: Body) -> None:
         for name in ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha"):
@@ -81,7 +84,7 @@ def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now
     return _write(reader_id, change, Cause.EDIT, "", now, expected_version)
 
 
-def source_weight_agree(
+def source_weight_set(
     *, reader_id: UUID, source: str, weight: float, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
 ) -> int:
     """Make `weight` the effective weight of `source`, exactly; return the new version.
@@ -117,7 +120,7 @@ def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: s
     return _write(reader_id, change, Cause.REVERT, ref, now)
 
 
-def topic_agree(
+def topic_set(
     *, reader_id: UUID, topic: str, present: bool, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
 ) -> int:
     """Add `topic` to the reader's interests, or remove it; return the version in force afterwards.
@@ -159,7 +162,7 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
     return _write(reader_id, change, Cause.REVERT, str(version), now, expected_version)
 
 
-def source_key_renamed(*, old: str, new: str, now: datetime) -> int:
+def source_key_rename(*, old: str, new: str, now: datetime) -> int:
     """Move readers' settings, learned weights and cycles of `old` to `new`; return the configs written.
 
     Effective weights stay, but where a reader already has something of `new`, which then counts for both.

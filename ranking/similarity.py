@@ -1,7 +1,7 @@
 """Similarity of items to what a reader found useful: TF-IDF vectors and an incremental Rocchio profile.
 
 An item becomes a vector once, when it comes in: words without function words, and the first five letters of
-longer words beside them, hashed into 2^18 places, weighed by (1 + ln tf) x idf, of length 1. The idf comes
+longer words beside them, hashed into 2^18 buckets, weighed by (1 + ln tf) x idf, of length 1. The idf comes
 from the documents counted so far; no vocabulary is stored and nothing is ever fitted again.
 
 A reader's taste is two sums of such vectors, one of what they liked and one of what they did not, each thumb
@@ -28,8 +28,8 @@ from scipy.sparse import csr_array
 from ranking.common.text import FUNCTION_WORDS, fold
 from ranking.learning import KAPPA
 
-# 2^18 places: 50,000 terms share one with another in one case of eleven, at 1 MB for the counts of all.
-PLACES = 2**18
+# 2^18 buckets: 50,000 terms share one with another in one case of eleven, at 1 MB for the counts of all.
+HASH_BUCKETS = 2**18
 # The opening of an item says what it is about; on full texts a longer reading changed no figure.
 TEXT_CHARS = 3000
 # The strongest terms of an item; 768 bytes at most.
@@ -50,19 +50,19 @@ _WORD = re.compile(r"[^\W\d_]\w+")
 class Vector:
     """Places of terms, ascending, and a weight for each: the length is 1, or 0 for a text without terms."""
 
-    places: Indices
+    indices: Indices
     weights: Floats
 
     def packed(self) -> bytes:
-        """Return six bytes a term: the places, then the weights in half precision."""
-        return self.places.astype("<u4").tobytes() + self.weights.astype("<f2").tobytes()
+        """Return six bytes a term: the indices, then the weights in half precision."""
+        return self.indices.astype("<u4").tobytes() + self.weights.astype("<f2").tobytes()
 
 
 @dataclass(frozen=True, slots=True)
 class Taste:
     """Decayed sums of the vectors a reader liked and did not like, and of the thumbs behind them."""
 
-    places: Indices
+    indices: Indices
     liked: Floats
     disliked: Floats
     likes: float = 0.0
@@ -75,56 +75,56 @@ EMPTY = Taste(np.zeros(0, np.uint32), np.zeros(0, np.float32), np.zeros(0, np.fl
 def vector_unpack(packed: bytes) -> Vector:
     """Return the vector that `Vector.packed` wrote."""
     n = len(packed) // 6
-    places = np.frombuffer(packed, "<u4", count=n)
-    return Vector(places, np.frombuffer(packed, "<f2", offset=4 * n).astype(np.float32))
+    indices = np.frombuffer(packed, "<u4", count=n)
+    return Vector(indices, np.frombuffer(packed, "<f2", offset=4 * n).astype(np.float32))
 
 
-def terms_of(title: str, text: str) -> dict[int, int]:
-    """Return how often each term (by its place) occurs in an item's title and the opening of its text."""
+def term_counts(title: str, text: str) -> dict[int, int]:
+    """Return how often each term (by its index) occurs in an item's title and the opening of its text."""
     words = _WORD.findall(fold(f"{title}\n{text[:TEXT_CHARS]}"))
     counted: Counter[int] = Counter()
     for word in words:
-        counted.update(_places(word))
+        counted.update(_indices(word))
     return dict(counted)
 
 
 @lru_cache(maxsize=65_536)
-def _places(word: str) -> tuple[int, ...]:
-    """Return the places of a word: of its singular, and of its beginning where it is longer than that."""
+def _indices(word: str) -> tuple[int, ...]:
+    """Return the indices of a word: of its singular, and of its beginning where it is longer than that."""
     if word in FUNCTION_WORDS:
         return ()
     plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
     terms = [word[:-1] if plural else word]
     if len(terms[0]) > PREFIX_CHARS:
         terms.append(f"{word[:PREFIX_CHARS]}…")
-    return tuple(crc32(term.encode()) % PLACES for term in terms)
+    return tuple(crc32(term.encode()) % HASH_BUCKETS for term in terms)
 
 
-def counts_add(counts: Counts, documents: Iterable[dict[int, int]]) -> Counts:
-    """Return `counts` (documents per place) with `documents` counted as well."""
-    places = np.fromiter((place for terms in documents for place in terms), dtype=np.int64)
-    total: Counts = counts + np.bincount(places, minlength=PLACES).astype(np.uint32)
+def document_counts_add(counts: Counts, documents: Iterable[dict[int, int]]) -> Counts:
+    """Return `counts` (documents per index) with `documents` counted as well."""
+    indices = np.fromiter((index for terms in documents for index in terms), dtype=np.int64)
+    total: Counts = counts + np.bincount(indices, minlength=HASH_BUCKETS).astype(np.uint32)
     return total
 
 
-def vector_of(terms: dict[int, int], counts: Counts, documents: int) -> Vector:
+def tfidf_vector(terms: dict[int, int], counts: Counts, documents: int) -> Vector:
     """Return the vector of one item's terms, weighed by (1 + ln tf) (1 + ln (N+1)/(df+1))."""
-    places = np.array(sorted(terms), dtype=np.uint32)
-    tf = np.array([terms[place] for place in places.tolist()], dtype=np.float64)
-    weights = (1 + np.log(tf)) * (1 + np.log((documents + 1) / (counts[places] + 1.0)))
-    if len(places) > TERMS_MAX:
+    indices = np.array(sorted(terms), dtype=np.uint32)
+    tf = np.array([terms[index] for index in indices.tolist()], dtype=np.float64)
+    weights = (1 + np.log(tf)) * (1 + np.log((documents + 1) / (counts[indices] + 1.0)))
+    if len(indices) > TERMS_MAX:
         strongest = np.sort(np.argsort(-weights, kind="stable")[:TERMS_MAX])
-        places, weights = places[strongest], weights[strongest]
+        indices, weights = indices[strongest], weights[strongest]
     length = float(np.sqrt((weights**2).sum()))
-    return Vector(places, (weights / length if length else weights).astype(np.float32))
+    return Vector(indices, (weights / length if length else weights).astype(np.float32))
 
 
-def taste_changed(taste: Taste, changes: Sequence[tuple[Vector, bool, float]]) -> Taste:
+def taste_update(taste: Taste, changes: Sequence[tuple[Vector, bool, float]]) -> Taste:
     """Return `taste` with thumbs (vector, useful, weight) joined; a negative weight takes a thumb back."""
     if not changes:
         return taste
-    places = np.concatenate([taste.places, *(vector.places for vector, _, _ in changes)])
-    known, at = np.unique(places, return_inverse=True)
+    indices = np.concatenate([taste.indices, *(vector.indices for vector, _, _ in changes)])
+    known, at = np.unique(indices, return_inverse=True)
 
     def summed(wanted: bool, before: Floats) -> NDArray[np.float64]:
         parts = [v.weights * (w if useful is wanted else 0.0) for v, useful, w in changes]
@@ -140,7 +140,7 @@ def taste_changed(taste: Taste, changes: Sequence[tuple[Vector, bool, float]]) -
 
 
 def _pruned(
-    places: Indices,
+    indices: Indices,
     liked: NDArray[np.float64],
     disliked: NDArray[np.float64],
     likes: float,
@@ -152,7 +152,7 @@ def _pruned(
     if len(rows) > PROFILE_TERMS_MAX:
         rows = np.sort(rows[np.argsort(-size[rows], kind="stable")[:PROFILE_TERMS_MAX]])
     return Taste(
-        places[rows].astype(np.uint32),
+        indices[rows].astype(np.uint32),
         np.maximum(liked[rows], 0).astype(np.float32),
         np.maximum(disliked[rows], 0).astype(np.float32),
         likes,
@@ -160,11 +160,11 @@ def _pruned(
     )
 
 
-def taste_aged(taste: Taste, factor: float) -> Taste:
+def taste_decay(taste: Taste, factor: float) -> Taste:
     """Return `taste` with all its weights times `factor`."""
     plain = np.float32(factor)
     return Taste(
-        taste.places,
+        taste.indices,
         taste.liked * plain,
         taste.disliked * plain,
         taste.likes * factor,
@@ -173,8 +173,8 @@ def taste_aged(taste: Taste, factor: float) -> Taste:
 
 
 def profile_of(taste: Taste) -> Floats:
-    """Return the weight of each place in a profile of length n / (n + 8); all 0 without a like."""
-    dense = np.zeros(PLACES, dtype=np.float32)
+    """Return the weight of each index in a profile of length n / (n + 8); all 0 without a like."""
+    dense = np.zeros(HASH_BUCKETS, dtype=np.float32)
     if taste.likes <= 0:
         return dense
     profile = taste.liked / np.float32(taste.likes)
@@ -183,7 +183,7 @@ def profile_of(taste: Taste) -> Floats:
     length = float(np.sqrt((profile**2).sum()))
     thumbs = taste.likes + taste.dislikes
     if length:
-        dense[taste.places] = profile * np.float32(thumbs / (thumbs + KAPPA) / length)
+        dense[taste.indices] = profile * np.float32(thumbs / (thumbs + KAPPA) / length)
     return dense
 
 
@@ -191,10 +191,10 @@ def vectors_stack(packed: Sequence[bytes]) -> csr_array:
     """Return packed vectors as the rows of one sparse matrix."""
     sizes = np.array([len(one) // 6 for one in packed], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    places = np.frombuffer(b"".join(one[: len(one) // 6 * 4] for one in packed), "<u4")
+    indices = np.frombuffer(b"".join(one[: len(one) // 6 * 4] for one in packed), "<u4")
     weights = np.frombuffer(b"".join(one[len(one) // 6 * 4 :] for one in packed), "<f2")
     return csr_array(
-        (weights.astype(np.float32), places.astype(np.int32), starts), shape=(len(packed), PLACES)
+        (weights.astype(np.float32), indices.astype(np.int32), starts), shape=(len(packed), HASH_BUCKETS)
     )
 
 

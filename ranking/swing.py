@@ -86,13 +86,13 @@ class SwingIndex:
         norms: Floats = np.sqrt(np.asarray(self.likes @ self._thing_weights))
         return norms
 
-    def things_of(self, reader: int) -> NDArray[np.int32]:
+    def liked_items(self, reader: int) -> NDArray[np.int32]:
         """Return the indices of what the reader liked."""
         return np.asarray(self.likes.indices[self.likes.indptr[reader] : self.likes.indptr[reader + 1]])
 
     def row(self, reader: int) -> Floats:
         """Return the similarity of the reader to each reader, 0 to themself: one sparse product."""
-        things = self.things_of(reader)
+        things = self.liked_items(reader)
         # Two rows at once: the weighted sum over common likes, and how many there are.
         asked = np.vstack([self._thing_weights[things], np.ones(len(things))])
         weighed, common = np.asarray(asked @ self._by_thing[things]).reshape(2, -1)
@@ -117,17 +117,17 @@ class SwingIndex:
         nearest = above[np.lexsort((above, -similar[above]))][:SCANNED_MAX]
         taken: list[int] = []
         wanted = self.settings.top_k if most is None else most
-        own = self.things_of(reader)
+        own = self.liked_items(reader)
         for other in nearest.tolist():
             if len(taken) >= wanted:
                 break
-            likes = self.things_of(other)
-            if not any(_copies(likes, seen) for seen in [own, *map(self.things_of, taken)]):
+            likes = self.liked_items(other)
+            if not any(_is_copy(likes, seen) for seen in [own, *map(self.liked_items, taken)]):
                 taken.append(other)
         return [(other, float(similar[other])) for other in taken]
 
 
-def _copies(one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
+def _is_copy(one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
     small, large = sorted((len(one), len(other)))
     if small < COPY_LIKES_MIN or small < COPY_SHARE * large:
         return False

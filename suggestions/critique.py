@@ -37,7 +37,7 @@ from suggestions.entities import (
     TOPICS,
     Refusal,
 )
-from suggestions.planner.attributes import phrase_contains
+from suggestions.planner.posterior import phrase_contains
 
 CITED_FEW = 5
 OLD = timedelta(days=30)
@@ -67,7 +67,7 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastOutcome:
     """The outcome of an earlier suggestion about the same target."""
 
     suggestion_type: str
@@ -76,11 +76,11 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class DraftRecord:
     """A draft beside the reader's ratings of its target.
 
-    `cited` are the ratings it names, `about` the newest ones of the target; `liked` of `rated` are all of the
-    target, `all_liked` of `all_rated` all there are. `gain` is the measured change of nDCG@10.
+    `cited` are the ratings it names, `target_ratings` the newest ones of the target; `liked` of `rated` are
+    all of the target, `all_liked` of `all_rated` all there are. `gain` is the measured change of nDCG@10.
     """
 
     suggestion_type: str
@@ -88,22 +88,22 @@ class Record:
     target_key: str
     label: str
     cited: tuple[RatedItem, ...]
-    about: tuple[RatedItem, ...]
+    target_ratings: tuple[RatedItem, ...]
     liked: int
     rated: int
     all_liked: int
     all_rated: int
     gain: float | None
-    past: tuple[Past, ...] = ()
+    past: tuple[PastOutcome, ...] = ()
     refusal: Refusal | None = None
 
     @property
-    def likes(self) -> bool:
+    def expects_likes(self) -> bool:
         """True if the draft rests on liked items."""
         return self.suggestion_type in LIKED_TYPES
 
 
-def critique(record: Record, kinds: Mapping[str, str], now: datetime) -> list[Issue]:
+def critique(record: DraftRecord, kinds: Mapping[str, str], now: datetime) -> list[Issue]:
     """Return the issues of one draft, serious ones first. `kinds` has "valued" or "disliked" by reason."""
     found = [
         refused_issue(record.refusal) if record.refusal else None,
@@ -144,13 +144,13 @@ def refused_issue(refusal: Refusal) -> Issue:
     return Issue("would_be_refused", refusal.message, rule=refusal.code)
 
 
-def _cherry_picked(record: Record) -> Issue | None:
+def _cherry_picked(record: DraftRecord) -> Issue | None:
     elsewhere = record.all_rated - record.rated
     if record.rated < EVIDENCE_MIN or not elsewhere:
         return None
     own = record.liked / record.rated
     base = (record.all_liked - record.liked) / elsewhere
-    lead = own - base if record.likes else base - own
+    lead = own - base if record.expects_likes else base - own
     if lead >= LEAD_MIN:
         return None
     return Issue(
@@ -160,19 +160,21 @@ def _cherry_picked(record: Record) -> Issue | None:
     )
 
 
-def _tags_contradict(record: Record, kinds: Mapping[str, str]) -> Issue | None:
-    against = DISLIKED if record.likes else VALUED
-    agreeing = [i for i in record.about if i.useful is record.likes and i.tags]
+def _tags_contradict(record: DraftRecord, kinds: Mapping[str, str]) -> Issue | None:
+    against = DISLIKED if record.expects_likes else VALUED
+    agreeing = [i for i in record.target_ratings if i.useful is record.expects_likes and i.tags]
     wrong = [i for i in agreeing if any(kinds.get(tag) == against for tag in i.tags)]
     if len(wrong) < CONFLICT_MIN or len(wrong) < CONFLICT_SHARE * len(agreeing):
         return None
     found = (
-        "liked items carry reasons of dislike" if record.likes else "disliked items carry reasons of value"
+        "liked items carry reasons of dislike"
+        if record.expects_likes
+        else "disliked items carry reasons of value"
     )
     return Issue("tags_contradict", f"{len(wrong)} of {len(agreeing)} {found}. Is it really the target?")
 
 
-def _past(record: Record) -> list[Issue]:
+def _past(record: DraftRecord) -> list[Issue]:
     issues = []
     decided = sorted(record.past, key=lambda past: past.at, reverse=True)
     last = next((past for past in decided if past.outcome in (ACCEPTED, REJECTED)), None)
@@ -187,7 +189,7 @@ def _past(record: Record) -> list[Issue]:
     return issues
 
 
-def _evidence(record: Record, now: datetime) -> list[Issue | None]:
+def _evidence(record: DraftRecord, now: datetime) -> list[Issue | None]:
     cited = record.cited
     if not cited:
         return []

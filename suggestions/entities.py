@@ -1,4 +1,4 @@
-"""Values of the suggestions room: drafts, refusals, proposals, reviews, hypotheses, previews. Pure."""
+"""Values of the suggestions room: drafts, refusals, proposals, reviews, previews. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -71,7 +71,7 @@ class Proposal:
     """A draft that passed every rule, in the server's own numbers, for reviewers.
 
     `forecast` is the body a suggestion stores; `reason` and `expected_impact` the texts for the reader;
-    `likes` and `thumbs` count the reader's ratings of the target, `likes_all` and `thumbs_all` all of them.
+    `likes` and `ratings` count the reader's ratings of the target, `likes_all` and `ratings_all` all of them.
     """
 
     reader_id: UUID
@@ -89,10 +89,10 @@ class Proposal:
     forecast: Mapping[str, Any]
     evidence: tuple[RatedItem, ...]
     likes: int
-    thumbs: int
+    ratings: int
     now: datetime
     likes_all: int = 0
-    thumbs_all: int = 0
+    ratings_all: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,90 +124,6 @@ class Proposed:
     status: str
     notes: tuple[str, ...]
     target: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """One change that the ratings support, ready to be proposed.
-
-    `p_helpful` is the posterior probability that it helps and `expected_gain` the change of nDCG@10 expected
-    by the ratings that chose it; `gain`, `low` and `high` the change measured on `later_thumbs` holdout
-    ratings (`None`: too few).
-    """
-
-    suggestion_type: str
-    field: str
-    target_key: str
-    label: str
-    current_value: str
-    suggested_value: str
-    p_helpful: float
-    confidence: str
-    expected_gain: float
-    gain: float | None
-    low: float | None
-    high: float | None
-    later_thumbs: int
-    likes: int
-    thumbs: int
-    evidence_urls: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the form for a tool result: rounded, with the URLs of the supporting items."""
-        rounded = {
-            k: None if v is None else round(v, 3)
-            for k, v in (
-                ("p_helpful", self.p_helpful),
-                ("expected_gain", self.expected_gain),
-                ("ndcg_gain", self.gain),
-                ("ndcg_low", self.low),
-                ("ndcg_high", self.high),
-            )
-        }
-        return {
-            "type": self.suggestion_type,
-            "target": self.target_key,
-            "suggested_value": self.suggested_value,
-            "liked": self.likes,
-            "rated": self.thumbs,
-            "confidence": self.confidence,
-            **rounded,
-            "later_thumbs": self.later_thumbs,
-            "supporting_items": list(self.evidence_urls),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Lead:
-    """A change that may help but is too uncertain to ask about.
-
-    `information` is the value of certainty about it, in nDCG@10: where it is highest, an exploration item
-    teaches most.
-    """
-
-    suggestion_type: str
-    field: str
-    target_key: str
-    label: str
-    p_helpful: float
-    information: float
-
-
-@dataclass(frozen=True, slots=True)
-class HypothesisReport:
-    """At most ten hypotheses, best first, and the search behind them.
-
-    `considered` counts the sources and topics tried, `patterns_found` the changes likely enough before any
-    other test, `dropped` those that holdout or all ratings contradict. Without any hypothesis `silence` is
-    the code of the reason (`suggestions.planner.hypotheses`); `leads` are the undecided changes, best first.
-    """
-
-    hypotheses: tuple[Hypothesis, ...]
-    patterns_found: int
-    considered: int
-    dropped: int = 0
-    silence: str = ""
-    leads: tuple[Lead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

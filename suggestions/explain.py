@@ -108,7 +108,7 @@ MEASURED_ON = "The confidence levels were measured on simulated readers."
 # With the number of pending suggestions for {}.
 ACCEPT_ALL = "Accept all {}"
 ALL_DONE = "All done! Your preferences have been updated."
-ALL_KEPT = "All done! Your preferences stay as they are."
+NOTHING_CHANGED = "All done! Your preferences stay as they are."
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def script_words() -> dict[str, Any]:
         "errors": ERRORS,
         "other": ERROR_OTHER,
         "all_done": ALL_DONE,
-        "all_kept": ALL_KEPT,
+        "all_kept": NOTHING_CHANGED,
         "undo": UNDO["rejected"],
         "accept_all": ACCEPT_ALL,
     }

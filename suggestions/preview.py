@@ -1,8 +1,14 @@
-"""Previews: today's digest rebuilt with a change of settings; rated items stay where they are."""
+"""What a change would do, before it is written: today's digest with it, and trials of drafts and configs.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+A preview is today's digest rebuilt with a change of settings; rated items stay where they are. A trial weighs
+a draft against the reader's ratings.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
@@ -10,16 +16,51 @@ from django.db.models import Exists, OuterRef
 from digest.build.candidates import DayCandidates, digest_candidates
 from digest.build.compose import PlacedItem, Rules, compose
 from digest.days import day_of
+from digest.entities import RatedItem
+from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.models import Feedback, Impression, Reader
 from ranking.common.text import fold, term_matches
+from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
 from ranking.entities import EffectiveConfig
-from ranking.selectors import config_effective
-from suggestions.entities import SOURCE_WEIGHTS, Preview, PreviewItem
-from suggestions.models import Suggestion
-from suggestions.rules import change_applied
+from ranking.selectors import config_bodies, config_effective
+from suggestions.critique import (
+    DraftRecord,
+    Issue,
+    PastOutcome,
+    confidence_after,
+    critique,
+    duplicates,
+    refused_issue,
+)
+from suggestions.entities import (
+    FIELD_OF_TYPE,
+    LIKED_TYPES,
+    REDUCE_SOURCE,
+    SOURCE_WEIGHTS,
+    Draft,
+    Preview,
+    PreviewItem,
+    Refusal,
+)
+from suggestions.models import Outcome, Suggestion
+from suggestions.planner.evidence import WeighedChange, change_weigh
+from suggestions.planner.gains import Forecast, forecast_of, split_by_time
+from suggestions.rules import (
+    Accepted,
+    Facts,
+    Target,
+    change_applied,
+    change_parse,
+    check,
+    concerns,
+    weight_bounds,
+)
+from suggestions.selectors import facts_for
 
 # A digest by rank, each item with its place before and after.
 Side = tuple[PreviewItem, ...]
+Names = tuple[str, str]
+Counts = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +178,235 @@ def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:
         leaves=tuple(sorted((i for i in changed if i.after is None), key=lambda i: i.before or 0)),
         moves=tuple(sorted((i for i in changed if i.before and i.after), key=lambda i: i.after or 0)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A change with its probabilities, ratings and preview.
+
+    `ratings` are the newest ones about it. Of `ratings_considered` (for a topic: the newest 500), `rated` are
+    about it, and `liked` of those positive; `recent_items` counts its items of the last seven days. `refusal`
+    is the rules' answer to the best evidence there is, `None` if they permit it.
+    """
+
+    change: Accepted
+    weighed: WeighedChange
+    ratings: tuple[RatedItem, ...]
+    liked: int
+    rated: int
+    ratings_considered: int
+    recent_items: int
+    preview: Preview
+    refusal: Refusal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two configs by name, their differences, the measured effect, and the digest before and after.
+
+    The effect is measured on the holdout ratings; between two versions of the past it is a description, since
+    those ratings may have led to the change.
+    """
+
+    names: Names
+    changes: list[dict[str, Any]]
+    forecast: Forecast
+    preview: Preview
+
+
+@dataclass(frozen=True, slots=True)
+class Critique:
+    """The issues of one draft. `p_helpful` is `None` for one that is no change at all."""
+
+    suggestion_type: str
+    target: str
+    p_helpful: float | None
+    confidence: str
+    issues: tuple[Issue, ...]
+
+
+def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refusal:
+    """Try the change of `draft`; a source without a value moves by the largest step. Writes nothing.
+
+    A refusal means that the draft is no change at all. A fixed number of queries.
+    """
+    facts = facts_for(reader_id=reader_id, now=now)
+    draft = _with_value(draft, facts)
+    change = change_parse(draft, facts)
+    if isinstance(change, Refusal):
+        return change
+    weighed = change_weigh(reader_id=reader_id, change=change, effective=facts.effective, now=now)
+    ratings = _about(change, weighed)
+    sources = feedback_source_counts(reader_id=reader_id) if change.field == SOURCE_WEIGHTS else {}
+    liked, rated, _, ratings_considered = _counts(change, ratings, weighed, sources)
+    preview, recent_items = preview_matching(
+        reader_id=reader_id,
+        before=facts.effective,
+        after=weighed.after,
+        field=change.field,
+        key=change.target_key,
+        label=change.label,
+        now=now,
+    )
+    liked_type = change.suggestion_type in LIKED_TYPES
+    best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is liked_type))
+    refusal = _refusal(best, facts, weighed, ratings)
+    return Trial(change, weighed, ratings, liked, rated, ratings_considered, recent_items, preview, refusal)
+
+
+def configs_compare(
+    *, reader_id: UUID, before: int | None, after: int | None, drafts: Sequence[Draft], now: datetime
+) -> Comparison | Refusal:
+    """Compare two versions of the reader's config, or the current one with the changes of `drafts` together.
+
+    Without numbers the current config is compared with the one before it. Refuses an unknown version with
+    `version_not_found`, and what is no change with a rule's code. At most twenty queries.
+    """
+    facts = facts_for(reader_id=reader_id, now=now)
+    pair = _proposed(drafts, facts) if drafts else _versions(reader_id, before, after, facts)
+    if isinstance(pair, Refusal):
+        return pair
+    names, old, new = pair
+    left, right = body_effective(old), body_effective(new)
+    holdout = split_by_time(feedback_recent(reader_id=reader_id)).holdout
+    return Comparison(
+        names,
+        body_changes(old, new),
+        forecast_of(holdout, left, right, now=now, seed=f"{reader_id}:{names}"),
+        preview_of(reader_id=reader_id, before=left, after=right, now=now),
+    )
+
+
+def drafts_critique(
+    *, reader_id: UUID, run_id: UUID, drafts: Sequence[Draft], now: datetime
+) -> list[Critique]:
+    """Return a critique of each draft, in order; reads only.
+
+    Each draft is weighed as a write would weigh it, with as many queries; ten more for all of them.
+    """
+    urls = {url for draft in drafts for url in draft.evidence_urls}
+    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, urls=urls)
+    drafts = [_with_value(draft, facts) for draft in drafts]
+    changes = [change_parse(draft, facts) for draft in drafts]
+    accepted = {n: change for n, change in enumerate(changes) if isinstance(change, Accepted)}
+    past = outcomes_about(reader_id=reader_id, keys={change.target_key for change in accepted.values()})
+    doubles = duplicates({n: (c.field, c.target_key, c.label) for n, c in accepted.items()})
+    counts = feedback_source_counts(reader_id=reader_id)
+    kinds = {tag.slug: tag.kind for tag in reason_tags()}
+    found = []
+    for n, (draft, change) in enumerate(zip(drafts, changes, strict=True)):
+        if isinstance(change, Refusal):
+            refused = (refused_issue(change),)
+            found.append(Critique(draft.suggestion_type, change.target, None, "low", refused))
+            continue
+        weighed = change_weigh(reader_id=reader_id, change=change, effective=facts.effective, now=now)
+        record = _record(
+            draft, change, weighed, facts, counts, past.get((change.field, change.target_key), ())
+        )
+        issues = (*([doubles[n]] if n in doubles else []), *critique(record, kinds, now))
+        confidence = confidence_after(weighed.confidence, issues)
+        found.append(
+            Critique(change.suggestion_type, change.target_key, weighed.p_helpful, confidence, issues)
+        )
+    return found
+
+
+def outcomes_about(*, reader_id: UUID, keys: Collection[str]) -> dict[Target, tuple[PastOutcome, ...]]:
+    """Return the outcomes of the reader's earlier suggestions about each of the targets; one query."""
+    about = Outcome.objects.filter(reader_id=reader_id, target_key__in=keys)
+    rows = about.exclude(suggestion__status=Suggestion.Status.TAKEN_BACK).order_by("-decided_at")
+    found: defaultdict[Target, list[PastOutcome]] = defaultdict(list)
+    for kind, key, outcome, at in rows.values_list("suggestion_type", "target_key", "outcome", "decided_at"):
+        found[FIELD_OF_TYPE[kind], key].append(PastOutcome(kind, outcome, at))
+    return {target: tuple(past) for target, past in found.items()}
+
+
+def _with_value(draft: Draft, facts: Facts) -> Draft:
+    """Return `draft` with the largest permitted step where a source comes without a weight."""
+    if draft.field != SOURCE_WEIGHTS or draft.suggested_value not in (None, ""):
+        return draft
+    low, high = weight_bounds(facts.effective.weight(str(draft.target_key)))
+    return replace(draft, suggested_value=low if draft.suggestion_type == REDUCE_SOURCE else high)
+
+
+def _refusal(
+    draft: Draft, facts: Facts, weighed: WeighedChange, rated: tuple[RatedItem, ...]
+) -> Refusal | None:
+    """Return the refusal that writing `draft` now would get, with `rated` as the ratings it may cite."""
+    known = {item.url: item for item in rated}
+    verdict = check(draft, replace(facts, rated=known))
+    return verdict if isinstance(verdict, Refusal) else weighed.refusal(verdict)
+
+
+def _about(change: Accepted, weighed: WeighedChange) -> tuple[RatedItem, ...]:
+    field, key, label = change.field, change.target_key, change.label
+    return tuple(item for item in weighed.evidence.rated if concerns(item, field, key, label))
+
+
+def _counts(
+    change: Accepted, about: Sequence[RatedItem], weighed: WeighedChange, sources: Counts
+) -> tuple[int, int, int, int]:
+    """Return (liked, rated) of the target and of all: every rating for a source, the newest for a topic."""
+    if change.field != SOURCE_WEIGHTS:
+        newest = weighed.evidence.rated
+        return sum(i.useful for i in about), len(about), sum(i.useful for i in newest), len(newest)
+    liked, rated = sources.get(change.target_key, (0, 0))
+    return liked, rated, sum(pair[0] for pair in sources.values()), sum(pair[1] for pair in sources.values())
+
+
+def _record(
+    draft: Draft,
+    change: Accepted,
+    weighed: WeighedChange,
+    facts: Facts,
+    sources: Counts,
+    past: tuple[PastOutcome, ...],
+) -> DraftRecord:
+    cited = tuple(facts.rated[url] for url in dict.fromkeys(draft.evidence_urls) if url in facts.rated)
+    about = _about(change, weighed)
+    liked, rated, all_liked, all_rated = _counts(change, about, weighed, sources)
+    return DraftRecord(
+        suggestion_type=change.suggestion_type,
+        field=change.field,
+        target_key=change.target_key,
+        label=change.label,
+        cited=cited,
+        target_ratings=about,
+        liked=liked,
+        rated=rated,
+        all_liked=all_liked,
+        all_rated=all_rated,
+        gain=weighed.forecast.gain,
+        past=past,
+        refusal=_refusal(draft, facts, weighed, cited),
+    )
+
+
+def _proposed(drafts: Sequence[Draft], facts: Facts) -> tuple[Names, Body, Body] | Refusal:
+    effective = facts.effective
+    for draft in drafts:
+        change = change_parse(_with_value(draft, facts), facts)
+        if isinstance(change, Refusal):
+            return change
+        effective = change_applied(
+            effective, change.suggestion_type, change.target_key, change.suggested_value
+        )
+    return ("current", "proposed"), effective_body(facts.effective), effective_body(effective)
+
+
+def _versions(
+    reader_id: UUID, before: int | None, after: int | None, facts: Facts
+) -> tuple[Names, Body, Body] | Refusal:
+    current = facts.effective.config.version
+    newer = current if after is None else after
+    older = max(0, newer - 1) if before is None else before
+    bodies = {0: body_default()} | config_bodies(reader_id=reader_id, versions=[older, newer])
+    bodies[current] = effective_body(facts.effective)
+    for number in (older, newer):
+        if number not in bodies:
+            return Refusal(
+                "version_not_found",
+                f"There is no version {number}; the current one is {current}.",
+                str(number),
+            )
+    return (f"version {older}", f"version {newer}"), bodies[older], bodies[newer]

@@ -1,33 +1,320 @@
-"""Views of the suggestions page, its history and previews, and of the forms that answer a suggestion."""
+"""Pages of suggestions: pending cards, the history, previews side by side, and the forms that answer one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import zip_longest
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from digest.feedback.selectors import reason_tags
+from digest.feeds.identity import web_url
+from digest.items.selectors import source_titles
 from digest.requests import reader_of
 from digest.throttling import DECIDE, limited
-from suggestions.entities import Refusal, Resolved
-from suggestions.explain import (
-    ALL_DONE,
-    DONE,
-    answer_kind,
-    error_words,
-    number_of,
-    refusal_words,
-    teaching_of,
+from ranking.config_body import body_effective
+from ranking.entities import EffectiveConfig
+from ranking.selectors import config_effective
+from suggestions import explain
+from suggestions.entities import NEVER, Preview, PreviewItem, Refusal, Resolved
+from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.outcomes.selectors import effects_harmful
+from suggestions.preview import Side, suggestion_previews, suggestion_side_by_side
+from suggestions.selectors import (
+    suggestion_can_undo,
+    suggestion_for,
+    suggestion_not_in_force,
+    suggestion_undo_forgets,
+    suggestions_pending,
+    suggestions_settled,
 )
-from suggestions.models import Suggestion
-from suggestions.pages import cards_page, history_page, preview_page
-from suggestions.selectors import suggestion_for
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
+
+PAGE_SIZE = 30
+RECENT_MAX = 5
+MOVES_SHOWN = 5
+# How long a harmful change is brought up; after that it is in the history only.
+HARM_SHOWN = timedelta(days=14)
+# A move by one place only makes room for another item.
+FAR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One settled suggestion in words.
+
+    `change` is the weight before and after, `until` the end of a snooze, `reason` the reader's own reason,
+    `undo` the label of the undo button ("": it cannot be undone). `came_back` marks a copy of an answered
+    one, `not_in_force` a change that is no longer in force.
+    """
+
+    suggestion: Suggestion
+    headline: str
+    status: str
+    at: datetime | None
+    until: datetime | None
+    change: str
+    reason: str
+    effect: str
+    harmed: bool
+    undo: str
+    came_back: str = ""
+    not_in_force: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceLine:
+    """One rated item behind a suggestion."""
+
+    row: Evidence
+    href: str
+    source: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One item that would change places in today's digest."""
+
+    words: str
+    item: PreviewItem
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One pending suggestion in words and figures."""
+
+    suggestion: Suggestion
+    headline: str
+    level: str
+    sentence: str
+    current: str
+    proposed: str
+    bounds: explain.Bounds | None
+    shown: str
+    confidence: str
+    forecast: str
+    today: str
+    figures: str
+    evidence: tuple[EvidenceLine, ...]
+    moves: tuple[Move, ...]
+    more_moves: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One item of a side; `moved` is its move in words, "" where it stays.
+
+    `highlighted` items come, go or move far: the rest only make room for them.
+    """
+
+    item: PreviewItem
+    source: str
+    moved: str
+    highlighted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One place of the digest: the item before and after."""
+
+    rank: int
+    before: Line | None
+    after: Line | None
+
+    @property
+    def unchanged(self) -> bool:
+        """True if no item comes, goes or moves far here."""
+        return not any(line and line.highlighted for line in (self.before, self.after))
+
+
+def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
+    """Return the context of the suggestions page: cards by group, harmful changes, recent decisions."""
+    pending = suggestions_pending(reader_id=reader_id)
+    previews = suggestion_previews(reader_id=reader_id, suggestions=pending, now=now)
+    cited = {row.source_key for suggestion in pending for row in suggestion.evidence.all()}
+    moved = {i.source for p in previews.values() for i in (*p.enters, *p.leaves, *p.moves)}
+    titles = source_titles(keys=cited | moved)
+    labels = {tag.slug: tag.label.lower() for tag in reason_tags()}
+    effective = config_effective(reader_id=reader_id)
+    cards = [_card(row, effective, previews[row.pk], titles, labels) for row in pending]
+    groups = [
+        ("Sources", [c for c in cards if c.suggestion.field == Suggestion.Field.SOURCE_WEIGHTS]),
+        ("Topics", [c for c in cards if c.suggestion.field == Suggestion.Field.TOPICS]),
+    ]
+    recent = suggestions_settled(reader_id=reader_id)[:RECENT_MAX]
+    return {
+        "groups": [(name, members) for name, members in groups if members],
+        "count": len(cards),
+        "decided": [_decided(suggestion, effective, now) for suggestion in recent],
+        "harmful": [
+            line
+            for line in effects_harmful(reader_id=reader_id, effective=effective)
+            if now - line.checked_at < HARM_SHOWN
+        ],
+        "measured_on": explain.MEASURED_ON,
+        "why_not": explain.WHY_NOT,
+        "words": explain.script_words(),
+    }
+
+
+def _card(
+    suggestion: Suggestion,
+    effective: EffectiveConfig,
+    preview: Preview,
+    titles: Mapping[str, str],
+    labels: Mapping[str, str],
+) -> Card:
+    """Return the card with the current weight, which may have been learned since the suggestion."""
+    kind, label = suggestion.suggestion_type, suggestion.label
+    is_topic = suggestion.field == Suggestion.Field.TOPICS
+    weight = effective.weight(suggestion.target_key)
+    evidence = tuple(_evidence_line(row, titles, labels) for row in suggestion.evidence.all())
+    return Card(
+        suggestion=suggestion,
+        headline=explain.headline(kind, label),
+        level=explain.level(kind, "" if is_topic else f"{weight:.2f}", suggestion.suggested_value),
+        sentence=explain.sentence(kind, label),
+        current=explain.weight_phrase(suggestion.current_value if is_topic else weight),
+        proposed=explain.weight_phrase(suggestion.suggested_value),
+        bounds=None if is_topic else explain.bounds(kind, weight),
+        shown=explain.evidence_words(len(evidence)),
+        confidence=explain.confidence_words(suggestion.confidence),
+        forecast=explain.forecast_words(suggestion.forecast),
+        today=explain.today_words(preview),
+        figures=explain.forecast_figures(suggestion.forecast),
+        evidence=evidence,
+        moves=_moves(preview, titles),
+        more_moves=max(0, len(preview.moves) - MOVES_SHOWN),
+    )
+
+
+def _moves(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
+    """Return the items that come in, those that drop out, and the longest moves of the rest."""
+    longest = sorted(preview.moves, key=lambda i: -abs((i.before or 0) - (i.after or 0)))[:MOVES_SHOWN]
+    longest.sort(key=lambda i: i.after or 0)
+    return tuple(
+        Move(explain.move_words(item.before, item.after), item, titles.get(item.source, item.source))
+        for item in (*preview.enters, *preview.leaves, *longest)
+    )
+
+
+def _evidence_line(row: Evidence, titles: Mapping[str, str], labels: Mapping[str, str]) -> EvidenceLine:
+    return EvidenceLine(
+        row=row,
+        href=web_url(row.url),
+        source=titles.get(row.source_key, row.source_key),
+        reasons=tuple(labels.get(tag, tag) for tag in row.reason_tags),
+    )
+
+
+def history_page(*, reader_id: UUID, number: object, now: datetime) -> dict[str, Any]:
+    """Return a page of thirty settled suggestions, newest first; five queries. Any `number` finds one."""
+    effective = config_effective(reader_id=reader_id)
+    page = Paginator(suggestions_settled(reader_id=reader_id), PAGE_SIZE).get_page(str(number or 1))
+    return {"page": page, "rows": [_decided(suggestion, effective, now) for suggestion in page.object_list]}
+
+
+def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) -> Decided:
+    outcomes = {row.kind: row for row in suggestion.outcomes.all()}
+    decision, effect = outcomes.get(Outcome.Kind.DECISION), outcomes.get(Outcome.Kind.EFFECT)
+    status = explain.settled_status(
+        suggestion.status,
+        decided=decision.outcome if decision else "",
+        reverted=Outcome.Kind.REVERT in outcomes,
+        never=bool(decision and decision.user_reason == NEVER),
+    )
+    accepted = suggestion.status == Suggestion.Status.ACCEPTED
+    reason = decision.user_reason if decision and decision.user_reason != NEVER else ""
+    undo = _undo_label(suggestion, now)
+    came_back = any(note in explain.BROUGHT_BACK.values() for note in suggestion.validation_notes)
+    over = undo == explain.UNDO["accepted"] and suggestion_not_in_force(
+        suggestion=suggestion, decision=decision, effective=effective
+    )
+    return Decided(
+        suggestion=suggestion,
+        headline=explain.headline(suggestion.suggestion_type, suggestion.label),
+        status=status,
+        at=suggestion.resolved_at or (decision.decided_at if decision else None),
+        change=_change(suggestion, decision) if accepted else "",
+        until=suggestion.snoozed_until if suggestion.status == Suggestion.Status.SNOOZED else None,
+        reason=reason,
+        effect=explain.effect_words(effect.outcome, effect.measured) if effect else "",
+        harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
+        undo="" if over else undo,
+        came_back=explain.CAME_BACK if came_back else "",
+        not_in_force=explain.NOT_IN_FORCE if over else "",
+    )
+
+
+def _undo_label(suggestion: Suggestion, now: datetime) -> str:
+    if not suggestion_can_undo(suggestion=suggestion, now=now):
+        return ""
+    if suggestion_undo_forgets(suggestion=suggestion, now=now):
+        return explain.UNDO_AT_ONCE
+    return explain.UNDO.get(suggestion.status, "")
+
+
+def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
+    """Return the weight before and after, with the reader's own value where they chose one; "" for topics.
+
+    The weight before is that of the decision, since it may have been learned after the suggestion was made;
+    where that config is archived, it is that of the suggestion.
+    """
+    if suggestion.field != Suggestion.Field.SOURCE_WEIGHTS:
+        return ""
+    body = decision.config_before if decision else {}
+    before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
+    after = (decision.edited_value if decision else "") or suggestion.suggested_value
+    chosen = ", your own choice" if decision and decision.edited_value else ""
+    return f"{explain.weight_phrase(before)} → {explain.weight_phrase(after)}{chosen}"
+
+
+def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
+    """Return the context of the preview page: today's digest before and after, place by place."""
+    left, right = suggestion_side_by_side(suggestion=suggestion, now=now)
+    titles = source_titles(keys={item.source for item in (*left, *right)})
+    before = [_line(item, titles, leaving=True) for item in left]
+    after = [_line(item, titles, leaving=False) for item in right]
+    pairs = [Pair(n, *both) for n, both in enumerate(zip_longest(before, after), start=1)]
+    return {
+        "suggestion": suggestion,
+        "headline": explain.headline(suggestion.suggestion_type, suggestion.label),
+        "pairs": pairs,
+        "unchanged": sum(pair.unchanged for pair in pairs),
+        "words": _counted_words(left, right),
+        "why_not": explain.WHY_NOT,
+    }
+
+
+def _line(item: PreviewItem, titles: dict[str, str], *, leaving: bool) -> Line:
+    """Mark on the left only the items that drop out, on the right all that are new or elsewhere."""
+    marked = item.after is None if leaving else item.before != item.after
+    words = explain.move_words(item.before, item.after) if marked else ""
+    distance = abs(item.before - item.after) if item.before and item.after else FAR
+    return Line(item, titles.get(item.source, item.source), words, bool(words) and distance >= FAR)
+
+
+def _counted_words(left: Side, right: Side) -> str:
+    enter = sum(item.before is None for item in right)
+    move = sum(item.before is not None and item.before != item.after for item in right)
+    leave = sum(item.after is None for item in left)
+    if not enter and not leave and not move:
+        return "Nothing moves today; you will see it when matching articles arrive."
+    counted = ((enter, "would come in"), (leave, "would drop out"), (move, "would change places"))
+    return f"{', '.join(f'{count} {words}' for count, words in counted if count)}."
+
 
 VERBS: dict[str, Callable[..., Resolved | Refusal]] = {
     "accept": resolve.suggestion_accept,
@@ -83,7 +370,7 @@ def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     typed = request.POST.get("value", "").strip()
     typed = "" if typed == request.POST.get("proposed") else typed
     reason = request.POST.get("user_reason", "").strip()
-    value = number_of(typed)
+    value = explain.number_of(typed)
     extra: dict[str, Any] = {"user_reason": reason} if verb == "reject" else {}
     if verb == "accept" and typed:
         extra = {"value": value}
@@ -96,11 +383,13 @@ def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     if isinstance(outcome, Refusal):
         if outcome.code == "not_found":
             raise Http404(outcome.message)
-        messages.error(request, refusal_words(outcome.code, outcome.message))
+        messages.error(request, explain.refusal_words(outcome.code, outcome.message))
     else:
-        kind = answer_kind(verb, {"user_reason": reason, "value": typed}, outcome.status)
-        done = DONE[kind if kind in DONE else verb]
-        messages.success(request, " ".join(filter(None, (f"{done}.", outcome.note, teaching_of(kind)))))
+        kind = explain.answer_kind(verb, {"user_reason": reason, "value": typed}, outcome.status)
+        done = explain.DONE[kind if kind in explain.DONE else verb]
+        messages.success(
+            request, " ".join(filter(None, (f"{done}.", outcome.note, explain.teaching_of(kind))))
+        )
     return redirect(_next_page(request))
 
 
@@ -121,7 +410,7 @@ def accept_all(request: HttpRequest) -> HttpResponse:
     outcomes = resolve.suggestions_accept_all(reader_id=reader_of(request).pk, now=timezone.now())
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
     for outcome in refused:
-        messages.error(request, f"{outcome.target}: {error_words(outcome.code)}")
+        messages.error(request, f"{outcome.target}: {explain.error_words(outcome.code)}")
     if outcomes and not refused:
-        messages.success(request, f"{ALL_DONE} {teaching_of('accept')}")
+        messages.success(request, f"{explain.ALL_DONE} {explain.teaching_of('accept')}")
     return redirect("suggestions:list")

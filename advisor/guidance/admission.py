@@ -21,9 +21,8 @@ from typing import Any
 
 from advisor.guidance.entities import Draft, Kind
 from advisor.guidance.ranking import text_signature
-from ranking.common.text import FUNCTION_WORDS, fold
+from ranking.common.text import FUNCTION_WORDS, fold, search_terms
 from ranking.crowd import READERS_MIN
-from suggestions.outcomes.search import terms_of
 
 WEIGHTS: Mapping[str, float] = {
     "actionable": 0.30, "reasoned": 0.20, "outcome_linked": 0.20, "specific": 0.15, "new": 0.15,
@@ -250,7 +249,7 @@ def _bounded(text: str, chars_max: int) -> bool:
 
 def _telling(draft: Draft) -> set[str]:
     """Return the words of a text that hold more than grammar; the target's name says nothing about it."""
-    words = set(terms_of(draft.text)) - set(terms_of(draft.target_key)) - FUNCTION_WORDS
+    words = set(search_terms(draft.text)) - set(search_terms(draft.target_key)) - FUNCTION_WORDS
     return {word for word in words if len(word) > 2 and not word.isdigit()}
 
 

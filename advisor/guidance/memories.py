@@ -22,7 +22,8 @@ from advisor.guidance.situations import WRITE
 from advisor.guidance.wording import DOING
 from ranking.crowd import READERS_MIN
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
-from suggestions.outcomes.profile import ACCEPTED, BACKFIRES, HARMED, HELPED, REJECTED
+from suggestions.outcomes.effects import HARMED, HELPED
+from suggestions.outcomes.profile import ACCEPTED, BACKFIRES, REJECTED
 
 PATTERN_SPAN, REPLAY_SPAN, TAG_SPAN = timedelta(days=180), timedelta(days=90), timedelta(days=90)
 PEER_LIFE, MANY_LIFE = timedelta(days=7), timedelta(days=30)

@@ -23,9 +23,8 @@ from typing import Any
 from advisor.guidance.conditions import predicate_holds
 from advisor.guidance.entities import Kind, Remembered, Scored, Situation
 from advisor.guidance.situations import phase_of
-from ranking.common.text import FUNCTION_WORDS, fold, term_matches
+from ranking.common.text import FUNCTION_WORDS, fold, search_terms, term_matches
 from ranking.learning import wilson
-from suggestions.outcomes.search import terms_of
 
 RELEVANCE_WEIGHT, QUALITY_WEIGHT, TRUST_WEIGHT = 0.45, 0.30, 0.25
 TARGET_SHARE, TYPE_SHARE, PHASE_SHARE, WORDS_SHARE = 0.40, 0.25, 0.10, 0.25
@@ -145,7 +144,7 @@ def penalty_of(text: str) -> float:
 
 def query_words(situation: Situation) -> tuple[str, ...]:
     """Return the words of a call that memories are compared with: those that carry meaning, each once."""
-    words = terms_of(f"{situation.target_key} {situation.words}")
+    words = search_terms(f"{situation.target_key} {situation.words}")
     return tuple(dict.fromkeys(stem(word) for word in words if word not in FUNCTION_WORDS))[:QUERY_WORDS_MAX]
 
 
@@ -183,7 +182,7 @@ def text_signature(text: str) -> str:
 
 def tokens_of(text: str) -> tuple[str, ...]:
     """Return the words of `text` as BM25 compares them: folded, in one form, as often as they stand there."""
-    return tuple(map(stem, terms_of(text)))
+    return tuple(map(stem, search_terms(text)))
 
 
 def stem(word: str) -> str:

@@ -92,9 +92,9 @@ def claims_false(proposal: Proposal, text: str) -> list[str]:
 
 def _pairs(proposal: Proposal) -> list[tuple[int, int]]:
     """Return (liked or disliked, all) ratings of the target, of the others and of everything."""
-    likes, thumbs = proposal.likes, proposal.thumbs
-    else_likes, else_thumbs = max(0, proposal.likes_all - likes), max(0, proposal.thumbs_all - thumbs)
-    liked = [(likes, thumbs), (else_likes, else_thumbs), (proposal.likes_all, proposal.thumbs_all)]
+    likes, thumbs = proposal.likes, proposal.ratings
+    else_likes, else_thumbs = max(0, proposal.likes_all - likes), max(0, proposal.ratings_all - thumbs)
+    liked = [(likes, thumbs), (else_likes, else_thumbs), (proposal.likes_all, proposal.ratings_all)]
     return [*liked, *((n - hits, n) for hits, n in liked)]
 
 
@@ -144,15 +144,15 @@ def _known(proposal: Proposal) -> Iterable[float]:
 def _sweeping(proposal: Proposal, text: str) -> list[str]:
     """Return the objection to an "all" or "never" where the ratings have exceptions."""
     liked = proposal.suggestion_type in LIKED_TYPES
-    hits = proposal.likes if liked else proposal.thumbs - proposal.likes
+    hits = proposal.likes if liked else proposal.ratings - proposal.likes
     found = SWEEPING.search(text)
-    if found is None or hits == proposal.thumbs:
+    if found is None or hits == proposal.ratings:
         return []
     return [f"“{found[1]}” says too much: {_fact(proposal)}"]
 
 
 def _fact(proposal: Proposal) -> str:
-    return f"the reader liked {proposal.likes} of {proposal.thumbs} rated items about “{proposal.label}”"
+    return f"the reader liked {proposal.likes} of {proposal.ratings} rated items about “{proposal.label}”"
 
 
 def wording_problems(proposal: Proposal) -> list[str]:
@@ -192,9 +192,9 @@ def wording_model(proposal: Proposal) -> str:
         proposal.suggestion_type,
         proposal.label,
         proposal.likes,
-        proposal.thumbs,
+        proposal.ratings,
         max(0, proposal.likes_all - proposal.likes),
-        max(0, proposal.thumbs_all - proposal.thumbs),
+        max(0, proposal.ratings_all - proposal.ratings),
     )
 
 

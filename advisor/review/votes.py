@@ -93,9 +93,9 @@ class ReviewCase:
 def _counts(proposal: Proposal) -> dict[str, int]:
     return {
         "target_liked": proposal.likes,
-        "target_rated": proposal.thumbs,
+        "target_rated": proposal.ratings,
         "elsewhere_liked": max(0, proposal.likes_all - proposal.likes),
-        "elsewhere_rated": max(0, proposal.thumbs_all - proposal.thumbs),
+        "elsewhere_rated": max(0, proposal.ratings_all - proposal.ratings),
         "evidence_items": len(proposal.evidence),
     }
 

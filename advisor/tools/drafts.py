@@ -25,11 +25,11 @@ from advisor.tools.arguments import (
 )
 from advisor.tools.curation import cut_title
 from digest.entities import RatedItem
-from ranking.forecast import Forecast
 from suggestions.critique import Issue
 from suggestions.entities import Draft, Preview, Proposed, Refusal
-from suggestions.services.propose import REVIEW_IMPROVE, suggestion_propose
-from suggestions.trials import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
+from suggestions.planner.gains import Forecast
+from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
+from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_propose
 
 EXAMPLES_MAX = 5
 DETAILS_TOKENS = 40
@@ -51,15 +51,15 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "change": f"{change.suggestion_type} {change.target_key}"[:120],
         "current_value": change.current_value,
         "suggested_value": change.suggested_value,
-        "would_match": trial.matched,
+        "would_match": trial.rated,
         "liked": trial.liked,
-        "looked_at": trial.looked_at,
-        "offered_this_week": trial.offered,
+        "looked_at": trial.ratings_considered,
+        "offered_this_week": trial.recent_items,
         "forecast": forecast_row(trial),
         "would_be_refused": refusal.code if refusal else "",
         "note": NOTE,
     }
-    examples = [_example(item, change.target_key) for item in trial.matching[:EXAMPLES_MAX]]
+    examples = [_example(item, change.target_key) for item in trial.ratings[:EXAMPLES_MAX]]
     digest = moves_of(trial.preview)
     lists = {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}
     return fill(result, lists, TRIAL_TOKENS)

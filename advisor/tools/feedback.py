@@ -22,9 +22,9 @@ from digest.feedback.selectors import (
 from digest.models import ReasonTag
 from ranking.entities import SourceTally
 from ranking.learning import base_rate, posterior
-from suggestions.entities import EVIDENCE_MIN, Hypothesis, HypothesisReport
+from suggestions.entities import EVIDENCE_MIN
 from suggestions.planner.evidence import hypotheses_for
-from suggestions.planner.hypotheses import SILENCE_SENTENCES
+from suggestions.planner.hypotheses import SILENCE_SENTENCES, Hypothesis, HypothesisReport
 
 HYPOTHESES_MAX = 10
 WIDER_WINDOW_DAYS = 30

@@ -30,7 +30,7 @@ from digest.models import (
     TasteProfile,
 )
 from ranking.entities import Candidate, EffectiveConfig
-from ranking.scoring import Figures, Ids, Pool, Ranking, Signals, ranked
+from ranking.scoring import Ids, ItemValues, Pool, Ranking, Signals, ranked
 from ranking.similarity import profile_of, similarities, vectors_stack
 
 # Ids in one statement; SQLite takes 32,766.
@@ -75,7 +75,7 @@ class DayCandidates:
             self.about,
             effective.weights(),
             ranking.totals.tolist(),
-            ranking.undisliked().tolist(),
+            ranking.totals_without_penalties().tolist(),
             muted_items(self.pool, effective, self.rows),
         )
 
@@ -231,7 +231,7 @@ def signals_for(
     return {reader: Signals(similar.get(reader, {}), community.get(reader, {})) for reader in reader_ids}
 
 
-def _similarities(reader_ids: Collection[UUID], ids: Sequence[int]) -> dict[UUID, Figures]:
+def _similarities(reader_ids: Collection[UUID], ids: Sequence[int]) -> dict[UUID, ItemValues]:
     profiles = TasteProfile.objects.filter(reader_id__in=list(reader_ids), likes__gt=0)
     tastes = {p.reader_id: taste_unpack(bytes(p.terms), p.likes, p.dislikes) for p in profiles}
     if not tastes:
@@ -247,7 +247,7 @@ def _similarities(reader_ids: Collection[UUID], ids: Sequence[int]) -> dict[UUID
     for reader, taste in tastes.items():
         values = similarities(profile_of(taste), vectors)
         values[np.isin(known, rated[reader])] = 0.0
-        figures[reader] = Figures(known, values)
+        figures[reader] = ItemValues(known, values)
     return figures
 
 

@@ -88,7 +88,7 @@ def muted_items(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None)
     at = np.arange(len(pool)) if rows is None else rows
     total = np.zeros(len(at))
     for word, boost in boosts.items():
-        total += boost * pool.held(word)[at]
+        total += boost * pool.matches(word)[at]
     return set(pool.ids[at[total < 0]].tolist())
 
 

@@ -157,7 +157,7 @@ def _build_days(
         return 0
     window = window_load(now=now)
     settings = [configs[reader_id].config for reader_id in days]
-    window.pool.look_for({term for config in settings for term in (*config.topics, *config.keyword_boosts)})
+    window.pool.search_all({term for config in settings for term in (*config.topics, *config.keyword_boosts)})
     due = [reader for reader in readers if reader.pk in days]
     return sum(_build_together(some, days, configs, window) for some in _batches(due) if not stopping())
 

@@ -35,15 +35,15 @@ from ranking.crowd import (
     Crowd,
     ItemCrowd,
     Opinion,
+    capped_votes,
     crowd_of,
     crowd_opinions,
+    item_columns,
     item_crowd_of,
     item_rates,
     opinion_of,
     peer_opinions,
     peer_rows,
-    places_of,
-    vote,
 )
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS, base_rate
 from ranking.swing import SwingIndex, SwingSettings, threshold_by_chance
@@ -157,7 +157,7 @@ def community_rates_many(
     if len(rows) - len(hidden) < RATERS_MIN:
         return {}
     items = _items(cached)
-    places = places_of(items, item_ids)
+    places = item_columns(items, item_ids)
     ids, found = items.items[places], {}
     for reader in set(reader_ids) - excluded:
         rates = item_rates(items, [*hidden, rows[reader]] if reader in rows else hidden, places)
@@ -312,7 +312,11 @@ def _topic_votes(view: _View, topic: str, now: datetime) -> dict[int, tuple[floa
         if row is not None and view.others[row] and term_matches(topic, fold(title)):
             likes[row] += useful
             ratings[row] += 1
-    return {row: vote(likes[row], n, view.crowd.base[row]) for row, n in ratings.items() if n >= THUMBS_MIN}
+    return {
+        row: capped_votes(likes[row], n, view.crowd.base[row])
+        for row, n in ratings.items()
+        if n >= THUMBS_MIN
+    }
 
 
 def _deviations(opinions: Mapping[str, Opinion]) -> dict[str, float]:

@@ -99,6 +99,6 @@ def weights_update(*, reader_id: UUID, now: datetime) -> int:
     fixed |= dict.fromkeys(effective.config.locked, "locked")
     tallies = feedback_tallies(reader_id=reader_id, now=now)
     deviation = community_deviation(reader_id=reader_id, now=now) if tallies else {}
-    changes = learn(tallies, effective, held=fixed, deviation=deviation)
+    changes = learn(tallies, effective, on_hold=fixed, deviation=deviation)
     profile_refresh(reader_id=reader_id, now=now, rebuild=True)
     return weights_learn(reader_id=reader_id, changes=changes, now=now)

@@ -27,7 +27,7 @@ from digest.feeds.polling import (
 )
 from digest.models import Feed, FeedEntry, Item, Source, Subscription
 from ranking.common.rows import rows_set
-from ranking.services import source_key_renamed
+from ranking.services import source_key_rename
 
 BATCH: Final = 500
 # A feed that was not fetched, because its host was busy, is due again so soon.
@@ -365,6 +365,6 @@ def source_move(*, key: str, into: str, now: datetime) -> SourceMove:
         Source.objects.get_or_create(key=plan.into, defaults={"title": title})
         feeds = Feed.objects.filter(source_id=key).update(source_id=plan.into)
         items = Item.objects.filter(source_id=key).update(source_id=plan.into)
-        configs = source_key_renamed(old=key, new=plan.into, now=now)
+        configs = source_key_rename(old=key, new=plan.into, now=now)
         Source.objects.filter(pk=key).delete()
     return SourceMove(key, plan.into, plan.joined, feeds, items, configs)

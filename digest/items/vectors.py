@@ -21,13 +21,13 @@ from digest.models import Feedback, Item, ItemVector, TasteProfile, TermCounts
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.similarity import (
     EMPTY,
-    PLACES,
+    HASH_BUCKETS,
     Taste,
-    counts_add,
-    taste_aged,
-    taste_changed,
-    terms_of,
-    vector_of,
+    document_counts_add,
+    taste_decay,
+    taste_update,
+    term_counts,
+    tfidf_vector,
     vector_unpack,
 )
 
@@ -115,7 +115,7 @@ def _profile_store(row: TasteProfile, current: Ratings, now: datetime, rebuild: 
     taste = taste_unpack(bytes(row.terms), row.likes, row.dislikes)
     if rebuild:
         taste, included = EMPTY, included[:0]
-    taste = taste_aged(taste, _decay(max(0, day - row.day)))
+    taste = taste_decay(taste, _decay(max(0, day - row.day)))
     removed, added = _difference(included, current)
     rows = ItemVector.objects.filter(pk__in={*removed["item"].tolist(), *added["item"].tolist()})
     vectors = {pk: vector_unpack(bytes(terms)) for pk, terms in rows.values_list("pk", "terms")}
@@ -125,10 +125,10 @@ def _profile_store(row: TasteProfile, current: Ratings, now: datetime, rebuild: 
         for item, rated_day, useful in ratings.tolist()
         if item in vectors
     ]
-    taste = taste_changed(taste, changes)
+    taste = taste_update(taste, changes)
     row.day, row.updated_at = max(day, row.day), now
     row.likes, row.dislikes = taste.likes, taste.dislikes
-    parts = taste.places.astype("<u4"), taste.liked.astype("<f4"), taste.disliked.astype("<f4")
+    parts = taste.indices.astype("<u4"), taste.liked.astype("<f4"), taste.disliked.astype("<f4")
     row.terms = b"".join(part.tobytes() for part in parts)
     row.thumbs = current.tobytes()
     row.save()
@@ -159,17 +159,17 @@ def _vectors_make(item_ids: Sequence[int]) -> None:
     for start in range(0, len(item_ids), BATCH):
         batch = Item.objects.filter(pk__in=item_ids[start : start + BATCH])
         rows = batch.values_list("pk", "fingerprint", "title", "text")
-        items = [(pk, fingerprint, terms_of(title, text)) for pk, fingerprint, title, text in rows]
+        items = [(pk, fingerprint, term_counts(title, text)) for pk, fingerprint, title, text in rows]
         with transaction.atomic():
             row, _ = TermCounts.objects.select_for_update().get_or_create(pk=1)
-            stored = decompress(bytes(row.counts)) if row.counts else bytes(4 * PLACES)
+            stored = decompress(bytes(row.counts)) if row.counts else bytes(4 * HASH_BUCKETS)
             before = np.frombuffer(stored, dtype=np.uint32)
-            counts = counts_add(before, (terms for _, _, terms in items))
+            counts = document_counts_add(before, (terms for _, _, terms in items))
             row.documents, row.counts = row.documents + len(items), compress(counts.tobytes(), 1)
             row.save()
             vectors = [
                 ItemVector(
-                    pk=pk, fingerprint=fingerprint, terms=vector_of(terms, counts, row.documents).packed()
+                    pk=pk, fingerprint=fingerprint, terms=tfidf_vector(terms, counts, row.documents).packed()
                 )
                 for pk, fingerprint, terms in items
             ]

@@ -39,7 +39,7 @@ from digest.web.pages import (
     saved_page,
     search_page,
 )
-from ranking.selectors import config_effective, weights_course
+from ranking.selectors import config_effective, weight_history
 
 DAY = timedelta(days=1)
 
@@ -247,7 +247,7 @@ def trends(request: HttpRequest) -> HttpResponse:
     since = datetime.combine(starts[0], time.min, UTC)
     found = trends_of(
         tallies,
-        weights_course(reader_id=reader.pk, since=since),
+        weight_history(reader_id=reader.pk, since=since),
         config_effective(reader_id=reader.pk).weights(),
         source_titles(keys={tally.source for tally in tallies}),
         starts,

@@ -80,7 +80,7 @@ GERMAN_PLURALS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTopic:
     """One topic of the list: what it is called, what finds it, and after which endings a form does not."""
 
     names: tuple[str, ...]
@@ -89,11 +89,11 @@ class Known:
 
 
 @cache
-def known_topics() -> tuple[Known, ...]:
+def known_topics() -> tuple[KnownTopic, ...]:
     """Return every topic of the list, in the order of the file."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["topic"]
     return tuple(
-        Known(
+        KnownTopic(
             tuple(row["names"]),
             tuple(row["match"]),
             {form: tuple(ends) for form, ends in row.get("unless", {}).items()},
@@ -103,11 +103,11 @@ def known_topics() -> tuple[Known, ...]:
 
 
 @cache
-def _by_key(key: Callable[[str], str]) -> dict[str, Known]:
+def _by_key(key: Callable[[str], str]) -> dict[str, KnownTopic]:
     return {key(name): known for known in known_topics() for name in known.names}
 
 
-def known_topic(topic: str, key: Callable[[str], str]) -> Known | None:
+def known_topic(topic: str, key: Callable[[str], str]) -> KnownTopic | None:
     """Return the topic of the list that `topic` is a name of; `key` gives the identity of a name."""
     return _by_key(key).get(key(topic))
 
@@ -228,3 +228,8 @@ def term_named(term: str, folded: str) -> str:
 def terms_matching(terms: Iterable[str], folded: str) -> tuple[str, ...]:
     """Return those of `terms` that `folded` has, in their given order."""
     return tuple(term for term in terms if term_matches(term, folded))
+
+
+def search_terms(text: str) -> list[str]:
+    """Return the words of `text`, folded, each in the singular; `boost_source` is two words."""
+    return [topic_key(word) for word in _WORD.findall(fold(text).replace("_", " "))]

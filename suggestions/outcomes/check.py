@@ -27,17 +27,17 @@ from suggestions.outcomes.effects import (
     HELPED,
     UNCLEAR,
     WINDOW_DAYS,
-    Case,
     Effect,
+    EffectCase,
     Exposure,
-    Placed,
+    RankedItem,
     Tally,
     effect_measure,
     exposure_of,
     score_without,
 )
-from suggestions.outcomes.selectors import outcome_heavy
-from suggestions.outcomes.services import Ending, outcome_draft, profiles_update
+from suggestions.outcomes.selectors import outcome_full
+from suggestions.outcomes.services import OutcomeValues, outcome_build, profiles_update
 from suggestions.rules import topic_in_config
 
 log = structlog.get_logger(__name__)
@@ -72,7 +72,7 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownItem:
     """One item of a digest with its stored score."""
 
     digest_id: int
@@ -84,11 +84,11 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class BatchData:
     """The data that a batch of changes is judged by, per reader."""
 
     ratings: dict[UUID, list[Rating]]
-    shown: dict[UUID, list[Shown]]
+    shown: dict[UUID, list[ShownItem]]
     changes: dict[UUID, list[tuple[datetime, Scope]]]
     configs: dict[UUID, EffectiveConfig]
 
@@ -100,27 +100,27 @@ def decisions_due(*, now: datetime) -> list[int]:
     return list(rows.order_by("decided_at", "pk").values_list("pk", flat=True))
 
 
-def cases_of(*, decision_ids: Collection[int]) -> list[tuple[Outcome, Case]]:
+def cases_of(*, decision_ids: Collection[int]) -> list[tuple[Outcome, EffectCase]]:
     """Return each of these accepted decisions, its suggestion joined, with its case; seven queries."""
     rows = _accepted().filter(pk__in=decision_ids).select_related("suggestion", "archive")
     decisions = list(rows.order_by("decided_at", "pk"))
-    world = _world(decisions)
-    return [(decision, _case(decision, world)) for decision in decisions]
+    data = _batch_data(decisions)
+    return [(decision, _case(decision, data)) for decision in decisions]
 
 
 def _accepted() -> QuerySet[Outcome]:
     return Outcome.objects.filter(kind=Kind.DECISION, outcome=Outcome.Result.ACCEPTED)
 
 
-def _world(decisions: Sequence[Outcome]) -> World:
+def _batch_data(decisions: Sequence[Outcome]) -> BatchData:
     if not decisions:
-        return World({}, {}, {}, {})
+        return BatchData({}, {}, {}, {})
     readers = sorted({row.reader_id for row in decisions})
     start = decisions[0].decided_at - WINDOW
     end = decisions[-1].decided_at + WINDOW
     changes = _changes(readers, start, end)
     with_text = any(scope.field != SOURCE_WEIGHTS for rows in changes.values() for _, scope in rows)
-    return World(
+    return BatchData(
         ratings=_ratings(readers, start, end, with_text),
         shown=_shown(readers, decisions[0].decided_at, end, with_text),
         changes=changes,
@@ -159,7 +159,7 @@ def _ratings(
 
 def _shown(
     readers: Collection[UUID], start: datetime, end: datetime, with_text: bool
-) -> dict[UUID, list[Shown]]:
+) -> dict[UUID, list[ShownItem]]:
     rows = Impression.objects.filter(
         digest__reader_id__in=readers, digest__built_at__gte=start, digest__built_at__lt=end
     ).order_by("digest_id", "rank")
@@ -168,10 +168,10 @@ def _shown(
         "digest__reader_id", "digest_id", "digest__built_at", "item__source_id", "item__title", text,
         "score", "parts__interest",
     )  # fmt: skip
-    shown: defaultdict[UUID, list[Shown]] = defaultdict(list)
+    shown: defaultdict[UUID, list[ShownItem]] = defaultdict(list)
     for reader_id, digest_id, built_at, source, title, body, score, interest in found.iterator():
         folded = _folded(title, body, with_text)
-        shown[reader_id].append(Shown(digest_id, built_at, source, folded, score, float(interest or 1.0)))
+        shown[reader_id].append(ShownItem(digest_id, built_at, source, folded, score, float(interest or 1.0)))
     return dict(shown)
 
 
@@ -179,28 +179,28 @@ def _folded(title: str, text: str, with_text: bool) -> str:
     return fold(f"{title}\n{text}") if with_text else ""
 
 
-def _case(decision: Outcome, world: World) -> Case:
+def _case(decision: Outcome, data: BatchData) -> EffectCase:
     """Return the ratings in equal windows before and after, and the exposure after."""
     suggestion, at, reader_id = decision.suggestion, decision.decided_at, decision.reader_id
     scope = _scope(suggestion.field, decision.target_key, suggestion.suggested_value)
     others = [
         other
-        for when, other in world.changes.get(reader_id, ())
+        for when, other in data.changes.get(reader_id, ())
         if at - WINDOW <= when < at + WINDOW and (other.field, other.key) != (scope.field, scope.key)
     ]
-    ratings = world.ratings.get(reader_id, ())
+    ratings = data.ratings.get(reader_id, ())
     before = [t for t in ratings if at - WINDOW <= t.at < at]
     after = [t for t in ratings if at <= t.at < at + WINDOW]
-    heavy = outcome_heavy(outcome=decision)
-    return Case(
+    full = outcome_full(outcome=decision)
+    return EffectCase(
         suggestion_type=decision.suggestion_type,
         label=suggestion.label,
         scope_before=_counted(t for t in before if scope.covers(t.source, t.folded)),
         rest_before=_counted(_rest(before, scope, others)),
         scope_after=_counted(t for t in after if scope.covers(t.source, t.folded)),
         rest_after=_counted(_rest(after, scope, others)),
-        exposure=_exposure(decision, scope, heavy, world.shown.get(reader_id, ())),
-        changed_again=_changed_again(scope, heavy.config_after, world.configs[reader_id]),
+        exposure=_exposure(decision, scope, full, data.shown.get(reader_id, ())),
+        changed_again=_changed_again(scope, full.config_after, data.configs[reader_id]),
     )
 
 
@@ -216,19 +216,19 @@ def _rest(ratings: Iterable[Rating], scope: Scope, others: Sequence[Scope]) -> l
 
 
 def _exposure(
-    decision: Outcome, scope: Scope, heavy: Outcome | OutcomeArchive, shown: Iterable[Shown]
+    decision: Outcome, scope: Scope, full: Outcome | OutcomeArchive, shown: Iterable[ShownItem]
 ) -> Exposure | None:
     """Return the scope's share of the digests of the two weeks after, with and without the change."""
     at, kind = decision.decided_at, decision.suggestion_type
-    before, after = (_weight(scope, body) for body in (heavy.config_before, heavy.config_after))
-    if _same(scope, heavy.config_before, heavy.config_after):
+    before, after = (_weight(scope, body) for body in (full.config_before, full.config_after))
+    if _same(scope, full.config_before, full.config_after):
         return Exposure(0.0, 0.0)
-    digests: defaultdict[int, list[Placed]] = defaultdict(list)
+    digests: defaultdict[int, list[RankedItem]] = defaultdict(list)
     for item in shown:
         if at <= item.built_at < at + WINDOW:
             covered = scope.covers(item.source, item.folded)
             without = score_without(item.score, item.interest, kind, before, after) if covered else item.score
-            digests[item.digest_id].append(Placed(item.score, without, covered))
+            digests[item.digest_id].append(RankedItem(item.score, without, covered))
     return exposure_of(list(digests.values()))
 
 
@@ -297,9 +297,9 @@ def _store(judged: Sequence[Judged], now: datetime) -> list[Judged]:
     )
     fresh = [pair for pair in judged if pair[0].suggestion_id not in followed]
     Outcome.objects.bulk_create(
-        outcome_draft(
+        outcome_build(
             suggestion=suggestions[decision.suggestion_id],
-            ending=Ending(effect.verdict, before={}, kind=Kind.EFFECT, measured=effect.measured),
+            values=OutcomeValues(effect.verdict, before={}, kind=Kind.EFFECT, measured=effect.measured),
             evidence=(),
             now=now,
         )

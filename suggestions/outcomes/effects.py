@@ -80,7 +80,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RankedItem:
     """One item of a digest: its score as stored and at the old setting, and whether it is in the scope."""
 
     score: float
@@ -97,7 +97,7 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class EffectCase:
     """One accepted change with the ratings in equal windows before and after it, and its exposure."""
 
     suggestion_type: str
@@ -118,7 +118,7 @@ class Effect:
     measured: dict[str, Any]
 
 
-def exposure_of(digests: Sequence[Sequence[Placed]]) -> Exposure | None:
+def exposure_of(digests: Sequence[Sequence[RankedItem]]) -> Exposure | None:
     """Return the mean share of attention over these digests; `None` if all are empty."""
     shown = [digest for digest in digests if digest]
     if not shown:
@@ -140,7 +140,7 @@ def score_without(score: float, interest: float, suggestion_type: str, before: f
     return score * max(INTEREST_MIN, interest + step) / max(INTEREST_MIN, interest)
 
 
-def effect_measure(case: Case, *, seed: int) -> Effect:
+def effect_measure(case: EffectCase, *, seed: int) -> Effect:
     """Judge one change; `seed` fixes the draws (its suggestion's id)."""
     if reason := _unmeasurable(case):
         return Effect(UNCLEAR, {**_counts(case), "reason": reason, "words": REASONS[reason]})
@@ -167,7 +167,7 @@ def _share(rows: Sequence[tuple[float, bool]]) -> float:
     return float(attention[[in_scope for _, in_scope in ordered]].sum() / attention.sum())
 
 
-def _unmeasurable(case: Case) -> str:
+def _unmeasurable(case: EffectCase) -> str:
     """Return the code of the reason why this case cannot be measured, or ""."""
     if case.changed_again:
         return CHANGED_AGAIN
@@ -181,7 +181,7 @@ def _unmeasurable(case: Case) -> str:
     return "" if moved else NOT_MOVED
 
 
-def _draws(case: Case, rng: np.random.Generator) -> tuple[Draws, float]:
+def _draws(case: EffectCase, rng: np.random.Generator) -> tuple[Draws, float]:
     """Return draws of D, and the plain difference-in-differences of the like-rates."""
     after, before = (
         _gaps(case.scope_after, case.rest_after, rng),
@@ -210,7 +210,7 @@ def _gaps(scope: Tally, rest: Tally, rng: np.random.Generator) -> Draws:
     return np.asarray(rng.beta(np.maximum(a, 1e-6), np.maximum(b, 1e-6)) - p_rest)
 
 
-def _counts(case: Case) -> dict[str, Any]:
+def _counts(case: EffectCase) -> dict[str, Any]:
     """Return the figures behind a verdict: likes and ratings in each window, shares of attention."""
     pairs = {
         "scope_before": case.scope_before,
@@ -229,7 +229,7 @@ def _counts(case: Case) -> dict[str, Any]:
     }
 
 
-def _words(case: Case, reason: str) -> str:
+def _words(case: EffectCase, reason: str) -> str:
     """Return "Since then you liked 6 of 10 articles from Reuters, against 12 of 30 …" and the reason."""
     scope, rest = case.scope_after, case.rest_after
     about = "from" if case.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE) else "about"

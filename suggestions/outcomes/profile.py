@@ -38,6 +38,7 @@ from scipy.special import betainc
 
 from ranking.common.text import fold, term_matches
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
+from suggestions.outcomes.effects import HARMED, HELPED
 
 OTHER = "other"
 REASON_TERMS = {
@@ -53,7 +54,6 @@ REASONS = (*REASON_TERMS, OTHER)
 # Objections to size, moment or novelty count half against the kind of change.
 HALF_WEIGHT = frozenset({"too_much", "too_little", "bad_timing", "already_done"})
 ACCEPTED, REJECTED, EXPIRED, SUPERSEDED = "accepted", "rejected", "expired", "superseded"
-HELPED, HARMED = "helped", "harmed"
 TYPES = (ADD_TOPIC, REMOVE_TOPIC, BOOST_SOURCE, REDUCE_SOURCE)
 HALF_LIFE_DAYS = 90.0
 # Ten half-lives: what is older weighs less than a thousandth and is not read.
@@ -82,7 +82,7 @@ TINY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledSuggestion:
     """One settled suggestion: accepted, rejected, expired or superseded.
 
     `effect` is the verdict of the check; `reason` the code of a reader's reason; `step` the chosen step as a
@@ -141,7 +141,7 @@ class _Tally:
 
 
 def profile_compute(
-    rows: Sequence[Settled], *, now: datetime, total: int | None = None, put_off: int = 0
+    rows: Sequence[SettledSuggestion], *, now: datetime, total: int | None = None, put_off: int = 0
 ) -> Profile:
     """Return the profile from the suggestions settled in the last 900 days, in any order.
 
@@ -182,7 +182,7 @@ def weight_of(decided_at: datetime, now: datetime) -> float:
     return float(0.5 ** (days / HALF_LIFE_DAYS))
 
 
-def _tally(rows: Sequence[Settled], now: datetime) -> _Tally:
+def _tally(rows: Sequence[SettledSuggestion], now: datetime) -> _Tally:
     tally = _Tally()
     for row in rows:
         weight = weight_of(row.decided_at, now)
@@ -226,7 +226,9 @@ def _together(tallies: Mapping[str, _Tally], *kinds: str) -> _Tally:
     )
 
 
-def _patterns(tallies: Mapping[str, _Tally], newest: Sequence[Settled], now: datetime) -> dict[str, bool]:
+def _patterns(
+    tallies: Mapping[str, _Tally], newest: Sequence[SettledSuggestion], now: datetime
+) -> dict[str, bool]:
     reduced, topics = tallies[REDUCE_SOURCE], tallies[ADD_TOPIC]
     taken = _together(tallies, REMOVE_TOPIC, REDUCE_SOURCE)
     added = _together(tallies, ADD_TOPIC, BOOST_SOURCE)
@@ -247,7 +249,7 @@ def _patterns(tallies: Mapping[str, _Tally], newest: Sequence[Settled], now: dat
     }
 
 
-def _smaller(newest: Sequence[Settled], now: datetime) -> bool:
+def _smaller(newest: Sequence[SettledSuggestion], now: datetime) -> bool:
     edits = [(row.step, weight_of(row.decided_at, now)) for row in newest if row.step is not None]
     weight = sum(w for _, w in edits)
     if len(edits) < EDITS_MIN or weight < LEFT * EDITS_MIN - TINY:
@@ -262,7 +264,7 @@ def _backfires(tally: _Tally) -> bool:
     return float(betainc(1 + tally.good, 1 + tally.bad, 0.5)) >= BACKFIRE_P
 
 
-def _trends(newest: Sequence[Settled], put_off: int, now: datetime) -> dict[str, Any]:
+def _trends(newest: Sequence[SettledSuggestion], put_off: int, now: datetime) -> dict[str, Any]:
     since = now - timedelta(weeks=VELOCITY_WEEKS)
     decided = [row for row in newest if not row.taken_back]
     decisions = [r for r in decided if r.outcome == ACCEPTED or (r.outcome == REJECTED and not r.reverted)]
@@ -277,7 +279,7 @@ def _trends(newest: Sequence[Settled], put_off: int, now: datetime) -> dict[str,
     return trends | ({"put_off": put_off} if put_off else {})
 
 
-def _engagement(settled: Sequence[Settled], put_off: int) -> str:
+def _engagement(settled: Sequence[SettledSuggestion], put_off: int) -> str:
     answered = put_off + sum(row.outcome in (ACCEPTED, REJECTED) for row in settled)
     ignored = sum(row.outcome == EXPIRED for row in settled)
     if not answered + ignored:
@@ -286,7 +288,7 @@ def _engagement(settled: Sequence[Settled], put_off: int) -> str:
     return "high" if share >= ENGAGED_HIGH else "medium" if share >= ENGAGED_MEDIUM else "low"
 
 
-def _stability(decisions: Sequence[Settled]) -> str:
+def _stability(decisions: Sequence[SettledSuggestion]) -> str:
     new, old = decisions[:HALF], decisions[HALF : 2 * HALF]
     if min(len(new), len(old)) < HALF_MIN:
         return "unknown"

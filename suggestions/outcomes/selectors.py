@@ -7,20 +7,22 @@ A line has `effect` after the check of two weeks later, and `reverted` where the
 answer that was taken back is no decision.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import bm25s
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 
+from ranking.common.text import search_terms
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
 from suggestions.explain import EFFECTS, effect_figures, headline, teaching_of
 from suggestions.models import Evidence, Outcome, OutcomeArchive, Suggestion
-from suggestions.outcomes.search import ROWS_MAX, relevance
 from suggestions.rules import topic_in_config, weight_text
 from suggestions.selectors import suggestion_not_in_force
 
@@ -28,7 +30,12 @@ SEARCH_MAX, TIMELINE_MAX, DETAIL_MAX = 20, 5, 2
 NEIGHBOURS_MAX = 2
 TOPICS_SHOWN, WEIGHTS_SHOWN, EVIDENCE_SHOWN = 10, 8, 4
 TITLE_CHARS, REASON_CHARS, TARGET_CHARS = 70, 200, 64
-QUERY_CHARS_MAX = 200
+QUERY_CHARS_MAX, QUERY_TERMS_MAX = 200, 32
+# The database filters by reader, type and outcome, and at most so many rows are ranked here (some tens
+# of milliseconds). Full text search would differ between databases.
+ROWS_MAX = 500
+# The library turns on its debug messages when it is imported.
+logging.getLogger("bm25s").setLevel(logging.WARNING)
 Kind = Outcome.Kind
 _LINE_FIELDS = ("id", "reader_id", "suggestion_type", "target_key", "outcome", "decided_at")
 _TEXT_FIELDS = ("user_reason", "suggestion__label")
@@ -76,7 +83,7 @@ def outcomes_search(
     if not query.strip():
         return [_line(row, now) for row in light[:most]]
     pool = list(light.select_related("suggestion").only(*_LINE_FIELDS, *_TEXT_FIELDS)[:ROWS_MAX])
-    scores = relevance(query[:QUERY_CHARS_MAX], _texts(pool))
+    scores = _bm25_scores(query[:QUERY_CHARS_MAX], _texts(pool))
     # Sorting is stable: rows that score the same stay newest first.
     best = sorted(zip(scores, pool, strict=True), key=lambda pair: -pair[0])
     return [_line(row, now) | {"score": round(score, 2)} for score, row in best[:most] if score > 0]
@@ -112,8 +119,8 @@ def outcomes_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> li
             **_states(row),
             "edited_value": row.edited_value,
             "user_reason": _cut(row.user_reason, REASON_CHARS),
-            "evidence": _evidence(outcome_heavy(outcome=row).evidence_summary),
-            "config_before": _config(outcome_heavy(outcome=row).config_before),
+            "evidence": _evidence(outcome_full(outcome=row).evidence_summary),
+            "config_before": _config(outcome_full(outcome=row).config_before),
             "created_at": row.created_at.isoformat(timespec="minutes"),
             "decided_at": row.decided_at.isoformat(timespec="minutes"),
         }
@@ -130,7 +137,7 @@ def outcome_target_state(*, outcome: Outcome, body: Body | None) -> str | None:
     return "present" if topic_in_config(outcome.target_key, body["topics"]) else "absent"
 
 
-def outcome_heavy(*, outcome: Outcome) -> Outcome | OutcomeArchive:
+def outcome_full(*, outcome: Outcome) -> Outcome | OutcomeArchive:
     """Return the row with the outcome's configs and evidence: itself, or its archive after compaction."""
     try:
         return outcome.archive
@@ -139,10 +146,10 @@ def outcome_heavy(*, outcome: Outcome) -> Outcome | OutcomeArchive:
 
 
 def _states(row: Outcome) -> dict[str, str | None]:
-    heavy = outcome_heavy(outcome=row)
+    full = outcome_full(outcome=row)
     return {
-        "before": outcome_target_state(outcome=row, body=heavy.config_before),
-        "after": outcome_target_state(outcome=row, body=heavy.config_after),
+        "before": outcome_target_state(outcome=row, body=full.config_before),
+        "after": outcome_target_state(outcome=row, body=full.config_after),
     }
 
 
@@ -178,6 +185,24 @@ def _texts(pool: Sequence[Outcome]) -> list[str]:
         )
         for row in pool
     ]
+
+
+def _bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
+    """Return the BM25 score of each of `texts`, in the given order; 0 for one without a word of `query`.
+
+    Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework: BM25 and Beyond", with bm25s'
+    defaults k1 = 1.5 and b = 0.75.
+    """
+    wanted = list(dict.fromkeys(search_terms(query)))[:QUERY_TERMS_MAX]
+    corpus = [search_terms(text) for text in texts]
+    if not wanted or not any(corpus):
+        return [0.0] * len(texts)
+    index = bm25s.BM25()
+    index.index(corpus, show_progress=False)
+    known = [term for term in wanted if term in index.vocab_dict]
+    if not known:
+        return [0.0] * len(texts)
+    return [round(float(score), 6) for score in index.get_scores(known)]
 
 
 def _picked(reader_id: UUID, ids: Sequence[int], most: int) -> list[Outcome]:

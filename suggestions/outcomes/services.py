@@ -15,7 +15,7 @@ from ranking.config_body import Body
 from suggestions.entities import NEVER
 from suggestions.explain import reason_clean
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
-from suggestions.outcomes.profile import HORIZON, Settled, profile_compute, reason_code
+from suggestions.outcomes.profile import HORIZON, SettledSuggestion, profile_compute, reason_code
 from suggestions.rules import step_share
 
 log = structlog.get_logger(__name__)
@@ -31,7 +31,7 @@ STALE_AFTER = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class OutcomeValues:
     """The end of a suggestion, or its effect. `after` is `None` unless the decision changed the config.
 
     `measured` has the figures of an effect check; an effect has no config of its own, so `before` is empty.
@@ -46,35 +46,35 @@ class Ending:
     measured: Mapping[str, Any] = field(default_factory=dict)
 
 
-def outcome_record(*, suggestion: Suggestion, ending: Ending, now: datetime) -> Outcome:
+def outcome_record(*, suggestion: Suggestion, values: OutcomeValues, now: datetime) -> Outcome:
     """Append one outcome and update the profile, inside the caller's transaction.
 
     Raises `IntegrityError` if the suggestion already has an outcome of this kind.
     """
     profile_lock(reader_id=suggestion.reader_id, now=now)
-    outcome = outcome_draft(suggestion=suggestion, ending=ending, evidence=suggestion.evidence.all(), now=now)
+    outcome = outcome_build(suggestion=suggestion, values=values, evidence=suggestion.evidence.all(), now=now)
     outcome.save(force_insert=True)
     profile_update(reader_id=suggestion.reader_id, now=now)
     return outcome
 
 
-def outcome_draft(
-    *, suggestion: Suggestion, ending: Ending, evidence: Iterable[Evidence], now: datetime
+def outcome_build(
+    *, suggestion: Suggestion, values: OutcomeValues, evidence: Iterable[Evidence], now: datetime
 ) -> Outcome:
     """Return the unsaved outcome row, with the evidence copied into it."""
     return Outcome(
         suggestion=suggestion,
         reader_id=suggestion.reader_id,
-        kind=ending.kind,
-        outcome=ending.outcome,
+        kind=values.kind,
+        outcome=values.outcome,
         suggestion_type=suggestion.suggestion_type,
         target_key=suggestion.target_key,
-        user_reason=reason_clean(ending.user_reason),
-        edited_value=ending.edited_value,
-        config_before=ending.before,
-        config_after=ending.after,
+        user_reason=reason_clean(values.user_reason),
+        edited_value=values.edited_value,
+        config_before=values.before,
+        config_after=values.after,
         evidence_summary=evidence_summary(evidence=evidence),
-        measured=dict(ending.measured),
+        measured=dict(values.measured),
         created_at=suggestion.created_at,
         decided_at=now,
     )
@@ -127,7 +127,7 @@ def profiles_update(*, reader_ids: Collection[UUID], now: datetime) -> None:
     PreferenceProfile.objects.bulk_update(rows, fields)
 
 
-def _settled(reader_ids: Collection[UUID], now: datetime) -> defaultdict[UUID, list[Settled]]:
+def _settled(reader_ids: Collection[UUID], now: datetime) -> defaultdict[UUID, list[SettledSuggestion]]:
     """Return the decisions within the profile's horizon, with what followed each; one query."""
     others = Outcome.objects.filter(suggestion=OuterRef("suggestion"))
     rows = (
@@ -143,12 +143,12 @@ def _settled(reader_ids: Collection[UUID], now: datetime) -> defaultdict[UUID, l
             "edited_value", "suggestion__status", "suggestion__current_value", "suggestion__suggested_value",
         )
     )  # fmt: skip
-    settled: defaultdict[UUID, list[Settled]] = defaultdict(list)
+    settled: defaultdict[UUID, list[SettledSuggestion]] = defaultdict(list)
     for reader_id, kind, outcome, at, reverted, effect, reason, edited, status, *values in rows:
         code = "" if outcome != Outcome.Result.REJECTED or reason == NEVER else reason_code(reason)
         taken_back, step = status == Suggestion.Status.TAKEN_BACK, step_share(edited, *values)
         settled[reader_id].append(
-            Settled(kind, outcome, at, bool(reverted), effect or "", code, step, taken_back)
+            SettledSuggestion(kind, outcome, at, bool(reverted), effect or "", code, step, taken_back)
         )
     return settled
 

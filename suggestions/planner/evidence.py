@@ -13,32 +13,35 @@ from digest.feedback.peers import community_deviation, peer_deviations
 from digest.feedback.selectors import feedback_recent, feedback_tallies
 from digest.items.selectors import items_candidates, source_titles
 from ranking.entities import EffectiveConfig, SourceTally
-from ranking.forecast import Forecast
-from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Hypothesis, HypothesisReport, Lead, Refusal
+from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Refusal
 from suggestions.models import Outcome
-from suggestions.planner.attributes import (
+from suggestions.planner.gains import (
     POOL_DAYS,
     POOLS,
-    Attributes,
-    attributes_of,
-    design_of,
-    reasons_given,
-    stock_of,
+    Forecast,
+    ReplayEvaluator,
+    ReplayPools,
+    Split,
+    forecast_of,
+    replay_pools_of,
+    split_by_time,
 )
-from suggestions.planner.gains import Judge, Split, Stock, forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
     Change,
-    Choice,
-    Choices,
-    Experience,
-    acceptance_of,
-    changes_possible,
-    choices_make,
+    DecisionHistory,
+    EvaluatedChange,
+    Hypothesis,
+    HypothesisReport,
+    Lead,
+    Selection,
+    acceptance_rates,
+    candidate_changes,
     confidence_of,
-    judged,
+    evaluate_change,
+    select_changes,
     silence_code,
 )
-from suggestions.planner.posterior import posterior_draws
+from suggestions.planner.posterior import Attributes, attributes_of, design_of, posterior_draws, reasons_count
 from suggestions.rules import (
     Accepted,
     Facts,
@@ -56,27 +59,27 @@ LIMIT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class RatingEvidence:
     """A reader's ratings with the posteriors they lead to.
 
-    `rated` are the newest ones, newest first, `split` the same in two parts; `judge` judges changes by the
-    choosing part, `overall` by all of them; both are `None` where there is nothing to order. `titles` are the
-    sources' names.
+    `rated` are the newest ones, newest first, `split` the same in two parts; `evaluator` evaluates changes
+    by the training part, `overall_evaluator` by all of them; both are `None` where there is nothing to
+    order. `titles` are the sources' names.
     """
 
     split: Split
     rated: tuple[RatedItem, ...]
     attributes: Attributes
-    judge: Judge | None
-    overall: Judge | None
+    evaluator: ReplayEvaluator | None
+    overall_evaluator: ReplayEvaluator | None
     titles: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeighedChange:
     """A change with its probabilities and its measured effect.
 
-    `p_helpful` is the probability that it helps by the choosing ratings (0 where nothing can be ordered),
+    `p_helpful` is the probability that it helps by the training ratings (0 where nothing can be ordered),
     `forecast` its effect measured on holdout ratings, `p_overall` the probability by all ratings together,
     `after` the config with it; `expected_gain` of nDCG@10 is the posterior mean.
     """
@@ -86,7 +89,7 @@ class Weighed:
     forecast: Forecast
     p_overall: float
     after: EffectiveConfig
-    evidence: Evidence
+    evidence: RatingEvidence
     expected_gain: float = 0.0
 
     def refusal(self, change: Accepted) -> Refusal | None:
@@ -101,7 +104,7 @@ class Weighed:
 
 def evidence_for(
     *, reader_id: UUID, effective: EffectiveConfig, topics: Iterable[str] = (), now: datetime
-) -> Evidence:
+) -> RatingEvidence:
     """Read the reader's ratings and fit their posteriors; a fixed number of queries.
 
     `topics` are columns besides the config's own and the phrases found in titles. The newest 500 ratings are
@@ -115,15 +118,16 @@ def evidence_for(
     split = split_by_time(rated)
     wanted = [*effective.config.topics, *topics]
     attributes = attributes_of(rated, sources=sorted(sources), topics=wanted, titles=titles)
-    stock = stock_of(candidates, rated, attributes, effective, now) if rated else None
-    judge = overall = None
-    if stock is not None:
+    replay = replay_pools_of(candidates, rated, attributes, effective, now) if rated else None
+    evaluator = overall = None
+    if replay is not None:
         deviation = deviations_for(reader_id=reader_id, now=now)
         seed = crc32(str(reader_id).encode())
-        judge, overall = (
-            _judge(stock, part, attributes, older, deviation, seed, now) for part in (split.choosing, rated)
+        evaluator, overall = (
+            _evaluator(replay, part, attributes, older, deviation, seed, now)
+            for part in (split.training, rated)
         )
-    return Evidence(split, rated, attributes, judge, overall, titles)
+    return RatingEvidence(split, rated, attributes, evaluator, overall, titles)
 
 
 def deviations_for(*, reader_id: UUID, now: datetime) -> dict[str, float]:
@@ -137,43 +141,43 @@ def deviations_for(*, reader_id: UUID, now: datetime) -> dict[str, float]:
     }
 
 
-def _judge(
-    stock: Stock,
+def _evaluator(
+    replay: ReplayPools,
     rated: Sequence[RatedItem],
     attributes: Attributes,
     older: Sequence[SourceTally],
     deviation: Mapping[str, float],
     seed: int,
     now: datetime,
-) -> Judge:
+) -> ReplayEvaluator:
     design = design_of(rated, attributes, older=older, deviation=deviation, now=now)
-    return Judge(stock, posterior_draws(design, seed), seed, reasons_given(rated))
+    return ReplayEvaluator(replay, posterior_draws(design, seed), seed, reasons_count(rated))
 
 
-def counts_of(evidence: Evidence, field: str, key: str, label: str) -> tuple[int, int]:
+def target_counts(evidence: RatingEvidence, field: str, key: str, label: str) -> tuple[int, int]:
     """Return (likes, ratings) of the target among the newest ratings."""
     found = [item for item in evidence.rated if concerns(item, field, key, label)]
     return sum(item.useful for item in found), len(found)
 
 
-def label_of(evidence: Evidence, field: str, label: str) -> str:
+def target_label(evidence: RatingEvidence, field: str, label: str) -> str:
     """Return the name of a target: the source's title, or the topic itself."""
     return evidence.titles.get(label, label) if field == SOURCE_WEIGHTS else label
 
 
 def change_weigh(
     *, reader_id: UUID, change: Accepted | Hypothesis, effective: EffectiveConfig, now: datetime
-) -> Weighed:
+) -> WeighedChange:
     """Weigh one change of the reader's ranking; a fixed number of queries."""
     topics = () if change.field == SOURCE_WEIGHTS else (change.label,)
     case = evidence_for(reader_id=reader_id, effective=effective, topics=topics, now=now)
     plain = Change(
         change.suggestion_type, change.field, change.target_key, change.label, change.suggested_value, ()
     )
-    choice = _choice(case, case.judge, plain, effective)
+    choice = _evaluated(case, case.evaluator, plain, effective)
     p_helpful = choice.p_helpful if choice else 0.0
     forecast = _forecast(case, plain, effective, reader_id, now)
-    return Weighed(
+    return WeighedChange(
         p_helpful=p_helpful,
         confidence=confidence_of(p_helpful, forecast.gain, forecast.high),
         forecast=forecast,
@@ -184,26 +188,26 @@ def change_weigh(
     )
 
 
-def _choice(
-    evidence: Evidence, judge: Judge | None, change: Change, effective: EffectiveConfig
-) -> Choice | None:
-    """Judge one change; `None` without ratings, or for a source that is read but was never rated."""
+def _evaluated(
+    evidence: RatingEvidence, evaluator: ReplayEvaluator | None, change: Change, effective: EffectiveConfig
+) -> EvaluatedChange | None:
+    """Evaluate one change; `None` without ratings, or for a source that is read but was never rated."""
     known = change.field != SOURCE_WEIGHTS or change.key in evidence.attributes.sources
-    return judged(change, judge, evidence.attributes, effective) if judge and known else None
+    return evaluate_change(change, evaluator, evidence.attributes, effective) if evaluator and known else None
 
 
-def _p_overall(evidence: Evidence, change: Change, effective: EffectiveConfig) -> float:
+def _p_overall(evidence: RatingEvidence, change: Change, effective: EffectiveConfig) -> float:
     """Return P(better rather than worse) by all the reader's ratings; without any, one half."""
-    choice = _choice(evidence, evidence.overall, change, effective)
+    choice = _evaluated(evidence, evidence.overall_evaluator, change, effective)
     return choice.p_better if choice else 0.5
 
 
 def _forecast(
-    evidence: Evidence, change: Change, effective: EffectiveConfig, reader_id: UUID, now: datetime
+    evidence: RatingEvidence, change: Change, effective: EffectiveConfig, reader_id: UUID, now: datetime
 ) -> Forecast:
     after = change_applied(effective, change.suggestion_type, change.key, change.value)
     seed = f"{reader_id}:{change.field}:{change.key}"
-    return forecast_of(evidence.split.measuring, effective, after, now=now, seed=seed)
+    return forecast_of(evidence.split.holdout, effective, after, now=now, seed=seed)
 
 
 def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> HypothesisReport:
@@ -215,8 +219,8 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     """
     facts = facts_for(reader_id=reader_id, now=now)
     evidence = evidence_for(reader_id=reader_id, effective=facts.effective, now=now)
-    choices = _choices(evidence, facts, reader_id, limit)
-    measured = [(c, _forecast(evidence, c.change, facts.effective, reader_id, now)) for c in choices.chosen]
+    selection = _select(evidence, facts, reader_id, limit)
+    measured = [(c, _forecast(evidence, c.change, facts.effective, reader_id, now)) for c in selection.chosen]
     hypotheses = tuple(
         _hypothesis(choice, forecast, facts, evidence)
         for choice, forecast in measured
@@ -225,25 +229,25 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     )
     dropped = len(measured) - len(hypotheses)
     silence = silence_code(
-        thumbs=len(evidence.split.choosing),
-        tried=choices.tried,
-        closed=choices.closed,
+        ratings=len(evidence.split.training),
+        tried=selection.tried,
+        not_permitted=selection.not_permitted,
         dropped=dropped,
-        best=choices.best,
+        best=selection.best,
     )
     return HypothesisReport(
         hypotheses=hypotheses,
-        patterns_found=choices.found,
+        patterns_found=selection.likely,
         considered=len(evidence.attributes.sources) + len(evidence.attributes.topics),
         dropped=dropped,
         silence="" if hypotheses else silence,
-        leads=tuple(_lead(choice, evidence) for choice in choices.leads),
+        leads=tuple(_lead(choice, evidence) for choice in selection.leads),
     )
 
 
-def _choices(evidence: Evidence, facts: Facts, reader_id: UUID, limit: int) -> Choices:
-    if evidence.judge is None:
-        return Choices((), (), 0, 0, 0, 0.0)
+def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int) -> Selection:
+    if evidence.evaluator is None:
+        return Selection((), (), 0, 0, 0, 0.0)
 
     def permitted(change: Change) -> bool:
         return permission_refusal((change.field, change.key), facts, change.suggestion_type) is None
@@ -251,33 +255,35 @@ def _choices(evidence: Evidence, facts: Facts, reader_id: UUID, limit: int) -> C
     harmful = Outcome.objects.filter(
         reader_id=reader_id, kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED
     ).values_list("suggestion_type", "target_key")
-    experience = Experience(
+    history = DecisionHistory(
         decided=targets_decided(reader_id=reader_id),
-        acceptance=acceptance_of(answers_by_type(reader_id=reader_id)),
+        acceptance=acceptance_rates(answers_by_type(reader_id=reader_id)),
         harmed=frozenset((kind, (FIELD_OF_TYPE[kind], key)) for kind, key in harmful),
     )
-    return choices_make(
-        changes_possible(evidence.attributes, facts.effective, evidence.rated),
-        evidence.judge,
+    return select_changes(
+        candidate_changes(evidence.attributes, facts.effective, evidence.rated),
+        evidence.evaluator,
         evidence.attributes,
         facts.effective,
         evidence.rated,
         permitted=permitted,
-        experience=experience,
+        history=history,
         limit=limit,
     )
 
 
-def _hypothesis(choice: Choice, forecast: Forecast, facts: Facts, evidence: Evidence) -> Hypothesis:
+def _hypothesis(
+    choice: EvaluatedChange, forecast: Forecast, facts: Facts, evidence: RatingEvidence
+) -> Hypothesis:
     change = choice.change
     is_source = change.field == SOURCE_WEIGHTS
-    likes, thumbs = counts_of(evidence, change.field, change.key, change.label)
+    likes, ratings = target_counts(evidence, change.field, change.key, change.label)
     current = weight_text(facts.effective.weight(change.key)) if is_source else ""
     return Hypothesis(
         suggestion_type=change.suggestion_type,
         field=change.field,
         target_key=change.key,
-        label=label_of(evidence, change.field, change.label),
+        label=target_label(evidence, change.field, change.label),
         current_value=current or ("" if change.liked else change.label),
         suggested_value=change.value,
         p_helpful=choice.p_helpful,
@@ -286,20 +292,20 @@ def _hypothesis(choice: Choice, forecast: Forecast, facts: Facts, evidence: Evid
         gain=forecast.gain,
         low=forecast.low,
         high=forecast.high,
-        later_thumbs=forecast.n,
+        holdout_ratings=forecast.n,
         likes=likes,
-        thumbs=thumbs,
+        ratings=ratings,
         evidence_urls=tuple(item.url for item in change.evidence),
     )
 
 
-def _lead(choice: Choice, evidence: Evidence) -> Lead:
+def _lead(choice: EvaluatedChange, evidence: RatingEvidence) -> Lead:
     change = choice.change
     return Lead(
         suggestion_type=change.suggestion_type,
         field=change.field,
         target_key=change.key,
-        label=label_of(evidence, change.field, change.label),
+        label=target_label(evidence, change.field, change.label),
         p_helpful=choice.p_helpful,
         information=choice.information,
     )

@@ -16,6 +16,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -33,8 +34,15 @@ from suggestions.entities import (
     TOPICS,
     WEIGHT_STEP_MAX,
 )
-from suggestions.planner.attributes import Attributes, phrase_contains, setting_of
-from suggestions.planner.gains import Judge, information_value, p_better, p_helps
+from suggestions.planner.gains import (
+    INTERVAL,
+    ReplayEvaluator,
+    config_columns,
+    information_value,
+    p_better,
+    p_helps,
+)
+from suggestions.planner.posterior import Attributes, phrase_contains
 from suggestions.rules import (
     Intent,
     Target,
@@ -67,7 +75,6 @@ NEW_RATINGS_MIN = EVIDENCE_MIN
 LEADS_MAX = 5
 # From here on a change is a lead worth following up, though not worth asking about.
 LEAD_MIN = 0.6
-INTERVAL = (5.0, 95.0)
 # The expected acceptance of a type that the reader has never decided on.
 ACCEPTANCE_PRIOR = 0.5
 RATINGS_MIN = 10
@@ -101,7 +108,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class EvaluatedChange:
     """A change with P(it helps), the expected gain of nDCG@10 and its 90 % interval.
 
     `p_better` is the probability that it is for the better rather than the worse, `information` the
@@ -118,7 +125,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Experience:
+class DecisionHistory:
     """The reader's decisions so far.
 
     `decided` has the time of the last decision about each target, `acceptance` the accepted share of each
@@ -131,24 +138,108 @@ class Experience:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class Selection:
     """The outcome of a choice.
 
-    `chosen` best first; `leads` the uncertain ones with an expected gain, most informative first; `found`
-    counts the changes likely enough alone, `closed` those of them that are not permitted, `tried` the changes
-    with evidence; `best` is the highest probability among the permitted ones.
+    `chosen` best first; `leads` the uncertain ones with an expected gain, most informative first; `likely`
+    counts the changes likely enough alone, `not_permitted` those of them that may not be made now, `tried`
+    the changes with evidence; `best` is the highest probability among the permitted ones.
     """
 
-    chosen: tuple[Choice, ...]
-    leads: tuple[Choice, ...]
-    found: int
-    closed: int
+    chosen: tuple[EvaluatedChange, ...]
+    leads: tuple[EvaluatedChange, ...]
+    likely: int
+    not_permitted: int
     tried: int
     best: float
 
 
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One change that the ratings support, ready to be proposed.
+
+    `p_helpful` is the posterior probability that it helps and `expected_gain` the change of nDCG@10 expected
+    by the ratings that chose it; `gain`, `low` and `high` the change measured on so many `holdout_ratings`
+    (`None`: too few).
+    """
+
+    suggestion_type: str
+    field: str
+    target_key: str
+    label: str
+    current_value: str
+    suggested_value: str
+    p_helpful: float
+    confidence: str
+    expected_gain: float
+    gain: float | None
+    low: float | None
+    high: float | None
+    holdout_ratings: int
+    likes: int
+    ratings: int
+    evidence_urls: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the form for a tool result: rounded, with the URLs of the supporting items."""
+        rounded = {
+            k: None if v is None else round(v, 3)
+            for k, v in (
+                ("p_helpful", self.p_helpful),
+                ("expected_gain", self.expected_gain),
+                ("ndcg_gain", self.gain),
+                ("ndcg_low", self.low),
+                ("ndcg_high", self.high),
+            )
+        }
+        return {
+            "type": self.suggestion_type,
+            "target": self.target_key,
+            "suggested_value": self.suggested_value,
+            "liked": self.likes,
+            "rated": self.ratings,
+            "confidence": self.confidence,
+            **rounded,
+            "later_thumbs": self.holdout_ratings,
+            "supporting_items": list(self.evidence_urls),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A change that may help but is too uncertain to ask about.
+
+    `information` is the value of certainty about it, in nDCG@10: where it is highest, an exploration item
+    teaches most.
+    """
+
+    suggestion_type: str
+    field: str
+    target_key: str
+    label: str
+    p_helpful: float
+    information: float
+
+
+@dataclass(frozen=True, slots=True)
+class HypothesisReport:
+    """At most ten hypotheses, best first, and the search behind them.
+
+    `considered` counts the sources and topics tried, `patterns_found` the changes likely enough before any
+    other test, `dropped` those that holdout or all ratings contradict. Without any hypothesis `silence` is
+    the code of the reason; `leads` are the undecided changes, best first.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    patterns_found: int
+    considered: int
+    dropped: int = 0
+    silence: str = ""
+    leads: tuple[Lead, ...] = ()
+
+
 def confidence_of(p_helpful: float, gain: float | None, high: float | None) -> str:
-    """Return the confidence in words from the choosing ratings and the measured gain.
+    """Return the confidence in words from the training ratings and the measured gain.
 
     "low" below 0.7 or when the whole 90 % interval of the measured gain is below zero; "high" from 0.95 when
     the holdout ratings also show a gain; "medium" in between.
@@ -158,28 +249,28 @@ def confidence_of(p_helpful: float, gain: float | None, high: float | None) -> s
     return "high" if p_helpful >= P_HIGH and gain is not None and gain > 0 else "medium"
 
 
-def silence_code(*, thumbs: int, tried: int, closed: int, dropped: int, best: float) -> str:
+def silence_code(*, ratings: int, tried: int, not_permitted: int, dropped: int, best: float) -> str:
     """Return the code of the reason for proposing nothing.
 
-    `thumbs` ratings choose; `tried` changes have evidence, permitted or not; `closed` of them were likely
-    enough but not permitted, `dropped` were contradicted; `best` is the highest probability among the
-    permitted ones (0: there is none).
+    `ratings` counts those that choose; `tried` changes have evidence, permitted or not; `not_permitted` of
+    them were likely enough but may not be made now, `dropped` were contradicted; `best` is the highest
+    probability among the permitted ones (0: there is none).
     """
-    if thumbs < RATINGS_MIN or not tried:
+    if ratings < RATINGS_MIN or not tried:
         return TOO_FEW_RATINGS
     if dropped:
         return HOLDOUT_AGAINST
-    if closed:
+    if not_permitted:
         return ALL_DECIDED
     return UNDECIDED if best >= LEAD_MIN else BALANCED
 
 
-def acceptance_of(answers: Mapping[str, tuple[int, int]]) -> dict[str, float]:
+def acceptance_rates(answers: Mapping[str, tuple[int, int]]) -> dict[str, float]:
     """Return the accepted share of each type from (accepted, rejected), by the rule of succession."""
     return {kind: (yes + 1) / (yes + no + 2) for kind, (yes, no) in answers.items()}
 
 
-def changes_possible(
+def candidate_changes(
     attributes: Attributes, effective: EffectiveConfig, rated: Sequence[RatedItem]
 ) -> list[Change]:
     """Return every change that `rated` (newest first) has evidence for."""
@@ -199,50 +290,56 @@ def changes_possible(
     return [change for change in found if change.evidence]
 
 
-def choices_make(
+def select_changes(
     changes: Sequence[Change],
-    judge: Judge,
+    evaluator: ReplayEvaluator,
     attributes: Attributes,
     effective: EffectiveConfig,
     rated: Sequence[RatedItem],
     *,
     permitted: Callable[[Change], bool],
-    experience: Experience,
+    history: DecisionHistory,
     limit: int,
-) -> Choices:
+) -> Selection:
     """Choose the changes worth asking about, best first, and count the others."""
-    alone = {c: judged(c, judge, attributes, effective) for c in _specific(changes, attributes)}
+    alone = {
+        c: evaluate_change(c, evaluator, attributes, effective) for c in _without_shorter_topics(changes)
+    }
     open_ = {
         c: choice
         for c, choice in alone.items()
         if permitted(c)
-        and _renewed(c, experience, rated)
-        and (c.suggestion_type, (c.field, c.key)) not in experience.harmed
+        and _has_new_ratings(c, history, rated)
+        and (c.suggestion_type, (c.field, c.key)) not in history.harmed
     }
     likely = [c for c, choice in alone.items() if _likely(choice)]
-    chosen = _guarded(_picked(open_, judge, attributes, effective, experience.acceptance, limit))
+    chosen = _limit_false_share(
+        _pick_greedily(open_, evaluator, attributes, effective, history.acceptance, limit)
+    )
     taken = {choice.change for choice in chosen}
     leads = [choice for c, choice in open_.items() if c not in taken and choice.expected_gain > 0]
-    return Choices(
+    return Selection(
         chosen=tuple(chosen),
         leads=tuple(sorted(leads, key=lambda c: (-c.information, c.change.key))[:LEADS_MAX]),
-        found=len(likely),
-        closed=sum(c not in open_ for c in likely),
+        likely=len(likely),
+        not_permitted=sum(c not in open_ for c in likely),
         tried=len(alone),
         best=max((choice.p_helpful for choice in open_.values()), default=0.0),
     )
 
 
-def judged(change: Change, judge: Judge, attributes: Attributes, effective: EffectiveConfig) -> Choice:
-    """Judge `change` alone, made to the current config."""
-    before, after = (setting_of(e, attributes) for e in (effective, _after(effective, change)))
-    gain = judge.value(after) - judge.value(before)
+def evaluate_change(
+    change: Change, evaluator: ReplayEvaluator, attributes: Attributes, effective: EffectiveConfig
+) -> EvaluatedChange:
+    """Evaluate `change` alone, made to the current config."""
+    before, after = (config_columns(e, attributes) for e in (effective, _after(effective, change)))
+    gain = evaluator.value(after) - evaluator.value(before)
     column = attributes.column(change.field, change.key)
-    leaning = judge.draws[:, 1 + column] * (1 if change.liked else -1)
+    leaning = evaluator.draws[:, 1 + column] * (1 if change.liked else -1)
     low, high = np.percentile(gain, INTERVAL)
-    return Choice(
+    return EvaluatedChange(
         change=change,
-        p_helpful=p_helps(gain, leaning, judge.explained),
+        p_helpful=p_helps(gain, leaning, evaluator.explained),
         p_better=p_better(gain),
         expected_gain=float(gain.mean()),
         low=float(low),
@@ -255,41 +352,41 @@ def _after(effective: EffectiveConfig, change: Change) -> EffectiveConfig:
     return change_applied(effective, change.suggestion_type, change.key, change.value)
 
 
-def _likely(choice: Choice) -> bool:
+def _likely(choice: EvaluatedChange) -> bool:
     return choice.p_helpful >= HYPOTHESIS_P_MIN and choice.expected_gain > 0
 
 
-def _picked(
-    open_: Mapping[Change, Choice],
-    judge: Judge,
+def _pick_greedily(
+    open_: Mapping[Change, EvaluatedChange],
+    evaluator: ReplayEvaluator,
     attributes: Attributes,
     effective: EffectiveConfig,
     acceptance: Mapping[str, float],
     limit: int,
-) -> list[Choice]:
+) -> list[EvaluatedChange]:
     """Pick one by one the best change that is likely alone and still is after those picked before."""
     left = {change: choice for change, choice in open_.items() if _likely(choice)}
-    picked: list[Choice] = []
-    company = left
-    while company and len(picked) < limit:
+    picked: list[EvaluatedChange] = []
+    compatible = left
+    while compatible and len(picked) < limit:
         best = max(
-            company,
+            compatible,
             key=lambda c: (
-                company[c].expected_gain * acceptance.get(c.suggestion_type, ACCEPTANCE_PRIOR),
+                compatible[c].expected_gain * acceptance.get(c.suggestion_type, ACCEPTANCE_PRIOR),
                 c.key,
             ),
         )
         picked.append(left.pop(best))
         left = {c: choice for c, choice in left.items() if (c.field, c.key) != (best.field, best.key)}
         effective = _after(effective, best)
-        again = {change: judged(change, judge, attributes, effective) for change in left}
-        company = {change: choice for change, choice in again.items() if _likely(choice)}
+        again = {change: evaluate_change(change, evaluator, attributes, effective) for change in left}
+        compatible = {change: choice for change, choice in again.items() if _likely(choice)}
     return picked
 
 
-def _renewed(change: Change, experience: Experience, rated: Sequence[RatedItem]) -> bool:
+def _has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:
     """Return True if the target has enough new ratings since the reader last decided on it."""
-    decided = experience.decided.get((change.field, change.key))
+    decided = history.decided.get((change.field, change.key))
     if decided is None:
         return True
     since = (item for item in rated if item.at > decided)
@@ -312,7 +409,7 @@ def evidence_pick(rated: Sequence[RatedItem], kind: str, key: str, label: str) -
     return () if evidence_refusal(Intent(kind, name, key, label, cited=cited)) else cited
 
 
-def _specific(changes: Sequence[Change], attributes: Attributes) -> list[Change]:
+def _without_shorter_topics(changes: Sequence[Change]) -> list[Change]:
     """Return `changes` without additions of a topic that is part of a longer one that may be added."""
     added = [c.key for c in changes if c.suggestion_type == ADD_TOPIC]
     return [
@@ -322,7 +419,7 @@ def _specific(changes: Sequence[Change], attributes: Attributes) -> list[Change]
     ]
 
 
-def _guarded(choices: list[Choice]) -> list[Choice]:
+def _limit_false_share(choices: list[EvaluatedChange]) -> list[EvaluatedChange]:
     """Drop the most doubtful until the expected share of false ones is low enough."""
     doubts = sorted((1 - c.p_helpful for c in choices), reverse=True)
     while doubts and sum(doubts) / len(doubts) > FALSE_SHARE_MAX:

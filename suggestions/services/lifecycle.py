@@ -1,24 +1,245 @@
-"""Changes of a suggestion's status without an answer: expired, back from a snooze, or superseded."""
+"""A suggestion's life apart from the reader's answers: proposed by the advisor, settled where none came.
+
+Proposing is the advisor's only write: a draft becomes a pending suggestion, waits for an operator, or is
+refused. The sweep expires, wakes and supersedes. Neither applies anything.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import transaction
+import structlog
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from digest.models import Source
+from digest.models import Reader, Source
 from ranking.common.text import topic_key
 from ranking.config_body import effective_body
 from ranking.selectors import config_changed_since, config_effective, config_effective_many
-from suggestions.entities import EXPIRE_DAYS, SOURCE_WEIGHTS, TOPICS
-from suggestions.models import Outcome, Suggestion
-from suggestions.outcomes.services import Ending, outcome_draft, profile_lock, profile_update
-from suggestions.rules import target_pinned
-from suggestions.selectors import WAITING
+from suggestions.entities import (
+    DRAFT,
+    EXPIRE_DAYS,
+    IMPROVE,
+    REFUSE,
+    SOURCE_WEIGHTS,
+    TOPICS,
+    Draft,
+    Fence,
+    Proposal,
+    Proposed,
+    Refusal,
+    Reviewer,
+)
+from suggestions.explain import impact_sentence, reason_clean, reason_sentence
+from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
+from suggestions.planner.evidence import (
+    RatingEvidence,
+    WeighedChange,
+    change_weigh,
+    target_counts,
+    target_label,
+)
+from suggestions.planner.gains import forecast_body
+from suggestions.planner.hypotheses import confidence_of
+from suggestions.preview import preview_of
+from suggestions.rules import Accepted, Facts, check, permission_refusal, target_pinned
+from suggestions.selectors import WAITING, facts_for, fields_written, suggestions_waiting, targets_cooling
 
+log = structlog.get_logger(__name__)
+EVIDENCE_URLS_MAX = 50
+REVIEW_IMPROVE, REVIEW_REFUSED = "review_improve", "review_refused"
 Status = Suggestion.Status
 _HAND_CAUSES = ("edit", "revert")
+
+
+def suggestion_propose(
+    *,
+    reader_id: UUID,
+    run_id: UUID,
+    draft: Draft,
+    now: datetime,
+    fence: Fence,
+    review: Reviewer | None = None,
+) -> Proposed | Refusal:
+    """Check `draft` by every rule, have it reviewed, and store it with its evidence and forecast.
+
+    `review` is called outside any transaction; without one a proposal that breaks no rule passes. `fence` is
+    called inside the transaction of the write; whatever it raises undoes the write and goes on to the caller.
+    A refusal, or a request to improve (`review_improve`), stores nothing.
+    """
+    urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str)))
+    urls = urls[:EVIDENCE_URLS_MAX]
+    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, urls=urls)
+    verdict = check(draft, facts)
+    if isinstance(verdict, Refusal):
+        return _refused(reader_id, draft, verdict)
+    weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
+    if refusal := weighed.refusal(verdict):
+        return _refused(reader_id, draft, refusal)
+    row = _row(reader_id, run_id, draft, verdict, weighed, facts, now)
+    if refusal := _reviewed(row, verdict, weighed, review):
+        return _refused(reader_id, draft, refusal)
+    stored = _store(row, verdict, now=now, fence=fence, facts=facts)
+    if isinstance(stored, Refusal):
+        return _refused(reader_id, draft, stored)
+    log.info(
+        "suggestion_written",
+        user_id=str(reader_id),
+        suggestion_id=row.pk,
+        type=row.suggestion_type,
+        status=row.status,
+    )
+    return stored
+
+
+def _reviewed(
+    row: Suggestion, accepted: Accepted, weighed: WeighedChange, review: Reviewer | None
+) -> Refusal | None:
+    """Apply the reviewers' verdict to the unsaved `row`, or return why it may not be stored."""
+    if review is None:
+        return None
+    answer = review(_proposal(row, accepted, weighed))
+    if answer.verdict in (IMPROVE, REFUSE):
+        code = REVIEW_IMPROVE if answer.verdict == IMPROVE else answer.code or REVIEW_REFUSED
+        return Refusal(code, answer.message, row.target_key)
+    row.status = Suggestion.Status.DRAFT if answer.verdict == DRAFT else Suggestion.Status.PENDING
+    row.validation_notes = [*row.validation_notes, *answer.notes]
+    if answer.p_helpful is not None:
+        row.p_helpful = answer.p_helpful
+        row.forecast = {**row.forecast, "p_helpful": round(answer.p_helpful, 3)}
+        row.confidence = confidence_of(answer.p_helpful, weighed.forecast.gain, weighed.forecast.high)
+    return None
+
+
+def _proposal(row: Suggestion, accepted: Accepted, weighed: WeighedChange) -> Proposal:
+    likes, ratings = target_counts(weighed.evidence, accepted.field, accepted.target_key, accepted.label)
+    return Proposal(
+        reader_id=row.reader_id,
+        run_id=row.run_id,
+        suggestion_type=row.suggestion_type,
+        field=row.field,
+        target_key=row.target_key,
+        label=row.label,
+        current_value=row.current_value,
+        suggested_value=row.suggested_value,
+        reason=row.reason,
+        expected_impact=row.expected_impact,
+        confidence=row.confidence,
+        p_helpful=row.p_helpful,
+        forecast=row.forecast,
+        evidence=accepted.evidence,
+        likes=likes,
+        ratings=ratings,
+        now=row.created_at,
+        likes_all=sum(item.useful for item in weighed.evidence.rated),
+        ratings_all=len(weighed.evidence.rated),
+    )
+
+
+def _refused(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
+    log.info(
+        "suggestion_rejected_validation",
+        user_id=str(reader_id),
+        type=str(draft.suggestion_type)[:20],
+        error=refusal.code,
+        evidence_count=len(draft.evidence_urls),
+    )
+    return refusal
+
+
+def _row(
+    reader_id: UUID,
+    run_id: UUID,
+    draft: Draft,
+    accepted: Accepted,
+    weighed: WeighedChange,
+    facts: Facts,
+    now: datetime,
+) -> Suggestion:
+    """Return the unsaved suggestion in the server's own numbers; the agent's reason is only cleaned."""
+    evidence = weighed.evidence
+    label = target_label(evidence, accepted.field, accepted.label)
+    preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
+    step = 0.0
+    if accepted.weight is not None:
+        step = accepted.weight - facts.effective.weight(accepted.target_key)
+    return Suggestion(
+        reader_id=reader_id,
+        run_id=run_id,
+        suggestion_type=accepted.suggestion_type,
+        field=accepted.field,
+        target_key=accepted.target_key,
+        label=label,
+        current_value=accepted.current_value,
+        suggested_value=accepted.suggested_value,
+        reason=reason_clean(draft.reason) or _reason(accepted, label, evidence),
+        confidence=weighed.confidence,
+        p_helpful=weighed.p_helpful,
+        forecast=forecast_body(weighed.p_helpful, weighed.forecast, preview),
+        expected_impact=impact_sentence(accepted.suggestion_type, label, step),
+        config_version=facts.effective.config.version,
+        validation_notes=list(accepted.notes),
+        created_at=now,
+    )
+
+
+def _reason(accepted: Accepted, label: str, evidence: RatingEvidence) -> str:
+    likes, ratings = target_counts(evidence, accepted.field, accepted.target_key, accepted.label)
+    all_likes = sum(item.useful for item in evidence.rated)
+    return reason_sentence(
+        accepted.suggestion_type, label, likes, ratings, all_likes - likes, len(evidence.rated) - ratings
+    )
+
+
+def _store(
+    row: Suggestion, accepted: Accepted, *, now: datetime, fence: Fence, facts: Facts
+) -> Proposed | Refusal:
+    """Commit the suggestion and its evidence, unless another write came first since the facts were read."""
+    try:
+        with transaction.atomic():
+            # One write at a time per reader: the fresh facts cannot change before the commit.
+            Reader.objects.select_for_update(no_key=True).get(pk=row.reader_id)
+            fence()
+            if refusal := _permission_now(row, facts, now):
+                return refusal
+            row.save(force_insert=True)
+            Evidence.objects.bulk_create(_evidence_rows(row, accepted))
+    except IntegrityError:
+        # Only a waiting duplicate answers the draft; any other error goes on to the caller.
+        if (row.field, row.target_key) not in suggestions_waiting(reader_id=row.reader_id):
+            raise
+        return Refusal(
+            "duplicate_pending", f"A suggestion about “{row.label}” already waits.", row.target_key
+        )
+    return Proposed(row.pk, row.status, accepted.notes, row.target_key)
+
+
+def _permission_now(row: Suggestion, facts: Facts, now: datetime) -> Refusal | None:
+    fresh = replace(
+        facts,
+        waiting=suggestions_waiting(reader_id=row.reader_id),
+        cooling=targets_cooling(reader_id=row.reader_id, now=now),
+        written=fields_written(reader_id=row.reader_id, run_id=row.run_id),
+    )
+    return permission_refusal((row.field, row.target_key), fresh)
+
+
+def _evidence_rows(row: Suggestion, accepted: Accepted) -> list[Evidence]:
+    return [
+        Evidence(
+            suggestion=row,
+            item_id=item.item_id,
+            url=item.url,
+            title=item.title,
+            source_key=item.source,
+            useful=item.useful,
+            reason_tags=list(item.tags),
+            rated_at=item.at,
+        )
+        for item in accepted.evidence
+    ]
 
 
 def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[str, int]:
@@ -94,9 +315,9 @@ def _settle_reader(rows: QuerySet[Suggestion], reader_id: UUID, status: str, now
             status=status, resolved_at=now
         )
         profile_lock(reader_id=reader_id, now=now)
-        ending = Ending(outcome=status, before=effective_body(config_effective(reader_id=reader_id)))
+        values = OutcomeValues(outcome=status, before=effective_body(config_effective(reader_id=reader_id)))
         Outcome.objects.bulk_create(
-            outcome_draft(suggestion=row, ending=ending, evidence=row.evidence.all(), now=now)
+            outcome_build(suggestion=row, values=values, evidence=row.evidence.all(), now=now)
             for row in claimed
         )
         profile_update(reader_id=reader_id, now=now)

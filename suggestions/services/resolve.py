@@ -23,13 +23,13 @@ from django.db import transaction
 from ranking.config_body import Body, effective_body, effective_with_weight
 from ranking.entities import EffectiveConfig, RankingError
 from ranking.selectors import config_effective
-from ranking.services import Cause, source_weight_agree, source_weight_restore, target_pin, topic_agree
+from ranking.services import Cause, source_weight_restore, source_weight_set, target_pin, topic_set
 from suggestions.entities import ADD_TOPIC, NEVER, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
 from suggestions.explain import BROUGHT_BACK, changed_message, no_op_note
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.profile import reason_code
-from suggestions.outcomes.selectors import outcome_heavy
-from suggestions.outcomes.services import Ending, outcome_record, profile_lock, profile_update
+from suggestions.outcomes.selectors import outcome_full
+from suggestions.outcomes.services import OutcomeValues, outcome_record, profile_lock, profile_update
 from suggestions.preview import preview_of
 from suggestions.rules import (
     target_pinned,
@@ -88,14 +88,14 @@ def suggestion_accept(
         agreed = _agreement(suggestion, value, now)
         version = _apply(agreed, now)
         changed = version != agreed.before.config.version
-        ending = Ending(
+        values = OutcomeValues(
             Result.ACCEPTED,
             effective_body(agreed.before),
             effective_body(config_effective(reader_id=reader_id)),
             user_reason,
             edited_value=agreed.edited,
         )
-        outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
+        outcome = outcome_record(suggestion=suggestion, values=values, now=now)
         note = "" if changed else no_op_note(suggestion.suggestion_type, suggestion.label)
         return Resolved(suggestion.pk, Status.ACCEPTED, outcome.pk, changed, version, note)
 
@@ -156,8 +156,8 @@ def suggestion_revert(*, reader_id: UUID, suggestion_id: int, now: datetime) -> 
         before = config_effective(reader_id=reader_id)
         version = _target_restore(suggestion, now)
         after = effective_body(config_effective(reader_id=reader_id))
-        ending = Ending(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
-        outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
+        values = OutcomeValues(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
+        outcome = outcome_record(suggestion=suggestion, values=values, now=now)
         changed = version != before.config.version
         return Resolved(suggestion.pk, suggestion.status, outcome.pk, changed, version)
 
@@ -241,8 +241,8 @@ def _is_reverted(suggestion: Suggestion) -> bool:
 def _reject(suggestion: Suggestion, now: datetime, user_reason: str) -> Resolved:
     _claim(suggestion, Status.REJECTED, now)
     current = config_effective(reader_id=suggestion.reader_id)
-    ending = Ending(Result.REJECTED, effective_body(current), user_reason=user_reason)
-    outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
+    values = OutcomeValues(Result.REJECTED, effective_body(current), user_reason=user_reason)
+    outcome = outcome_record(suggestion=suggestion, values=values, now=now)
     return Resolved(suggestion.pk, Status.REJECTED, outcome.pk, False, current.config.version)
 
 
@@ -292,12 +292,12 @@ def _apply(agreed: _Agreement, now: datetime) -> int:
     suggestion, ref = agreed.suggestion, str(agreed.suggestion.pk)
     reader_id, target = suggestion.reader_id, suggestion.target_key
     if agreed.weight is not None:
-        version = source_weight_agree(
+        version = source_weight_set(
             reader_id=reader_id, source=target, weight=agreed.weight, ref=ref, now=now
         )
     else:
         adds = suggestion.suggestion_type == ADD_TOPIC
-        version = topic_agree(
+        version = topic_set(
             reader_id=reader_id, topic=suggestion.suggested_value, present=adds, ref=ref, now=now
         )
     if version > agreed.before.config.version + 1:
@@ -309,13 +309,13 @@ def _apply(agreed: _Agreement, now: datetime) -> int:
 def _target_restore(suggestion: Suggestion, now: datetime) -> int:
     """Give the target its state before the reader accepted; returns the config's version after that."""
     decision = suggestion.outcomes.get(kind=Kind.DECISION)
-    earlier: Body = outcome_heavy(outcome=decision).config_before
+    earlier: Body = outcome_full(outcome=decision).config_before
     reader_id, target, ref = suggestion.reader_id, suggestion.target_key, f"revert:{suggestion.pk}"
     if suggestion.field == SOURCE_WEIGHTS:
         return source_weight_restore(reader_id=reader_id, source=target, earlier=earlier, ref=ref, now=now)
     spelling = topic_in_config(target, earlier["topics"])
     topic = spelling or suggestion.suggested_value
-    return topic_agree(
+    return topic_set(
         reader_id=reader_id, topic=topic, present=bool(spelling), ref=ref, now=now, cause=Cause.REVERT
     )
 
@@ -351,8 +351,8 @@ def _bring_back(suggestion: Suggestion, now: datetime) -> Resolved:
     # An accepted change is reverted in any case; a newer suggestion about its target replaces the copy.
     copy = _newer(suggestion) or _copy(suggestion, version)
     Suggestion.objects.filter(pk=suggestion.pk).update(status=Status.TAKEN_BACK)
-    ending = Ending(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
-    outcome = outcome_record(suggestion=suggestion, ending=ending, now=now)
+    values = OutcomeValues(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
+    outcome = outcome_record(suggestion=suggestion, values=values, now=now)
     return Resolved(copy.pk, copy.status, outcome.pk, version != before.config.version, version)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from digest.management.commands.build_digest import Command
 from digest.models import Digest, Impression, Reader
 from digest.requests import readers_named
-from ranking.services import source_weight_agree
+from ranking.services import source_weight_set
 from tests.support.factories import (
     FeedbackFactory,
     FeedFactory,
@@ -47,7 +47,7 @@ def exit_code(*arguments: str) -> int:
 
 
 def test_build_digest_stores_the_digest_and_prints_it_as_json(ada, item_ids, capsys):
-    source_weight_agree(reader_id=ada.id, source="mine.example", weight=1.3, ref="", now=timezone.now())
+    source_weight_set(reader_id=ada.id, source="mine.example", weight=1.3, ref="", now=timezone.now())
     (digest,) = run(capsys, "build_digest", "--user-id", str(ada.id))["digests"]
     assert digest.keys() == {"reader_id", "date", "config_version", "entries", "left_out"}
     today = timezone.now().astimezone(ada.zone).date().isoformat()

@@ -5,7 +5,7 @@ import pytest
 from ranking.entities import WeightChange
 from ranking.models import ConfigVersion, WeightSnapshot
 from ranking.selectors import config_effective
-from ranking.services import source_weight_agree, weights_learn
+from ranking.services import source_weight_set, weights_learn
 from tests.support.concurrency import WRITERS, at_once, database_on_disk, seen_by_writers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,7 +19,7 @@ def shared(ada, tmp_path):
 
 def test_concurrent_writes_make_consecutive_versions_and_lose_nothing(ada, now):
     versions = at_once(
-        lambda n: source_weight_agree(reader_id=ada.id, source=f"s{n}", weight=1.2, ref="", now=now)
+        lambda n: source_weight_set(reader_id=ada.id, source=f"s{n}", weight=1.2, ref="", now=now)
     )
     assert sorted(versions) == list(range(1, WRITERS + 1))
     assert seen_by_writers(lambda: ConfigVersion.objects.filter(reader=ada).count()) == WRITERS

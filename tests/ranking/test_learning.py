@@ -71,7 +71,7 @@ def test_the_last_step_ends_at_the_target_not_beyond_it():
 
 
 def test_a_held_source_stays_whatever_the_thumbs_say():
-    change = learn([tally("a", 30, 30), REST], effective(a=1.2), held={"a": "locked"})[0]
+    change = learn([tally("a", 30, 30), REST], effective(a=1.2), on_hold={"a": "locked"})[0]
     assert (change.moved, change.reason, change.before) == (False, "locked", 1.2)
 
 

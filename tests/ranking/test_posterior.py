@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from ranking.learning import KAPPA, base_rate, expected_gain, posterior, wilson
+from ranking.learning import KAPPA, base_rate, posterior, wilson
 
 RATE = st.floats(min_value=0.05, max_value=0.95)
 COUNT = st.integers(min_value=0, max_value=500)
@@ -69,12 +69,6 @@ def test_those_who_know_better_can_move_the_prior_within_bounds():
 
 def test_a_rounding_error_in_decayed_sums_is_no_dislike():
     assert posterior(3.0000000001, 3.0, 0.5).p_better <= 1.0
-
-
-@given(share=st.floats(min_value=0, max_value=1), likes=COUNT)
-def test_a_gain_is_largest_for_a_strong_belief_on_half_the_items(share, likes):
-    belief = posterior(likes, likes, 0.5)
-    assert 0 <= expected_gain(belief, share) <= expected_gain(belief, 0.5) + 1e-12
 
 
 @pytest.mark.parametrize(("hits", "total"), [(5, 5), (8, 10), (0, 7), (1, 400), (250, 400)])

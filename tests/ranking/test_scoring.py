@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Candidate, Config, EffectiveConfig
-from ranking.scoring import Figures, Pool, Signals, rank, ranked
+from ranking.scoring import ItemValues, Pool, Signals, rank, ranked
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 HOURS = st.floats(min_value=0, max_value=24 * 7)
@@ -132,7 +132,7 @@ def test_a_pool_ranks_a_readers_rows_as_ranking_those_items_alone_would(made, da
     ]
     rows = data.draw(st.lists(st.sampled_from(range(len(candidates))), unique=True))
     config = Config(topics=("rust", "ai"), keyword_boosts={"hype": -0.5}, source_weights={"s1": 1.7})
-    signals = Signals(Figures(np.array([2, 0]), np.array([0.5, 1.0])), {1: 0.3})
+    signals = Signals(ItemValues(np.array([2, 0]), np.array([0.5, 1.0])), {1: 0.3})
     effective, pool = EffectiveConfig(config), Pool(candidates)
     ranking = ranked(pool, effective, NOW, signals, np.array(rows, dtype=np.int64))
     alone = rank([candidates[row] for row in rows], effective, NOW, signals)
@@ -143,9 +143,9 @@ def test_a_pool_ranks_a_readers_rows_as_ranking_those_items_alone_would(made, da
 
 
 def test_figures_read_alike_one_by_one_and_by_column():
-    figures = Figures(np.array([7, 3, 5]), np.array([0.7, 0.3, 0.5]))
+    figures = ItemValues(np.array([7, 3, 5]), np.array([0.7, 0.3, 0.5]))
     assert dict(figures) == {3: 0.3, 5: 0.5, 7: 0.7}
-    assert figures.of(np.array([5, 4, 7, 99])).tolist() == [0.5, 0.0, 0.7, 0.0]
+    assert figures.values_for(np.array([5, 4, 7, 99])).tolist() == [0.5, 0.0, 0.7, 0.0]
     assert figures.get(4) is None
-    nothing = Figures(np.array([], dtype=np.int64), np.array([]))
-    assert nothing.of(np.array([1])).tolist() == [0.0] and dict(nothing) == {}
+    nothing = ItemValues(np.array([], dtype=np.int64), np.array([]))
+    assert nothing.values_for(np.array([1])).tolist() == [0.0] and dict(nothing) == {}

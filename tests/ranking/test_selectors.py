@@ -13,13 +13,13 @@ from ranking.selectors import (
     weights_last_learned,
     weights_on_hold,
 )
-from ranking.services import ConfigEdit, config_edit, source_weight_agree, weights_learn
+from ranking.services import ConfigEdit, config_edit, source_weight_set, weights_learn
 
 DAY = timedelta(days=1)
 
 
 def agree(reader, now, source="a", weight=1.3):
-    return source_weight_agree(reader_id=reader.id, source=source, weight=weight, ref="1", now=now)
+    return source_weight_set(reader_id=reader.id, source=source, weight=weight, ref="1", now=now)
 
 
 def learn(reader, now, source="a", before=1.0, after=1.15, reason="liked_more_than_usual"):

@@ -11,11 +11,11 @@ from ranking.services import (
     ConfigEdit,
     config_edit,
     config_revert,
-    source_key_renamed,
-    source_weight_agree,
+    source_key_rename,
     source_weight_restore,
+    source_weight_set,
     target_pin,
-    topic_agree,
+    topic_set,
     weights_learn,
 )
 from tests.support.factories import ReaderFactory
@@ -30,7 +30,7 @@ def edit(reader, now, expected_version, **settings):
 
 
 def agree(reader, now, source, weight):
-    return source_weight_agree(reader_id=reader.id, source=source, weight=weight, ref="7", now=now)
+    return source_weight_set(reader_id=reader.id, source=source, weight=weight, ref="7", now=now)
 
 
 def step(source, before, after, reason="liked_more_than_usual"):
@@ -165,7 +165,7 @@ def test_an_agreed_weight_must_be_a_number(ada, now):
 
 def test_a_topic_is_added_and_removed_in_any_spelling_and_only_once(ada, now):
     def topic(spelling: str, present: bool) -> int:
-        return topic_agree(reader_id=ada.id, topic=spelling, present=present, ref="1", now=now)
+        return topic_set(reader_id=ada.id, topic=spelling, present=present, ref="1", now=now)
 
     assert topic("Electric cars", True) == 1
     assert topic("electric car", True) == 1  # already there
@@ -192,7 +192,7 @@ def test_what_a_source_had_comes_back_in_its_parts_by_the_key_it_has_now(ada, no
     earlier = ConfigVersion.objects.get(reader=ada).body
     agree(ada, now, "a", 1.9)
     agree(ada, now, "b", 1.1)
-    source_key_renamed(old="b", new="c", now=now)
+    source_key_rename(old="b", new="c", now=now)
 
     def back(source: str) -> int:
         return source_weight_restore(reader_id=ada.id, source=source, earlier=earlier, ref="9", now=now)
@@ -209,7 +209,7 @@ def test_what_a_source_had_comes_back_in_its_parts_by_the_key_it_has_now(ada, no
 
 def test_every_agreement_says_why_and_when(ada, now):
     agree(ada, now, "a", 1.3)
-    topic_agree(reader_id=ada.id, topic="Rust", present=True, ref="8", now=now)
+    topic_set(reader_id=ada.id, topic="Rust", present=True, ref="8", now=now)
     target_pin(reader_id=ada.id, target="a", pin="locked", ref="9", now=now)
     rows = ConfigVersion.objects.order_by("version").values_list("cause", "cause_ref", "created_at")
     assert list(rows) == [("accept", "7", now), ("accept", "8", now), ("pin", "9", now)]
@@ -354,7 +354,7 @@ def test_a_renamed_source_keeps_all_that_was_decided_and_learned_about_it(ada, b
     target_pin(reader_id=ben.id, target="old", pin="avoided", ref="", now=now)
     target_pin(reader_id=operator.id, target="old", pin="locked", ref="", now=now)
     agree(other := ReaderFactory(), now, "b", 1.2)
-    assert source_key_renamed(old="old", new="new", now=now) == 3
+    assert source_key_rename(old="old", new="new", now=now) == 3
     assert state(ada)[1:] == ({"new": 1.3}, 24.0, {})
     assert config_effective(reader_id=ben.id).config.avoided == ("new",)
     assert config_effective(reader_id=operator.id).config.locked == ("new",)
@@ -370,7 +370,7 @@ def test_a_renamed_source_keeps_all_that_was_decided_and_learned_about_it(ada, b
 def test_where_a_reader_has_something_of_both_sources_that_of_the_new_one_holds(ada, now):
     weights_learn(reader_id=ada.id, changes=[step("old", 1.0, 1.15), step("new", 1.0, 0.9)], now=now)
     edit(ada, now, 0, source_weights={"old": 1.4}, pins={"old": "locked", "new": "locked"})
-    source_key_renamed(old="old", new="new", now=now)
+    source_key_rename(old="old", new="new", now=now)
     assert state(ada)[1] == {"new": 1.4}, "nobody had given the new one a weight"
     assert config_effective(reader_id=ada.id).config.locked == ("new",)
     assert [w.source_key for w in LearnedWeight.objects.all()] == ["new"]
@@ -380,5 +380,5 @@ def test_where_a_reader_has_something_of_both_sources_that_of_the_new_one_holds(
 def test_the_reference_of_a_renaming_is_cut_to_what_its_column_holds(ada, now):
     long = "x" * 100
     agree(ada, now, long, 1.3)
-    source_key_renamed(old=long, new="new", now=now)
+    source_key_rename(old=long, new="new", now=now)
     assert ConfigVersion.objects.get(version=2).cause_ref == f"source:{long}"[:64]

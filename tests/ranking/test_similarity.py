@@ -7,18 +7,18 @@ from hypothesis import strategies as st
 
 from ranking.similarity import (
     EMPTY,
-    PLACES,
+    HASH_BUCKETS,
     PROFILE_TERMS_MAX,
     TERMS_MAX,
     Taste,
     Vector,
-    counts_add,
+    document_counts_add,
     profile_of,
     similarities,
-    taste_aged,
-    taste_changed,
-    terms_of,
-    vector_of,
+    taste_decay,
+    taste_update,
+    term_counts,
+    tfidf_vector,
     vector_unpack,
     vectors_stack,
 )
@@ -29,9 +29,9 @@ titles = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 
 def vectors(*titles: str) -> list[Vector]:
     """The vectors of items that came in together."""
-    terms = [terms_of(title, "") for title in titles]
-    counts = counts_add(np.zeros(PLACES, np.uint32), terms)
-    return [vector_of(one, counts, len(terms)) for one in terms]
+    terms = [term_counts(title, "") for title in titles]
+    counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
+    return [tfidf_vector(one, counts, len(terms)) for one in terms]
 
 
 def likeness(taste: Taste, *wanted: Vector) -> list[float]:
@@ -46,7 +46,7 @@ def test_what_was_liked_draws_its_like_and_what_was_not_pushes_away():
         "Football league opens",
         "Parliament votes",
     )
-    taste = taste_changed(EMPTY, [(solar, True, 1.0), (football, False, 1.0)])
+    taste = taste_update(EMPTY, [(solar, True, 1.0), (football, False, 1.0)])
     near, away, neither = likeness(taste, more_solar, more_football, other)
     assert near > 0.05 and away == 0 and neither == 0
 
@@ -62,7 +62,7 @@ def test_what_was_liked_draws_its_like_and_what_was_not_pushes_away():
 )
 def test_forms_of_a_word_are_alike_in_several_languages_and_function_words_are_not(liked, alike, unlike):
     first, near, far = vectors(liked, alike, unlike)
-    taste = taste_changed(EMPTY, [(first, True, 1.0)])
+    taste = taste_update(EMPTY, [(first, True, 1.0)])
     of_near, of_far = likeness(taste, near, far)
     assert of_near > 0 and of_far == 0
 
@@ -70,15 +70,15 @@ def test_forms_of_a_word_are_alike_in_several_languages_and_function_words_are_n
 def test_a_rare_word_says_more_than_a_common_one():
     common = [f"Budget report {n}" for n in range(30)]
     first, rare, usual, *_ = vectors("Budget for guitars", "Guitar makers", "Budget makers", *common)
-    taste = taste_changed(EMPTY, [(first, True, 1.0)])
+    taste = taste_update(EMPTY, [(first, True, 1.0)])
     of_rare, of_usual = likeness(taste, rare, usual)
     assert of_rare > 2 * of_usual > 0
 
 
 def test_few_thumbs_say_little_and_many_of_the_same_say_more():
     (solar,) = vectors("Solar panels")
-    one = taste_changed(EMPTY, [(solar, True, 1.0)])
-    many = taste_changed(EMPTY, [(solar, True, 1.0)] * 40)
+    one = taste_update(EMPTY, [(solar, True, 1.0)])
+    many = taste_update(EMPTY, [(solar, True, 1.0)] * 40)
     assert likeness(one, solar)[0] == pytest.approx(1 / 9, abs=0.01)
     assert likeness(many, solar)[0] == pytest.approx(40 / 48, abs=0.01)
 
@@ -86,7 +86,7 @@ def test_few_thumbs_say_little_and_many_of_the_same_say_more():
 def test_without_a_like_nothing_is_similar():
     (solar,) = vectors("Solar panels")
     assert likeness(EMPTY, solar) == [0]
-    assert likeness(taste_changed(EMPTY, [(solar, False, 1.0)]), solar) == [0]
+    assert likeness(taste_update(EMPTY, [(solar, False, 1.0)]), solar) == [0]
 
 
 @given(st.lists(st.tuples(titles, st.booleans()), min_size=1, max_size=8), st.data())
@@ -96,14 +96,14 @@ def test_taking_a_thumb_back_leaves_what_was_there_before(thumbs, data):
     gone = data.draw(st.integers(min_value=0, max_value=len(changes) - 1))
     rest = changes[:gone] + changes[gone + 1 :]
     vector, useful, _ = changes[gone]
-    back = taste_changed(taste_changed(EMPTY, changes), [(vector, useful, -1.0)])
-    assert np.allclose(profile_of(back), profile_of(taste_changed(EMPTY, rest)), atol=1e-4)
+    back = taste_update(taste_update(EMPTY, changes), [(vector, useful, -1.0)])
+    assert np.allclose(profile_of(back), profile_of(taste_update(EMPTY, rest)), atol=1e-4)
 
 
 def test_age_weighs_the_old_against_the_new():
     solar, football = vectors("Solar panels", "Football cup")
-    taste = taste_changed(
-        taste_aged(taste_changed(EMPTY, [(solar, True, 1.0)]), 0.25), [(football, True, 1.0)]
+    taste = taste_update(
+        taste_decay(taste_update(EMPTY, [(solar, True, 1.0)]), 0.25), [(football, True, 1.0)]
     )
     old, new = likeness(taste, solar, football)
     assert new == pytest.approx(4 * old, rel=0.01)
@@ -112,24 +112,25 @@ def test_age_weighs_the_old_against_the_new():
 def test_vectors_and_profiles_stay_small_whatever_comes_in():
     long = " ".join(f"word{n}x" for n in range(5_000))
     (vector,) = vectors(long)
-    assert len(vector.places) <= TERMS_MAX
+    assert len(vector.indices) <= TERMS_MAX
     many = [
-        vector_of(terms_of(f"alpha{n}q beta{n}z", ""), np.zeros(PLACES, np.uint32), 1) for n in range(9_000)
+        tfidf_vector(term_counts(f"alpha{n}q beta{n}z", ""), np.zeros(HASH_BUCKETS, np.uint32), 1)
+        for n in range(9_000)
     ]
-    taste = taste_changed(EMPTY, [(v, True, 1.0) for v in many])
-    assert len(taste.places) == PROFILE_TERMS_MAX
+    taste = taste_update(EMPTY, [(v, True, 1.0) for v in many])
+    assert len(taste.indices) == PROFILE_TERMS_MAX
 
 
 @given(titles)
 def test_a_vector_comes_back_as_it_was_packed(title):
     (vector,) = vectors(title)
     back = vector_unpack(vector.packed())
-    assert back.places.tolist() == vector.places.tolist()
+    assert back.indices.tolist() == vector.indices.tolist()
     assert np.allclose(back.weights, vector.weights, atol=1e-3)
 
 
 def test_an_item_without_words_is_like_nothing():
     blank, solar = vectors("— 12 … !", "Solar panels")
-    assert len(blank.places) == 0 and len(vector_unpack(blank.packed()).places) == 0
-    taste = taste_changed(EMPTY, [(solar, True, 1.0), (blank, True, 1.0)])
+    assert len(blank.indices) == 0 and len(vector_unpack(blank.packed()).indices) == 0
+    taste = taste_update(EMPTY, [(solar, True, 1.0), (blank, True, 1.0)])
     assert likeness(taste, blank) == [0]

@@ -5,14 +5,14 @@ from django.test import Client
 from django.urls import reverse
 
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, source_weight_agree
+from ranking.services import ConfigEdit, config_edit, source_weight_set
 
 
 @pytest.fixture
 def three_versions(ada, now):
     """Ada takes up chess, accepts more from the wire, and drops chess again."""
     config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["chess"]), expected_version=0, now=now)
-    source_weight_agree(reader_id=ada.pk, source="wire.example", weight=1.3, ref="7", now=now)
+    source_weight_set(reader_id=ada.pk, source="wire.example", weight=1.3, ref="7", now=now)
     config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=[]), expected_version=2, now=now)
 
 

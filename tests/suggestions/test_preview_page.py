@@ -62,10 +62,10 @@ def test_both_sides_share_one_row_a_place_and_small_screens_may_leave_out_the_re
     assert [pair.rank for pair in pairs] == list(range(1, 31))
     assert [pair.before.item.item_id for pair in pairs] == [item.item_id for item in left]
     assert [pair.after.item.item_id for pair in pairs] == [item.item_id for item in right]
-    assert 0 < page.context["still"] < 30
-    assert page.content.count(b'class="still"') == page.context["still"]
+    assert 0 < page.context["unchanged"] < 30
+    assert page.content.count(b'class="still"') == page.context["unchanged"]
     for pair in pairs:
-        assert pair.still == (not (pair.before.far or pair.after.far))
+        assert pair.unchanged == (not (pair.before.highlighted or pair.after.highlighted))
 
 
 def test_an_answered_suggestion_leads_to_the_history(ada, client: Client):

@@ -8,7 +8,7 @@ from digest.entities import RatedItem
 from digest.models import Feedback, Item, Reader
 from suggestions.entities import Draft, Proposed
 from suggestions.models import Suggestion
-from suggestions.services.propose import suggestion_propose
+from suggestions.services.lifecycle import suggestion_propose
 from tests.support.factories import (
     CLOCK,
     FeedbackFactory,

@@ -11,8 +11,8 @@ from digest.models import Feedback
 from ranking.models import RankConfig
 from suggestions import rules, selectors
 from suggestions.models import Suggestion
-from suggestions.planner.evidence import Weighed
-from suggestions.services import propose
+from suggestions.planner.evidence import WeighedChange
+from suggestions.services import lifecycle
 from tests.advisor.hostile.doors import attack
 from tests.advisor.hostile.invariants import breaches, shown_as_text
 from tests.advisor.hostile.payloads import LOOKS, boost, foreign_evidence, honest, telling_secrets, topic
@@ -43,7 +43,7 @@ def test_with_every_rule_in_place_the_same_attacks_break_nothing(world, httpserv
 def test_without_permission_checks_a_pinned_or_rested_target_is_found(world, httpserver, monkeypatch, target):
     monkeypatch.setattr(rules, "PERMISSION_RULES", ())
     monkeypatch.setattr(rules, "RULES", (*rules.STEP_RULES, *rules.EVIDENCE_RULES))
-    monkeypatch.setattr(Weighed, "refusal", lambda *a: None)
+    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
     assert found(world, httpserver, [[boost(target, world.urls(target))]]) == {"I3"}
 
 
@@ -65,25 +65,25 @@ def test_without_grounding_to_the_reader_the_other_ones_evidence_is_found(world,
     propose_urls = selectors.feedback_by_urls
     monkeypatch.setattr(selectors, "feedback_by_urls", anyones)
     monkeypatch.setattr(selectors, "reader_sources", lambda **k: ["ben0.example"])
-    monkeypatch.setattr(Weighed, "refusal", lambda *a: None)
+    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
     assert found(world, httpserver, foreign_evidence(world, "x")) >= {"I1", "I3"}
 
 
 def test_without_the_polarity_rule_disliked_evidence_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(rules, "LIKED_TYPES", frozenset())
-    monkeypatch.setattr(Weighed, "refusal", lambda *a: None)
+    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
     turns = [[boost("loathed.example", world.urls("loathed.example", useful=False), suggested_value="1.2")]]
     assert found(world, httpserver, turns) == {"I3"}
 
 
 def test_without_cleaning_an_invisible_reason_is_found(world, httpserver, monkeypatch):
-    monkeypatch.setattr(propose, "reason_clean", lambda reason: reason)
+    monkeypatch.setattr(lifecycle, "reason_clean", lambda reason: reason)
     assert found(world, httpserver, [[honest(world, "a\u202eb\u200b")]]) == {"I3"}
 
 
 def test_a_topic_of_any_shape_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(rules, "topic_clean", lambda value: str(value))
-    monkeypatch.setattr(Weighed, "refusal", lambda *a: None)
+    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
     monkeypatch.setattr(rules, "RULES", rules.PERMISSION_RULES)
     urls = [*world.urls("loved.example"), *world.urls("middling.example")]
     assert found(world, httpserver, [[topic("Kube\nrnetes", urls)]]) == {"I3"}

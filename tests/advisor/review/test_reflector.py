@@ -51,7 +51,7 @@ def proposed(reader: Reader, run: Run, now, **more) -> Proposal:
         "forecast": {"p_helpful": 0.85, "ndcg_gain": None, "ndcg_low": None, "ndcg_high": None},
         "evidence": (),
         "likes": 9,
-        "thumbs": 11,
+        "ratings": 11,
         "now": now,
     }
     return Proposal(**fields | more)

@@ -11,7 +11,7 @@ from digest.build.services import digest_build
 from digest.errors import FutureDate
 from digest.feedback.services import feedback_set
 from digest.models import Digest, Exposure, Impression, Item, Reader, Source, Story
-from ranking.services import ConfigEdit, config_edit, source_weight_agree, target_pin
+from ranking.services import ConfigEdit, config_edit, source_weight_set, target_pin
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 TODAY = date(2026, 3, 18)
@@ -119,7 +119,7 @@ def test_ben_never_sees_what_only_ada_reads(ada, ben, now, item_ids):
 
 
 def test_a_digest_built_under_newer_settings_is_not_replaced_by_an_older_build(ada, now, item_ids):
-    source_weight_agree(reader_id=ada.id, source="mine.example", weight=1.3, ref="", now=now)
+    source_weight_set(reader_id=ada.id, source="mine.example", weight=1.3, ref="", now=now)
     digest = digest_build(reader=ada, date=TODAY, now=now)
     Digest.objects.filter(pk=digest.pk).update(config_version=9)
     ItemFactory(source_id="mine.example", published_at=now)
@@ -128,7 +128,7 @@ def test_a_digest_built_under_newer_settings_is_not_replaced_by_an_older_build(a
 
 def test_new_settings_are_noted_even_when_they_move_nothing(ada, now, item_ids):
     digest_build(reader=ada, date=TODAY, now=now)
-    source_weight_agree(reader_id=ada.id, source="elsewhere", weight=1.3, ref="", now=now)
+    source_weight_set(reader_id=ada.id, source="elsewhere", weight=1.3, ref="", now=now)
     assert digest_build(reader=ada, date=TODAY, now=now).config_version == 1
 
 

@@ -9,7 +9,7 @@ from digest.feedback.services import weights_update
 from digest.items.vectors import profile_refresh
 from digest.models import Reader
 from ranking.selectors import config_effective, weight_snapshots
-from ranking.services import source_weight_agree, target_pin
+from ranking.services import source_weight_set, target_pin
 from tests.support.factories import FeedbackFactory, ItemFactory, ReaderFactory, SourceFactory
 
 DAY = timedelta(days=1)
@@ -53,7 +53,7 @@ def test_a_second_cycle_on_the_same_day_does_nothing(ada, now, opinions):
 
 
 def test_decided_and_locked_sources_do_not_change(ada, now, opinions):
-    source_weight_agree(reader_id=ada.id, source="good.example", weight=1.3, ref="", now=now)
+    source_weight_set(reader_id=ada.id, source="good.example", weight=1.3, ref="", now=now)
     target_pin(reader_id=ada.id, target="bad.example", pin="locked", ref="", now=now)
     assert weights_update(reader_id=ada.id, now=now) == 0
     assert weights(ada) == {"good.example": 1.3}
@@ -70,7 +70,7 @@ def test_ben_learns_nothing_from_ada(ada, ben, now, opinions):
 def test_the_queries_of_a_cycle_do_not_grow_with_the_ratings(ada, now, ratings, django_assert_num_queries):
     for n in range(ratings // 5):
         rate(ada, f"s{n}.example", 5, 0, now)
-    source_weight_agree(reader_id=ada.id, source="s0.example", weight=1.3, ref="", now=now)
+    source_weight_set(reader_id=ada.id, source="s0.example", weight=1.3, ref="", now=now)
     profile_refresh(reader_id=ada.id, now=now)
     # config, deltas, held, tallies, who shares, readers; the taste: ratings, profile, known vectors,
     # savepoint, profile, ratings, vectors, save, release; savepoint, config, snapshots of today, deltas, two

@@ -10,7 +10,7 @@ from django.utils import timezone
 from digest.feedback.selectors import feedback_weeks
 from digest.feedback.trends import WeekTally, trends_of, weeks_until
 from ranking.entities import WeightPoint
-from ranking.selectors import weights_course
+from ranking.selectors import weight_history
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import fresh_item
 from tests.support.factories import FeedbackFactory, ItemFactory, SourceFactory
@@ -117,10 +117,10 @@ def test_the_course_of_weights_has_the_readers_edits(ada, ben, now):
     config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)
     config_edit(reader_id=ben.pk, edit=edit, expected_version=0, now=now)
 
-    assert weights_course(reader_id=ada.pk, since=now - timedelta(days=1)) == [
+    assert weight_history(reader_id=ada.pk, since=now - timedelta(days=1)) == [
         WeightPoint("wire", now, 1.0, 1.4, "edit")
     ]
-    assert weights_course(reader_id=ada.pk, since=now + timedelta(days=1)) == []
+    assert weight_history(reader_id=ada.pk, since=now + timedelta(days=1)) == []
 
 
 @pytest.mark.parametrize("sources", [1, 6])

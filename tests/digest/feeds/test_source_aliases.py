@@ -16,7 +16,13 @@ from digest.models import Feed, Item, Reader, Source
 from ranking.config_body import body_default, body_keys, body_keys_current
 from ranking.entities import WeightChange
 from ranking.models import SourceAlias
-from ranking.selectors import config_effective, config_versions, key_current, keyed_current, keys_current
+from ranking.selectors import (
+    config_effective,
+    config_versions,
+    key_current,
+    keys_current,
+    values_by_current_key,
+)
 from ranking.services import ConfigEdit, config_edit, config_revert, target_pin, weights_learn
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
 from tests.support.browser import subscribe, suggested
@@ -66,8 +72,12 @@ def test_a_source_that_got_its_old_key_back_is_called_by_it(old: Source, now):
 @pytest.mark.django_db
 def test_where_both_keys_have_a_value_the_one_of_now_counts(now):
     SourceAlias.objects.create(key=OLD, target=NEW, renamed_at=now)
-    assert keyed_current(values={OLD: 1, "other.example": 2}) == {NEW: 1, "other.example": 2}
-    assert keyed_current(values={OLD: 1, NEW: 3}) == keyed_current(values={NEW: 3, OLD: 1}) == {NEW: 3}
+    assert values_by_current_key(values={OLD: 1, "other.example": 2}) == {NEW: 1, "other.example": 2}
+    assert (
+        values_by_current_key(values={OLD: 1, NEW: 3})
+        == values_by_current_key(values={NEW: 3, OLD: 1})
+        == {NEW: 3}
+    )
 
 
 @given(

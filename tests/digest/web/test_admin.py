@@ -22,7 +22,7 @@ from digest.models import (
     SuggestedReasons,
     Summary,
 )
-from ranking.services import alias_store, source_weight_agree
+from ranking.services import alias_store, source_weight_set
 from tests.support.factories import (
     FeedFactory,
     ItemFactory,
@@ -54,7 +54,7 @@ def fill(reader: Reader, now, items: int = 3) -> None:
     SubscriptionFactory(reader=reader, feed=FeedFactory(source=source))
     for item in ItemFactory.create_batch(items, source=source):
         feedback_set(reader=reader, item_id=item.id, useful=True, tags=["depth"], now=now)
-    source_weight_agree(reader_id=reader.id, source=source.key, weight=1.3, ref="", now=now)
+    source_weight_set(reader_id=reader.id, source=source.key, weight=1.3, ref="", now=now)
     weights_update(reader_id=reader.id, now=now)
     digest_build(reader=reader, date=now.astimezone(reader.zone).date(), now=now)
     alias_store(old=f"before-{source.key}", new=source.key, now=now)

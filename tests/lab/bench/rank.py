@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from ranking.entities import Candidate, Config, EffectiveConfig
-from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, Figures, Pool, Signals, rank, ranked
+from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, ItemValues, Pool, Signals, rank, ranked
 from tests.lab.bench.engine import where
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -85,7 +85,7 @@ def world(rng: random.Random) -> tuple[list[Candidate], EffectiveConfig, Signals
     return (
         candidates,
         EffectiveConfig(config),
-        Signals(Figures(ids, draw.random(CANDIDATES)), Figures(ids[::2], draw.random(CANDIDATES // 2))),
+        Signals(ItemValues(ids, draw.random(CANDIDATES)), ItemValues(ids[::2], draw.random(CANDIDATES // 2))),
     )
 
 
@@ -93,18 +93,18 @@ def floor_of(pool: Pool, effective: EffectiveConfig, signals: Signals) -> Callab
     """The bare sum and order over ready columns, ties not broken."""
     config = effective.config
     weight = np.array([effective.weight(source) for source in pool.sources])
-    similarity, community = signals.similarity.of(pool.ids), signals.community.of(pool.ids)
-    topics = np.array([pool.held(topic) for topic in config.topics], dtype=np.float64)
-    boosts = np.array([pool.held(word) for word in config.keyword_boosts], dtype=np.float64)
+    similarity, community = signals.similarity.values_for(pool.ids), signals.community.values_for(pool.ids)
+    topics = np.array([pool.matches(topic) for topic in config.topics], dtype=np.float64)
+    boosts = np.array([pool.matches(word) for word in config.keyword_boosts], dtype=np.float64)
     worth = np.array(list(config.keyword_boosts.values()))
     now, half = NOW.timestamp(), config.recency_half_life_hours * 3600
 
     def order() -> np.ndarray:
-        recency = 0.5 ** ((now - pool.stamps) / half)
+        recency = 0.5 ** ((now - pool.timestamps) / half)
         interest = 1 + topics.sum(axis=0) + worth @ boosts
         interest += config.ai_score_alpha * similarity + COMMUNITY_GAMMA * community
         return np.argsort(
-            -(weight[pool.source] * recency * np.maximum(INTEREST_MIN, interest)), kind="stable"
+            -(weight[pool.source_codes] * recency * np.maximum(INTEREST_MIN, interest)), kind="stable"
         )
 
     return order
@@ -114,7 +114,7 @@ def held(candidates: list[Candidate], effective: EffectiveConfig) -> None:
     """A fresh pool that has been asked for each of the reader's terms."""
     pool = Pool(candidates)
     for term in (*effective.config.topics, *effective.config.keyword_boosts):
-        pool.held(term)
+        pool.matches(term)
 
 
 def best(rounds: int, *works: Callable[[], object]) -> list[float]:

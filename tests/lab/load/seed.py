@@ -98,11 +98,13 @@ class _Items:
     """Items with all that hangs on them, stretch by stretch."""
 
     def __init__(self, made: World, at: lines.Moments) -> None:
-        from ranking.similarity import PLACES, counts_add, terms_of  # noqa: PLC0415
+        from ranking.similarity import HASH_BUCKETS, document_counts_add, term_counts  # noqa: PLC0415
 
         self.made, self.at = made, at
         pairs = zip(*lines.texts(made, 0, min(COUNTED, made.size.items)), strict=True)
-        self.counts = counts_add(np.zeros(PLACES, np.uint32), (terms_of(*pair) for pair in pairs))
+        self.counts = document_counts_add(
+            np.zeros(HASH_BUCKETS, np.uint32), (term_counts(*pair) for pair in pairs)
+        )
 
     def __call__(self, first: int, last: int) -> None:
         with connected() as database:
@@ -125,10 +127,10 @@ class _Items:
             _copy(database, "digest_itemvector", self._vectors(start, titles, bodies))
 
     def _vectors(self, start: int, titles: list[str], bodies: list[str]) -> Any:
-        from ranking.similarity import terms_of, vector_of  # noqa: PLC0415
+        from ranking.similarity import term_counts, tfidf_vector  # noqa: PLC0415
 
         for n, pair in enumerate(zip(titles, bodies, strict=True), start=start + 1):
-            packed = vector_of(terms_of(*pair), self.counts, COUNTED).packed()
+            packed = tfidf_vector(term_counts(*pair), self.counts, COUNTED).packed()
             yield f"{n}\t{n:064x}\t\\\\x{packed.hex()}"
 
 

@@ -12,7 +12,7 @@ from digest.models import Reader
 from ranking.config_body import Body, body_default
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
 from suggestions.models import Evidence, Outcome, Suggestion
-from suggestions.outcomes.services import Ending, outcome_draft, profile_lock, profile_update
+from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 DECISIONS, EVERY_DAYS = 100, 3
@@ -190,8 +190,8 @@ def _decision(reader: Reader, n: int, name: str, rng: np.random.Generator) -> De
     evidence = Evidence.objects.bulk_create(_rated(suggestion, story, i) for i in range(EVIDENCE))
     after = _body(1 + step, target) if is_source else _body(topic=name)
     reason = f"{REASONS[n % len(REASONS)]}, case {n}" if result == "rejected" else ""
-    ending = Ending(result, _body(), after if result == "accepted" else None, user_reason=reason)
-    outcome = outcome_draft(suggestion=suggestion, ending=ending, evidence=evidence, now=at)
+    values = OutcomeValues(result, _body(), after if result == "accepted" else None, user_reason=reason)
+    outcome = outcome_build(suggestion=suggestion, values=values, evidence=evidence, now=at)
     outcome.save(force_insert=True)
     return Decided(n, outcome, target, story)
 

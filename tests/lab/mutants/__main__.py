@@ -61,12 +61,11 @@ PARTS = {
         (
             "ranking/services.py",
             "ranking/config_body.py",
-            "ranking/forms.py",
+            "ranking/views.py",
         ),
         (
             "tests/ranking/test_services.py",
             "tests/ranking/test_config_body.py",
-            "tests/ranking/test_forms.py",
             "tests/ranking/test_views.py",
             "tests/digest/feeds/test_source_aliases.py",
         ),

@@ -13,13 +13,13 @@ from scipy.stats import rankdata
 from ranking.common.text import fold, known_topic, term_matches, topic_key
 from ranking.similarity import (
     EMPTY,
-    PLACES,
-    counts_add,
+    HASH_BUCKETS,
+    document_counts_add,
     profile_of,
     similarities,
-    taste_changed,
-    terms_of,
-    vector_of,
+    taste_update,
+    term_counts,
+    tfidf_vector,
     vectors_stack,
 )
 from tests.lab.histories.data import csv_rows
@@ -125,9 +125,9 @@ def likeness(texts: Sequence[Labelled], seed: int) -> float:
     """The mean AUC by which likeness to ten texts of a label tells the label's other texts from the rest."""
     rng = np.random.default_rng(seed)
     some = [texts[n] for n in rng.permutation(len(texts))[:TEXTS_MAX]]
-    terms = [terms_of(one.title, one.text) for one in some]
-    counts = counts_add(np.zeros(PLACES, np.uint32), terms)
-    vectors = [vector_of(one, counts, len(terms)) for one in terms]
+    terms = [term_counts(one.title, one.text) for one in some]
+    counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
+    vectors = [tfidf_vector(one, counts, len(terms)) for one in terms]
     stacked = vectors_stack([vector.packed() for vector in vectors])
     labels = np.array([one.label for one in some])
     found = []
@@ -137,7 +137,7 @@ def likeness(texts: Sequence[Labelled], seed: int) -> float:
             down = rng.choice(np.flatnonzero(labels != label), THUMBS, replace=False)
             changes = [(vectors[n], True, 1.0) for n in up] + [(vectors[n], False, 1.0) for n in down]
             rest = np.setdiff1d(np.arange(len(some)), [*up, *down])
-            alike = similarities(profile_of(taste_changed(EMPTY, changes)), stacked[rest])
+            alike = similarities(profile_of(taste_update(EMPTY, changes)), stacked[rest])
             same = labels[rest] == label
             ranks, ups = rankdata(alike), same.sum()
             found.append((ranks[same].sum() - ups * (ups + 1) / 2) / (ups * (len(rest) - ups)))

@@ -15,17 +15,17 @@ from scipy.special import logit
 from ranking.crowd import RATERS_MIN, item_crowd_of, item_rates
 from ranking.entities import ALPHA_DEFAULT, Config, EffectiveConfig, SourceTally, clamp_weight
 from ranking.learning import base_rate, learn, posterior
-from ranking.scoring import Figures, Pool, Signals, ranked
+from ranking.scoring import ItemValues, Pool, Signals, ranked
 from ranking.similarity import (
     EMPTY,
-    PLACES,
+    HASH_BUCKETS,
     Vector,
-    counts_add,
+    document_counts_add,
     profile_of,
     similarities,
-    taste_changed,
-    terms_of,
-    vector_of,
+    taste_update,
+    term_counts,
+    tfidf_vector,
     vectors_stack,
 )
 from tests.lab.ranking.data import Case, Data
@@ -61,9 +61,9 @@ class World:
         """Make every item a vector and everybody's thumbs so far a crowd."""
         self.data = data
         self.pool = Pool(data.items)
-        terms = [terms_of(item.title, item.text) for item in data.items]
-        counts = counts_add(np.zeros(PLACES, np.uint32), terms)
-        self.vectors: list[Vector] = [vector_of(one, counts, len(terms)) for one in terms]
+        terms = [term_counts(item.title, item.text) for item in data.items]
+        counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
+        self.vectors: list[Vector] = [tfidf_vector(one, counts, len(terms)) for one in terms]
         self.stacked = vectors_stack([vector.packed() for vector in self.vectors])
         self.rows = {reader: n for n, reader in enumerate(data.said)}
         given = list(data.said.values())
@@ -89,7 +89,7 @@ class World:
             own = [self.rows[case.reader]] if case.reader in self.rows else []
             enough = len(self.rows) - len(own) >= RATERS_MIN
             rates = item_rates(self.crowd, own) if enough else np.zeros(len(self.crowd.items))
-            self._said[case.reader] = Figures(self.crowd.items, rates).of(np.array(case.offered))
+            self._said[case.reader] = ItemValues(self.crowd.items, rates).values_for(np.array(case.offered))
         return self._said[case.reader]
 
     def similarity(self, case: Case, thumbs: Thumbs) -> Floats:
@@ -97,7 +97,7 @@ class World:
         key = case.reader, hash(tuple(thumbs))
         if key not in self._alike:
             changes = [(self.vectors[place], up, 1.0) for place, up in thumbs]
-            profile = profile_of(taste_changed(EMPTY, changes))
+            profile = profile_of(taste_update(EMPTY, changes))
             found = similarities(profile, self.stacked[list(case.offered)])
             self._alike[key] = found.astype(np.float64)
         return self._alike[key]
@@ -108,8 +108,8 @@ class World:
         ids = self.pool.ids[places]
         rates = self.community(case) if parts.community else np.zeros(len(ids))
         signals = Signals(
-            Figures(ids, self.similarity(case, thumbs) if parts.similarity else np.zeros(len(ids))),
-            Figures(ids, parts.gamma * rates),
+            ItemValues(ids, self.similarity(case, thumbs) if parts.similarity else np.zeros(len(ids))),
+            ItemValues(ids, parts.gamma * rates),
         )
         effective = self.effective(thumbs, parts)
         ranking = ranked(self.pool, effective, case.now, signals, places)

@@ -113,8 +113,8 @@ def test_one_text_or_many_the_same_is_found(topic, words):
     light, folded = fold_lightly(title), fold(title)
     assert term_finder(topic)(light) == term_matches(topic, folded)
     pool = Pool([Candidate(1, "gazette.example", title, "", NOW)])
-    pool.look_for([topic])
-    assert bool(pool.held(topic)[0]) == term_matches(topic, folded)
+    pool.search_all([topic])
+    assert bool(pool.matches(topic)[0]) == term_matches(topic, folded)
     if term_matches(topic, folded):
         assert first_words(topic) & set(re.findall(r"\w+", folded))
 

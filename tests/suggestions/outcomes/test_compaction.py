@@ -13,7 +13,7 @@ from suggestions.entities import Resolved
 from suggestions.models import Outcome, OutcomeArchive, PreferenceProfile
 from suggestions.outcomes import services
 from suggestions.outcomes.selectors import outcomes_detail, outcomes_search, outcomes_timeline
-from suggestions.outcomes.services import Ending, outcome_record, outcomes_compact, reader_compact
+from suggestions.outcomes.services import OutcomeValues, outcome_record, outcomes_compact, reader_compact
 from suggestions.selectors import profile_for
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
 from tests.suggestions.outcomes.test_selectors import decided
@@ -129,10 +129,10 @@ def test_reverts_are_compacted_and_effects_have_nothing_to_compact(ada, now):
     row = history(ada)[0]
     past = now - timedelta(days=35)
     outcome_record(
-        suggestion=row.suggestion, ending=Ending("reverted", {"a": 1}, {}, kind="revert"), now=past
+        suggestion=row.suggestion, values=OutcomeValues("reverted", {"a": 1}, {}, kind="revert"), now=past
     )
-    effect = Ending("helped", {}, kind="effect", measured={"p_helped": 0.95})
-    outcome_record(suggestion=row.suggestion, ending=effect, now=past)
+    effect = OutcomeValues("helped", {}, kind="effect", measured={"p_helped": 0.95})
+    outcome_record(suggestion=row.suggestion, values=effect, now=past)
     assert outcomes_compact(now=now)["archived"] == 6
     assert OutcomeArchive.objects.get(outcome__kind="revert").config_before == {"a": 1}
     assert Outcome.objects.get(kind="effect").measured == {"p_helped": 0.95}

@@ -14,14 +14,14 @@ from digest.build.services import digest_build
 from digest.models import Impression
 from ranking.config_body import body_effective
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, source_weight_agree
+from ranking.services import ConfigEdit, config_edit, source_weight_set
 from suggestions.entities import Resolved
 from suggestions.models import Outcome, PreferenceProfile
 from suggestions.outcomes.check import effects_check
 from suggestions.outcomes.effects import (
-    Case,
+    EffectCase,
     Exposure,
-    Placed,
+    RankedItem,
     Tally,
     effect_measure,
     exposure_of,
@@ -61,8 +61,10 @@ def case(
     exposure: Exposure | None = MORE,
     kind: str = "boost_source",
     **more: bool,
-) -> Case:
-    return Case(kind, "Gazette", Tally(*before), Tally(20, 40), Tally(*after), Tally(*rest), exposure, **more)
+) -> EffectCase:
+    return EffectCase(
+        kind, "Gazette", Tally(*before), Tally(20, 40), Tally(*after), Tally(*rest), exposure, **more
+    )
 
 
 def verdict(*args, **more) -> str:
@@ -130,7 +132,7 @@ def test_the_words_say_what_was_compared():
 
 
 def test_exposure_counts_attention_by_rank():
-    first = [Placed(3.0, 1.0, True), Placed(2.0, 2.0, False)]
+    first = [RankedItem(3.0, 1.0, True), RankedItem(2.0, 2.0, False)]
     found = exposure_of([first, []])
     attention = 1 / np.log2([2, 3])
     assert found.with_ == pytest.approx(attention[0] / attention.sum())
@@ -200,7 +202,7 @@ def test_what_the_reader_set_back_by_hand_needs_no_putting_back(ada):
     effects_check(now=DUE)
     before = body_effective(suggestion.outcomes.get(kind="decision").config_before)
     weight = before.weight(suggestion.target_key)
-    source_weight_agree(reader_id=ada.pk, source=suggestion.target_key, weight=weight, ref="", now=DUE)
+    source_weight_set(reader_id=ada.pk, source=suggestion.target_key, weight=weight, ref="", now=DUE)
     assert harmful(ada) == []
 
 

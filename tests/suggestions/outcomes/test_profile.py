@@ -11,7 +11,7 @@ from suggestions.explain import teaching_of
 from suggestions.outcomes.profile import (
     REASONS,
     TYPES,
-    Settled,
+    SettledSuggestion,
     acceptance_confidence,
     profile_compute,
     reason_code,
@@ -19,16 +19,16 @@ from suggestions.outcomes.profile import (
 from tests.support.factories import CLOCK
 
 
-def settled(*outcomes: str, kind: str = "add_topic") -> list[Settled]:
+def settled(*outcomes: str, kind: str = "add_topic") -> list[SettledSuggestion]:
     """The given outcomes, newest first, one a day."""
-    return [Settled(kind, outcome, CLOCK - timedelta(days=n)) for n, outcome in enumerate(outcomes)]
+    return [SettledSuggestion(kind, outcome, CLOCK - timedelta(days=n)) for n, outcome in enumerate(outcomes)]
 
 
-def decided(days: float = 0, **counts: tuple[int, int]) -> list[Settled]:
+def decided(days: float = 0, **counts: tuple[int, int]) -> list[SettledSuggestion]:
     """So many accepted and rejected suggestions of each type, all decided `days` ago."""
     at = CLOCK - timedelta(days=days)
     return [
-        Settled(kind, outcome, at)
+        SettledSuggestion(kind, outcome, at)
         for kind, pair in counts.items()
         for outcome, count in zip(("accepted", "rejected"), pair, strict=True)
         for _ in range(count)
@@ -133,18 +133,18 @@ def test_an_acceptance_of_last_year_does_not_outweigh_three_fresh_rejections():
 @pytest.mark.parametrize(
     ("row", "stats"),
     [
-        (Settled("add_topic", "accepted", CLOCK), {"accepted": 1, "rejected": 0, "rate": 1.0}),
-        (Settled("add_topic", "rejected", CLOCK), {"accepted": 0, "rejected": 1, "rate": 0.0}),
+        (SettledSuggestion("add_topic", "accepted", CLOCK), {"accepted": 1, "rejected": 0, "rate": 1.0}),
+        (SettledSuggestion("add_topic", "rejected", CLOCK), {"accepted": 0, "rejected": 1, "rate": 0.0}),
         (
-            Settled("add_topic", "accepted", CLOCK, reverted=True),
+            SettledSuggestion("add_topic", "accepted", CLOCK, reverted=True),
             {"accepted": 0, "rejected": 0, "rate": 0.0, "reverted": 1},
         ),
         (
-            Settled("add_topic", "accepted", CLOCK, effect="harmed"),
+            SettledSuggestion("add_topic", "accepted", CLOCK, effect="harmed"),
             {"accepted": 1, "rejected": 0, "rate": 1.0, "harmed": 1},
         ),
         (
-            Settled("add_topic", "accepted", CLOCK, effect="helped"),
+            SettledSuggestion("add_topic", "accepted", CLOCK, effect="helped"),
             {"accepted": 1, "rejected": 0, "rate": 1.0, "helped": 1},
         ),
     ],
@@ -157,9 +157,9 @@ def test_each_answer_teaches_its_own(row, stats):
 @pytest.mark.parametrize(
     "row",
     [
-        Settled("add_topic", "rejected", CLOCK, reverted=True),
-        Settled("add_topic", "expired", CLOCK),
-        Settled("add_topic", "superseded", CLOCK),
+        SettledSuggestion("add_topic", "rejected", CLOCK, reverted=True),
+        SettledSuggestion("add_topic", "expired", CLOCK),
+        SettledSuggestion("add_topic", "superseded", CLOCK),
     ],
     ids=["taken back", "expired", "superseded"],
 )
@@ -169,8 +169,8 @@ def test_what_was_not_answered_or_was_taken_back_says_nothing_of_its_kind(row):
 
 def test_an_objection_to_the_size_is_half_an_objection_to_the_kind():
     rows = [
-        Settled("boost_source", "accepted", CLOCK),
-        Settled("boost_source", "rejected", CLOCK, reason="too_much"),
+        SettledSuggestion("boost_source", "accepted", CLOCK),
+        SettledSuggestion("boost_source", "rejected", CLOCK, reason="too_much"),
     ]
     profile = profile_compute(rows, now=CLOCK)
     assert profile.acceptance_stats["boost_source"]["rate"] == 0.67
@@ -187,7 +187,7 @@ def test_putting_off_is_an_answer_and_expiring_is_none():
 
 @pytest.mark.parametrize(("steps", "holds"), [((0.5, 0.6), True), ((0.5,), False), ((0.5, 1.2), False)])
 def test_a_reader_who_halves_the_steps_prefers_smaller_ones(steps, holds):
-    rows = [Settled("boost_source", "accepted", CLOCK, step=step) for step in steps]
+    rows = [SettledSuggestion("boost_source", "accepted", CLOCK, step=step) for step in steps]
     assert profile_compute(rows, now=CLOCK).patterns.get("prefers_smaller_steps", False) is holds
 
 
@@ -203,7 +203,7 @@ def test_a_reader_who_halves_the_steps_prefers_smaller_ones(steps, holds):
 )
 def test_a_kind_that_harms_twice_backfires_till_it_helps_as_often(effects, holds):
     rows = [
-        Settled("reduce_source", "accepted", CLOCK, reverted=effect == "reverted", effect=effect)
+        SettledSuggestion("reduce_source", "accepted", CLOCK, reverted=effect == "reverted", effect=effect)
         for effect in effects
     ]
     assert profile_compute(rows, now=CLOCK).patterns.get("reductions_backfire", False) is holds
@@ -212,7 +212,7 @@ def test_a_kind_that_harms_twice_backfires_till_it_helps_as_often(effects, holds
 @given(
     st.lists(
         st.builds(
-            Settled,
+            SettledSuggestion,
             st.sampled_from(TYPES),
             st.sampled_from(["accepted", "rejected", "expired", "superseded"]),
             st.integers(-5, 900).map(lambda days: CLOCK - timedelta(days=days)),

@@ -7,7 +7,7 @@ import pytest
 
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.selectors import outcomes_detail, outcomes_search, outcomes_timeline
-from suggestions.outcomes.services import Ending, outcome_record
+from suggestions.outcomes.services import OutcomeValues, outcome_record
 from suggestions.selectors import profile_for
 from tests.support.factories import CLOCK
 
@@ -68,8 +68,8 @@ def decided(
         for i in range(12)
     )
     after = {**BODY, "source_weights": {**BODY["source_weights"], target: 1.3}, "topics": [target]}
-    ending = Ending(result, BODY, after if result == "accepted" else None, user_reason=said)
-    return outcome_record(suggestion=suggestion, ending=ending, now=CLOCK - timedelta(days=n))
+    values = OutcomeValues(result, BODY, after if result == "accepted" else None, user_reason=said)
+    return outcome_record(suggestion=suggestion, values=values, now=CLOCK - timedelta(days=n))
 
 
 def test_search_gives_one_short_line_each_newest_first(ada, now):
@@ -156,8 +156,8 @@ def test_neighbours_are_two_on_either_side_though_decided_at_the_same_moment(ada
 
 def test_a_revert_is_no_decision_of_its_own(ada, now):
     decision = decided(ada)
-    ending = Ending("reverted", BODY, BODY, kind="revert")
-    revert = outcome_record(suggestion=decision.suggestion, ending=ending, now=now)
+    values = OutcomeValues("reverted", BODY, BODY, kind="revert")
+    revert = outcome_record(suggestion=decision.suggestion, values=values, now=now)
     for layer in (outcomes_timeline, outcomes_detail):
         assert [r["id"] for r in layer(reader_id=ada.pk, ids=[revert.pk, decision.pk], now=now)] == [
             decision.pk

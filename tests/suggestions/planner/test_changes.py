@@ -6,10 +6,15 @@ import statistics
 import pytest
 
 from ranking.entities import Config, EffectiveConfig
-from suggestions.planner.attributes import attributes_of, design_of, stock_of
-from suggestions.planner.gains import Judge, forecast_of, split_by_time
-from suggestions.planner.hypotheses import Experience, changes_possible, choices_make, evidence_pick, judged
-from suggestions.planner.posterior import posterior_draws
+from suggestions.planner.gains import ReplayEvaluator, forecast_of, replay_pools_of, split_by_time
+from suggestions.planner.hypotheses import (
+    DecisionHistory,
+    candidate_changes,
+    evaluate_change,
+    evidence_pick,
+    select_changes,
+)
+from suggestions.planner.posterior import attributes_of, design_of, posterior_draws
 from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
@@ -81,7 +86,7 @@ def test_on_shuffled_ratings_the_measured_gain_of_the_chosen_change_is_zero():
         best = max(_judged(rated), key=lambda choice: choice.expected_gain)
         change, plain = best.change, EffectiveConfig(Config())
         after = change_applied(plain, change.suggestion_type, change.key, change.value)
-        found = forecast_of(split_by_time(rated).measuring, plain, after, now=CLOCK, seed="s")
+        found = forecast_of(split_by_time(rated).holdout, plain, after, now=CLOCK, seed="s")
         gains.append(found.gain)
     error = statistics.stdev(gains) / len(gains) ** 0.5
     assert abs(statistics.mean(gains)) < 3 * error
@@ -90,10 +95,12 @@ def test_on_shuffled_ratings_the_measured_gain_of_the_chosen_change_is_zero():
 def _judged(rated):
     effective = EffectiveConfig(Config())
     attributes = attributes_of(rated, sources=(), topics=(), titles={})
-    design = design_of(split_by_time(rated).choosing, attributes, older=(), deviation={}, now=CLOCK)
-    judge = Judge(stock_of((), rated, attributes, effective, CLOCK), posterior_draws(design, 1), 1)
-    changes = changes_possible(attributes, effective, rated)
-    return [judged(change, judge, attributes, effective) for change in changes]
+    design = design_of(split_by_time(rated).training, attributes, older=(), deviation={}, now=CLOCK)
+    evaluator = ReplayEvaluator(
+        replay_pools_of((), rated, attributes, effective, CLOCK), posterior_draws(design, 1), 1
+    )
+    changes = candidate_changes(attributes, effective, rated)
+    return [evaluate_change(change, evaluator, attributes, effective) for change in changes]
 
 
 def _coin_flips(rng: random.Random, thumbs: int, base: float):
@@ -114,20 +121,20 @@ def _chosen(rated):
 
 
 def _choices(rated):
-    """What the choosing ones of `rated` choose; `rated` is what was on offer, too."""
+    """What the training part of `rated` chooses; `rated` is what was on offer, too."""
     effective = EffectiveConfig(Config())
     newest = sorted(rated, key=lambda item: item.at, reverse=True)
     titles = {item.source: item.source for item in rated}
     attributes = attributes_of(newest, sources=(), topics=effective.config.topics, titles=titles)
-    design = design_of(split_by_time(rated).choosing, attributes, older=(), deviation={}, now=CLOCK)
-    stock = stock_of((), newest, attributes, effective, CLOCK)
-    return choices_make(
-        changes_possible(attributes, effective, newest),
-        Judge(stock, posterior_draws(design, 1), 1),
+    design = design_of(split_by_time(rated).training, attributes, older=(), deviation={}, now=CLOCK)
+    replay = replay_pools_of((), newest, attributes, effective, CLOCK)
+    return select_changes(
+        candidate_changes(attributes, effective, newest),
+        ReplayEvaluator(replay, posterior_draws(design, 1), 1),
         attributes,
         effective,
         newest,
         permitted=lambda change: True,
-        experience=Experience(),
+        history=DecisionHistory(),
         limit=10,
     )

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from ranking.entities import Config, EffectiveConfig
 from suggestions.explain import impact_sentence, reason_clean, reason_sentence
-from suggestions.planner.attributes import phrases_frequent
 from suggestions.planner.gains import forecast_of, split_by_time
 from suggestions.planner.hypotheses import confidence_of
+from suggestions.planner.posterior import phrases_frequent
 from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
@@ -34,14 +34,14 @@ def test_confidence_needs_both_the_choosing_and_the_checking_thumbs(p, gain, hig
 @given(st.lists(st.integers(0, 50), max_size=80))
 def test_no_thumb_both_chooses_and_measures(days):
     split = split_by_time([thumb(n, days_ago=day) for n, day in enumerate(days)])
-    ids = [item.item_id for item in (*split.choosing, *split.measuring)]
+    ids = [item.item_id for item in (*split.training, *split.holdout)]
     assert sorted(ids) == list(range(len(days)))
-    assert len(split.measuring) <= len(days) / 5
+    assert len(split.holdout) <= len(days) / 5
 
 
 def test_blocks_of_five_measure_old_and_recent_times_alike():
     split = split_by_time([thumb(n, days_ago=120 - n) for n in range(120)])
-    assert [item.item_id for item in split.measuring] == [
+    assert [item.item_id for item in split.holdout] == [
         n for start in (25, 55, 85, 115) for n in range(start, start + 5)
     ]
 

@@ -55,7 +55,7 @@ def test_the_choice_rests_on_the_choosing_thumbs_alone(ada, now):
     tastes(ada)
     before = hypotheses_for(reader_id=ada.pk, now=now)
     split = split_by_time([t for t in _rated(ada)])
-    apart = [item.item_id for item in split.measuring if item.source in (PLAIN, OTHER)]
+    apart = [item.item_id for item in split.holdout if item.source in (PLAIN, OTHER)]
     Feedback.objects.filter(item_id__in=apart).update(useful=False)
     after = hypotheses_for(reader_id=ada.pk, now=now)
     assert targets(after) <= targets(before) and after.hypotheses
@@ -67,7 +67,7 @@ def test_the_choice_rests_on_the_choosing_thumbs_alone(ada, now):
 @pytest.mark.django_db
 def test_thumbs_kept_apart_that_say_the_opposite_drop_a_hypothesis_and_it_is_counted(ada, now):
     tastes(ada)
-    for item in split_by_time(_rated(ada)).measuring:
+    for item in split_by_time(_rated(ada)).holdout:
         Feedback.objects.filter(item_id=item.item_id).update(useful=item.source not in (LOVED, PLAIN))
     report = hypotheses_for(reader_id=ada.pk, now=now)
     assert ("boost_source", LOVED) not in targets(report)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ranking.entities import SourceTally
-from suggestions.planner.attributes import attributes_of, design_of
-from suggestions.planner.posterior import posterior_draws
+from suggestions.planner.posterior import attributes_of, design_of, posterior_draws
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 

@@ -10,13 +10,12 @@ from django.utils import timezone
 from advisor.models import PanelVote, Run
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
-from ranking.services import source_weight_agree
+from ranking.services import source_weight_set
 from suggestions.entities import DRAFT, Draft, Proposed, Review
 from suggestions.models import Outcome, Suggestion
 from suggestions.selectors import suggestion_for, suggestions_pending, suggestions_settled
 from suggestions.services.drafts import draft_discard, draft_release
-from suggestions.services.lifecycle import suggestions_sweep
-from suggestions.services.propose import suggestion_propose
+from suggestions.services.lifecycle import suggestion_propose, suggestions_sweep
 from tests.advisor.tools.test_tools import liked_urls
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.histories import context_for, opinionated
@@ -122,7 +121,7 @@ def test_a_draft_that_breaks_a_rule_by_now_is_not_released(ada, draft, now):
 
 
 def test_a_draft_about_a_weight_that_was_changed_by_hand_is_not_released(ada, draft, now):
-    source_weight_agree(reader_id=ada.pk, source="loved.example", weight=1.2, ref="", now=now)
+    source_weight_set(reader_id=ada.pk, source="loved.example", weight=1.2, ref="", now=now)
     assert release(draft, now).code == "config_changed"
 
 

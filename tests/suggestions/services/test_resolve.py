@@ -10,7 +10,7 @@ from ranking.config_body import effective_with_weight
 from ranking.entities import WeightChange
 from ranking.models import ConfigVersion, LearnedWeight
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, source_weight_agree, topic_agree, weights_learn
+from ranking.services import ConfigEdit, config_edit, source_weight_set, topic_set, weights_learn
 from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.preview import preview_of
@@ -176,7 +176,7 @@ def test_a_topic_already_there_is_accepted_with_a_note(ada, now):
     tastes(ada, topic=TOPIC)
     suggestion = proposed(ada, add_topic(ada, TOPIC))
     # By hand would supersede it; what was agreed elsewhere does not.
-    version = topic_agree(reader_id=ada.pk, topic=TOPIC.upper(), present=True, ref="another", now=now)
+    version = topic_set(reader_id=ada.pk, topic=TOPIC.upper(), present=True, ref="another", now=now)
     done = answer(resolve.suggestion_accept, ada, suggestion, now)
     assert (done.status, done.config_updated, done.config_version) == ("accepted", False, version)
     assert f"“{TOPIC}” is already one of your topics" in done.note
@@ -398,7 +398,7 @@ def test_the_preview_of_a_weight_out_of_reach_is_that_of_the_nearest_one(ada, no
 
 def test_a_config_written_between_look_and_answer_is_refused(ada, waiting, now):
     agreed = resolve._agreement(waiting, None, now)
-    topic_agree(reader_id=ada.pk, topic=TOPIC, present=True, ref="another", now=now)
+    topic_set(reader_id=ada.pk, topic=TOPIC, present=True, ref="another", now=now)
     with pytest.raises(resolve._Refused) as raised:
         resolve._apply(agreed, now)
     assert (raised.value.refusal.code, raised.value.refusal.target) == ("config_changed", waiting.label)
@@ -406,7 +406,7 @@ def test_a_config_written_between_look_and_answer_is_refused(ada, waiting, now):
 
 
 def test_a_weight_already_agreed_elsewhere_is_accepted_with_a_note(ada, waiting, now):
-    version = source_weight_agree(reader_id=ada.pk, source=LOVED, weight=1.3, ref="another", now=now)
+    version = source_weight_set(reader_id=ada.pk, source=LOVED, weight=1.3, ref="another", now=now)
     done = answer(resolve.suggestion_accept, ada, waiting, now)
     assert (done.config_updated, done.config_version) == (False, version)
     assert done.note == "The weight was already what you agreed to."

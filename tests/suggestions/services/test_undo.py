@@ -11,6 +11,7 @@ from ranking.selectors import config_effective
 from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.outcomes.selectors import outcomes_search
+from suggestions.preview import outcomes_about
 from suggestions.selectors import Acceptance, acceptance_history, answers_by_type, targets_decided
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import (
@@ -20,7 +21,6 @@ from suggestions.services.resolve import (
     suggestion_snooze,
     suggestion_undo,
 )
-from suggestions.trials import outcomes_about
 from tests.support.browser import suggested
 
 SOURCE = "gazette.example"
