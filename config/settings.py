@@ -61,11 +61,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.http.middleware.count_requests",
+    "config.middleware.count_requests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "config.http.middleware.malformed_requests",
+    "config.middleware.malformed_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -77,8 +77,8 @@ MIDDLEWARE = [
     "digest.middleware.no_store_pages",
     "digest.middleware.sign_in_and_return",
     "digest.middleware.welcome_first",
-    "config.api.idempotency.responses_store",
-    "config.http.middleware.api_responses",
+    "config.middleware.responses_store",
+    "config.middleware.api_responses",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -121,7 +121,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Broker: it only wakes workers; empty: an embedded worker polls the database, or work runs inline ----
 REDIS_URL = env.str("REDIS_URL", default="")
 CACHES = {
-    "default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": REDIS_URL}
+    "default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
@@ -212,7 +212,7 @@ if ALLAUTH_TRUSTED_PROXY_COUNT > 0:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 # security.W021: being preloaded into browsers is a promise for a whole domain, for its owner alone to make.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
-DEFAULT_EXCEPTION_REPORTER_FILTER = "config.http.middleware.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.Reporter"
 
 # Who may read /metrics, as a bearer token; empty: this machine alone.
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")

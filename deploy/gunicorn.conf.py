@@ -71,7 +71,7 @@ def on_reload(server: Any) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """The code is loaded: read what the first page would wait for, then take requests."""
-    from config.ops.readiness import process_warm  # noqa: PLC0415  # of the release that this process has loaded
+    from config.readiness import process_warm  # noqa: PLC0415  # of the release that this process has loaded
 
     process_warm()
     LOADED[worker.slot] = 1

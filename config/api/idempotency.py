@@ -6,7 +6,6 @@ it may be repeated; neither is one refused by a limit, by sign-in or by CSRF.
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -17,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja.security import SessionAuth
 
-from config.api.codes import KEY_CHARS_MAX, KEY_HEADER
+from config.api.schema import KEY_CHARS_MAX, KEY_HEADER
 from config.models import KeptAnswer
 from digest.accounts.tokens import TokenAuth
 from digest.models import ApiToken, Reader
@@ -29,7 +28,6 @@ LIFETIME = timedelta(hours=24)
 CLAIM_TIME = timedelta(minutes=2)
 BODY_BYTES_MAX = 1_048_576
 SERVER_ERROR, TOO_OFTEN = 500, 429
-Handler = Callable[[HttpRequest], HttpResponse]
 
 
 class KeyRefused(Exception):
@@ -148,19 +146,6 @@ def response_store(*, claim: Claim, response: HttpResponse) -> None:
         content_type=response.get("Content-Type", ""),
         location=response.get("Location", ""),
     )
-
-
-def responses_store(get_response: Handler) -> Handler:
-    """Store the response of each call that claimed its key on the way in (middleware)."""
-
-    def handle(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        claim = getattr(request, "idempotency_claim", None)
-        if isinstance(claim, Claim):
-            response_store(claim=claim, response=response)
-        return response
-
-    return handle
 
 
 def responses_prune(*, now: datetime) -> int:

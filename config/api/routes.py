@@ -10,16 +10,16 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
 
 from advisor.api import router as advisor_router
-from config.api.codes import DIGEST_ID_PREFIXES, KEY_CHARS_MAX, KEY_HEADER, codes_of_every
 from config.api.idempotency import (
     LIFETIME,
     IdempotentSession,
@@ -27,7 +27,15 @@ from config.api.idempotency import (
     KeyRefused,
     Replayed,
 )
-from config.api.schema import Operation, errors_describe, operations_by_area
+from config.api.schema import (
+    DIGEST_ID_PREFIXES,
+    KEY_CHARS_MAX,
+    KEY_HEADER,
+    Operation,
+    codes_of_every,
+    errors_describe,
+    operations_by_area,
+)
 from digest.accounts.tokens import REQUESTS_PER_MINUTE
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
 from digest.throttling import API, DECIDE, GENERATE, SEARCH
@@ -141,6 +149,13 @@ def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     """Return an error that the framework raises before an operation runs."""
     codes = {400: "bad_request", 403: "csrf_failed", 429: "too_many_requests"}
     return error_response(request, codes.get(error.status_code, "error"), error.message, error.status_code)
+
+
+@csrf_exempt
+def api_missing(request: HttpRequest) -> JsonResponse:
+    """Answer an unknown address below `/api/` with 404 in the shape of every error."""
+    message = "There is no such operation. /api/openapi.json lists those there are."
+    return JsonResponse({"error": "not_found", "message": message}, status=404)
 
 
 @require_safe

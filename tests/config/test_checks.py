@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings as real
 
-from config.checks import DJANGO_NAMES, MINIMUM, check_addresses, check_bounds
+from config.apps import DJANGO_NAMES, MINIMUM, check_addresses, check_bounds
 
 
 @pytest.mark.parametrize("name", MINIMUM)

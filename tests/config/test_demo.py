@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from config.demo.people import ADA, BEN, CLEO, READERS, Person, ratings_of, topics_log_odds
 from config.demo.seed import DemoRefused, demo_seed, feeds_dir
-from config.demo.walkthrough import walkthrough_run
 from config.demo.world import (
     MONTH,
     NIGHT_ENDS,
@@ -21,6 +20,7 @@ from config.demo.world import (
     items_issued,
     world_sources,
 )
+from config.management.commands.demo import walkthrough_run
 from digest.feeds.identity import entry_guid
 from digest.feeds.parse import parse_document
 from digest.models import Feed, Feedback, FeedbackTag, FeedEntry, Item, Reader, ReasonTag, Subscription

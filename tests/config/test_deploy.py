@@ -22,8 +22,8 @@ from advisor.audit.kpis import WATCHES
 from advisor.models import GuidanceEvent, Run
 from advisor.run.queue import job_turn
 from config.jobs.schedule import JOBS, QUEUES
+from config.metrics import WebProcesses, metrics_text
 from config.models import NightlyReport
-from config.ops.metrics import WebProcesses, metrics_text
 
 ROOT = Path(__file__).resolve().parents[2]
 ALERTS = yaml.safe_load((ROOT / "deploy/prometheus/alerts.yml").read_text())["groups"][0]["rules"]

@@ -84,7 +84,7 @@ def test_a_database_that_takes_the_call_and_says_nothing_is_given_up_within_seco
 def dead_redis(settings):
     """A cache at a port nobody listens at."""
     settings.CACHES = {
-        "default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+        "default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
     }
 
 
@@ -126,7 +126,7 @@ def test_a_cache_that_is_down_is_told_once_and_misses_everything(dead_redis):
 @pytest.mark.services
 def test_with_a_redis_that_answers_it_is_a_cache_like_any_other(settings):
     url = os.environ["REDIS_URL"]
-    settings.CACHES = {"default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": url}}
+    settings.CACHES = {"default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": url}}
     cache.delete_many(["one", "two"])
     assert cache.add("one", 1, 30) and not cache.add("one", 1, 30) and cache.incr("one") == 2
     cache.set_many({"two": [2]}, 30)

@@ -8,8 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from config.backup.archive import ArchiveRefused
-from config.backup.move import data_move
+from config.backup import ArchiveRefused, data_move
 from config.environment import Environment
 from ranking.common.commands import database_label, sigterm_as_exit
 

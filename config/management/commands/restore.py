@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from config.backup.archive import ArchiveRefused, archive_manifest, archive_read
+from config.backup import ArchiveRefused, archive_manifest, archive_read
 from ranking.common.commands import database_label
 
 

@@ -20,7 +20,7 @@ from advisor.models import Decision, Heartbeat, Run
 from advisor.run.queue import heartbeat, job_take, jobs_last
 from config.celery import app
 from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, due
-from config.worker import TASKS, Worker
+from config.tasks import TASKS, Worker
 from tests.support.factories import CLOCK
 from tests.support.histories import opinionated
 

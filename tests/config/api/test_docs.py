@@ -7,9 +7,8 @@ from pathlib import Path
 from django.test import Client
 from django.urls import reverse
 
-from config.api.codes import CODES
 from config.api.routes import api
-from config.api.schema import Operation, kind_of, limits_of, operations_by_area, shape_of
+from config.api.schema import CODES, Operation, kind_of, limits_of, operations_by_area, shape_of
 from config.templatetags.api_text import breakable, code_spans
 from digest.models import Reader
 

@@ -13,11 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from advisor.models import Run
 from advisor.run.queue import heartbeat, job_turn
+from config import metrics as figures_module
+from config import readiness as module
 from config.jobs.schedule import JOBS
-from config.ops import metrics as figures_module
-from config.ops import readiness as module
-from config.ops.metrics import metrics_text
-from config.ops.readiness import SCHEDULE_LATE, readiness, ready
+from config.metrics import metrics_text
+from config.readiness import SCHEDULE_LATE, readiness, ready
 from digest.models import Feed
 from tests.support.factories import FeedFactory
 

@@ -11,7 +11,8 @@ from django.template.loader import render_to_string
 from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from config.views import api_missing
+from config.api.idempotency import Claim, response_store
+from config.api.routes import api_missing
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -100,6 +101,19 @@ def api_responses(get_response: Handler) -> Handler:
             response = JsonResponse(body, status=NOT_ALLOWED, headers={"Allow": allowed})
         if not response.has_header("Cache-Control"):
             response["Cache-Control"] = "no-store"
+        return response
+
+    return handle
+
+
+def responses_store(get_response: Handler) -> Handler:
+    """Store the response of each call that claimed its key on the way in (middleware)."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        claim = getattr(request, "idempotency_claim", None)
+        if isinstance(claim, Claim):
+            response_store(claim=claim, response=response)
         return response
 
     return handle

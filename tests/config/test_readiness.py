@@ -8,7 +8,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from structlog.testing import capture_logs
 
-from config.ops import readiness
+from config import readiness
 from digest.feedback.peers import community_rates_many, peers_cache_clear, peers_cache_fill
 from tests.digest.feedback.test_peers import member
 

@@ -34,10 +34,10 @@ from advisor.audit.kpi_counts import kpis
 from advisor.audit.kpis import State
 from advisor.models import GuidanceEvent, Heartbeat, Run
 from advisor.selectors import ACTIVE, JOB_PREFIX
-from config.http.middleware import REQUESTS
 from config.jobs.schedule import JOBS, QUEUES
+from config.middleware import REQUESTS
 from config.models import NightlyReport
-from config.ops.readiness import broker, error_text, readiness, ready
+from config.readiness import broker, error_text, readiness, ready
 from digest.models import Feed, Reader, Spend
 from suggestions.models import Suggestion
 

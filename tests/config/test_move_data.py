@@ -14,16 +14,25 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from config.backup import move
-from config.backup.archive import ArchiveRefused, _empty, archive_read, archive_sums, archive_write, tables
-from config.backup.move import SOURCE, _source_connection, data_move
+from config import backup
+from config.backup import (
+    SOURCE,
+    ArchiveRefused,
+    _empty,
+    _source_connection,
+    archive_read,
+    archive_sums,
+    archive_write,
+    data_move,
+    tables,
+)
 from digest.models import Item
 from tests.config.test_serve import port_free
 from tests.support.factories import ItemFactory
 from tests.support.suggestion_worlds import proposed, tastes
 
 pytestmark = pytest.mark.django_db
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def described(path: Path) -> dict[str, object]:
@@ -58,7 +67,7 @@ def test_everything_moves_is_compared_and_is_not_moved_onto_itself(old, now, mon
         return archive_sums(using=using)
 
     with monkeypatch.context() as patch:
-        patch.setattr(move, "archive_sums", meanwhile)
+        patch.setattr(backup, "archive_sums", meanwhile)
         with pytest.raises(ArchiveRefused) as changed:
             data_move(source=described(old), now=now)
     assert changed.value.code == "source_changed" and "digest.item" in changed.value.message

@@ -16,8 +16,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.backup import archive as archive_module
-from config.backup.archive import (
+from config import backup as archive_module
+from config.backup import (
     SEEDED,
     ArchiveRefused,
     _empty,
