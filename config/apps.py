@@ -15,7 +15,7 @@ from django.core.validators import validate_email
 from config.retention import retention_problems
 
 # The smallest useful values: a run needs a turn, a tool call and a second; money, days and counts may be 0.
-MINIMUM: Mapping[str, int] = MappingProxyType(
+MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
     {
         "DATABASE_POOL": 0,
         "HSTS_SECONDS": 0,
@@ -73,12 +73,12 @@ def check_retention(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_bounds(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E015`: a number below its `MINIMUM`, or not a number (nan)."""
-    values = {name: getattr(settings, DJANGO_NAMES.get(name, name)) for name in MINIMUM}
+    """Report `tidings.E015`: a number below its `MINIMUM_VALUES`, or not a number (nan)."""
+    values = {name: getattr(settings, DJANGO_NAMES.get(name, name)) for name in MINIMUM_VALUES}
     return [
-        Error(f"{name}={value} must be {MINIMUM[name]} or more.", id="tidings.E015")
+        Error(f"{name}={value} must be {MINIMUM_VALUES[name]} or more.", id="tidings.E015")
         for name, value in values.items()
-        if not value >= MINIMUM[name]
+        if not value >= MINIMUM_VALUES[name]
     ]
 
 

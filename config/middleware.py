@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from config.api.idempotency import Claim, response_store
+from config.api.idempotency import KeyClaim, response_store
 from config.api.routes import api_missing
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -34,7 +34,7 @@ _SECONDS = Histogram(
 )
 
 
-def count_requests(get_response: Handler) -> Handler:
+def requests_count(get_response: Handler) -> Handler:
     """Count each request by the name of its view, never by its address."""
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -50,7 +50,7 @@ def count_requests(get_response: Handler) -> Handler:
     return handle
 
 
-def malformed_requests(get_response: Handler) -> Handler:
+def malformed_requests_refuse(get_response: Handler) -> Handler:
     """Refuse addresses with a NUL and forms in another charset than UTF-8 with 400, before they are read.
 
     PostgreSQL stores no NUL in a text. The charset is fixed by WHATWG URL, application/x-www-form-urlencoded;
@@ -87,7 +87,7 @@ def _bad_request() -> HttpResponse:
     return HttpResponseBadRequest(render_to_string("400.html"))
 
 
-def api_responses(get_response: Handler) -> Handler:
+def api_responses_normalise(get_response: Handler) -> Handler:
     """Give the API's 405 the shape of every error, and keep its responses out of caches."""
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -112,14 +112,14 @@ def responses_store(get_response: Handler) -> Handler:
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         claim = getattr(request, "idempotency_claim", None)
-        if isinstance(claim, Claim):
+        if isinstance(claim, KeyClaim):
             response_store(claim=claim, response=response)
         return response
 
     return handle
 
 
-class Reporter(SafeExceptionReporterFilter):
+class ErrorReportFilter(SafeExceptionReporterFilter):
     """Django's filter of error reports, with more hidden names."""
 
     hidden_settings = re.compile(

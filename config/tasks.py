@@ -27,9 +27,9 @@ from advisor.tasks import (
     runs_reconcile_task,
 )
 from config.api.idempotency import responses_prune
-from config.celery import worker_stopping
+from config.celery import worker_is_stopping
 from config.jobs.nightly import nightly_run
-from config.jobs.schedule import due, night_begun
+from config.jobs.schedule import jobs_due, night_has_begun
 from digest.build.services import digests_build_missing
 from digest.mail.send import digests_deliver
 from digest.tasks import feeds_fetch_task
@@ -37,15 +37,15 @@ from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
 
 @shared_task(name="config.nightly")
-def nightly_task(stopping: Callable[[], bool] = worker_stopping) -> None:
+def nightly_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
     """Continue the nightly run from NIGHTLY_HOUR (UTC) on; a finished one costs one query."""
     now = timezone.now()
-    if night_begun(now, settings.NIGHTLY_HOUR):
+    if night_has_begun(now, settings.NIGHTLY_HOUR):
         nightly_run(now=now, stopping=stopping)
 
 
 @shared_task(name="config.daily_builds")
-def daily_builds_task(stopping: Callable[[], bool] = worker_stopping) -> None:
+def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
     """Build the digests of days that have begun, and send the mail that is due.
 
     Asked to stop, leave the mail, and digests that are not built yet, to the next round.
@@ -101,12 +101,12 @@ class Worker:
         elapsed = RunClock(now, self.clock)
         heartbeat(worker=self.name, now=now)
         last = jobs_last()
-        for job in due(now, last):
+        for job in jobs_due(now, last):
             if stopping():
                 return False
             if job_take(name=job.name, last=last.get(job.name), now=now):
                 try:
-                    TASKS[job.task](**({"stopping": stopping} if job.long else {}))
+                    TASKS[job.task](**({"stopping": stopping} if job.stoppable else {}))
                 except Exception as error:
                     _note(job.name, error, now)
         if stopping():
@@ -119,7 +119,7 @@ class Worker:
             _note("run", error, now)
             return False
 
-    def leave(self) -> None:
+    def stop(self) -> None:
         """End the heartbeat: from now on requests run inline at once."""
         heartbeat_end(worker=self.name)
 

@@ -53,7 +53,7 @@ def test_a_setting_that_cannot_be_read_is_named_in_one_sentence(name, value, tmp
 
 def test_a_password_is_read_percent_encoded_and_a_switch_by_many_words(monkeypatch):
     read = Environment()
-    found = read.database_at("DATABASE_URL", "postgres://ada:p%40s%23%2F%25@db.internal:5432/name")
+    found = read.database_from_url("DATABASE_URL", "postgres://ada:p%40s%23%2F%25@db.internal:5432/name")
     assert (found["PASSWORD"], found["HOST"]) == ("p@s#/%", "db.internal")
     for word, meant in {"Yes": True, "1": True, "on": True, "no": False, "OFF": False, "": False}.items():
         monkeypatch.setenv("DEBUG", word)
@@ -84,7 +84,7 @@ def test_a_database_that_takes_the_call_and_says_nothing_is_given_up_within_seco
 def dead_redis(settings):
     """A cache at a port nobody listens at."""
     settings.CACHES = {
-        "default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+        "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
     }
 
 
@@ -126,7 +126,7 @@ def test_a_cache_that_is_down_is_told_once_and_misses_everything(dead_redis):
 @pytest.mark.services
 def test_with_a_redis_that_answers_it_is_a_cache_like_any_other(settings):
     url = os.environ["REDIS_URL"]
-    settings.CACHES = {"default": {"BACKEND": "config.cache.PatientRedisCache", "LOCATION": url}}
+    settings.CACHES = {"default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": url}}
     cache.delete_many(["one", "two"])
     assert cache.add("one", 1, 30) and not cache.add("one", 1, 30) and cache.incr("one") == 2
     cache.set_many({"two": [2]}, 30)

@@ -16,12 +16,12 @@ from django.db import connections
 
 from config import backup
 from config.backup import (
-    SOURCE,
-    ArchiveRefused,
+    SOURCE_ALIAS,
+    ArchiveError,
     _empty,
     _source_connection,
+    archive_checksums,
     archive_read,
-    archive_sums,
     archive_write,
     data_move,
     tables,
@@ -48,7 +48,7 @@ def old(ada, installed, tmp_path, now) -> Path:
     archive_write(archive, now=now)
     shutil.copy(installed, path)
     with _source_connection(described(path), "default"):
-        archive_read(archive, using=SOURCE)
+        archive_read(archive, using=SOURCE_ALIAS)
     _empty(tables(), "default")
     return path
 
@@ -64,11 +64,11 @@ def test_everything_moves_is_compared_and_is_not_moved_onto_itself(old, now, mon
     def meanwhile(*, using: str) -> dict:
         with closing(sqlite3.connect(old)) as rows, rows:
             rows.execute("UPDATE digest_item SET title = title || '!'")
-        return archive_sums(using=using)
+        return archive_checksums(using=using)
 
     with monkeypatch.context() as patch:
-        patch.setattr(backup, "archive_sums", meanwhile)
-        with pytest.raises(ArchiveRefused) as changed:
+        patch.setattr(backup, "archive_checksums", meanwhile)
+        with pytest.raises(ArchiveError) as changed:
             data_move(source=described(old), now=now)
     assert changed.value.code == "source_changed" and "digest.item" in changed.value.message
     assert not Item.objects.exists()
@@ -76,7 +76,7 @@ def test_everything_moves_is_compared_and_is_not_moved_onto_itself(old, now, mon
     out = StringIO()
     call_command("move_data", str(old), "--json", stdout=out)
     manifest = json.loads(out.getvalue())
-    assert manifest["database"] == "sqlite" and manifest["tables"] == archive_sums()
+    assert manifest["database"] == "sqlite" and manifest["tables"] == archive_checksums()
     assert Item.objects.filter(title__endswith="!").exists()
     newest = ItemFactory()
     assert newest.pk > manifest["tables"]["digest.item"]["rows"]
@@ -94,7 +94,7 @@ def test_what_is_no_old_database_is_said_before_anything_is_read(tmp_path, setti
     code, words = refused(empty)
     assert code == 1 and "source_unreadable" in words
     ours = connections["default"].settings_dict
-    with pytest.raises(ArchiveRefused) as same:
+    with pytest.raises(ArchiveError) as same:
         data_move(source={key: ours[key] for key in ("ENGINE", "NAME", "HOST", "PORT")}, now=None)
     assert same.value.code == "same_database"
 
@@ -114,7 +114,7 @@ def test_a_file_that_is_no_database_is_said_as_that(tmp_path):
 def test_a_database_is_not_moved_onto_itself_by_another_spelling_of_its_address():
     ours = connections["default"].settings_dict
     other = "127.0.0.1" if ours["HOST"] == "localhost" else "localhost"
-    with pytest.raises(ArchiveRefused) as same:
+    with pytest.raises(ArchiveError) as same:
         data_move(source={**ours, "HOST": other, "OPTIONS": {}}, now=None)
     assert same.value.code == "same_database"
 

@@ -51,6 +51,6 @@ def test_a_process_does_not_wait_for_ever_for_what_it_reads_ahead(monkeypatch):
 
     monkeypatch.setattr(readiness, "peers_cache_fill", slow)
     monkeypatch.setattr(readiness, "WARM_TIMEOUT_S", 0.05)
-    readiness.process_warm()
+    readiness.process_warm_up()
     assert begun.is_set() and not end.is_set(), "it went on while that was being read"
     end.set()

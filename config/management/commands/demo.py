@@ -16,8 +16,8 @@ from django.utils import timezone
 from advisor.guidance.sources import memories_sync
 from advisor.models import Run
 from advisor.run.request import GenerateResult, run_request
-from config.demo.people import ADA, BEN, CAST, CLEO, OLGA, PASSWORD
-from config.demo.seed import DemoRefused, demo_seed
+from config.demo.people import ACCOUNTS, ADA, BEN, CLEO, OLGA, PASSWORD
+from config.demo.seed import DemoNotAllowed, demo_seed
 from digest.build.explain import score_explain
 from digest.build.selectors import digest_impressions
 from digest.build.services import digest_build
@@ -51,7 +51,7 @@ class WalkthroughResult:
 def walkthrough_run(*, now: datetime, write: Write) -> WalkthroughResult:
     """Do the main job for the demo's first reader and `write` what happens, line by line.
 
-    A second call on the same day accepts nothing more and shows the current state. Raises `DemoRefused`.
+    A second call on the same day accepts nothing more and shows the current state. Raises `DemoNotAllowed`.
     """
     write("Tidings, the main job once. Every name, place and item in it is made up.")
     seeded = demo_seed(now=now)
@@ -59,7 +59,7 @@ def walkthrough_run(*, now: datetime, write: Write) -> WalkthroughResult:
     memories_sync(now=now)
     write("\nFEEDS")
     write(f"   {seeded.feeds} feeds in five formats read: {seeded.items_seen} items, {seeded.items_new} new.")
-    readers = {person.name: Reader.objects.get(pk=seeded.reader_ids[person.name]) for person in CAST}
+    readers = {person.name: Reader.objects.get(pk=seeded.reader_ids[person.name]) for person in ACCOUNTS}
     ada = readers[ADA.name]
     before = _digest(ada, now)
     write(f"\nADA'S DIGEST, the best {len(before)} of the last seven days")
@@ -209,5 +209,5 @@ class Command(BaseCommand):
         """Run the walkthrough; exit code 1 where the demo is refused."""
         try:
             walkthrough_run(now=timezone.now(), write=self.stdout.write)
-        except DemoRefused as refused:
+        except DemoNotAllowed as refused:
             raise CommandError(str(refused)) from refused

@@ -51,4 +51,4 @@ class Command(BaseCommand):
                     stopped.wait(IDLE_S)
                 close_old_connections()
         finally:
-            worker.leave()
+            worker.stop()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from advisor.models import Decision, Heartbeat, Run
 from advisor.run.queue import heartbeat, job_take, jobs_last
 from config.celery import app
-from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, due
+from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, jobs_due
 from config.tasks import TASKS, Worker
 from tests.support.factories import CLOCK
 from tests.support.histories import opinionated
@@ -41,14 +41,14 @@ def test_beat_and_worker_run_the_same_jobs_and_each_is_a_task():
 
 
 def test_everything_is_due_at_first_in_its_order():
-    assert due(CLOCK, {}) == list(JOBS)
+    assert jobs_due(CLOCK, {}) == list(JOBS)
 
 
 @given(st.sampled_from(JOBS), st.integers(-10, 10))
 def test_a_job_is_due_when_its_time_has_passed(job, seconds):
     last = {other.name: CLOCK for other in JOBS}
-    last[job.name] = CLOCK - job.every - timedelta(seconds=seconds)
-    assert (job in due(CLOCK, last)) is (seconds >= 0)
+    last[job.name] = CLOCK - job.interval - timedelta(seconds=seconds)
+    assert (job in jobs_due(CLOCK, last)) is (seconds >= 0)
 
 
 @pytest.mark.django_db
@@ -121,7 +121,7 @@ def test_once_leaves_no_sign_of_life_behind(db):
 def test_a_worker_that_shuts_down_deletes_only_its_own_heartbeat(now):
     heartbeat(worker="other", now=now)
     tick(now)
-    Worker("w").leave()
+    Worker("w").stop()
     assert not Heartbeat.objects.filter(worker="w").exists()
     assert Heartbeat.objects.filter(worker="other").exists()
 
