@@ -1,13 +1,9 @@
 """The embedded worker does what is due, in order, and outlives whatever breaks."""
 
 import os
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
-import time
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,6 +19,7 @@ from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, jobs_due
 from config.tasks import TASKS, Worker
 from tests.support.factories import CLOCK
 from tests.support.histories import opinionated
+from tests.support.processes import database_without_work, wait_until, workers_alive
 
 ROOT = Path(__file__).resolve().parents[3]
 MINUTE = timedelta(minutes=1)
@@ -126,24 +123,21 @@ def test_a_worker_that_shuts_down_deletes_only_its_own_heartbeat(now):
     assert Heartbeat.objects.filter(worker="other").exists()
 
 
-def workers_alive(path: Path) -> int:
-    with closing(sqlite3.connect(path)) as database:
-        query = "SELECT count(*) FROM advisor_heartbeat WHERE worker NOT LIKE 'job:%'"
-        return database.execute(query).fetchone()[0]
-
-
 def test_a_signal_ends_it_in_good_order(installed, tmp_path):
     path, manage = tmp_path / "work.sqlite3", [sys.executable, str(ROOT / "manage.py")]
-    shutil.copy(installed, path)
+    database_without_work(installed, path)
     var = {"TIDINGS_VAR_DIR": str(tmp_path), "DATABASE_URL": f"sqlite:///{path}", "REDIS_URL": ""}
-    for number in (signal.SIGTERM, signal.SIGINT):
-        worker = subprocess.Popen([*manage, "work"], env=os.environ | var, stderr=subprocess.DEVNULL)
-        try:
-            patience = time.monotonic() + 90
-            while not workers_alive(path) and time.monotonic() < patience:
-                time.sleep(0.2)
+    signals = (signal.SIGTERM, signal.SIGINT)
+    workers = [
+        subprocess.Popen([*manage, "work"], env=os.environ | var, stderr=subprocess.DEVNULL) for _ in signals
+    ]
+    try:
+        wait_until(lambda: workers_alive(path) == 2, "a worker gave no sign of life")
+        for worker, number in zip(workers, signals, strict=True):
             worker.send_signal(number)
             assert worker.wait(timeout=60) == 0
-            assert workers_alive(path) == 0
-        finally:
+        assert workers_alive(path) == 0
+    finally:
+        for worker in workers:
             worker.kill()
+            worker.wait()
