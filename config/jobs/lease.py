@@ -1,6 +1,6 @@
 """The lease of a nightly run: claim, renewal, retry of failed steps, and release.
 
-The row of the UTC day is claimed by a conditional update and held by a short lease. While a step runs, a
+The row of the UTC day is claimed by a conditional update, with a short lease. While a step runs, a
 thread renews the lease, so that a killed worker is noticed within two minutes, however long the step takes.
 Each claim raises the row's token, and nothing is written under an older one.
 """
