@@ -103,7 +103,12 @@ class ArchiveError(Exception):
 def tables() -> list[Table]:
     """Return every table of an archive, in the order of their dependencies."""
     models: list[Table] = serializers.sort_dependencies([(app, None) for app in apps.get_app_configs()])
-    return [model for model in models if _is_included(model)]
+    metas = ((model, model._meta) for model in models)
+    return [
+        model
+        for model, meta in metas
+        if meta.managed and not meta.proxy and not meta.swapped and meta.label_lower not in EXCLUDED
+    ]
 
 
 def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[str, Any]:
@@ -195,11 +200,6 @@ def archive_checksums(*, using: str = "default") -> dict[str, dict[str, Any]]:
     """Return every table's number of rows and hash at one moment."""
     with _snapshot(using):
         return {model._meta.label_lower: _table_checksum(model, using) for model in tables()}
-
-
-def _is_included(model: Table) -> bool:
-    meta = model._meta
-    return meta.managed and not meta.proxy and not meta.swapped and meta.label_lower not in EXCLUDED
 
 
 def _rows(model: Table, using: str) -> Any:

@@ -63,7 +63,10 @@ def malformed_requests_refuse(get_response: Handler) -> Handler:
             return api_missing(request) if is_api else _bad_request()
         if request.content_type == FORM and request.encoding:
             if _codec(request.encoding) != CHARSET:
-                return _bad_api_request() if is_api else _bad_request()
+                if not is_api:
+                    return _bad_request()
+                body = {"error": "bad_request", "message": "A form is sent as UTF-8."}
+                return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
             request.encoding = CHARSET  # Django knows one of its spellings
         return get_response(request)
 
@@ -75,11 +78,6 @@ def _codec(name: str) -> str:
         return codecs.lookup(name).name
     except LookupError:
         return name
-
-
-def _bad_api_request() -> HttpResponse:
-    body = {"error": "bad_request", "message": "A form is sent as UTF-8."}
-    return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
 
 
 def _bad_request() -> HttpResponse:
