@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db import OperationalError, ProgrammingError
 
-from config.logs import Redact
+from config.logs import SecretRedactor
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
         print(f"The settings cannot be used: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
     except (OperationalError, ProgrammingError) as error:
-        text = Redact(settings.SECRETS)(None, "", " ".join(str(error).split()))
+        text = SecretRedactor(settings.SECRETS)(None, "", " ".join(str(error).split()))
         sys.exit(
             f"The database cannot be used: {text}. Missing tables: `make migrate`; else see DATABASE_URL."
         )

@@ -1,9 +1,142 @@
-"""The app of settings, schedule and commands that use several rooms."""
+"""The app of config, and the system checks of settings that belong to no single room."""
+
+from collections.abc import Mapping
+from email.utils import parseaddr
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from django.apps import AppConfig
-from django.core.checks import register
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 
-from config.checks import check_addresses, check_bounds, check_retention, check_schedule, check_tls
+from config.retention import retention_problems
+
+# The smallest useful values: a run needs a turn, a tool call and a second; money, days and counts may be 0.
+MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
+    {
+        "DATABASE_POOL": 0,
+        "HSTS_SECONDS": 0,
+        "FETCH_WATCHDOG_MINUTES": 1,
+        "LLM_DAILY_CAP_USD": 0,
+        "LLM_SUMMARIES_PER_NIGHT": 0,
+        "ADVISOR_DAILY_CAP_USD": 0,
+        "ADVISOR_RUN_CAP_USD": 0,
+        "ADVISOR_READER_DAILY_CAP_USD": 0,
+        "ADVISOR_MAX_TURNS": 1,
+        "ADVISOR_MAX_TOOL_CALLS": 1,
+        "ADVISOR_HISTORY_TURNS": 1,
+        "ADVISOR_TIMEOUT_S": 1,
+        "ADVISOR_SCHEDULED_TIMEOUT_S": 1,
+        "ADVISOR_MIN_ITEMS": 0,
+        "ADVISOR_MIN_DAYS": 0,
+        "ADVISOR_MIN_TAGGED": 0,
+        "COOLDOWN_DAYS": 0,
+        "SWING_ALPHA1": 0,
+        "SWING_ALPHA2": 0,
+        "SWING_BETA": 0,
+        "SWING_THRESHOLD": 0,
+        "SWING_TOP_K": 1,
+    }
+)
+# Where Django knows a setting by another name than the environment.
+DJANGO_NAMES: Mapping[str, str] = MappingProxyType({"HSTS_SECONDS": "SECURE_HSTS_SECONDS"})
+# Schemes of redis.Redis.from_url.
+BROKER_SCHEMES = ("redis", "rediss", "unix")
+
+
+def check_schedule(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E011`: `NIGHTLY_HOUR` is no hour of the day."""
+    if 0 <= settings.NIGHTLY_HOUR <= 23:
+        return []
+    text = f"NIGHTLY_HOUR={settings.NIGHTLY_HOUR} must be from 0 to 23 (UTC)."
+    return [Error(text, hint="The default is 3.", id="tidings.E011")]
+
+
+def check_tls(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.W014`: HTTP is redirected to HTTPS, but no proxy is trusted to tell the two apart."""
+    if not settings.SECURE_SSL_REDIRECT or settings.ALLAUTH_TRUSTED_PROXY_COUNT > 0:
+        return []
+    text = (
+        "SITE_URL says https and TRUSTED_PROXY_COUNT is 0: unless this server speaks TLS itself, every page "
+        "redirects to itself without end."
+    )
+    hint = "Set TRUSTED_PROXY_COUNT to the number of your proxies, which set X-Forwarded-Proto."
+    return [Warning(text, hint=hint, id="tidings.W014")]
+
+
+def check_retention(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E014`: `KEEP_DAYS` names an unknown kind, or keeps one shorter than it is read."""
+    return [Error(problem, id="tidings.E014") for problem in retention_problems(settings.KEEP_DAYS)]
+
+
+def check_bounds(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E015`: a number below its `MINIMUM_VALUES`, or not a number (nan)."""
+    values = {name: getattr(settings, DJANGO_NAMES.get(name, name)) for name in MINIMUM_VALUES}
+    return [
+        Error(f"{name}={value} must be {MINIMUM_VALUES[name]} or more.", id="tidings.E015")
+        for name, value in values.items()
+        if not value >= MINIMUM_VALUES[name]
+    ]
+
+
+def check_addresses(**kwargs: Any) -> list[CheckMessage]:
+    """Report invalid addresses; no message repeats a password.
+
+    `tidings.E016`: `REDIS_URL`; `E017`: `SITE_URL`; `E018`: `ALERT_EMAILS` or `EMAIL_FROM`; `E019`:
+    `ALLOWED_HOSTS` with more than host names.
+    """
+    found: list[CheckMessage] = []
+    if settings.REDIS_URL and not _is_broker(settings.REDIS_URL):
+        text = "REDIS_URL must begin with redis://, rediss:// or unix://, and a port is a number."
+        found.append(Error(text, hint="redis://HOST:6379/0; empty: no broker.", id="tidings.E016"))
+    if not _is_site(settings.SITE_URL):
+        text = (
+            "SITE_URL must be http:// or https:// and a host, without a path: links in mails begin with it."
+        )
+        found.append(Error(text, hint="As in https://news.example.org", id="tidings.E017"))
+    if wrong := [address for address in settings.ALERT_EMAILS if not _is_mail(address)]:
+        text = f"ALERT_EMAILS holds what is no mail address: {', '.join(wrong)}."
+        found.append(Error(text, hint="Addresses with commas between, without names.", id="tidings.E018"))
+    if not _is_mail(parseaddr(settings.DEFAULT_FROM_EMAIL)[1]):
+        text = f"EMAIL_FROM is no mail address: {settings.DEFAULT_FROM_EMAIL}."
+        found.append(Error(text, hint="As in Tidings <news@example.org>", id="tidings.E018"))
+    if wrong := [host for host in settings.ALLOWED_HOSTS if "/" in host or "://" in host]:
+        text = f"ALLOWED_HOSTS holds what is no name of a host: {', '.join(wrong)}."
+        found.append(Error(text, hint="Names alone, as in news.example.org", id="tidings.E019"))
+    return found
+
+
+def _parts(address: str) -> SplitResult | None:
+    """Split an address; `None` where its host or port is invalid."""
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # raises where it is no number
+    except ValueError:
+        return None
+    return parts
+
+
+def _is_broker(address: str) -> bool:
+    parts = _parts(address)
+    return parts is not None and "://" in address and parts.scheme in BROKER_SCHEMES
+
+
+def _is_site(address: str) -> bool:
+    if (parts := _parts(address)) is None:
+        return False
+    more = parts.path.strip("/") or parts.query or parts.fragment or parts.username
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not more
+
+
+def _is_mail(address: str) -> bool:
+    try:
+        validate_email(address)
+    except ValidationError:
+        return False
+    return True
 
 
 class ConfigConfig(AppConfig):

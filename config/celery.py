@@ -10,7 +10,7 @@ from celery.signals import setup_logging, worker_shutting_down
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 # The class is named, not imported: this module loads before Django's models may.
-app = Celery("tidings", task_cls="config.jobs.celery_task:PolicedTask")
+app = Celery("tidings", task_cls="config.jobs.celery_task:BaseTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -21,16 +21,16 @@ _STOPPING = mmap(-1, 1)
 
 
 @worker_shutting_down.connect
-def stopping_set(**kwargs: Any) -> None:
+def worker_stopping_set(**kwargs: Any) -> None:
     """Note that the worker is to stop, so that long tasks end soon."""
     _STOPPING[0] = 1
 
 
-def worker_stopping() -> bool:
+def worker_is_stopping() -> bool:
     """Return whether the worker of this task is to stop; long tasks call it between their parts."""
     return _STOPPING[0] == 1
 
 
 @setup_logging.connect
-def logging_leave(**kwargs: Any) -> None:
+def celery_logging_disable(**kwargs: Any) -> None:
     """Keep Django's LOGGING in workers: a receiver of this signal stops Celery from configuring logs."""

@@ -17,17 +17,23 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
-KINDS = {int: "a whole number", float: "a number", dict: "a list of NAME=VALUE pairs"}
-YES, NO = ("true", "on", "yes", "ok", "y", "1"), ("false", "off", "no", "n", "0", "")
-DATABASE_LIKE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
-MAIL_LIKE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
+TYPE_NAMES = {int: "a whole number", float: "a number", dict: "a list of NAME=VALUE pairs"}
+TRUE_WORDS, FALSE_WORDS = ("true", "on", "yes", "ok", "y", "1"), ("false", "off", "no", "n", "0", "")
+DATABASE_URL_EXAMPLE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
+EMAIL_URL_EXAMPLE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
 SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
 # Settings that are secrets, and those that are addresses and may carry a password.
-KEYS = ("METRICS_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
-ADDRESSES = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "OPENAI_BASE_URL", "LOCAL_LLM_BASE_URL")
+SECRET_SETTINGS = (
+    "METRICS_TOKEN",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "OPENROUTER_API_KEY",
+)
+URL_SETTINGS = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "OPENAI_BASE_URL", "LOCAL_LLM_BASE_URL")
 
 
-def folder_make(path: Path, setting: str) -> None:
+def private_folder_create(path: Path, setting: str) -> None:
     """Create a folder with mode 700; leave an existing one unchanged.
 
     Raises `ImproperlyConfigured`, naming `setting`, where it cannot be created.
@@ -87,11 +93,11 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
         try:
             return super().get_value(var, cast, *rest, **options)
         except (TypeError, ValueError) as error:
-            wanted = KINDS.get(cast[0] if isinstance(cast, list) else cast, "something else")
+            wanted = TYPE_NAMES.get(cast[0] if isinstance(cast, list) else cast, "something else")
             wanted = f"a list, each {wanted}" if isinstance(cast, list) else wanted
             raise ImproperlyConfigured(f"{var} cannot be read: it must be {wanted}.") from error
 
-    def read_named(self, var: str, default: Path) -> None:
+    def read_settings_file(self, var: str, default: Path) -> None:
         """Read the settings file that `var` names, or else the one at `default` if it exists.
 
         An empty `var` means no file. Raises `ImproperlyConfigured` for a named file that does not exist.
@@ -105,9 +111,9 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> bool:
         """Return true or false; the library would read any other word as false."""
         value = str(self.str(var, default=str(default))).strip().lower()
-        if value not in YES + NO:
+        if value not in TRUE_WORDS + FALSE_WORDS:
             raise ImproperlyConfigured(f"{var} cannot be read: it must be true or false.")
-        return value in YES
+        return value in TRUE_WORDS
 
     def level(self, var: str, default: str) -> str:
         """Return a log level of the standard library."""
@@ -118,32 +124,34 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
 
     def database(self, var: str, default: str) -> dict[str, Any]:
         """Return the settings of a database from the address in `var`."""
-        return self.database_at(var, self.str(var, default="") or default)
+        return self.database_from_url(var, self.str(var, default="") or default)
 
-    def database_at(self, var: str, url: str) -> dict[str, Any]:
+    def database_from_url(self, var: str, url: str) -> dict[str, Any]:
         """Return the settings of the database at `url`; `var` is its name in an error."""
         if not url.startswith("sqlite:") and _unencoded(url):
             raise ImproperlyConfigured(
                 f"{var} cannot be read: percent-encode what is special in its name and password "
                 "(@ is %40, / %2F, # %23, ? %3F, % %25)."
             )
-        database = _address(var, DATABASE_LIKE, lambda: self.db_url_config(url))
+        database = _address(var, DATABASE_URL_EXAMPLE, lambda: self.db_url_config(url))
         if database.get("ENGINE") not in self.DB_SCHEMES.values():
-            raise ImproperlyConfigured(f"{var} cannot be read: it must be an address like {DATABASE_LIKE}.")
+            raise ImproperlyConfigured(
+                f"{var} cannot be read: it must be an address like {DATABASE_URL_EXAMPLE}."
+            )
         return database
 
     def mail(self, var: str, default: str) -> dict[str, Any]:
         """Return Django's mail settings from the address in `var`."""
-        return _address(var, MAIL_LIKE, lambda: self.email_url_config(self.str(var, default=default)))
+        return _address(var, EMAIL_URL_EXAMPLE, lambda: self.email_url_config(self.str(var, default=default)))
 
     def secrets(self) -> list[str]:
         """Return what must never be logged: the keys that are set, and passwords within addresses."""
-        found = [self.str(name, default="") for name in KEYS]
-        found += [password_in(self.str(name, default="")) for name in ADDRESSES]
+        found = [self.str(name, default="") for name in SECRET_SETTINGS]
+        found += [url_password(self.str(name, default="")) for name in URL_SETTINGS]
         return [secret for secret in found if secret]
 
 
-def password_in(address: str) -> str:
+def url_password(address: str) -> str:
     """Return the password within an address; "" where there is none."""
     try:
         return unquote(urlsplit(address).password or "")

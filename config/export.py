@@ -1,6 +1,6 @@
 """The export of everything about one reader as one JSON object; docs/readers.md describes the format.
 
-Each room exports its own tables; this module joins the parts.
+Each room exports its own tables; this module joins the parts and serves the download.
 """
 
 import json
@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import chain
 
+from django.contrib.auth.decorators import login_required
 from django.core.serializers.json import DjangoJSONEncoder
+from django.http import HttpRequest, StreamingHttpResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
 from advisor.selectors import reader_export_advisor
 from digest.accounts.export import reader_export_digest
 from digest.models import Reader
+from digest.requests import reader_of
+from digest.throttling import EXPORT, limited
 from ranking.selectors import reader_export_ranking
 from suggestions.selectors import reader_export_suggestions
 
@@ -49,3 +56,18 @@ def reader_export_stream(*, reader: Reader, now: datetime) -> Iterator[str]:
 
 def _json(value: object) -> str:
     return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
+
+
+@login_required
+@never_cache
+@require_safe
+@limited(EXPORT, when=lambda request: request.method == "GET")
+def reader_export(request: HttpRequest) -> StreamingHttpResponse:
+    """Download everything about the signed-in reader as one JSON file."""
+    reader, now = reader_of(request), timezone.now()
+    name = f"tidings-{now:%Y-%m-%d}.json"
+    return StreamingHttpResponse(
+        reader_export_stream(reader=reader, now=now),
+        content_type="application/json",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )

@@ -33,7 +33,7 @@ def structlog_configure() -> None:
     )
 
 
-def address_hide(logger: object, name: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def request_path_hide(logger: object, name: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Replace a request's address by the name of its view: an address may hold a secret or a search."""
     if line.get("logger") == "django.server":
         line["event"] = ADDRESS.sub(r"\1", str(line["event"]))
@@ -49,7 +49,7 @@ def address_hide(logger: object, name: str, line: MutableMapping[str, Any]) -> M
     return line
 
 
-class HostHidden(logging.Filter):
+class HostNameFilter(logging.Filter):
     """Hide the host name of a refused request, which anybody may choose."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -59,7 +59,7 @@ class HostHidden(logging.Filter):
         return True
 
 
-class Redact:
+class SecretRedactor:
     """The last processor of a line: it replaces secrets by `***`, whoever wrote them.
 
     Secrets below eight characters stay, since they would match within ordinary words.
@@ -87,15 +87,15 @@ def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED,
                 "processors": [
-                    address_hide,
+                    request_path_hide,
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     structlog.processors.format_exc_info,
                     structlog.processors.JSONRenderer(),
-                    Redact(secrets),
+                    SecretRedactor(secrets),
                 ],
             }
         },
-        "filters": {"host_hidden": {"()": HostHidden}},
+        "filters": {"host_hidden": {"()": HostNameFilter}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
         },

@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 FOREVER = 0
 # Days. Digests are shown for two years; 400 days compare a month with that of the year before; a link in a
 # mail ends after 14 days, a quarter of a year leaves time for questions.
-DEFAULTS: Mapping[str, int] = MappingProxyType(
+DEFAULT_DAYS: Mapping[str, int] = MappingProxyType(
     {
         "items": FOREVER,
         "digests": 730,
@@ -24,7 +24,7 @@ DEFAULTS: Mapping[str, int] = MappingProxyType(
 # What still reads them: vectors live for 60 days, a change is judged by the exposures of four weeks, the KPIs
 # cover six weeks, guidance is credited with answers for 90 days, and a used link must stay known for as long
 # as it could be used again.
-MINIMUM: Mapping[str, int] = MappingProxyType(
+MINIMUM_DAYS: Mapping[str, int] = MappingProxyType(
     {
         "items": 60,
         "digests": 60,
@@ -42,7 +42,7 @@ MINIMUM: Mapping[str, int] = MappingProxyType(
 def retention_days(pairs: Mapping[str, str]) -> dict[str, int]:
     """Return days by kind, 0 for ever: `pairs` over the defaults. Raises `ImproperlyConfigured`."""
     try:
-        return dict(DEFAULTS) | {kind: int(days) for kind, days in pairs.items()}
+        return dict(DEFAULT_DAYS) | {kind: int(days) for kind, days in pairs.items()}
     except ValueError as error:
         raise ImproperlyConfigured(
             "KEEP_DAYS cannot be read: it must be a list of KIND=DAYS pairs."
@@ -51,12 +51,12 @@ def retention_days(pairs: Mapping[str, str]) -> dict[str, int]:
 
 def retention_problems(days: Mapping[str, int]) -> list[str]:
     """Return a sentence for each kind that is unknown or below its minimum."""
-    unknown = sorted(days.keys() - DEFAULTS.keys())
-    short = [kind for kind, least in MINIMUM.items() if days[kind] != FOREVER and days[kind] < least]
+    unknown = sorted(days.keys() - DEFAULT_DAYS.keys())
+    short = [kind for kind, least in MINIMUM_DAYS.items() if days[kind] != FOREVER and days[kind] < least]
     return [
-        *(f"KEEP_DAYS knows no {kind}: its kinds are {', '.join(DEFAULTS)}." for kind in unknown),
+        *(f"KEEP_DAYS knows no {kind}: its kinds are {', '.join(DEFAULT_DAYS)}." for kind in unknown),
         *(
-            f"KEEP_DAYS: {kind}={days[kind]} must be at least {MINIMUM[kind]}, or 0 for ever."
+            f"KEEP_DAYS: {kind}={days[kind]} must be at least {MINIMUM_DAYS[kind]}, or 0 for ever."
             for kind in short
         ),
     ]

@@ -14,8 +14,8 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import (
     Environment,
     PrivateConnection,
-    folder_make,
     postgresql_settings,
+    private_folder_create,
     stored_secret_key,
 )
 from config.jobs.schedule import celery_settings
@@ -29,11 +29,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Environment()
-env.read_named("TIDINGS_ENV_FILE", default=BASE_DIR / ".env")
+env.read_settings_file("TIDINGS_ENV_FILE", default=BASE_DIR / ".env")
 
 # The folder of the embedded mode: its database, its secret key and the demo's feed files.
 VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(BASE_DIR / "var")))
-folder_make(VAR_DIR, "TIDINGS_VAR_DIR")
+private_folder_create(VAR_DIR, "TIDINGS_VAR_DIR")
 
 # --- Core -----------------------------------------------------------------------------------------
 SECRET_KEY = env.str("SECRET_KEY", default="") or stored_secret_key(VAR_DIR / "secret_key")
@@ -61,11 +61,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.http.middleware.count_requests",
+    "config.middleware.requests_count",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "config.http.middleware.malformed_requests",
+    "config.middleware.malformed_requests_refuse",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -77,8 +77,8 @@ MIDDLEWARE = [
     "digest.middleware.no_store_pages",
     "digest.middleware.sign_in_and_return",
     "digest.middleware.welcome_first",
-    "config.api.idempotency.responses_store",
-    "config.http.middleware.api_responses",
+    "config.middleware.responses_store",
+    "config.middleware.api_responses_normalise",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -121,7 +121,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Broker: it only wakes workers; empty: an embedded worker polls the database, or work runs inline ----
 REDIS_URL = env.str("REDIS_URL", default="")
 CACHES = {
-    "default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": REDIS_URL}
+    "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
@@ -188,7 +188,7 @@ USE_TZ = True
 USE_I18N = False  # one language, and nothing to look up
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "staticfiles"
-folder_make(STATIC_ROOT, "TIDINGS_VAR_DIR")
+private_folder_create(STATIC_ROOT, "TIDINGS_VAR_DIR")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 # The settings page sends three fields for each source; a reader may bring thousands of them by OPML.
@@ -212,7 +212,7 @@ if ALLAUTH_TRUSTED_PROXY_COUNT > 0:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 # security.W021: being preloaded into browsers is a promise for a whole domain, for its owner alone to make.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
-DEFAULT_EXCEPTION_REPORTER_FILTER = "config.http.middleware.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.ErrorReportFilter"
 
 # Who may read /metrics, as a bearer token; empty: this machine alone.
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")

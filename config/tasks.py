@@ -1,30 +1,51 @@
-"""Celery tasks that use several rooms; each reads the clock and calls a service."""
+"""Celery tasks that use several rooms, and the embedded worker that runs every task without a broker.
 
+Each task reads the clock and calls a service.
+"""
+
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
+import structlog
 from celery import shared_task
 from django.conf import settings
+from django.db import DatabaseError
 from django.utils import timezone
 
-from advisor.run.failures import alert_raise
+from advisor.run.failures import alert_raise, error_handle
+from advisor.run.queue import heartbeat, heartbeat_end, job_failed, job_take, jobs_last, run_next
+from advisor.run.record import RunClock
+from advisor.tasks import (
+    feeds_watch_task,
+    guidance_export_task,
+    guidance_learn_task,
+    memories_sync_task,
+    runs_reconcile_task,
+)
 from config.api.idempotency import responses_prune
-from config.celery import worker_stopping
+from config.celery import worker_is_stopping
 from config.jobs.nightly import nightly_run
-from config.jobs.schedule import night_begun
+from config.jobs.schedule import jobs_due, night_has_begun
 from digest.build.services import digests_build_missing
 from digest.mail.send import digests_deliver
+from digest.tasks import feeds_fetch_task
+from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
 
 @shared_task(name="config.nightly")
-def nightly_task(stopping: Callable[[], bool] = worker_stopping) -> None:
+def nightly_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
     """Continue the nightly run from NIGHTLY_HOUR (UTC) on; a finished one costs one query."""
     now = timezone.now()
-    if night_begun(now, settings.NIGHTLY_HOUR):
+    if night_has_begun(now, settings.NIGHTLY_HOUR):
         nightly_run(now=now, stopping=stopping)
 
 
 @shared_task(name="config.daily_builds")
-def daily_builds_task(stopping: Callable[[], bool] = worker_stopping) -> None:
+def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
     """Build the digests of days that have begun, and send the mail that is due.
 
     Asked to stop, leave the mail, and digests that are not built yet, to the next round.
@@ -43,3 +64,69 @@ def daily_builds_task(stopping: Callable[[], bool] = worker_stopping) -> None:
 def responses_prune_task() -> None:
     """Delete responses stored for an `Idempotency-Key` more than a day ago."""
     responses_prune(now=timezone.now())
+
+
+log = structlog.get_logger(__name__)
+
+TASKS: dict[str, Callable[[], Any]] = {
+    task.name: task
+    for task in (
+        runs_reconcile_task,
+        feeds_fetch_task,
+        feeds_watch_task,
+        nightly_task,
+        daily_builds_task,
+        responses_prune_task,
+        suggestions_sweep_task,
+        outcomes_compact_task,
+        memories_sync_task,
+        guidance_learn_task,
+        guidance_export_task,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One worker. While it is busy its heartbeat grows old, so that requests run inline."""
+
+    name: str
+    clock: Callable[[], float] = time.monotonic
+
+    def tick(self, *, now: datetime, stopping: Callable[[], bool]) -> bool:
+        """Send a heartbeat, run the jobs that are due, then one queued run; return whether there was one.
+
+        A job that fails is logged and noted; it runs again at its next time.
+        """
+        elapsed = RunClock(now, self.clock)
+        heartbeat(worker=self.name, now=now)
+        last = jobs_last()
+        for job in jobs_due(now, last):
+            if stopping():
+                return False
+            if job_take(name=job.name, last=last.get(job.name), now=now):
+                try:
+                    TASKS[job.task](**({"stopping": stopping} if job.stoppable else {}))
+                except Exception as error:
+                    _note(job.name, error, now)
+        if stopping():
+            return False
+        # The jobs may have taken minutes, and a run's lease is short: it begins when the run does.
+        now = elapsed.now
+        try:
+            return run_next(now=now) is not None
+        except Exception as error:
+            _note("run", error, now)
+            return False
+
+    def stop(self) -> None:
+        """End the heartbeat: from now on requests run inline at once."""
+        heartbeat_end(worker=self.name)
+
+
+def _note(job: str, error: Exception, now: datetime) -> None:
+    """Log a failed job and apply the error policy; the database for the note may be what failed."""
+    log.error("job_failed", job=job, exc_info=error)
+    error_handle(error=error, where=f"job {job}", now=now)
+    with suppress(DatabaseError):
+        job_failed(name=job, reason=f"{type(error).__name__}: {error}", now=now)

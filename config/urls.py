@@ -5,9 +5,9 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import TemplateView
 
-from config.api.routes import api, api_docs
-from config.ops.metrics import healthz, metrics, readyz
-from config.views import api_missing, reader_export
+from config.api.routes import api, api_docs, api_missing
+from config.export import reader_export
+from config.metrics import healthz, metrics, readyz
 from digest.web.account import SecondFactor, SecondFactorAgain, SignIn
 
 # The admin uses the site's sign-in, with its second factor.

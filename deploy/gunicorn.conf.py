@@ -71,9 +71,9 @@ def on_reload(server: Any) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """The code is loaded: read what the first page would wait for, then take requests."""
-    from config.ops.readiness import process_warm  # noqa: PLC0415  # of the release that this process has loaded
+    from config.readiness import process_warm_up  # noqa: PLC0415  # of the release that this process has loaded
 
-    process_warm()
+    process_warm_up()
     LOADED[worker.slot] = 1
 
 

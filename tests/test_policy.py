@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.test import Client
 
 from config import settings as product
-from config.checks import check_tls
+from config.apps import check_tls
 from digest.models import Reader
 from tests.support.browser import fresh_item
 from tests.support.routes import routes

@@ -27,7 +27,7 @@ from advisor.models import Step as RunStep
 from advisor.run.request import run_request
 from advisor.run.sessions import session_call, session_close, session_open
 from advisor.tools.registry import TOOLS
-from config.environment import ADDRESSES
+from config.environment import URL_SETTINGS
 from digest.models import Reader
 from suggestions.models import Suggestion
 from tests.support.browser import fresh_item, suggested
@@ -47,7 +47,7 @@ CANARIES = {
     name: f"{MARK}-{name.lower()}-0f9e8d7c6b5a"
     for name in (
         *("SECRET_KEY", "METRICS_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"),
-        *("OPENROUTER_API_KEY", *ADDRESSES),
+        *("OPENROUTER_API_KEY", *URL_SETTINGS),
     )
 }
 
@@ -55,7 +55,7 @@ CANARIES = {
 @pytest.fixture
 def planted(settings, httpserver: HTTPServer) -> None:
     """Every secret holds its canary; the mail server and the broker are away, the model answers here."""
-    for name in CANARIES.keys() - ADDRESSES:
+    for name in CANARIES.keys() - URL_SETTINGS:
         setattr(settings, name, CANARIES[name])
     # Asked at fixed addresses elsewhere: no test gets there, so that their keys stay out of the chain.
     for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"):
@@ -171,7 +171,7 @@ def test_a_line_of_the_log_is_cleaned_whoever_wrote_it():
 def test_every_secret_that_the_settings_read_is_among_those_that_logs_are_cleaned_of(tmp_path):
     place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": ""}
     for name, value in CANARIES.items():
-        place[name] = f"http://ada:{value}@127.0.0.1:1/v1" if name in ADDRESSES else value
+        place[name] = f"http://ada:{value}@127.0.0.1:1/v1" if name in URL_SETTINGS else value
     place |= {"DATABASE_URL": f"postgres://ada:{CANARIES['DATABASE_URL']}@127.0.0.1:1/none"}
     place |= {"EMAIL_URL": f"smtp://ada:{CANARIES['EMAIL_URL']}@127.0.0.1:9"}
     place |= {"REDIS_URL": f"redis://:{CANARIES['REDIS_URL']}@127.0.0.1:1/0"}

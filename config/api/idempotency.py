@@ -6,7 +6,6 @@ it may be repeated; neither is one refused by a limit, by sign-in or by CSRF.
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -17,22 +16,21 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja.security import SessionAuth
 
-from config.api.codes import KEY_CHARS_MAX, KEY_HEADER
+from config.api.schema import KEY_CHARS_MAX, KEY_HEADER
 from config.models import IdempotentResponse
 from digest.accounts.tokens import TokenAuth
 from digest.models import ApiToken, Reader
 from digest.throttling import API, limit_count
 
 SAFE = ("GET", "HEAD", "OPTIONS")
-LIFETIME = timedelta(hours=24)
+KEY_LIFETIME = timedelta(hours=24)
 # Longer than any request may take: after that its worker has died, and the key may be claimed again.
 CLAIM_TIME = timedelta(minutes=2)
 BODY_BYTES_MAX = 1_048_576
 SERVER_ERROR, TOO_OFTEN = 500, 429
-Handler = Callable[[HttpRequest], HttpResponse]
 
 
-class KeyRefused(Exception):
+class IdempotencyKeyError(Exception):
     """A refused key: a stable `code`, a `message`, and the HTTP `status`."""
 
     def __init__(self, code: str, message: str, status: int) -> None:
@@ -40,7 +38,7 @@ class KeyRefused(Exception):
         self.code, self.message, self.status = code, message, status
 
 
-class Replayed(Exception):
+class ReplayedResponse(Exception):
     """The call was made before: `response` is the stored one."""
 
     def __init__(self, response: HttpResponse) -> None:
@@ -49,7 +47,7 @@ class Replayed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KeyClaim:
     """The right to answer a key: of several claims on a row only the one with the latest `turn` may."""
 
     row_id: int
@@ -60,7 +58,7 @@ class IdempotentToken(TokenAuth):
     """Authentication by a personal token, with idempotency keys."""
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
-        """Authenticate as `TokenAuth` does. Raises `KeyRefused` and `Replayed` too."""
+        """Authenticate as `TokenAuth` does. Raises `IdempotencyKeyError` and `ReplayedResponse` too."""
         used = super().authenticate(request, token)
         _begin(request, used.reader)
         return used
@@ -70,7 +68,7 @@ class IdempotentSession(SessionAuth):
     """Authentication by a session, with idempotency keys; CSRF is checked before."""
 
     def authenticate(self, request: HttpRequest, key: str | None) -> object | None:
-        """Authenticate as `SessionAuth` does. Raises `TooManyRequests`, `KeyRefused` and `Replayed` too."""
+        """Authenticate as `SessionAuth` does. May raise `TooManyRequests` and as `IdempotentToken`."""
         reader: object | None = super().authenticate(request, key)
         if isinstance(reader, Reader):
             _begin(request, reader)
@@ -87,20 +85,20 @@ def _begin(request: HttpRequest, reader: Reader) -> None:
     # An empty key is refused too: its sender believes that the call is made once.
     if not 0 < len(key) <= KEY_CHARS_MAX or not (key.isascii() and key.isprintable()):
         message = f"An {KEY_HEADER} is 1 to {KEY_CHARS_MAX} printable ASCII characters."
-        raise KeyRefused("invalid_idempotency_key", message, 400)
+        raise IdempotencyKeyError("invalid_idempotency_key", message, 400)
     parts = (request.method, request.get_full_path(), request.content_type or "")
     fingerprint = hashlib.sha256("\n".join(map(str, parts)).encode() + b"\n" + request.body).hexdigest()
     claim = key_claim(reader_id=reader.pk, key=key, fingerprint=fingerprint, now=now)
     if isinstance(claim, HttpResponse):
-        raise Replayed(claim)
+        raise ReplayedResponse(claim)
     request.idempotency_claim = claim  # type: ignore[attr-defined]
 
 
-def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> Claim | HttpResponse:
+def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> KeyClaim | HttpResponse:
     """Claim a reader's `key`, or return the stored response to its first call.
 
-    `fingerprint` is a digest of the request. Raises `KeyRefused`: `idempotency_key_reused` (422) for a key of
-    another request, `request_in_flight` (409) while the first call runs.
+    `fingerprint` is a digest of the request. Raises `IdempotencyKeyError`: `idempotency_key_reused` (422) for
+    a key of another request, `request_in_flight` (409) while the first call runs.
     """
     until = now + CLAIM_TIME
     try:
@@ -108,23 +106,23 @@ def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> 
             new = IdempotentResponse.objects.create(
                 reader_id=reader_id, key=key, fingerprint=fingerprint, created_at=now, claimed_until=until
             )
-        return Claim(new.pk, new.turn)
+        return KeyClaim(new.pk, new.turn)
     except IntegrityError:
         row = IdempotentResponse.objects.filter(reader_id=reader_id, key=key).first()
-    if row is None or row.created_at <= now - LIFETIME:
+    if row is None or row.created_at <= now - KEY_LIFETIME:
         if row is not None:
             IdempotentResponse.objects.filter(pk=row.pk, created_at=row.created_at).delete()
         return key_claim(reader_id=reader_id, key=key, fingerprint=fingerprint, now=now)
     if row.fingerprint != fingerprint:
         message = "This Idempotency-Key belongs to another request. Use a new one."
-        raise KeyRefused("idempotency_key_reused", message, 422)
+        raise IdempotencyKeyError("idempotency_key_reused", message, 422)
     if row.status is not None:
         return _stored_response(row)
     # The first call may have died: whoever moves the row's turn on answers in its place.
     stale = IdempotentResponse.objects.filter(pk=row.pk, turn=row.turn, status=None, claimed_until__lte=now)
     if stale.update(turn=F("turn") + 1, claimed_until=until):
-        return Claim(row.pk, row.turn + 1)
-    raise KeyRefused("request_in_flight", "The same request is running. Try again in a moment.", 409)
+        return KeyClaim(row.pk, row.turn + 1)
+    raise IdempotencyKeyError("request_in_flight", "The same request is running. Try again in a moment.", 409)
 
 
 def _stored_response(row: IdempotentResponse) -> HttpResponse:
@@ -135,7 +133,7 @@ def _stored_response(row: IdempotentResponse) -> HttpResponse:
     return response
 
 
-def response_store(*, claim: Claim, response: HttpResponse) -> None:
+def response_store(*, claim: KeyClaim, response: HttpResponse) -> None:
     """Store the response to a claimed call; free the key of one that failed or came too often."""
     own = IdempotentResponse.objects.filter(pk=claim.row_id, turn=claim.turn, status=None)
     repeatable = response.status_code >= SERVER_ERROR or response.status_code == TOO_OFTEN
@@ -150,20 +148,7 @@ def response_store(*, claim: Claim, response: HttpResponse) -> None:
     )
 
 
-def responses_store(get_response: Handler) -> Handler:
-    """Store the response of each call that claimed its key on the way in (middleware)."""
-
-    def handle(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        claim = getattr(request, "idempotency_claim", None)
-        if isinstance(claim, Claim):
-            response_store(claim=claim, response=response)
-        return response
-
-    return handle
-
-
 def responses_prune(*, now: datetime) -> int:
     """Delete responses older than a day; return how many."""
-    deleted, _ = IdempotentResponse.objects.filter(created_at__lte=now - LIFETIME).delete()
+    deleted, _ = IdempotentResponse.objects.filter(created_at__lte=now - KEY_LIFETIME).delete()
     return deleted

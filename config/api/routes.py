@@ -10,24 +10,32 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
 
 from advisor.api import router as advisor_router
-from config.api.codes import DIGEST_ID_PREFIXES, KEY_CHARS_MAX, KEY_HEADER, codes_of_every
 from config.api.idempotency import (
-    LIFETIME,
+    KEY_LIFETIME,
+    IdempotencyKeyError,
     IdempotentSession,
     IdempotentToken,
-    KeyRefused,
-    Replayed,
+    ReplayedResponse,
 )
-from config.api.schema import Operation, errors_describe, operations_by_area
+from config.api.schema import (
+    DIGEST_ID_PREFIXES,
+    KEY_CHARS_MAX,
+    KEY_HEADER,
+    Operation,
+    common_error_codes,
+    error_responses_add,
+    operations_by_tag,
+)
 from digest.accounts.tokens import REQUESTS_PER_MINUTE
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
 from digest.throttling import API, DECIDE, GENERATE, SEARCH
@@ -51,7 +59,7 @@ class DescribedAPI(NinjaAPI):
     def get_openapi_schema(self, **more: Any) -> OpenAPISchema:
         """Return the OpenAPI description, served as `/api/openapi.json`."""
         schema = super().get_openapi_schema(**more)
-        errors_describe(schema)
+        error_responses_add(schema)
         return schema
 
 
@@ -80,7 +88,7 @@ def error_response(
 
 @api.exception_handler(DigestError)
 @api.exception_handler(SuggestionError)
-def on_refusal(request: HttpRequest, error: DigestError | SuggestionError) -> HttpResponse:
+def on_domain_error(request: HttpRequest, error: DigestError | SuggestionError) -> HttpResponse:
     """Return an error of digest or suggestions with its own status and data."""
     more = error.data if isinstance(error, SuggestionError) else {}
     response = error_response(request, error.code, error.message, error.status, **more)
@@ -92,14 +100,14 @@ def on_refusal(request: HttpRequest, error: DigestError | SuggestionError) -> Ht
     return response
 
 
-@api.exception_handler(Replayed)
-def on_repeat(request: HttpRequest, error: Replayed) -> HttpResponse:
+@api.exception_handler(ReplayedResponse)
+def on_replayed_response(request: HttpRequest, error: ReplayedResponse) -> HttpResponse:
     """Return the stored response to a repeated call."""
     return error.response
 
 
-@api.exception_handler(KeyRefused)
-def on_key_refused(request: HttpRequest, error: KeyRefused) -> HttpResponse:
+@api.exception_handler(IdempotencyKeyError)
+def on_idempotency_key_error(request: HttpRequest, error: IdempotencyKeyError) -> HttpResponse:
     """Return the error of a refused idempotency key."""
     return error_response(request, error.code, error.message, error.status)
 
@@ -111,26 +119,26 @@ def on_ranking_error(request: HttpRequest, error: RankingError) -> HttpResponse:
 
 
 @api.exception_handler(ValidationError)
-def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+def on_validation_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Return 422 for a request that does not fit its schema, and name each field."""
     faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors)
     return error_response(request, "invalid_request", faults, 422)
 
 
 @api.exception_handler(AuthenticationError)
-def on_anonymous(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+def on_authentication_error(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
     """Return 401 for a request without a valid session or token."""
     return error_response(request, "not_logged_in", "Log in first.", 401)
 
 
 @api.exception_handler(Http404)
-def on_missing(request: HttpRequest, error: Http404) -> HttpResponse:
+def on_not_found(request: HttpRequest, error: Http404) -> HttpResponse:
     """Return 404, the same for what does not exist and for what belongs to another reader."""
     return error_response(request, "not_found", "There is nothing here that you may see.", 404)
 
 
 @api.exception_handler(RequestDataTooBig)
-def on_too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+def on_body_too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     """Return 413 for a body beyond `DATA_UPLOAD_MAX_MEMORY_SIZE`, which is not read."""
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
     return error_response(request, "body_too_large", f"A body may have {most} KB.", 413)
@@ -143,15 +151,22 @@ def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     return error_response(request, codes.get(error.status_code, "error"), error.message, error.status_code)
 
 
+@csrf_exempt
+def api_missing(request: HttpRequest) -> JsonResponse:
+    """Answer an unknown address below `/api/` with 404 in the shape of every error."""
+    message = "There is no such operation. /api/openapi.json lists those there are."
+    return JsonResponse({"error": "not_found", "message": message}, status=404)
+
+
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
     """Render the documentation of every operation."""
     context = {
-        "areas": _areas(),
-        "codes": codes_of_every(),
+        "areas": _operations(),
+        "codes": common_error_codes(),
         "header": KEY_HEADER,
         "key_chars": KEY_CHARS_MAX,
-        "stored_hours": int(LIFETIME.total_seconds() // 3600),
+        "stored_hours": int(KEY_LIFETIME.total_seconds() // 3600),
         "per_minute": REQUESTS_PER_MINUTE,
         "limits": {limit.name: limit.times for limit in (API, SEARCH, GENERATE, DECIDE)},
     }
@@ -159,6 +174,6 @@ def api_docs(request: HttpRequest) -> HttpResponse:
 
 
 @cache
-def _areas() -> dict[str, list[Operation]]:
+def _operations() -> dict[str, list[Operation]]:
     """Describe the operations once per process."""
-    return operations_by_area(api.get_openapi_schema())
+    return operations_by_tag(api.get_openapi_schema())

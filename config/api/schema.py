@@ -1,11 +1,112 @@
-"""The API's OpenAPI description: error codes added to it, and its operations for the documentation."""
+"""The API's error codes and OpenAPI description; docs/api.md lists the codes too."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from config.api.codes import CODES, KEY_CHARS_MAX, KEY_HEADER, KEY_PATTERN, Code, codes_of, codes_of_every
 from digest.accounts.tokens import SAFE_METHODS, scope_needed
+
+EVERY, UNSAFE, INPUT = "every", "unsafe", "input"
+# The header that makes a repeated call safe, and the form of its value.
+KEY_HEADER, KEY_CHARS_MAX = "Idempotency-Key", 255
+KEY_PATTERN = f"^[ -~]{{1,{KEY_CHARS_MAX}}}$"
+# The beginning of the operation ids of digest, by the first word of a view's name.
+DIGEST_ID_PREFIXES = {
+    **dict.fromkeys(("feedback", "reasons"), "digest_api"),
+    **dict.fromkeys(("read", "saved", "search"), "digest_api_reading"),
+    **{"costs": "digest_api_costs", "digest": "digest_api_digests"},
+}
+ITEM = tuple(
+    f"digest_api_{name}"
+    for name in (
+        *("feedback_post", "feedback_delete", "reasons_get", "reading_read_post", "reading_read_delete"),
+        *("reading_saved_post", "reading_saved_delete"),
+    )
+)
+DECISIONS = tuple(
+    f"suggestions_api_suggestion_{verb}_post"
+    for verb in ("accept", "reject", "snooze", "never", "revert", "undo")
+)
+ACCEPT, REVERT, UNDO = DECISIONS[0], DECISIONS[4], DECISIONS[5]
+DIGEST = "digest_api_digests_digest_get"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """A stable error code, its HTTP status, its meaning, and the operations that return it.
+
+    `operations` holds their ids, or is `EVERY`, `UNSAFE` (operations that change something) or `INPUT`
+    (operations whose values can be invalid).
+    """
+
+    code: str
+    status: int
+    meaning: str
+    operations: str | tuple[str, ...]
+
+
+ERROR_CODES = (
+    ErrorCode("not_logged_in", 401, "neither session nor token", EVERY),
+    ErrorCode("invalid_token", 401, "the token is unknown or revoked, or its account is disabled", EVERY),
+    ErrorCode("token_expired", 401, "the token has expired", EVERY),
+    ErrorCode("scope_missing", 403, "the token may not do this", EVERY),
+    ErrorCode("too_many_requests", 429, "a limit is reached; try again after `Retry-After`", EVERY),
+    ErrorCode("csrf_failed", 403, "the CSRF token is missing or wrong", UNSAFE),
+    ErrorCode("invalid_idempotency_key", 400, "the key is empty, too long or not printable ASCII", UNSAFE),
+    ErrorCode(
+        "request_in_flight", 409, "the call with this key is still running; try again in a moment", UNSAFE
+    ),
+    ErrorCode("idempotency_key_reused", 422, "this key belongs to another request", UNSAFE),
+    ErrorCode("invalid_request", 422, "a value is invalid; `message` names the fields", INPUT),
+    ErrorCode("bad_request", 400, "the body is no JSON, or a form that is not UTF-8", UNSAFE),
+    ErrorCode("body_too_large", 413, "the body has more than 2,560 KB", UNSAFE),
+    ErrorCode("operators_only", 403, "for operators", ("digest_api_costs_costs_get",)),
+    ErrorCode("item_not_found", 404, "no such item that you may see", ITEM),
+    ErrorCode("not_found", 404, "nothing that you may see", (*DECISIONS, "advisor_api_runs_get")),
+    ErrorCode("digest_missing", 404, "no digest was made on that day", (DIGEST,)),
+    ErrorCode("future_date", 422, "that day has not begun in your time zone", (DIGEST,)),
+    ErrorCode("unknown_reason_tag", 422, "not a reason of the taxonomy", ("digest_api_feedback_post",)),
+    ErrorCode("already_resolved", 409, "it was decided before, perhaps by you in another window", DECISIONS),
+    ErrorCode(
+        "config_changed",
+        409,
+        "your settings have changed too much since the suggestion; nothing was applied, and the response "
+        "has a new preview",
+        (ACCEPT, REVERT, UNDO),
+    ),
+    ErrorCode(
+        "invalid_weight",
+        422,
+        "the chosen value is over 0.3 away, in the other direction or outside 0.1 to 2.0",
+        (ACCEPT,),
+    ),
+    ErrorCode(
+        "too_late", 422, "a declined suggestion can be undone until 14 days after it was made", (UNDO,)
+    ),
+)
+
+
+def error_codes(operation: str, *, unsafe: bool, has_input: bool) -> tuple[ErrorCode, ...]:
+    """Return the codes of one operation, without those of every operation.
+
+    `unsafe`: it changes something; `has_input`: its values can be invalid.
+    """
+    groups = {UNSAFE: unsafe, INPUT: has_input}
+    return tuple(
+        row
+        for row in ERROR_CODES
+        if (
+            groups.get(row.operations, False)
+            if isinstance(row.operations, str)
+            else operation in row.operations
+        )
+    )
+
+
+def common_error_codes() -> tuple[ErrorCode, ...]:
+    """Return the codes that every operation may return."""
+    return tuple(row for row in ERROR_CODES if row.operations == EVERY)
+
 
 Json = dict[str, Any]
 Schema = Mapping[str, Any]
@@ -25,7 +126,7 @@ KEY_PARAMETER = {
 }
 RETRY_AFTER = {"Retry-After": {"required": True, "schema": {"type": "integer", "minimum": 1}}}
 # A path with an invalid id belongs to no operation.
-NOT_FOUND = next(code for code in CODES if code.code == "not_found")
+NOT_FOUND = next(code for code in ERROR_CODES if code.code == "not_found")
 FORMATS = {"date-time": "date and time", "date": "date", "uuid": "UUID"}
 KINDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 
@@ -45,7 +146,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Payload:
     """The description of a body or a response, with the fields of every level in one list."""
 
     text: str
@@ -53,11 +154,11 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A successful response: its HTTP status and its shape."""
 
     status: str
-    shape: Shape
+    payload: Payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +172,20 @@ class Operation:
     scope: str
     unsafe: bool
     parameters: tuple[Field, ...]
-    body: Shape | None
-    answers: tuple[Answer, ...]
-    codes: tuple[Code, ...]
+    body: Payload | None
+    responses: tuple[Response, ...]
+    codes: tuple[ErrorCode, ...]
 
 
-def errors_describe(schema: Json) -> None:
+def error_responses_add(schema: Json) -> None:
     """Add error codes to each operation of an OpenAPI `schema`, and the key's header to unsafe ones."""
     schema["components"]["schemas"]["Refusal"] = ERROR_SCHEMA
     for methods in schema["paths"].values():
         for method, operation in methods.items():
             unsafe = method.upper() not in SAFE_METHODS
             codes = [
-                *codes_of_every(),
-                *codes_of(operation["operationId"], unsafe=unsafe, takes=_takes_values(operation)),
+                *common_error_codes(),
+                *error_codes(operation["operationId"], unsafe=unsafe, has_input=_has_input(operation)),
             ]
             if any(row["in"] == "path" for row in operation.get("parameters", ())) and NOT_FOUND not in codes:
                 codes.append(NOT_FOUND)
@@ -95,7 +196,7 @@ def errors_describe(schema: Json) -> None:
                 operation.setdefault("parameters", []).append(KEY_PARAMETER)
 
 
-def _takes_values(operation: Schema) -> bool:
+def _has_input(operation: Schema) -> bool:
     """Whether a value can be invalid; an invalid id in a path is not found instead."""
     rows = operation.get("parameters", ())
     return bool(operation.get("requestBody")) or any(
@@ -103,7 +204,7 @@ def _takes_values(operation: Schema) -> bool:
     )
 
 
-def _error_response(codes: list[Code], status: int) -> Json:
+def _error_response(codes: list[ErrorCode], status: int) -> Json:
     names = {"properties": {"error": {"enum": [code.code for code in codes]}}}
     body = {"allOf": [{"$ref": f"{REF}Refusal"}, names]}
     response: Json = {
@@ -113,7 +214,7 @@ def _error_response(codes: list[Code], status: int) -> Json:
     return response | ({"headers": RETRY_AFTER} if status == 429 else {})
 
 
-def operations_by_area(schema: Schema) -> dict[str, list[Operation]]:
+def operations_by_tag(schema: Schema) -> dict[str, list[Operation]]:
     """Return every operation of an OpenAPI `schema` by its last, most specific tag, in the schema's order."""
     areas: dict[str, list[Operation]] = {}
     shapes = schema.get("components", {}).get("schemas", {})
@@ -127,7 +228,7 @@ def operations_by_area(schema: Schema) -> dict[str, list[Operation]]:
 def _operation(method: str, path: str, described: Schema, shapes: Mapping[str, Schema]) -> Operation:
     # Headers and errors are the same everywhere: the page lists them once.
     parameters = [row for row in described.get("parameters", ()) if row["in"] != "header"]
-    answers = {
+    responses = {
         status: _content(answer, shapes)
         for status, answer in described["responses"].items()
         if int(status) < 400
@@ -143,38 +244,38 @@ def _operation(method: str, path: str, described: Schema, shapes: Mapping[str, S
         unsafe=unsafe,
         parameters=tuple(_parameter(row, shapes) for row in parameters),
         body=_content(described.get("requestBody", {}), shapes),
-        answers=tuple(Answer(status, shape) for status, shape in answers.items() if shape),
-        codes=codes_of(described["operationId"], unsafe=unsafe, takes=_takes_values(described)),
+        responses=tuple(Response(status, payload) for status, payload in responses.items() if payload),
+        codes=error_codes(described["operationId"], unsafe=unsafe, has_input=_has_input(described)),
     )
 
 
 def _parameter(row: Schema, shapes: Mapping[str, Schema]) -> Field:
-    kind = f"{kind_of(row['schema'], shapes)}, in the {row['in']}"
-    return Field(row["name"], kind, limits_of(row["schema"]), row.get("required", False))
+    kind = f"{type_describe(row['schema'], shapes)}, in the {row['in']}"
+    return Field(row["name"], kind, limits_describe(row["schema"]), row.get("required", False))
 
 
-def _content(described: Schema, shapes: Mapping[str, Schema]) -> Shape | None:
+def _content(described: Schema, shapes: Mapping[str, Schema]) -> Payload | None:
     json_content = described.get("content", {}).get("application/json")
-    return shape_of(json_content["schema"], shapes) if json_content else None
+    return payload_describe(json_content["schema"], shapes) if json_content else None
 
 
-def shape_of(schema: Schema, shapes: Mapping[str, Schema]) -> Shape:
+def payload_describe(schema: Schema, shapes: Mapping[str, Schema]) -> Payload:
     """Describe a schema and everything that it refers to among `shapes`."""
-    return Shape(_resolved(schema, shapes).get("description", ""), tuple(_fields(schema, shapes)))
+    return Payload(_resolved(schema, shapes).get("description", ""), tuple(_fields(schema, shapes)))
 
 
-def kind_of(schema: Schema, shapes: Mapping[str, Schema]) -> str:
+def type_describe(schema: Schema, shapes: Mapping[str, Schema]) -> str:
     """Describe the type of a value."""
     schema = _resolved(schema, shapes)
     if choices := schema.get("anyOf"):
-        return " or ".join(dict.fromkeys(kind_of(choice, shapes) for choice in choices))
+        return " or ".join(dict.fromkeys(type_describe(choice, shapes) for choice in choices))
     kind: str = schema.get("type", "anything")
     if kind == "array":
-        return f"list ({kind_of(schema.get('items', {}), shapes)})"
+        return f"list ({type_describe(schema.get('items', {}), shapes)})"
     return FORMATS.get(schema.get("format", ""), KINDS.get(kind, kind))
 
 
-def limits_of(schema: Schema) -> str:
+def limits_describe(schema: Schema) -> str:
     """Describe the limits of a value and its default."""
     limits = []
     for part in [schema, *schema.get("anyOf", ())]:
@@ -203,7 +304,7 @@ def _fields(
         required = inner.get("required", ())
         for name, value in inner["properties"].items():
             at = f"{place}.{name}" if place else name
-            yield Field(at, kind_of(value, shapes), limits_of(value), name in required)
+            yield Field(at, type_describe(value, shapes), limits_describe(value), name in required)
             yield from _fields(value, shapes, at, [*seen, ref] if ref else seen)
 
 

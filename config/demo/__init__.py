@@ -1,5 +1,5 @@
-"""The demo: a fictional world of feeds, readers with tastes, and a walkthrough in the terminal.
+"""The demo: a fictional world of feeds, and readers with tastes.
 
 `world` reads the written items and renders feed files, `people` decides the ratings, `seed` fills the
-database, `walkthrough` does the main job and prints it.
+database; the command `demo` does the main job and prints it.
 """

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from math import exp
 from random import Random
 
-from config.demo.world import Issued
+from config.demo.world import PublishedItem
 from ranking.common.text import fold, term_matches
 
 PASSWORD = "tidings-demo"
@@ -20,15 +20,15 @@ EMAIL_DOMAIN = "demo.example"
 RATED_FROM, RATED_UNTIL = timedelta(hours=20), timedelta(days=28)
 READ_AFTER_HOURS = (0.5, 9.0)
 # The share of items opened: usually, and where a topic moves the reader either way.
-OPENED, OPENED_IF_MOVED = 0.25, 0.95
-TAGGED = 0.7
+OPEN_SHARE, OPEN_SHARE_IF_MOVED = 0.25, 0.95
+TAG_SHARE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Taste:
     """A reader's preferences in log-odds, and their reasons by source ("": any other source).
 
-    `opened` is the share of a source's items that they open, where it is not `OPENED`.
+    `opened` is the share of a source's items that they open, where it is not `OPEN_SHARE`.
     """
 
     base: float
@@ -49,17 +49,19 @@ class DemoRating:
     at: datetime
 
 
-def ratings_of(reader: str, taste: Taste, issued: Iterable[Issued], *, now: datetime) -> list[DemoRating]:
-    """Return the ratings of `reader` for `issued` items up to `now`, oldest first."""
-    old_enough = (one for one in issued if RATED_FROM <= now - one.published <= RATED_UNTIL)
+def ratings_of(
+    reader: str, taste: Taste, items: Iterable[PublishedItem], *, now: datetime
+) -> list[DemoRating]:
+    """Return the ratings of `reader` for published `items` up to `now`, oldest first."""
+    old_enough = (one for one in items if RATED_FROM <= now - one.published <= RATED_UNTIL)
     ratings = [_rating(Random(f"{reader}: {one.item.headline}"), taste, one) for one in old_enough]
     return sorted((r for r in ratings if r is not None), key=lambda rating: (rating.at, rating.url))
 
 
-def _rating(chance: Random, taste: Taste, one: Issued) -> DemoRating | None:
+def _rating(chance: Random, taste: Taste, one: PublishedItem) -> DemoRating | None:
     topics = topics_log_odds(taste, one.item.headline)
-    usually = taste.opened.get(one.source.key, OPENED)
-    if chance.random() > (OPENED_IF_MOVED if topics else usually):
+    usually = taste.opened.get(one.source.key, OPEN_SHARE)
+    if chance.random() > (OPEN_SHARE_IF_MOVED if topics else usually):
         return None
     log_odds = taste.base + taste.sources.get(one.source.key, 0.0) + topics
     useful = chance.random() < 1 / (1 + exp(-log_odds))
@@ -75,7 +77,7 @@ def topics_log_odds(taste: Taste, headline: str) -> float:
 
 
 def _tags(chance: Random, reasons: Mapping[str, tuple[str, ...]], source: str) -> tuple[str, ...]:
-    if chance.random() > TAGGED:
+    if chance.random() > TAG_SHARE:
         return ()
     choice = reasons.get(source, reasons[""])
     first = chance.choice(choice)
@@ -168,5 +170,5 @@ CLEO = Person(
 
 OLGA = Person("olga", "UTC", staff=True)
 
-CAST = (ADA, BEN, CLEO, OLGA)
+ACCOUNTS = (ADA, BEN, CLEO, OLGA)
 READERS = (ADA, BEN, CLEO)

@@ -12,8 +12,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from config.demo.people import CAST, EMAIL_DOMAIN, PASSWORD, READERS, DemoRating, Person, ratings_of
-from config.demo.world import MONTH, Issued, feeds_render, items_issued, world_sources
+from config.demo.people import ACCOUNTS, EMAIL_DOMAIN, PASSWORD, READERS, DemoRating, Person, ratings_of
+from config.demo.world import MONTH, PublishedItem, feed_files_write, items_published, world_sources
 from digest.days import utc_day
 from digest.feeds.rounds import folder_ingest
 from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, Subscription
@@ -24,12 +24,12 @@ from ranking.services import ConfigEdit, config_edit
 PRIVATE_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
-class DemoRefused(Exception):
+class DemoNotAllowed(Exception):
     """The demo would open a public site with a known password, or use the name of a real account."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seeded:
+class SeedReport:
     """The result of a seeding, with each demo reader's number of ratings."""
 
     feeds: int
@@ -44,20 +44,22 @@ class Seeded:
         return asdict(self)
 
 
-def demo_seed(*, now: datetime) -> Seeded:
+def demo_seed(*, now: datetime) -> SeedReport:
     """Seed the demo, or bring it up to date.
 
     1. Accounts. 2. Feed files below `VAR_DIR/demo`, read as by `fetch_feeds --from-dir`. 3. Subscriptions of
     everybody to everything. 4. Ratings and topics for readers who have none yet.
-    Raises `DemoRefused` before anything is written.
+    Raises `DemoNotAllowed` before anything is written.
     """
     demo_check()
-    first_time = not Reader.objects.filter(username__in=[person.name for person in CAST]).exists()
+    first_time = not Reader.objects.filter(username__in=[person.name for person in ACCOUNTS]).exists()
     readers = _accounts(now)
     anchor = min(reader.date_joined for reader in readers.values())
-    urls = [f"file:{path.name}" for path in feeds_render(feeds_dir(), anchor=anchor, now=now)]
+    urls = [f"file:{path.name}" for path in feed_files_write(feeds_dir(), anchor=anchor, now=now)]
     report = folder_ingest(folder=feeds_dir(), now=now)
-    issued = [one for source in world_sources() for one in items_issued(source, anchor=anchor, now=now)]
+    published_items = [
+        one for source in world_sources() for one in items_published(source, anchor=anchor, now=now)
+    ]
     with transaction.atomic():
         feed_ids = Feed.objects.filter(url__in=urls).values_list("pk", flat=True)
         Subscription.objects.bulk_create(
@@ -69,8 +71,8 @@ def demo_seed(*, now: datetime) -> Seeded:
             ignore_conflicts=True,
         )
         for person in READERS:
-            _history(person, readers[person.name], issued, now)
-    return Seeded(
+            _history(person, readers[person.name], published_items, now)
+    return SeedReport(
         feeds=len(report.per_feed),
         items_seen=sum(result.items_seen for _, result in report.per_feed),
         items_new=sum(result.items_new for _, result in report.per_feed),
@@ -81,16 +83,16 @@ def demo_seed(*, now: datetime) -> Seeded:
 
 
 def demo_check() -> None:
-    """Raise `DemoRefused` where the demo's accounts, with their known password, would do harm."""
+    """Raise `DemoNotAllowed` where the demo's accounts, with their known password, would do harm."""
     if public := sorted(set(settings.ALLOWED_HOSTS) - PRIVATE_HOSTS):
-        raise DemoRefused(
+        raise DemoNotAllowed(
             f"This site also answers to {', '.join(public)}, and the demo's passwords are no secret. "
             "Seed it where ALLOWED_HOSTS names this machine only."
         )
-    names = [person.name for person in CAST]
+    names = [person.name for person in ACCOUNTS]
     others = Reader.objects.filter(username__in=names).exclude(email__endswith=f"@{EMAIL_DOMAIN}")
     if taken := sorted(others.values_list("username", flat=True)):
-        raise DemoRefused(
+        raise DemoNotAllowed(
             f"There is already an account called {', '.join(taken)} that is not the demo's. "
             "Use another database: set DATABASE_URL or TIDINGS_VAR_DIR."
         )
@@ -103,9 +105,9 @@ def feeds_dir() -> Path:
 
 def _accounts(now: datetime) -> dict[str, Reader]:
     """The demo's accounts by name; missing ones are created."""
-    names = [person.name for person in CAST]
+    names = [person.name for person in ACCOUNTS]
     readers = {reader.username: reader for reader in Reader.objects.filter(username__in=names)}
-    for person in CAST:
+    for person in ACCOUNTS:
         if person.name not in readers:
             readers[person.name] = Reader.objects.create_user(
                 username=person.name,
@@ -119,10 +121,10 @@ def _accounts(now: datetime) -> dict[str, Reader]:
     return readers
 
 
-def _history(person: Person, reader: Reader, issued: Iterable[Issued], now: datetime) -> None:
+def _history(person: Person, reader: Reader, published_items: Iterable[PublishedItem], now: datetime) -> None:
     """Store a month of ratings and the first topics, unless the reader has some already."""
     if person.taste is not None and not Feedback.objects.filter(reader=reader).exists():
-        ratings = ratings_of(person.name, person.taste, issued, now=now)
+        ratings = ratings_of(person.name, person.taste, published_items, now=now)
         _ratings_store(reader, ratings if person.ratings_max is None else ratings[-person.ratings_max :])
     if person.topics and not config_exists(reader_id=reader.pk):
         config_edit(reader_id=reader.pk, edit=ConfigEdit(topics=person.topics), expected_version=0, now=now)

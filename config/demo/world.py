@@ -57,7 +57,7 @@ class WorldSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class PublishedItem:
     """A published item: its URL and time."""
 
     item: WorldItem
@@ -81,19 +81,19 @@ def _source(text: str) -> WorldSource:
     )
 
 
-def items_issued(source: WorldSource, *, anchor: datetime, now: datetime) -> list[Issued]:
+def items_published(source: WorldSource, *, anchor: datetime, now: datetime) -> list[PublishedItem]:
     """Return each item of `source` with its last publication before `now`, newest first.
 
     Items are published again each month. `anchor` is the moment of the first seeding, when the file's first
     item is the newest.
     """
-    issued = []
+    published_items = []
     for position, item in enumerate(source.items):
         published = _first_publication(source, position, anchor)
         published += MONTH * ((now - published) // MONTH)
         url = f"{source.site}/{published:%Y/%m/%d}/{item.slug}"
-        issued.append(Issued(item, source, url, published))
-    return sorted(issued, key=lambda one: one.published, reverse=True)
+        published_items.append(PublishedItem(item, source, url, published))
+    return sorted(published_items, key=lambda one: one.published, reverse=True)
 
 
 def _first_publication(source: WorldSource, position: int, anchor: datetime) -> datetime:
@@ -103,7 +103,7 @@ def _first_publication(source: WorldSource, position: int, anchor: datetime) -> 
     return published - NIGHT_SHIFT if published.hour < NIGHT_ENDS else published
 
 
-def feeds_render(directory: Path, *, anchor: datetime, now: datetime) -> list[Path]:
+def feed_files_write(directory: Path, *, anchor: datetime, now: datetime) -> list[Path]:
     """Write one feed file per source into `directory`, replacing its content; return the paths."""
     directory.mkdir(parents=True, exist_ok=True)
     for old in directory.iterdir():
@@ -118,29 +118,29 @@ def feeds_render(directory: Path, *, anchor: datetime, now: datetime) -> list[Pa
 
 def feed_body(source: WorldSource, *, anchor: datetime, now: datetime) -> bytes:
     """Return the bytes of one source's feed at `now`."""
-    return _WRITERS[source.form](source, items_issued(source, anchor=anchor, now=now))
+    return _WRITERS[source.form](source, items_published(source, anchor=anchor, now=now))
 
 
-def _rss(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+def _rss(source: WorldSource, published_items: Sequence[PublishedItem]) -> bytes:
     root = Element("rss", {"version": "2.0"})
     channel = SubElement(root, "channel")
     _texts(channel, title=source.title, link=source.site, description=source.voice, language="en")
-    for one in issued:
+    for one in published_items:
         node = SubElement(channel, "item")
         _texts(node, title=one.item.headline, link=one.url, description=_html(one))
         _texts(node, guid=one.url, pubDate=format_datetime(one.published))
     return _xml(root)
 
 
-def _rss_gzipped(source: WorldSource, issued: Sequence[Issued]) -> bytes:
-    return gzip.compress(_rss(source, issued), mtime=0)
+def _rss_gzipped(source: WorldSource, published_items: Sequence[PublishedItem]) -> bytes:
+    return gzip.compress(_rss(source, published_items), mtime=0)
 
 
-def _atom(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+def _atom(source: WorldSource, published_items: Sequence[PublishedItem]) -> bytes:
     root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": "en"})
-    _texts(root, id=f"{source.site}/", title=source.title, updated=issued[0].published.isoformat())
+    _texts(root, id=f"{source.site}/", title=source.title, updated=published_items[0].published.isoformat())
     SubElement(root, "link", {"rel": "alternate", "href": source.site})
-    for one in issued:
+    for one in published_items:
         node = SubElement(root, "entry")
         stamp = one.published.isoformat()
         _texts(node, id=_tag(one), title=one.item.headline, published=stamp, updated=stamp)
@@ -149,13 +149,13 @@ def _atom(source: WorldSource, issued: Sequence[Issued]) -> bytes:
     return _xml(root)
 
 
-def _rdf(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+def _rdf(source: WorldSource, published_items: Sequence[PublishedItem]) -> bytes:
     spaces = {"xmlns": "http://purl.org/rss/1.0/", "xmlns:rdf": RDF, "xmlns:dc": DUBLIN_CORE}
     root = Element("rdf:RDF", spaces)
     channel = SubElement(root, "channel", {"rdf:about": source.site})
     _texts(channel, title=source.title, link=source.site, description=source.voice)
     order = SubElement(SubElement(channel, "items"), "rdf:Seq")
-    for one in issued:
+    for one in published_items:
         SubElement(order, "rdf:li", {"rdf:resource": one.url})
         node = SubElement(root, "item", {"rdf:about": one.url})
         _texts(node, title=one.item.headline, link=one.url, description=_html(one))
@@ -163,7 +163,7 @@ def _rdf(source: WorldSource, issued: Sequence[Issued]) -> bytes:
     return _xml(root)
 
 
-def _json(source: WorldSource, issued: Sequence[Issued]) -> bytes:
+def _json(source: WorldSource, published_items: Sequence[PublishedItem]) -> bytes:
     items = [
         {
             "id": _tag(one),
@@ -172,14 +172,14 @@ def _json(source: WorldSource, issued: Sequence[Issued]) -> bytes:
             "content_html": _html(one),
             "date_published": one.published.isoformat(),
         }
-        for one in issued
+        for one in published_items
     ]
     about = {"version": "https://jsonfeed.org/version/1.1", "title": source.title, "language": "en"}
     feed = {**about, "home_page_url": source.site, "description": source.voice, "items": items}
     return json.dumps(feed, ensure_ascii=False, indent=1).encode()
 
 
-_WRITERS: dict[str, Callable[[WorldSource, Sequence[Issued]], bytes]] = {
+_WRITERS: dict[str, Callable[[WorldSource, Sequence[PublishedItem]], bytes]] = {
     "rss": _rss,
     "rss.gz": _rss_gzipped,
     "atom": _atom,
@@ -194,11 +194,11 @@ def _texts(parent: Element, **texts: str) -> None:
         SubElement(parent, tag).text = text
 
 
-def _html(one: Issued) -> str:
+def _html(one: PublishedItem) -> str:
     return f"<p>{escape(one.item.text, quote=False)}</p>"
 
 
-def _tag(one: Issued) -> str:
+def _tag(one: PublishedItem) -> str:
     """A tag URI (RFC 4151)."""
     return f"tag:{one.source.key},{one.published:%Y-%m-%d}:{one.item.slug}"
 

@@ -12,14 +12,14 @@ from advisor.run.queue import job_turn
 from config.jobs.schedule import JOBS, VISIBILITY_S
 
 log = structlog.get_logger(__name__)
-EVERY = {job.name: job.every for job in JOBS}
+INTERVALS = {job.name: job.interval for job in JOBS}
 # A job that runs more often than messages are redelivered has its next turn before that.
 REDELIVERED_AFTER = timedelta(seconds=VISIBILITY_S)
 # The row, beside a job's own, of the one turn after a lost worker.
 REPEAT = "{}:again"
 
 
-class PolicedTask(Task):  # type: ignore[type-arg]
+class BaseTask(Task):  # type: ignore[type-arg]
     """The base of every task."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -35,7 +35,7 @@ class PolicedTask(Task):  # type: ignore[type-arg]
 
         So a daily job is not delayed by a day, and one that crashes every process is not repeated for ever.
         """
-        now, every = timezone.now(), EVERY[job]
+        now, every = timezone.now(), INTERVALS[job]
         if job_turn(name=job, every=every, now=now):
             return True
         lost = bool((self.request.delivery_info or {}).get("redelivered"))

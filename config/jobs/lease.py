@@ -1,6 +1,6 @@
 """The lease of a nightly run: claim, renewal, retry of failed steps, and release.
 
-The row of the UTC day is claimed by a conditional update and held by a short lease. While a step runs, a
+The row of the UTC day is claimed by a conditional update, with a short lease. While a step runs, a
 thread renews the lease, so that a killed worker is noticed within two minutes, however long the step takes.
 Each claim raises the row's token, and nothing is written under an older one.
 """
@@ -26,13 +26,13 @@ Status = NightlyReport.Status
 STEP_NAMES = ("fetch", "cluster", "summarise", "learn", "digests", "deliver", "advise")
 # A heartbeat every 20 seconds: three in a row may be late before another worker takes over.
 LEASE = timedelta(seconds=90)
-BEAT_S = 20.0
+HEARTBEAT_S = 20.0
 # Longer than any step should take. The lease of a step that hangs ends, and another worker repeats the step,
 # which harms nothing.
 STEP_MAX_S = 3600.0
 # A failed step is tried three times a night by itself: 10 minutes after the night ended, then 30.
 TRIES_MAX = 3
-RETRY_AFTER, RETRY_GROWS = timedelta(minutes=10), 3
+RETRY_AFTER, RETRY_FACTOR = timedelta(minutes=10), 3
 # A step that crashes its process costs the other steps their worker, so it is given up after the second time.
 CRASHES_MAX = 2
 # What the columns of `Decision` can hold.
@@ -56,14 +56,14 @@ def night_is_leased(row: NightlyReport, now: datetime) -> bool:
 
 
 def steps_to_retry(
-    steps: Mapping[str, Step], *, ended_at: datetime | None, now: datetime, by_hand: bool = False
+    steps: Mapping[str, Step], *, ended_at: datetime | None, now: datetime, manual: bool = False
 ) -> dict[str, Step]:
     """Return the failed steps of a finished night that are due again at `now`, marked as waiting.
 
-    `by_hand` makes every failed step due at once, and clears its count of crashes.
+    `manual` makes every failed step due at once, and clears its count of crashes.
     """
     failed = {name: step for name, step in steps.items() if step["status"] == "failed"}
-    if by_hand:
+    if manual:
         return {name: {**step, "status": "waiting", "crashes": 0} for name, step in failed.items()}
     return {
         name: {**step, "status": "waiting", "crashes": step.get("crashes", 0)}
@@ -82,10 +82,10 @@ def _retry_at(step: Step, ended_at: datetime | None) -> datetime | None:
     tries: int = step.get("tries", 1)
     if ended_at is None or tries >= TRIES_MAX or step.get("crashes", 0) >= CRASHES_MAX:
         return None
-    return ended_at + RETRY_AFTER * float(RETRY_GROWS ** (tries - 1))
+    return ended_at + RETRY_AFTER * float(RETRY_FACTOR ** (tries - 1))
 
 
-def night_claim(*, now: datetime, force: bool = False, by_hand: bool = False) -> NightlyReport | None:
+def night_claim(*, now: datetime, force: bool = False, manual: bool = False) -> NightlyReport | None:
     """Claim the night of `now` (a UTC day); return `None` where it is finished or another worker holds it.
 
     A night that failed is claimed again for its failed steps, see `steps_to_retry`. `force` starts a finished
@@ -109,7 +109,7 @@ def night_claim(*, now: datetime, force: bool = False, by_hand: bool = False) ->
     if row.status != Status.RUNNING:
         if force:
             fields |= {"steps": {}, "started_at": now, "finished_at": None}
-        elif again := steps_to_retry(row.steps, ended_at=row.finished_at, now=now, by_hand=by_hand):
+        elif again := steps_to_retry(row.steps, ended_at=row.finished_at, now=now, manual=manual):
             fields |= {"steps": {**row.steps, **again}, "finished_at": None}
         else:
             return None
@@ -130,7 +130,7 @@ def night_lease_renewal(
     row: NightlyReport,
     clock: Callable[[], datetime],
     *,
-    beat_s: float = BEAT_S,
+    beat_s: float = HEARTBEAT_S,
     lasting_s: float = STEP_MAX_S,
 ) -> Iterator[None]:
     """Renew the lease every `beat_s` seconds while the block runs, for `lasting_s` seconds at most.

@@ -42,12 +42,12 @@ Counts = Mapping[str, object]
 Work = Callable[[datetime], Counts]
 
 # A learning cycle is weekly: its steps are sized for a week's ratings (docs/architecture.md).
-CYCLE = timedelta(days=7)
+LEARNING_CYCLE = timedelta(days=7)
 ERROR_CHARS = 300
 CRASHED = "It ended its process twice, so this night goes on without it."
 
 
-class MailDown(Exception):
+class MailServerDown(Exception):
     """No mail server answered; mail that is due waits for the next round."""
 
 
@@ -77,7 +77,7 @@ def summarise(now: datetime) -> Counts:
 def learn(now: datetime) -> Counts:
     """Run the weekly learning cycle of every active reader with ratings for whom it is due."""
     ratings = Feedback.objects.filter(reader=OuterRef("pk"))
-    lately = readers_learned(since=(now.astimezone(UTC) - CYCLE).date() + timedelta(days=1))
+    lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
     readers = Reader.objects.filter(Exists(ratings), is_active=True).order_by("pk")
     moved = done = failed = 0
     for reader_id in readers.values_list("pk", flat=True):
@@ -98,10 +98,10 @@ def digests(now: datetime) -> Counts:
 
 
 def deliver(now: datetime) -> Counts:
-    """Send the mail that is due. Raises `MailDown` where no mail server answers."""
+    """Send the mail that is due. Raises `MailServerDown` where no mail server answers."""
     report = digests_deliver(now=now)
     if report.down:
-        raise MailDown(f"Mails waiting: {report.left}. No mail server could be reached: {report.down}")
+        raise MailServerDown(f"Mails waiting: {report.left}. No mail server could be reached: {report.down}")
     return report.as_dict()
 
 
@@ -124,18 +124,18 @@ def nightly_run(
     *,
     now: datetime,
     force: bool = False,
-    by_hand: bool = False,
+    manual: bool = False,
     stopping: Callable[[], bool] = lambda: False,
     steps: Mapping[str, Work] = STEPS,
 ) -> NightlyReport:
     """Run the remaining steps of the night of `now` (a UTC day) and return its report.
 
     A night that is finished, or that another worker holds, is returned unchanged. Failed steps are retried
-    once they are due, or at once with `by_hand`; `force` runs a finished night from the beginning. A failed
+    once they are due, or at once with `manual`; `force` runs a finished night from the beginning. A failed
     step is noted and raises an alert. `stopping` is called between steps: the rest waits for the next call.
     """
     began = time.monotonic()
-    row = night_claim(now=now, force=force, by_hand=by_hand)
+    row = night_claim(now=now, force=force, manual=manual)
     if row is None:
         return NightlyReport.objects.get(day=now.astimezone(UTC).date())
 

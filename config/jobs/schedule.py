@@ -12,7 +12,7 @@ from typing import Any
 # --- Queues ---
 DEFAULT, FETCH, RANK, MAIL, ADVISE = "default", "fetch", "rank", "mail", "advise"
 QUEUES = (DEFAULT, FETCH, RANK, MAIL, ADVISE)
-QUEUE_OF: Mapping[str, str] = {
+QUEUE_BY_TASK: Mapping[str, str] = {
     "digest.feeds_fetch": FETCH,
     "config.nightly": RANK,
     "config.daily_builds": MAIL,
@@ -23,15 +23,15 @@ QUEUE_OF: Mapping[str, str] = {
 # Redis gives a message that nobody acknowledged to another worker after this long.
 VISIBILITY_S = 600
 # A task without a limit of its own is asked to stop, then killed, before its message comes again.
-SOFT_S, HARD_S = 540, 570
+SOFT_LIMIT_S, HARD_LIMIT_S = 540, 570
 # Tasks that may outlive that: their rows are claimed with leases, so that the repeated message finds no work.
-HARD_OF: Mapping[str, int] = {
+HARD_LIMIT_BY_TASK: Mapping[str, int] = {
     "digest.feeds_fetch": 1800,
     "config.nightly": 6 * 3600,
     "config.daily_builds": 6 * 3600,
 }
 # How long a soft limit comes before the hard one.
-WARNING_S = 30
+SOFT_LIMIT_MARGIN_S = 30
 # The hard limit of a run after its own deadline: its lease ends in between.
 RUN_MARGIN_S = 60
 # Asked to stop at once, a worker still has the time of a run before its messages go back.
@@ -50,12 +50,12 @@ MESSAGE_LIFETIME = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A scheduled Celery task; a `long` one takes `stopping` and calls it between its parts."""
+    """A scheduled Celery task; a `stoppable` one takes `stopping` and calls it between its parts."""
 
     name: str
     task: str
-    every: timedelta
-    long: bool = False
+    interval: timedelta
+    stoppable: bool = False
 
 
 # Jobs that are due together run in this order.
@@ -66,9 +66,9 @@ JOBS = (
     # Right after a fetch, so that a worker that was off does not raise an alert when it comes back.
     Job("feeds_watch", "advisor.feeds_watch", timedelta(minutes=15)),
     # Checked often and run once a day: after a crash or a stop it continues within two minutes.
-    Job("nightly", "config.nightly", timedelta(seconds=30), long=True),
+    Job("nightly", "config.nightly", timedelta(seconds=30), stoppable=True),
     # Days begin and mail is due at any quarter of an hour, somewhere.
-    Job("daily-builds", "config.daily_builds", timedelta(minutes=10), long=True),
+    Job("daily-builds", "config.daily_builds", timedelta(minutes=10), stoppable=True),
     Job("answers", "config.answers_forget", timedelta(hours=1)),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),
     Job("compact", "suggestions.outcomes_compact", timedelta(days=7)),
@@ -80,9 +80,9 @@ JOBS = (
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     job.name: {
         "task": job.task,
-        "schedule": job.every.total_seconds(),
+        "schedule": job.interval.total_seconds(),
         "options": {
-            "expires": max(job.every, MESSAGE_LIFETIME).total_seconds(),
+            "expires": max(job.interval, MESSAGE_LIFETIME).total_seconds(),
             "headers": {"scheduled": job.name},
         },
     }
@@ -90,12 +90,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
 }
 
 
-def due(now: datetime, last: Mapping[str, datetime]) -> list[Job]:
+def jobs_due(now: datetime, last: Mapping[str, datetime]) -> list[Job]:
     """Return the jobs to run at `now`, given when each last began; one that never ran is due."""
-    return [job for job in JOBS if job.name not in last or now - last[job.name] >= job.every]
+    return [job for job in JOBS if job.name not in last or now - last[job.name] >= job.interval]
 
 
-def night_begun(now: datetime, hour: int) -> bool:
+def night_has_begun(now: datetime, hour: int) -> bool:
     """Return whether the nightly run of `now`'s UTC day may begin: from `hour` (0 to 23) on."""
     return now.astimezone(UTC).hour >= hour
 
@@ -107,7 +107,7 @@ def celery_settings(broker: str, folder: Path, *, run_timeout_s: float) -> dict[
     the deadline of a scheduled run. Messages are acknowledged late and go back when their worker is lost:
     no message is lost with a process, and claimed rows prevent that work is done twice.
     """
-    hard_limits = {**HARD_OF, "advisor.run_execute": run_timeout_s + RUN_MARGIN_S}
+    hard_limits = {**HARD_LIMIT_BY_TASK, "advisor.run_execute": run_timeout_s + RUN_MARGIN_S}
     values = {
         "BROKER_URL": broker or "memory://",
         "BROKER_TRANSPORT_OPTIONS": REDELIVERY | PUBLISH_RETRY if broker else {},
@@ -118,13 +118,13 @@ def celery_settings(broker: str, folder: Path, *, run_timeout_s: float) -> dict[
         "BEAT_SCHEDULE_FILENAME": str(folder / "celerybeat-schedule"),
         "TASK_QUEUES": {name: {"exchange": name, "routing_key": name} for name in QUEUES},
         "TASK_DEFAULT_QUEUE": DEFAULT,
-        "TASK_ROUTES": {name: {"queue": queue} for name, queue in QUEUE_OF.items()},
+        "TASK_ROUTES": {name: {"queue": queue} for name, queue in QUEUE_BY_TASK.items()},
         "TASK_ANNOTATIONS": {
-            name: {"time_limit": limit, "soft_time_limit": limit - WARNING_S}
+            name: {"time_limit": limit, "soft_time_limit": limit - SOFT_LIMIT_MARGIN_S}
             for name, limit in hard_limits.items()
         },
-        "TASK_SOFT_TIME_LIMIT": SOFT_S,
-        "TASK_TIME_LIMIT": HARD_S,
+        "TASK_SOFT_TIME_LIMIT": SOFT_LIMIT_S,
+        "TASK_TIME_LIMIT": HARD_LIMIT_S,
         "TASK_IGNORE_RESULT": True,
         "TASK_ACKS_LATE": True,
         "TASK_REJECT_ON_WORKER_LOST": True,

@@ -3,16 +3,16 @@
 import pytest
 from django.conf import settings as real
 
-from config.checks import DJANGO_NAMES, MINIMUM, check_addresses, check_bounds
+from config.apps import DJANGO_NAMES, MINIMUM_VALUES, check_addresses, check_bounds
 
 
-@pytest.mark.parametrize("name", MINIMUM)
+@pytest.mark.parametrize("name", MINIMUM_VALUES)
 def test_a_number_below_its_minimum_is_named(settings, name):
     known_as = DJANGO_NAMES.get(name, name)
     assert not check_bounds()
-    setattr(settings, known_as, MINIMUM[name])
+    setattr(settings, known_as, MINIMUM_VALUES[name])
     assert not check_bounds()
-    for wrong in (MINIMUM[name] - 1, float("nan")):
+    for wrong in (MINIMUM_VALUES[name] - 1, float("nan")):
         setattr(settings, known_as, wrong)
         (error,) = check_bounds()
         assert error.id == "tidings.E015" and error.msg.startswith(f"{name}=")

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.demo.people import ADA, BEN, CLEO, READERS, Person, ratings_of, topics_log_odds
-from config.demo.seed import DemoRefused, demo_seed, feeds_dir
-from config.demo.walkthrough import walkthrough_run
+from config.demo.seed import DemoNotAllowed, demo_seed, feeds_dir
 from config.demo.world import (
     MONTH,
     NIGHT_ENDS,
     WorldSource,
     feed_body,
-    feeds_render,
-    items_issued,
+    feed_files_write,
+    items_published,
     world_sources,
 )
+from config.management.commands.demo import walkthrough_run
 from digest.feeds.identity import entry_guid
 from digest.feeds.parse import parse_document
 from digest.models import Feed, Feedback, FeedbackTag, FeedEntry, Item, Reader, ReasonTag, Subscription
@@ -48,8 +48,8 @@ def by_key(source: WorldSource) -> str:
     return source.key
 
 
-def everything_issued(now: datetime = NOW):
-    return [one for source in world_sources() for one in items_issued(source, anchor=NOW, now=now)]
+def everything_published(now: datetime = NOW):
+    return [one for source in world_sources() for one in items_published(source, anchor=NOW, now=now)]
 
 
 def rows_counted() -> dict[str, int]:
@@ -64,8 +64,12 @@ def test_the_world_is_large_enough_to_feel_real():
 
 
 def test_no_headline_text_or_address_occurs_twice():
-    issued = everything_issued()
-    for values in ([o.item.headline for o in issued], [o.item.text for o in issued], [o.url for o in issued]):
+    published_items = everything_published()
+    for values in (
+        [o.item.headline for o in published_items],
+        [o.item.text for o in published_items],
+        [o.url for o in published_items],
+    ):
         assert len(values) == len(set(values))
 
 
@@ -87,35 +91,35 @@ def test_recurring_topics_stand_in_headlines_of_several_sources(topic: str):
 @pytest.mark.parametrize("source", world_sources(), ids=by_key)
 def test_our_own_parser_reads_every_feed_completely(source: WorldSource):
     parsed = parse_document(feed_body(source, anchor=NOW, now=NOW))
-    issued = items_issued(source, anchor=NOW, now=NOW)
+    published_items = items_published(source, anchor=NOW, now=NOW)
     assert (parsed.title, parsed.site_url) == (source.title, source.site)
     assert [(e.title, e.text, e.link, e.published) for e in parsed.entries] == [
-        (one.item.headline, one.item.text, one.url, one.published) for one in issued
+        (one.item.headline, one.item.text, one.url, one.published) for one in published_items
     ]
     guids = {entry_guid(guid=e.guid, link=e.link, title=e.title, text=e.text) for e in parsed.entries}
-    assert len(guids) == len(issued)
+    assert len(guids) == len(published_items)
 
 
 @given(later=st.timedeltas(timedelta(0), timedelta(days=400)), source=st.sampled_from(world_sources()))
 def test_whenever_one_looks_a_feed_holds_the_last_month_newest_first(later, source):
     now = NOW + later
-    published = [one.published for one in items_issued(source, anchor=NOW, now=now)]
+    published = [one.published for one in items_published(source, anchor=NOW, now=now)]
     assert len(published) == len(source.items)
     assert published == sorted(published, reverse=True)
     assert all(now - MONTH < moment <= now and moment.hour >= NIGHT_ENDS for moment in published)
 
 
 def test_what_comes_out_again_after_a_month_is_a_new_item():
-    first = {one.item.headline: one.url for one in everything_issued()}
-    again = {one.item.headline: one.url for one in everything_issued(NOW + MONTH)}
+    first = {one.item.headline: one.url for one in everything_published()}
+    again = {one.item.headline: one.url for one in everything_published(NOW + MONTH)}
     assert first.keys() == again.keys()
     assert not set(first.values()) & set(again.values())
 
 
 def test_the_same_moment_gives_the_same_files_and_old_ones_go(tmp_path):
     (tmp_path / "stale.xml").write_text("from an earlier version")
-    first = {path.name: path.read_bytes() for path in feeds_render(tmp_path, anchor=NOW, now=NOW)}
-    second = {path.name: path.read_bytes() for path in feeds_render(tmp_path, anchor=NOW, now=NOW)}
+    first = {path.name: path.read_bytes() for path in feed_files_write(tmp_path, anchor=NOW, now=NOW)}
+    second = {path.name: path.read_bytes() for path in feed_files_write(tmp_path, anchor=NOW, now=NOW)}
     assert first == second
     assert {path.name for path in tmp_path.iterdir()} == set(first)
 
@@ -123,7 +127,7 @@ def test_the_same_moment_gives_the_same_files_and_old_ones_go(tmp_path):
 # --- Tastes ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("person", [ADA, BEN], ids=lambda person: person.name)
 def test_two_readers_have_said_plenty_in_a_month_like_about_half_and_say_why(person: Person):
-    thumbs = ratings_of(person.name, person.taste, everything_issued(), now=NOW)
+    thumbs = ratings_of(person.name, person.taste, everything_published(), now=NOW)
     assert sum(bool(thumb.tags) for thumb in thumbs) >= 60
     assert 0.48 <= sum(thumb.useful for thumb in thumbs) / len(thumbs) <= 0.62
     assert NOW - timedelta(days=28) <= thumbs[0].at <= NOW - timedelta(days=26)
@@ -131,8 +135,8 @@ def test_two_readers_have_said_plenty_in_a_month_like_about_half_and_say_why(per
 
 
 def test_a_thumb_follows_the_item_it_is_about_within_hours():
-    published = {one.url: one.published for one in everything_issued()}
-    for thumb in ratings_of(BEN.name, BEN.taste, everything_issued(), now=NOW):
+    published = {one.url: one.published for one in everything_published()}
+    for thumb in ratings_of(BEN.name, BEN.taste, everything_published(), now=NOW):
         assert timedelta(0) < thumb.at - published[thumb.url] < timedelta(hours=10)
 
 
@@ -196,7 +200,7 @@ def test_a_seeding_that_broke_off_is_completed_by_the_next():
 @pytest.mark.django_db
 def test_a_real_account_of_that_name_is_never_touched():
     ReaderFactory(username="ada", email="ada@lovelace.test")
-    with pytest.raises(DemoRefused, match="called ada"):
+    with pytest.raises(DemoNotAllowed, match="called ada"):
         demo_seed(now=NOW)
     assert (Reader.objects.count(), Feed.objects.count(), feeds_dir().exists()) == (1, 0, False)
 

@@ -22,8 +22,8 @@ from advisor.audit.kpis import WATCHES
 from advisor.models import GuidanceEvent, Run
 from advisor.run.queue import job_turn
 from config.jobs.schedule import JOBS, QUEUES
+from config.metrics import WebProcessMetrics, metrics_text
 from config.models import NightlyReport
-from config.ops.metrics import WebProcesses, metrics_text
 
 ROOT = Path(__file__).resolve().parents[2]
 ALERTS = yaml.safe_load((ROOT / "deploy/prometheus/alerts.yml").read_text())["groups"][0]["rules"]
@@ -68,7 +68,7 @@ def test_what_waits_in_each_queue_is_told_while_the_broker_answers(db, now):
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks at processes in /proc")
 def test_memory_and_processor_are_told_of_all_web_processes_together():
     def told() -> dict[str, float]:
-        families = WebProcesses(os.getpid()).collect()
+        families = WebProcessMetrics(os.getpid()).collect()
         return {sample.name: sample.value for family in families for sample in family.samples}
 
     alone = told()
@@ -78,7 +78,7 @@ def test_memory_and_processor_are_told_of_all_web_processes_together():
     assert alone.keys() == {"process_resident_memory_bytes", "process_cpu_seconds_total"} == both.keys()
     assert both["process_resident_memory_bytes"] > alone["process_resident_memory_bytes"] * 0.9
     assert told()["process_cpu_seconds_total"] >= alone["process_cpu_seconds_total"] > 0
-    assert list(WebProcesses(2**22 + 1).collect()) == []
+    assert list(WebProcessMetrics(2**22 + 1).collect()) == []
 
 
 def test_jobs_and_figures_named_in_rules_exist():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment import PrivateConnection, folder_make, stored_secret_key
+from config.environment import PrivateConnection, private_folder_create, stored_secret_key
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK = """
@@ -59,4 +59,4 @@ def test_a_secret_key_that_cannot_be_kept_is_told_in_a_sentence(tmp_path):
 def test_a_folder_that_cannot_be_made_is_named_with_its_setting(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ImproperlyConfigured, match=r"TIDINGS_VAR_DIR.*file/var"):
-        folder_make(tmp_path / "file/var", "TIDINGS_VAR_DIR")
+        private_folder_create(tmp_path / "file/var", "TIDINGS_VAR_DIR")

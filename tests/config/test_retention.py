@@ -3,13 +3,13 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.retention import DEFAULTS, MINIMUM, retention_days, retention_problems
+from config.retention import DEFAULT_DAYS, MINIMUM_DAYS, retention_days, retention_problems
 
 
 def test_values_override_the_defaults_and_the_defaults_are_valid():
-    assert retention_days({"items": "400"}) == {**DEFAULTS, "items": 400}
-    assert retention_problems(retention_days({})) == [] and DEFAULTS.keys() == MINIMUM.keys()
-    assert retention_problems(retention_days(dict.fromkeys(DEFAULTS, "0"))) == []
+    assert retention_days({"items": "400"}) == {**DEFAULT_DAYS, "items": 400}
+    assert retention_problems(retention_days({})) == [] and DEFAULT_DAYS.keys() == MINIMUM_DAYS.keys()
+    assert retention_problems(retention_days(dict.fromkeys(DEFAULT_DAYS, "0"))) == []
 
 
 def test_an_invalid_value_is_refused_in_a_sentence_that_names_it():

@@ -1,15 +1,12 @@
 """`serve` as people run it: a real process with its worker, on a real port, ended by a real signal."""
 
 import os
-import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,9 +14,9 @@ from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 
 from config.management.commands.serve import Command, worker_process
+from tests.support.processes import PATIENCE_S, POLL_S, database_without_work, wait_until, workers_alive
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 60.0
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -31,7 +28,7 @@ def environment(folder: Path) -> dict[str, str]:
 @pytest.fixture
 def place(installed, tmp_path) -> dict[str, str]:
     """The environment of an installation of its own."""
-    shutil.copy(installed, tmp_path / "tidings.sqlite3")
+    database_without_work(installed, tmp_path / "tidings.sqlite3")
     return environment(tmp_path)
 
 
@@ -45,16 +42,13 @@ def fetched(url: str) -> bytes:
         except OSError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(0.2)
+            time.sleep(POLL_S)
 
 
-def heartbeat_seen(database: Path) -> None:
-    """Wait for the worker's sign of life."""
-    deadline = time.monotonic() + PATIENCE_S
-    with closing(sqlite3.connect(database)) as rows:
-        while not rows.execute("SELECT 1 FROM advisor_heartbeat WHERE worker LIKE '%:%'").fetchall():
-            assert time.monotonic() < deadline, "the worker gave no sign of life"
-            time.sleep(0.2)
+def heartbeat_wait(place: dict[str, str]) -> None:
+    """Wait for the worker's heartbeat."""
+    database = Path(place["TIDINGS_VAR_DIR"]) / "tidings.sqlite3"
+    wait_until(lambda: workers_alive(database), "the worker gave no sign of life")
 
 
 def children_of(pid: int) -> list[int]:
@@ -69,8 +63,7 @@ def port_free() -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
-@pytest.mark.parametrize("begun", [signal.SIG_DFL, signal.SIG_IGN], ids=["in front", "in the background"])
-def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place, begun):
+def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
     port = port_free()
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     with subprocess.Popen(
@@ -80,36 +73,35 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place, begu
         stdout=subprocess.PIPE,
         text=True,
         # What a shell does to its background jobs: they inherit a Ctrl-C that is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, begun),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     ) as site:
         try:
             assert fetched(f"http://127.0.0.1:{port}/healthz") == b"ok"
             assert b"--" in fetched(f"http://127.0.0.1:{port}/static/tidings.css")
-            workers = children_of(site.pid)
-            heartbeat_seen(Path(place["TIDINGS_VAR_DIR"]) / "tidings.sqlite3")
+            (worker,) = children_of(site.pid)
+            arguments = Path(f"/proc/{worker}/cmdline").read_text(encoding="utf-8").split("\0")
+            heartbeat_wait(place)
             site.send_signal(signal.SIGINT)
-            said, _ = site.communicate(timeout=PATIENCE_S)
+            output, _ = site.communicate(timeout=PATIENCE_S)
         finally:
             site.kill()
     assert site.returncode == 0
-    assert f"http://127.0.0.1:{port}/" in said and said.endswith("Stopped.\n")
-    assert workers and not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    assert f"http://127.0.0.1:{port}/" in output and output.endswith("Stopped.\n")
+    assert arguments[2:5] == ["work", "--parent", str(site.pid)]
+    assert not Path(f"/proc/{worker}").exists()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
 def test_a_worker_leaves_when_the_site_beside_it_is_killed(place):
-    command = [sys.executable, "manage.py", "serve", "--port", str(port_free())]
-    with subprocess.Popen(command, cwd=ROOT, env=place, stdout=subprocess.DEVNULL) as site:
+    """A shell stands for the site, which starts its worker with the same argument."""
+    command = ["sh", "-c", f'"{sys.executable}" manage.py work --parent $$ & wait']
+    with subprocess.Popen(command, cwd=ROOT, env=place) as site:
         try:
-            heartbeat_seen(Path(place["TIDINGS_VAR_DIR"]) / "tidings.sqlite3")
-            workers = children_of(site.pid)
+            heartbeat_wait(place)
+            (worker,) = children_of(site.pid)
         finally:
             site.kill()
-    deadline = time.monotonic() + PATIENCE_S
-    while alive := [pid for pid in workers if running(pid)]:
-        assert time.monotonic() < deadline, f"{alive} outlived the site"
-        time.sleep(0.2)
-    assert workers
+    wait_until(lambda: not running(worker), "the worker outlived the site")
 
 
 def running(pid: int) -> bool:
@@ -137,10 +129,8 @@ def test_serve_refuses_to_start_while_a_migration_is_missing():
 def test_a_worker_that_ends_by_itself_is_reported_and_replaced(settings, tmp_path):
     (tmp_path / "manage.py").write_text("raise SystemExit(3)")
     settings.BASE_DIR = tmp_path
-    said: list[str] = []
-    with worker_process(write=said.append, restart_s=0.05) as workers:
-        deadline = time.monotonic() + PATIENCE_S
-        while len(said) < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
-    assert "exit code 3" in said[0] and "exit code 3" in said[1]
+    lines: list[str] = []
+    with worker_process(write=lines.append, restart_s=0.05) as workers:
+        wait_until(lambda: len(lines) >= 2, "the worker was not replaced")
+    assert "exit code 3" in lines[0] and "exit code 3" in lines[1]
     assert len(workers) >= 2 and all(worker.poll() is not None for worker in workers)

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, ProgrammingError
 
-from config.logs import Redact
+from config.logs import SecretRedactor
 from tests.lab.doors import DOORS, Door
 
 
@@ -59,7 +59,7 @@ def evaluate(door: Door) -> int:
         print(f"The settings cannot be used: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except (OperationalError, ProgrammingError) as error:
-        words = Redact(settings.SECRETS)(None, "", " ".join(str(error).split()))
+        words = SecretRedactor(settings.SECRETS)(None, "", " ".join(str(error).split()))
         print(f"The database cannot be used: {words}. Missing tables: `make migrate`.", file=sys.stderr)
         return 1
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from config.backup.archive import archive_write
+from config.backup import archive_write
 from ranking.common.commands import database_label, sigterm_as_exit
 
 # Only its owner may read it: it holds everybody's data and the hashes of their passwords.

@@ -8,8 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from config.backup.archive import ArchiveRefused
-from config.backup.move import data_move
+from config.backup import ArchiveError, data_move
 from config.environment import Environment
 from ranking.common.commands import database_label, sigterm_as_exit
 
@@ -32,7 +31,7 @@ class Command(BaseCommand):
         try:
             with sigterm_as_exit():
                 manifest = data_move(source=_database_settings(options["source"]), now=timezone.now())
-        except ArchiveRefused as refused:
+        except ArchiveError as refused:
             raise CommandError(f"{refused.code}: {refused.message}", returncode=1) from refused
         if options["json"]:
             self.stdout.write(json.dumps(manifest))
@@ -58,6 +57,6 @@ def _database_settings(source: str) -> dict[str, Any]:
             raise CommandError(f"There is no file “{source}”.", returncode=2)
         return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path), "OPTIONS": {"timeout": 20}}
     try:
-        return Environment().database_at("The old database", source)
+        return Environment().database_from_url("The old database", source)
     except ImproperlyConfigured as error:
         raise CommandError(str(error), returncode=2) from error

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from config.backup.archive import ArchiveRefused, archive_manifest, archive_read
+from config.backup import ArchiveError, archive_manifest, archive_read
 from ranking.common.commands import database_label
 
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             if options["replace"] and not options["yes"]:
                 _confirm(manifest)
             archive_read(options["file"], replace=options["replace"])
-        except ArchiveRefused as refused:
+        except ArchiveError as refused:
             raise CommandError(f"{refused.code}: {refused.message}", returncode=1) from refused
         if options["json"]:
             self.stdout.write(json.dumps(manifest))

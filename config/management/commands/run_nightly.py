@@ -46,7 +46,7 @@ class Command(BaseCommand):
             began.append(True)
             return False
 
-        row = nightly_run(now=timezone.now(), force=options["force"], by_hand=True, stopping=stopping)
+        row = nightly_run(now=timezone.now(), force=options["force"], manual=True, stopping=stopping)
         steps = [{"name": name, **WAITING, **row.steps.get(name, {})} for name in STEP_NAMES]
         report = {**nightly_as_dict(row), "steps": steps, "ran": bool(began)}
         self.stdout.write(json.dumps(report) if options["json"] else _table(row, report))

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from config.demo.people import PASSWORD, READERS
-from config.demo.seed import DemoRefused, demo_seed
+from config.demo.seed import DemoNotAllowed, demo_seed
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         """Seed and print the totals; exit code 1 where the demo is refused."""
         try:
             seeded = demo_seed(now=timezone.now())
-        except DemoRefused as refused:
+        except DemoNotAllowed as refused:
             raise CommandError(str(refused)) from refused
         if options["json"]:
             self.stdout.write(json.dumps(seeded.as_dict()))

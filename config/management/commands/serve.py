@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.core.servers import basehttp
 
-from config.ops.readiness import migrations_missing
+from config.readiness import migrations_missing
 from ranking.common.commands import whole_number
 
 # The worker may take this long to finish its job before it is killed.

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from django.db import close_old_connections
 from django.utils import timezone
 
-from config.worker import Worker
+from config.tasks import Worker
 
 IDLE_S = 1.0
 
@@ -51,4 +51,4 @@ class Command(BaseCommand):
                     stopped.wait(IDLE_S)
                 close_old_connections()
         finally:
-            worker.leave()
+            worker.stop()

@@ -30,8 +30,8 @@ from advisor.run.failures import alert_raise, error_handle, kind_handle, retries
 from advisor.run.request import ATTEMPTS_PER_DAY
 from advisor.run.scheduling import readers_advise, retries_request
 from config.celery import app
-from config.jobs.celery_task import PolicedTask
-from config.worker import Worker
+from config.jobs.celery_task import BaseTask
+from config.tasks import Worker
 from digest.llm.caller import chain_configured
 from digest.llm.entities import ModelRefused, ModelUnavailable, ToolCall
 from tests.support.histories import opinionated
@@ -310,7 +310,7 @@ def test_with_no_database_at_all_the_alert_goes_out_and_nothing_is_raised(now):
 @pytest.mark.django_db
 def test_a_celery_task_that_fails_is_the_policys_too(now):
     task = app.tasks["advisor.runs_reconcile"]
-    assert isinstance(task, PolicedTask)
+    assert isinstance(task, BaseTask)
     task.on_failure(OperationalError("gone"), "id", (), {}, None)
     assert uses() == [("alert", "database")]
     assert Decision.objects.get().data["where"] == "task advisor.runs_reconcile"

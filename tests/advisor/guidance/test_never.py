@@ -47,7 +47,7 @@ def a_dead_redis(ada: Reader, ben: Reader, settings) -> Iterator[str]:
     memory(ada, **KEPT)
     with closing(socket.create_server(("127.0.0.1", 0))) as gone:
         place = f"redis://127.0.0.1:{gone.getsockname()[1]}/0"
-    settings.CACHES = {"default": {"BACKEND": "config.http.cache.PatientRedisCache", "LOCATION": place}}
+    settings.CACHES = {"default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": place}}
     yield "3 of 3 large ones were declined"
 
 

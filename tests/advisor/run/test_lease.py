@@ -18,7 +18,7 @@ PATIENCE_S = 20.0
 
 
 def test_a_dead_workers_run_is_taken_up_within_a_minute():
-    every = next(job.every for job in JOBS if job.name == "reconcile")
+    every = next(job.interval for job in JOBS if job.name == "reconcile")
     assert LEASE + every < timedelta(minutes=1) and timedelta(seconds=execute.BEAT_S) * 3 < LEASE
 
 

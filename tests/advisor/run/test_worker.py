@@ -1,13 +1,9 @@
 """The embedded worker does what is due, in order, and outlives whatever breaks."""
 
 import os
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
-import time
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,10 +15,11 @@ from hypothesis import strategies as st
 from advisor.models import Decision, Heartbeat, Run
 from advisor.run.queue import heartbeat, job_take, jobs_last
 from config.celery import app
-from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, due
-from config.worker import TASKS, Worker
+from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, jobs_due
+from config.tasks import TASKS, Worker
 from tests.support.factories import CLOCK
 from tests.support.histories import opinionated
+from tests.support.processes import database_without_work, wait_until, workers_alive
 
 ROOT = Path(__file__).resolve().parents[3]
 MINUTE = timedelta(minutes=1)
@@ -41,14 +38,14 @@ def test_beat_and_worker_run_the_same_jobs_and_each_is_a_task():
 
 
 def test_everything_is_due_at_first_in_its_order():
-    assert due(CLOCK, {}) == list(JOBS)
+    assert jobs_due(CLOCK, {}) == list(JOBS)
 
 
 @given(st.sampled_from(JOBS), st.integers(-10, 10))
 def test_a_job_is_due_when_its_time_has_passed(job, seconds):
     last = {other.name: CLOCK for other in JOBS}
-    last[job.name] = CLOCK - job.every - timedelta(seconds=seconds)
-    assert (job in due(CLOCK, last)) is (seconds >= 0)
+    last[job.name] = CLOCK - job.interval - timedelta(seconds=seconds)
+    assert (job in jobs_due(CLOCK, last)) is (seconds >= 0)
 
 
 @pytest.mark.django_db
@@ -121,29 +118,26 @@ def test_once_leaves_no_sign_of_life_behind(db):
 def test_a_worker_that_shuts_down_deletes_only_its_own_heartbeat(now):
     heartbeat(worker="other", now=now)
     tick(now)
-    Worker("w").leave()
+    Worker("w").stop()
     assert not Heartbeat.objects.filter(worker="w").exists()
     assert Heartbeat.objects.filter(worker="other").exists()
 
 
-def workers_alive(path: Path) -> int:
-    with closing(sqlite3.connect(path)) as database:
-        query = "SELECT count(*) FROM advisor_heartbeat WHERE worker NOT LIKE 'job:%'"
-        return database.execute(query).fetchone()[0]
-
-
 def test_a_signal_ends_it_in_good_order(installed, tmp_path):
     path, manage = tmp_path / "work.sqlite3", [sys.executable, str(ROOT / "manage.py")]
-    shutil.copy(installed, path)
+    database_without_work(installed, path)
     var = {"TIDINGS_VAR_DIR": str(tmp_path), "DATABASE_URL": f"sqlite:///{path}", "REDIS_URL": ""}
-    for number in (signal.SIGTERM, signal.SIGINT):
-        worker = subprocess.Popen([*manage, "work"], env=os.environ | var, stderr=subprocess.DEVNULL)
-        try:
-            patience = time.monotonic() + 90
-            while not workers_alive(path) and time.monotonic() < patience:
-                time.sleep(0.2)
+    signals = (signal.SIGTERM, signal.SIGINT)
+    workers = [
+        subprocess.Popen([*manage, "work"], env=os.environ | var, stderr=subprocess.DEVNULL) for _ in signals
+    ]
+    try:
+        wait_until(lambda: workers_alive(path) == 2, "a worker gave no sign of life")
+        for worker, number in zip(workers, signals, strict=True):
             worker.send_signal(number)
             assert worker.wait(timeout=60) == 0
-            assert workers_alive(path) == 0
-        finally:
+        assert workers_alive(path) == 0
+    finally:
+        for worker in workers:
             worker.kill()
+            worker.wait()

@@ -7,15 +7,21 @@ from pathlib import Path
 from django.test import Client
 from django.urls import reverse
 
-from config.api.codes import CODES
 from config.api.routes import api
-from config.api.schema import Operation, kind_of, limits_of, operations_by_area, shape_of
+from config.api.schema import (
+    ERROR_CODES,
+    Operation,
+    limits_describe,
+    operations_by_tag,
+    payload_describe,
+    type_describe,
+)
 from config.templatetags.api_text import breakable, code_spans
 from digest.models import Reader
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 SCHEMA = api.get_openapi_schema()
-OPERATIONS = {row.id: row for rows in operations_by_area(SCHEMA).values() for row in rows}
+OPERATIONS = {row.id: row for rows in operations_by_tag(SCHEMA).values() for row in rows}
 
 
 def operation(method: str, path: str) -> Operation:
@@ -63,15 +69,15 @@ def test_a_body_is_told_to_its_last_field():
 
 
 def test_what_stands_within_a_list_is_told_with_its_place():
-    [answer] = operation("GET", "/api/digests/{date}").answers
-    told = {field.name: field.kind for field in answer.shape.fields}
+    [answer] = operation("GET", "/api/digests/{date}").responses
+    told = {field.name: field.kind for field in answer.payload.fields}
     assert told["entries"] == "list (object)"
     assert told["entries[].also[].title"] == "text"
 
 
 def test_an_object_within_itself_is_told_once():
     shapes = {"Tree": {"properties": {"leaf": {"type": "string"}, "twigs": {"items": {"$ref": REF}}}}}
-    told = shape_of({"$ref": REF}, shapes)
+    told = payload_describe({"$ref": REF}, shapes)
     assert [field.name for field in told.fields] == ["leaf", "twigs"]
 
 
@@ -80,11 +86,11 @@ REF = "#/components/schemas/Tree"
 
 def test_a_value_is_told_in_words():
     at = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]}
-    assert kind_of(at, {}) == "date and time or null"
+    assert type_describe(at, {}) == "date and time or null"
     order = {"type": "string", "enum": ["best", "newest"], "default": "best"}
-    assert limits_of(order) == "one of `best`, `newest`, `best` if left out"
-    assert limits_of({"minimum": 1, "maximum": 50, "default": 1}) == "from 1, up to 50, `1` if left out"
-    assert limits_of({"maxLength": 200, "default": ""}) == "at most 200 characters"
+    assert limits_describe(order) == "one of `best`, `newest`, `best` if left out"
+    assert limits_describe({"minimum": 1, "maximum": 50, "default": 1}) == "from 1, up to 50, `1` if left out"
+    assert limits_describe({"maxLength": 200, "default": ""}) == "at most 200 characters"
 
 
 def test_an_operation_names_the_scope_that_its_token_needs():
@@ -115,10 +121,10 @@ ACCEPT = "/api/suggestions/{suggestion_id}/accept"
 def test_every_code_is_met_somewhere_and_means_what_the_documents_say():
     written = dict(re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (\d+) \|", DOCS.read_text(), re.MULTILINE))
     statuses = {name: int(status) for row, status in written.items() for name in re.findall(r"\w+", row)}
-    for code in CODES:
+    for code in ERROR_CODES:
         assert statuses[code.code] == code.status
-        if not isinstance(code.where, str):
-            assert code.where and {*code.where} <= {*OPERATIONS}
+        if not isinstance(code.operations, str):
+            assert code.operations and {*code.operations} <= {*OPERATIONS}
 
 
 def test_words_are_escaped_before_they_become_code():

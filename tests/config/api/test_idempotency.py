@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from config.api.idempotency import (
     CLAIM_TIME,
-    LIFETIME,
-    Claim,
-    KeyRefused,
+    KEY_LIFETIME,
+    IdempotencyKeyError,
+    KeyClaim,
     key_claim,
     response_store,
     responses_prune,
@@ -109,11 +109,11 @@ def test_what_is_no_key_is_refused_with_its_own_code(as_ada, waiting, key):
 def test_a_call_under_way_keeps_its_twin_out_until_it_must_have_died(ada, now):
     ask = {"reader_id": ada.pk, "key": "k1", "fingerprint": "f"}
     first = key_claim(**ask, now=now)
-    with pytest.raises(KeyRefused) as refused:
+    with pytest.raises(IdempotencyKeyError) as refused:
         key_claim(**ask, now=now + CLAIM_TIME - timedelta(seconds=1))
     assert (refused.value.code, refused.value.status) == ("request_in_flight", 409)
     second = key_claim(**ask, now=now + CLAIM_TIME)
-    assert isinstance(first, Claim) and isinstance(second, Claim) and second.turn > first.turn
+    assert isinstance(first, KeyClaim) and isinstance(second, KeyClaim) and second.turn > first.turn
 
 
 def test_whoever_lost_its_claim_keeps_no_answer(ada, now):
@@ -128,15 +128,15 @@ def test_whoever_lost_its_claim_keeps_no_answer(ada, now):
 def test_a_call_that_broke_may_be_made_again(ada, now):
     ask = {"reader_id": ada.pk, "key": "k1", "fingerprint": "f"}
     response_store(claim=key_claim(**ask, now=now), response=HttpResponse(status=500))
-    assert isinstance(key_claim(**ask, now=now), Claim)
+    assert isinstance(key_claim(**ask, now=now), KeyClaim)
 
 
 def test_after_a_day_an_answer_is_forgotten_and_its_key_free(ada, now):
     ask = {"reader_id": ada.pk, "key": "k1", "fingerprint": "f"}
     key_claim(**ask, now=now)
-    assert responses_prune(now=now + LIFETIME - timedelta(seconds=1)) == 0
-    assert isinstance(key_claim(**ask | {"fingerprint": "other"}, now=now + LIFETIME), Claim)
-    assert responses_prune(now=now + 2 * LIFETIME) == 1
+    assert responses_prune(now=now + KEY_LIFETIME - timedelta(seconds=1)) == 0
+    assert isinstance(key_claim(**ask | {"fingerprint": "other"}, now=now + KEY_LIFETIME), KeyClaim)
+    assert responses_prune(now=now + 2 * KEY_LIFETIME) == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -144,10 +144,10 @@ def test_of_many_calls_at_once_one_is_let_through(ada, now, tmp_path):
     def claim(number: int) -> str:
         try:
             return type(key_claim(reader_id=ada.pk, key="k1", fingerprint="f", now=now)).__name__
-        except KeyRefused as refused:
+        except IdempotencyKeyError as refused:
             return refused.code
 
     with database_on_disk(tmp_path / "copy.sqlite3"):
         answers = at_once(claim)
         assert seen_by_writers(IdempotentResponse.objects.count) == 1
-    assert sorted(answers) == ["Claim", *["request_in_flight"] * (len(answers) - 1)]
+    assert sorted(answers) == ["KeyClaim", *["request_in_flight"] * (len(answers) - 1)]

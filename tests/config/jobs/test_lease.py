@@ -91,9 +91,9 @@ def test_what_goes_on_failing_is_tried_three_times_ever_later(night, done, now):
 @pytest.mark.django_db
 def test_a_person_may_try_at_once_and_as_often_as_they_like(night, done, now):
     for minute in range(5):
-        nightly_run(now=now + minute * MINUTE, steps=night | {"learn": breaking}, by_hand=True)
+        nightly_run(now=now + minute * MINUTE, steps=night | {"learn": breaking}, manual=True)
     assert NightlyReport.objects.get().steps["learn"]["tries"] == 5 and len(done) == 6
-    assert nightly_run(now=now + 5 * MINUTE, steps=night, by_hand=True).status == "completed"
+    assert nightly_run(now=now + 5 * MINUTE, steps=night, manual=True).status == "completed"
     assert done[6:] == ["learn"]
 
 
@@ -105,7 +105,7 @@ def test_what_ended_its_process_twice_waits_for_a_person(night, done, now):
     nightly_run(now=now + 4 * LEASE, steps=night)
     assert nightly_run(now=now + 6 * 60 * MINUTE, steps=night).status == "failed"
     assert "summarise" not in done
-    assert nightly_run(now=now + 7 * 60 * MINUTE, steps=night, by_hand=True).status == "completed"
+    assert nightly_run(now=now + 7 * 60 * MINUTE, steps=night, manual=True).status == "completed"
     assert done[6:] == ["summarise"]
 
 
@@ -127,8 +127,8 @@ def test_only_what_failed_is_due_again_and_by_itself_not_beyond_its_tries(tries,
     ended = datetime(2026, 3, 18, 4, tzinfo=UTC)
     steps = {"learn": {"status": status, "tries": tries, "crashes": crashes, "error": "", "counts": {}}}
     again = steps_to_retry(steps, ended_at=ended, now=ended + minutes * MINUTE)
-    by_hand = steps_to_retry(steps, ended_at=ended, now=ended + minutes * MINUTE, by_hand=True)
-    assert set(again) <= set(by_hand) == ({"learn"} if status == "failed" else set())
+    manual = steps_to_retry(steps, ended_at=ended, now=ended + minutes * MINUTE, manual=True)
+    assert set(again) <= set(manual) == ({"learn"} if status == "failed" else set())
     if again:
         assert tries < TRIES_MAX and crashes < 2 and minutes >= 10
         assert again["learn"]["status"] == "waiting" and again["learn"]["tries"] == tries
@@ -183,7 +183,7 @@ def test_a_step_that_hangs_loses_the_night_in_the_end(now, tmp_path):
 
 
 def test_a_dead_worker_is_noticed_within_two_minutes():
-    every = {job.name: job.every for job in JOBS}
+    every = {job.name: job.interval for job in JOBS}
     assert LEASE + every["nightly"] <= timedelta(minutes=2)
 
 

@@ -19,7 +19,14 @@ from advisor.run.queue import job_turn
 from advisor.tasks import memories_sync_task, runs_reconcile_task
 from config import celery
 from config.celery import app
-from config.jobs.schedule import CELERY_BEAT_SCHEDULE, HARD_OF, JOBS, QUEUE_OF, QUEUES, VISIBILITY_S
+from config.jobs.schedule import (
+    CELERY_BEAT_SCHEDULE,
+    HARD_LIMIT_BY_TASK,
+    JOBS,
+    QUEUE_BY_TASK,
+    QUEUES,
+    VISIBILITY_S,
+)
 from config.models import NightlyReport
 from config.tasks import nightly_task
 from tests.support.concurrency import at_once, database_on_disk
@@ -31,14 +38,14 @@ OURS = ("advisor.", "config.", "digest.", "suggestions.", "ranking.")
 def test_every_task_that_is_named_exists_and_goes_to_a_queue_that_is_served():
     app.loader.import_default_modules()
     known = {name for name in app.tasks if name.startswith(OURS)}
-    assert set(QUEUE_OF) | set(HARD_OF) | {job.task for job in JOBS} <= known
+    assert set(QUEUE_BY_TASK) | set(HARD_LIMIT_BY_TASK) | {job.task for job in JOBS} <= known
     assert {app.amqp.router.route({}, name)["queue"].name for name in known} == set(QUEUES)
 
 
 def test_a_task_without_limits_of_its_own_ends_before_its_message_comes_round_again():
     app.loader.import_default_modules()
     for name, task in app.tasks.items():
-        if name.startswith(OURS) and name not in HARD_OF:
+        if name.startswith(OURS) and name not in HARD_LIMIT_BY_TASK:
             assert task.time_limit is not None and task.time_limit < VISIBILITY_S
     run = app.tasks["advisor.run_execute"]
     assert run.time_limit > settings.ADVISOR_SCHEDULED_TIMEOUT_S
@@ -85,9 +92,9 @@ def test_a_daily_job_whose_worker_was_lost_is_done_again_and_only_once(monkeypat
 def test_a_worker_that_is_to_stop_leaves_the_rest_of_the_night_to_the_next(settings, monkeypatch):
     settings.NIGHTLY_HOUR = 0
     monkeypatch.setattr(celery, "_STOPPING", bytearray(1))
-    assert not celery.worker_stopping()
+    assert not celery.worker_is_stopping()
     worker_shutting_down.send(sender="work@here", sig="TERM", how="Warm", exitcode=0)
-    assert celery.worker_stopping()
+    assert celery.worker_is_stopping()
     nightly_task()
     night = NightlyReport.objects.get()
     assert (night.status, night.steps, night.lease_until) == ("running", {}, None)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from django.core.checks.registry import registry
 
-from config.checks import check_schedule
-from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, night_begun
+from config.apps import check_schedule
+from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, night_has_begun
 
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
 
@@ -18,8 +18,8 @@ def at(hour: int) -> datetime:
 
 
 def test_a_night_begins_at_its_hour_of_the_utc_day_whatever_the_clock_is_set_to():
-    assert [night_begun(at(hour), 3) for hour in (0, 2, 3, 23)] == [False, False, True, True]
-    assert night_begun(at(3).astimezone(timezone(timedelta(hours=-8))), 3)
+    assert [night_has_begun(at(hour), 3) for hour in (0, 2, 3, 23)] == [False, False, True, True]
+    assert night_has_begun(at(3).astimezone(timezone(timedelta(hours=-8))), 3)
 
 
 def test_what_the_night_does_is_not_scheduled_beside_it():
@@ -34,7 +34,7 @@ def test_what_the_night_does_is_not_scheduled_beside_it():
 
 
 def test_mail_of_any_zone_is_looked_for_within_a_quarter_of_an_hour():
-    every = {job.name: job.every for job in JOBS}
+    every = {job.name: job.interval for job in JOBS}
     assert every["daily-builds"] <= timedelta(minutes=15) and every["nightly"] <= timedelta(minutes=15)
 
 
@@ -48,6 +48,6 @@ def test_an_hour_that_is_none_fails_the_check(settings, hour, ids):
 def test_no_two_checks_share_an_id():
     """Each id is written in the code of one check."""
     root = Path(__file__).resolve().parents[3]
-    checks = [path for room in ROOMS for path in (root / room).rglob("*checks.py")]
-    found = [set(re.findall(r'"(tidings\.[EW]\d+)"', path.read_text())) for path in checks]
-    assert len(checks) >= 4 and sum(map(len, found)) == len(set().union(*found))
+    modules = [path for room in ROOMS for path in (root / room).rglob("*.py")]
+    found = [set(re.findall(r'"(tidings\.[EW]\d+)"', path.read_text())) for path in modules]
+    assert sum(map(bool, found)) >= 4 and sum(map(len, found)) == len(set().union(*found))

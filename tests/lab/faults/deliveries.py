@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from advisor.models import Decision, Run
 from advisor.run.queue import run_execute_task
-from config.worker import TASKS
+from config.tasks import TASKS
 from digest.models import Feed
 from tests.lab.bench.publisher import address, publishers
 from tests.lab.faults.boundaries import Json

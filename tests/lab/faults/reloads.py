@@ -61,7 +61,7 @@ def test_a_reload_keeps_nobody_waiting_and_code_that_does_not_start_harms_nobody
     shutil.copy(ROOT / "deploy/gunicorn.conf.py", tmp_path / "deploy")
     (tmp_path / "config").mkdir()
     (tmp_path / "config/__init__.py").touch()
-    (tmp_path / "config/warming.py").write_text("def process_warm():\n    pass\n")
+    (tmp_path / "config/readiness.py").write_text("def process_warm_up():\n    pass\n")
     written(tmp_path, "first")
     port, log = port_free(), tmp_path / "log"
     url = f"http://127.0.0.1:{port}/"

@@ -34,10 +34,10 @@ from advisor.audit.kpi_counts import kpis
 from advisor.audit.kpis import State
 from advisor.models import GuidanceEvent, Heartbeat, Run
 from advisor.selectors import ACTIVE, JOB_PREFIX
-from config.http.middleware import REQUESTS
 from config.jobs.schedule import JOBS, QUEUES
+from config.middleware import REQUESTS
 from config.models import NightlyReport
-from config.ops.readiness import broker, error_text, readiness, ready
+from config.readiness import broker_client, error_text, is_ready, readiness
 from digest.models import Feed, Reader, Spend
 from suggestions.models import Suggestion
 
@@ -71,7 +71,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     for row in rows.values():
         for key in hidden:
             del row[key]
-    fine = ready(checks)
+    fine = is_ready(checks)
     body = {"ready": fine, "degraded": fine and not all(check.ok for check in checks), "checks": rows}
     return JsonResponse(body, status=200 if fine else 503)
 
@@ -104,10 +104,10 @@ def metrics_text(*, now: datetime) -> bytes:
     time are summed over them.
     """
     registry = CollectorRegistry()
-    registry.register(Installation())
-    registry.register(DatabaseFigures(now))
+    registry.register(InstallationMetrics())
+    registry.register(DatabaseMetrics(now))
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-        registry.register(WebProcesses())
+        registry.register(WebProcessMetrics())
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
     ProcessCollector(registry=registry)
@@ -116,7 +116,7 @@ def metrics_text(*, now: datetime) -> bytes:
     return generate_latest(registry) + generate_latest(REQUESTS)
 
 
-class Installation(Collector):
+class InstallationMetrics(Collector):
     """The version; with a broker also whether it answers and how many messages wait in its queues."""
 
     def collect(self) -> Iterator[Metric]:
@@ -126,7 +126,7 @@ class Installation(Collector):
             return
         lengths: dict[str, int] = {}
         try:
-            with broker() as redis:
+            with broker_client() as redis:
                 lengths = {name: redis.llen(name) for name in QUEUES}
         except RedisError as error:
             log.warning("broker_down", error=error_text(error))
@@ -135,7 +135,7 @@ class Installation(Collector):
         yield _family("queue_messages", "Messages that no worker has taken.", waiting, ("queue",))
 
 
-class WebProcesses(Collector):
+class WebProcessMetrics(Collector):
     """Memory and processor time of all processes of this server, under the names of a single process.
 
     Processor time is that of the parent, its living children and those that have ended, so that it never
@@ -185,7 +185,7 @@ def version() -> str:
     return str(project["version"])
 
 
-class DatabaseFigures(Collector):
+class DatabaseMetrics(Collector):
     """The figures from the database: the same whichever process is asked."""
 
     def __init__(self, now: datetime) -> None:

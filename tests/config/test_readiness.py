@@ -8,7 +8,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from structlog.testing import capture_logs
 
-from config.ops import readiness
+from config import readiness
 from digest.feedback.peers import community_rates_many, peers_cache_clear, peers_cache_fill
 from tests.digest.feedback.test_peers import member
 
@@ -51,6 +51,6 @@ def test_a_process_does_not_wait_for_ever_for_what_it_reads_ahead(monkeypatch):
 
     monkeypatch.setattr(readiness, "peers_cache_fill", slow)
     monkeypatch.setattr(readiness, "WARM_TIMEOUT_S", 0.05)
-    readiness.process_warm()
+    readiness.process_warm_up()
     assert begun.is_set() and not end.is_set(), "it went on while that was being read"
     end.set()

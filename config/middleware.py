@@ -11,7 +11,8 @@ from django.template.loader import render_to_string
 from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from config.views import api_missing
+from config.api.idempotency import KeyClaim, response_store
+from config.api.routes import api_missing
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -33,7 +34,7 @@ _SECONDS = Histogram(
 )
 
 
-def count_requests(get_response: Handler) -> Handler:
+def requests_count(get_response: Handler) -> Handler:
     """Count each request by the name of its view, never by its address."""
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -49,7 +50,7 @@ def count_requests(get_response: Handler) -> Handler:
     return handle
 
 
-def malformed_requests(get_response: Handler) -> Handler:
+def malformed_requests_refuse(get_response: Handler) -> Handler:
     """Refuse addresses with a NUL and forms in another charset than UTF-8 with 400, before they are read.
 
     PostgreSQL stores no NUL in a text. The charset is fixed by WHATWG URL, application/x-www-form-urlencoded;
@@ -62,7 +63,10 @@ def malformed_requests(get_response: Handler) -> Handler:
             return api_missing(request) if is_api else _bad_request()
         if request.content_type == FORM and request.encoding:
             if _codec(request.encoding) != CHARSET:
-                return _bad_api_request() if is_api else _bad_request()
+                if not is_api:
+                    return _bad_request()
+                body = {"error": "bad_request", "message": "A form is sent as UTF-8."}
+                return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
             request.encoding = CHARSET  # Django knows one of its spellings
         return get_response(request)
 
@@ -76,17 +80,12 @@ def _codec(name: str) -> str:
         return name
 
 
-def _bad_api_request() -> HttpResponse:
-    body = {"error": "bad_request", "message": "A form is sent as UTF-8."}
-    return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
-
-
 def _bad_request() -> HttpResponse:
     """Not Django's own view of a 400: it looks for a CSRF token, and so reads the form."""
     return HttpResponseBadRequest(render_to_string("400.html"))
 
 
-def api_responses(get_response: Handler) -> Handler:
+def api_responses_normalise(get_response: Handler) -> Handler:
     """Give the API's 405 the shape of every error, and keep its responses out of caches."""
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -105,7 +104,20 @@ def api_responses(get_response: Handler) -> Handler:
     return handle
 
 
-class Reporter(SafeExceptionReporterFilter):
+def responses_store(get_response: Handler) -> Handler:
+    """Store the response of each call that claimed its key on the way in (middleware)."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        claim = getattr(request, "idempotency_claim", None)
+        if isinstance(claim, KeyClaim):
+            response_store(claim=claim, response=response)
+        return response
+
+    return handle
+
+
+class ErrorReportFilter(SafeExceptionReporterFilter):
     """Django's filter of error reports, with more hidden names."""
 
     hidden_settings = re.compile(

@@ -58,12 +58,12 @@ def readiness(*, now: datetime) -> list[Check]:
     ]
 
 
-def ready(checks: list[Check]) -> bool:
+def is_ready(checks: list[Check]) -> bool:
     """Return whether requests can be served."""
     return all(check.ok for check in checks if check.needed)
 
 
-def broker() -> Redis:
+def broker_client() -> Redis:
     """Return a client of the broker with a short timeout and no retry; a context manager that closes it."""
     return Redis.from_url(
         settings.REDIS_URL,
@@ -84,7 +84,7 @@ def migrations_missing() -> list[Migration]:
     return [migration for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
 
 
-def process_warm() -> None:
+def process_warm_up() -> None:
     """Load the community's data on a thread; return when it is loaded, or after `WARM_TIMEOUT_S` seconds.
 
     Never raises: without a database the process starts all the same, and its pages say what is wrong.
@@ -133,7 +133,7 @@ def _migrations() -> tuple[bool, str]:
 def _broker() -> tuple[bool, str]:
     if not settings.REDIS_URL:
         return True, "none: embedded"
-    with broker() as redis:
+    with broker_client() as redis:
         redis.ping()
     return True, "answers"
 

@@ -1,8 +1,8 @@
-"""Backup and restore: the whole database in one file for SQLite and PostgreSQL, with a hash of each table.
+"""Backups: the whole database in one file for SQLite and PostgreSQL; and the move between databases.
 
-The file is a zip with `manifest.json` and, for each table, `rows/<table>.jsonl`: Django's JSON Lines in the
-order of the keys. Sessions, and what `migrate` creates (permissions, content types), are excluded; rows that
-refer to those use natural keys.
+The file is a zip with `manifest.json`, which has a hash of each table, and for each table
+`rows/<table>.jsonl`: Django's JSON Lines in the order of the keys. Sessions, and what `migrate` creates
+(permissions, content types), are excluded; rows that refer to those use natural keys.
 """
 
 import errno
@@ -10,11 +10,12 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
@@ -24,10 +25,11 @@ from django.core.management.color import no_style
 from django.core.serializers.base import DeserializationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.core.serializers.jsonl import Serializer
-from django.db import DataError, IntegrityError, connections, transaction
+from django.db import DatabaseError, DataError, IntegrityError, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
+from django.db.utils import load_backend
 
 Table = type[Model]
 
@@ -36,9 +38,9 @@ MANIFEST = "manifest.json"
 MANIFEST_KEYS = {"format", "version", "made_at", "database", "migrations", "tables"}
 EXCLUDED = {"contenttypes.contenttype", "auth.permission", "sessions.session"}
 # Filled by `migrate`: with only these rows a database counts as empty.
-SEEDED = {"digest.reasontag"}
+FILLED_BY_MIGRATE = {"digest.reasontag"}
 # What damaged rows raise.
-UNREADABLE = (
+READ_ERRORS = (
     *(KeyError, ValueError, TypeError, BadZipFile, zlib.error, EOFError),
     *(DeserializationError, IntegrityError, DataError),
 )
@@ -86,11 +88,11 @@ class HashingWriter(io.TextIOBase):
         return len(text)
 
     @property
-    def sums(self) -> dict[str, Any]:
+    def checksum(self) -> dict[str, Any]:
         return {"rows": self.rows, "sha256": self.digest.hexdigest()}
 
 
-class ArchiveRefused(Exception):
+class ArchiveError(Exception):
     """A refused archive: a stable `code`, and a message that says what to do."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -101,7 +103,12 @@ class ArchiveRefused(Exception):
 def tables() -> list[Table]:
     """Return every table of an archive, in the order of their dependencies."""
     models: list[Table] = serializers.sort_dependencies([(app, None) for app in apps.get_app_configs()])
-    return [model for model in models if _is_included(model)]
+    metas = ((model, model._meta) for model in models)
+    return [
+        model
+        for model, meta in metas
+        if meta.managed and not meta.proxy and not meta.swapped and meta.label_lower not in EXCLUDED
+    ]
 
 
 def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[str, Any]:
@@ -113,17 +120,17 @@ def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     with _part_file(path) as part, _snapshot(using), ZipFile(part, "w", ZIP_DEFLATED) as archive:
-        sums = {}
+        checksums = {}
         for model in tables():
             with archive.open(f"rows/{model._meta.label_lower}.jsonl", "w", force_zip64=True) as out:
-                sums[model._meta.label_lower] = _table_sums(model, using, out)
+                checksums[model._meta.label_lower] = _table_checksum(model, using, out)
         manifest = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "made_at": now.isoformat(),
             "database": connections[using].vendor,
             "migrations": _migrations(using),
-            "tables": sums,
+            "tables": checksums,
         }
         archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
     return manifest
@@ -143,26 +150,26 @@ def _part_file(path: Path) -> Iterator[Path]:
 def archive_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of an archive.
 
-    Raises `ArchiveRefused`: `not_an_archive`, `other_version`, or `damaged` for an incomplete manifest.
+    Raises `ArchiveError`: `not_an_archive`, `other_version`, or `damaged` for an incomplete manifest.
     """
     try:
         with ZipFile(path) as archive:
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
     except (OSError, BadZipFile, KeyError, ValueError) as error:
-        raise ArchiveRefused("not_an_archive", f"“{path}” is no archive of Tidings: {error}.") from error
+        raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings: {error}.") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ArchiveRefused("not_an_archive", f"“{path}” is no archive of Tidings.")
+        raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings.")
     if manifest.get("version") != FORMAT_VERSION:
-        raise ArchiveRefused("other_version", f"“{path}” was written by another version of this command.")
+        raise ArchiveError("other_version", f"“{path}” was written by another version of this command.")
     if not manifest.keys() >= MANIFEST_KEYS:
-        raise ArchiveRefused("damaged", f"The manifest of “{path}” is not whole. Take another backup.")
+        raise ArchiveError("damaged", f"The manifest of “{path}” is not whole. Take another backup.")
     return manifest
 
 
 def archive_read(path: Path, *, replace: bool = False, using: str = "default") -> dict[str, Any]:
     """Restore an archive in one transaction, compare every table, and return the manifest.
 
-    Raises `ArchiveRefused`: `not_an_archive`, `other_version`, `not_migrated` (migrations are missing here),
+    Raises `ArchiveError`: `not_an_archive`, `other_version`, `not_migrated` (migrations are missing here),
     `other_migrations` (the archive was written by code with other migrations), `not_empty` (there are rows,
     and `replace` is false), `damaged` (rows cannot be read), `differs` (a table is not as it was written).
     """
@@ -171,8 +178,8 @@ def archive_read(path: Path, *, replace: bool = False, using: str = "default") -
     _require_same_migrations(manifest, using)
     models = tables()
     filled = {model._meta.label_lower for model in models if _rows(model, using).exists()}
-    if (others := sorted(filled - SEEDED)) and not replace:
-        raise ArchiveRefused(
+    if (others := sorted(filled - FILLED_BY_MIGRATE)) and not replace:
+        raise ArchiveError(
             "not_empty",
             f"There are rows already, in {', '.join(others[:3])} among others: take a database that was just "
             "migrated, or `restore --replace`.",
@@ -189,15 +196,10 @@ def archive_read(path: Path, *, replace: bool = False, using: str = "default") -
     return manifest
 
 
-def archive_sums(*, using: str = "default") -> dict[str, dict[str, Any]]:
+def archive_checksums(*, using: str = "default") -> dict[str, dict[str, Any]]:
     """Return every table's number of rows and hash at one moment."""
     with _snapshot(using):
-        return {model._meta.label_lower: _table_sums(model, using) for model in tables()}
-
-
-def _is_included(model: Table) -> bool:
-    meta = model._meta
-    return meta.managed and not meta.proxy and not meta.swapped and meta.label_lower not in EXCLUDED
+        return {model._meta.label_lower: _table_checksum(model, using) for model in tables()}
 
 
 def _rows(model: Table, using: str) -> Any:
@@ -212,13 +214,13 @@ def _auto_m2m(model: Table) -> list[Any]:
     return [field for field in fields if field.remote_field.through._meta.auto_created]
 
 
-def _table_sums(model: Table, using: str, out: IO[bytes] | None = None) -> dict[str, Any]:
+def _table_checksum(model: Table, using: str, out: IO[bytes] | None = None) -> dict[str, Any]:
     """Write a table's rows to `out`, if any, and return their number and hash."""
     writer = HashingWriter(out)
     rows = _rows(model, using).iterator(chunk_size=BATCH)
     options = {"cls": ExactEncoder, "sort_keys": True}
     ExactSerializer().serialize(rows, stream=writer, **options)  # type: ignore[arg-type]
-    return writer.sums
+    return writer.checksum
 
 
 def _fill(archive: ZipFile, model: Table, using: str) -> None:
@@ -233,9 +235,9 @@ def _fill(archive: ZipFile, model: Table, using: str) -> None:
                 for row in batch:
                     for field, keys in (row.m2m_data or {}).items():
                         getattr(row.object, field).set(keys)
-    except UNREADABLE as error:
+    except READ_ERRORS as error:
         message = f"{name} cannot be read: {_reason(error)}. Take another backup."
-        raise ArchiveRefused("damaged", message) from error
+        raise ArchiveError("damaged", message) from error
 
 
 def _check_references(using: str) -> None:
@@ -244,7 +246,7 @@ def _check_references(using: str) -> None:
         connections[using].check_constraints()
     except IntegrityError as error:
         message = f"Rows are missing: {_reason(error)}. Take another backup."
-        raise ArchiveRefused("damaged", message) from error
+        raise ArchiveError("damaged", message) from error
 
 
 def _reason(error: BaseException) -> str:
@@ -272,12 +274,12 @@ def _sequences_reset(models: list[Table], using: str) -> None:
 
 def _compare(manifest: dict[str, Any], models: list[Table], using: str) -> None:
     for model in models:
-        name, sums = model._meta.label_lower, _table_sums(model, using)
-        if sums != manifest["tables"].get(name):
+        name, checksum = model._meta.label_lower, _table_checksum(model, using)
+        if checksum != manifest["tables"].get(name):
             message = (
-                f"The {sums['rows']} rows of {name} are not those that were written. Nothing was changed."
+                f"The {checksum['rows']} rows of {name} are not those that were written. Nothing was changed."
             )
-            raise ArchiveRefused("differs", message)
+            raise ArchiveError("differs", message)
 
 
 def _migrations(using: str) -> list[str]:
@@ -288,7 +290,7 @@ def _migrations(using: str) -> list[str]:
 def _require_migrated(using: str) -> None:
     executor = MigrationExecutor(connections[using])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise ArchiveRefused(
+        raise ArchiveError(
             "not_migrated",
             "The database to fill is not migrated: run `migrate` on it first (DATABASE_URL names it).",
         )
@@ -298,7 +300,7 @@ def _require_same_migrations(manifest: dict[str, Any], using: str) -> None:
     ours, theirs = set(_migrations(using)), set(manifest["migrations"])
     if different := sorted(ours ^ theirs):
         side = "this database lacks" if different[0] in theirs else "the archive lacks"
-        raise ArchiveRefused(
+        raise ArchiveError(
             "other_migrations",
             f"Of the migrations {side} {different[0]}: restore with the version that wrote it, then migrate.",
         )
@@ -324,3 +326,90 @@ def _snapshot(using: str) -> Iterator[None]:
             yield
         finally:
             cursor.execute("COMMIT")
+
+
+SOURCE_ALIAS = "moved_from"
+LOCATION = ("ENGINE", "NAME", "HOST", "PORT")
+MIGRATIONS = "django_migrations"
+SAME = "The old database is the one DATABASE_URL names."
+# An advisory lock of our own: “move” in ASCII.
+LOCK = 0x6D6F7665
+
+
+def data_move(*, source: Mapping[str, Any], now: datetime, using: str = "default") -> dict[str, Any]:
+    """Copy all rows of the database `source` (an entry of Django's DATABASES) and return the manifest.
+
+    The database `using` must be migrated and empty. Every table is counted and hashed in the source, in the
+    copy, and once more in the source; all or nothing. Raises `ArchiveError` as `archive_read` does, and
+    `same_database`, `source_unreadable` or `source_changed` (it was written meanwhile; nothing was copied).
+    Needs space for an archive of everything in the folder for temporary files.
+    """
+    with _source_connection(source, using), TemporaryDirectory(prefix="tidings-move-") as folder:
+        path = Path(folder) / "all.zip"
+        try:
+            archive_write(path, now=now, using=SOURCE_ALIAS)
+        except DatabaseError as error:
+            raise _unreadable(f"{error}. Run `migrate` on it with this version first.") from error
+        with transaction.atomic(using=using):
+            manifest = archive_read(path, using=using)
+            after = archive_checksums(using=SOURCE_ALIAS)
+            if changed := sorted(
+                name for name, checksum in manifest["tables"].items() if after[name] != checksum
+            ):
+                raise ArchiveError(
+                    "source_changed",
+                    f"The old database changed meanwhile, in {', '.join(changed[:3])}: stop the site and its "
+                    "worker. Nothing was changed.",
+                )
+    return manifest
+
+
+@contextmanager
+def _source_connection(source: Mapping[str, Any], using: str) -> Iterator[None]:
+    """Open a connection named `SOURCE_ALIAS` for the block. Raises `ArchiveError`."""
+    ours = connections[using].settings_dict
+    if all(str(source.get(key) or "") == str(ours.get(key) or "") for key in LOCATION):
+        raise ArchiveError("same_database", SAME)
+    configured = connections.configure_settings({"default": dict(ours), SOURCE_ALIAS: dict(source)})[
+        SOURCE_ALIAS
+    ]
+    connections[SOURCE_ALIAS] = load_backend(configured["ENGINE"]).DatabaseWrapper(configured, SOURCE_ALIAS)
+    try:
+        _check_source(using)
+        yield
+    finally:
+        connections[SOURCE_ALIAS].close()
+        del connections[SOURCE_ALIAS]
+
+
+def _check_source(using: str) -> None:
+    """Refuse a source that is missing, no database of Tidings, or the same database by another name."""
+    try:
+        if MIGRATIONS not in connections[SOURCE_ALIAS].introspection.table_names():
+            raise _unreadable("there are no tables of Tidings in it.")
+        same = _is_same(using)
+    except DatabaseError as error:
+        raise _unreadable(f"{error}. Is it there, and is that its address?") from error
+    if same:
+        raise ArchiveError("same_database", SAME)
+
+
+def _is_same(using: str) -> bool:
+    """Whether both connections lead to one database, whatever their addresses.
+
+    PostgreSQL's advisory locks belong to a database: in another one this lock is free.
+    """
+    ours, theirs = connections[using], connections[SOURCE_ALIAS]
+    if ours.vendor != theirs.vendor:
+        return False
+    if ours.vendor == "sqlite":
+        names = [Path(one.settings_dict["NAME"]) for one in (ours, theirs)]
+        return all(name.is_file() for name in names) and names[0].samefile(names[1])
+    with transaction.atomic(using=using), ours.cursor() as here, theirs.cursor() as there:
+        here.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        there.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        return not there.fetchone()[0]
+
+
+def _unreadable(why: str) -> ArchiveError:
+    return ArchiveError("source_unreadable", " ".join(f"The old database cannot be read: {why}".split()))

@@ -106,7 +106,7 @@ class _Client(RedisCacheClient):
         return self._or(False, super().clear)
 
 
-class PatientRedisCache(RedisCache):
+class FaultTolerantRedisCache(RedisCache):
     """Django's Redis cache, for which a lost connection is a miss and no error."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:

@@ -13,11 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from advisor.models import Run
 from advisor.run.queue import heartbeat, job_turn
+from config import metrics as figures_module
+from config import readiness as module
 from config.jobs.schedule import JOBS
-from config.ops import metrics as figures_module
-from config.ops import readiness as module
-from config.ops.metrics import metrics_text
-from config.ops.readiness import SCHEDULE_LATE, readiness, ready
+from config.metrics import metrics_text
+from config.readiness import SCHEDULE_LATE, is_ready, readiness
 from digest.models import Feed
 from tests.support.factories import FeedFactory
 
@@ -83,7 +83,7 @@ def test_a_broker_that_is_down_is_told_at_once_and_keeps_nobody_out(settings, no
     settings.REDIS_URL = f"redis://127.0.0.1:{unused_tcp_port}/0"
     found = readiness(now=now)
     broker = next(check for check in found if check.name == "broker")
-    assert not broker.ok and ready(found) and broker.ms < 3000
+    assert not broker.ok and is_ready(found) and broker.ms < 3000
 
 
 @pytest.fixture

@@ -1,1 +1,0 @@
-"""Backups: archives, and moving between databases."""

@@ -1,1 +1,0 @@
-"""HTTP: middleware and the Redis cache."""

@@ -1,1 +1,0 @@
-"""Operations: readiness, probes, metrics."""
