@@ -9,13 +9,13 @@ from django.views.decorators.http import require_safe
 
 from config.export import reader_export_stream
 from digest.requests import reader_of
-from digest.throttling import EXPORT, limited
+from digest.throttling import EXPORT, rate_limited
 
 
 @login_required
 @never_cache
 @require_safe
-@limited(EXPORT, when=lambda request: request.method == "GET")
+@rate_limited(EXPORT, when=lambda request: request.method == "GET")
 def reader_export(request: HttpRequest) -> StreamingHttpResponse:
     """Download everything about the signed-in reader as one JSON file."""
     reader, now = reader_of(request), timezone.now()

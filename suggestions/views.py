@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.requests import reader_of
-from digest.throttling import DECIDE, limited
+from digest.throttling import DECIDE, rate_limited
 from suggestions.entities import Refusal, Resolved
 from suggestions.explain import (
     ALL_DONE,
@@ -74,7 +74,7 @@ def preview(request: HttpRequest, suggestion_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-@limited(DECIDE)
+@rate_limited(DECIDE)
 def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     """Answer one suggestion by `verb`; raises `Http404` for a suggestion of somebody else."""
     if verb not in VERBS:
@@ -115,7 +115,7 @@ def _next_page(request: HttpRequest) -> str:
 
 @login_required
 @require_POST
-@limited(DECIDE)
+@rate_limited(DECIDE)
 def accept_all(request: HttpRequest) -> HttpResponse:
     """Accept every pending suggestion, each on its own, and name the refused ones."""
     outcomes = resolve.suggestions_accept_all(reader_id=reader_of(request).pk, now=timezone.now())

@@ -14,7 +14,7 @@ from ranking.scoring import Ids
 
 # Slots of places: by score, and rated, so fixed.
 RANKED: Final = "ranked"
-KEPT: Final = "kept"
+RATED: Final = "kept"
 
 
 class Reason(StrEnum):
@@ -96,7 +96,7 @@ def exclusion_reasons(
     again = {
         c.item_id for c in ranked if c.story is not None and stories.get(c.story, c.item_id) != c.item_id
     }
-    field = [c for c in ranked if c.item_id not in again and shown.get(c.item_id) != KEPT]
+    field = [c for c in ranked if c.item_id not in again and shown.get(c.item_id) != RATED]
     places = sum(slot == RANKED for slot in shown.values())
     unwanted = _reasons_of_settings(field, shown, fixed, places, cap)
     by_score = {choice.item_id for choice in field[:places]}

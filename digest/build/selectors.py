@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, Max, OuterRef
 
 from digest.build.candidates import DayCandidates, digest_candidates
-from digest.build.exclusion import KEPT, Reason, exclusion_reasons, places_lost
+from digest.build.exclusion import RATED, Reason, exclusion_reasons, places_lost
 from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items
@@ -132,13 +132,13 @@ def digest_exclusions(
     if digest is None:
         return None
     effective = config_effective(reader_id=reader.pk)
-    material = _material_then(reader, digest, now)
-    ranking = material.ranking(effective)
-    choices = material.choices(ranking, effective)
+    candidates = _candidates_then(reader, digest, now)
+    ranking = candidates.ranking(effective)
+    choices = candidates.choices(ranking, effective)
     shown = list(digest.impressions.select_related("item__source").order_by("rank"))
     slots = {row.item_id: row.slot for row in shown}
     stories = {row.item.cluster_id: row.item for row in shown if row.item.cluster_id is not None}
-    fixed = [row.item.source_id for row in shown if row.slot == KEPT]
+    fixed = [row.item.source_id for row in shown if row.slot == RATED]
     found = exclusion_reasons(choices, slots, {story: i.pk for story, i in stories.items()}, fixed=fixed)
     wanted = [i for i, why in found.items() if reason in (None, why) and (only is None or i in only)]
     listed, page, pages = _page_of(wanted, page)
@@ -151,12 +151,12 @@ def digest_exclusions(
         pages=pages,
         items=_excluded_items(listed, found, ranking, stories),
         settings_changed=effective.config.version != digest.config_version,
-        unseen=_count_unseen(digest, material),
+        unseen=_count_unseen(digest, candidates),
         lowered=_lowered_items(shown, places_lost(choices, slots), effective),
     )
 
 
-def _material_then(reader: Reader, digest: Digest, now: dt.datetime) -> DayCandidates:
+def _candidates_then(reader: Reader, digest: Digest, now: dt.datetime) -> DayCandidates:
     """Return what the digest was made from; a reader who moved west since had its day before their clock."""
     as_of = max(min(now, digest.built_at), day_begin(digest.date, reader.zone))
     return digest_candidates(
@@ -171,12 +171,12 @@ def _page_of(wanted: Sequence[int], page: int) -> tuple[Sequence[int], int, int]
     return wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], page, pages
 
 
-def _count_unseen(digest: Digest, material: DayCandidates) -> int:
+def _count_unseen(digest: Digest, candidates: DayCandidates) -> int:
     """Count the items that the limit on candidates cut off; no query where it cut nothing."""
-    if len(material.about) < CANDIDATES_MAX:
+    if len(candidates.origins) < CANDIDATES_MAX:
         return 0
-    window = items_window_count(reader_id=digest.reader_id, now=material.as_of, seen_by=digest.built_at)
-    return window - len(material.about)
+    window = items_window_count(reader_id=digest.reader_id, now=candidates.as_of, seen_by=digest.built_at)
+    return window - len(candidates.origins)
 
 
 def _lowered_items(

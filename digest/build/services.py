@@ -11,7 +11,7 @@ from digest.build.candidates import (
     Window,
     as_of_day,
     digest_candidates,
-    digest_materials,
+    digest_candidates_many,
     signals_for,
     window_load,
 )
@@ -59,23 +59,23 @@ def digest_build(
     replaces a newer one's digest. Raises `FutureDate`.
     """
     effective = config_effective(reader_id=reader.pk)
-    material = digest_candidates(reader=reader, date=date, now=now)
-    order = order_make(reader=reader, date=date, material=material, effective=effective)
+    candidates = digest_candidates(reader=reader, date=date, now=now)
+    order = order_make(reader=reader, date=date, candidates=candidates, effective=effective)
     return digests_store(orders=[order], rules=rules or Rules(limit), now=now)[0]
 
 
 def order_make(
-    *, reader: Reader, date: dt.date, material: DayCandidates, effective: EffectiveConfig
+    *, reader: Reader, date: dt.date, candidates: DayCandidates, effective: EffectiveConfig
 ) -> Order:
     """Rank the reader's day, ready to be composed and stored."""
-    ranking = material.ranking(effective)
+    ranking = candidates.ranking(effective)
     at = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
     return Order(
         reader=reader,
         date=date,
         version=effective.config.version,
-        choices=material.choices(ranking, effective),
-        draw=material.chances(effective),
+        choices=candidates.choices(ranking, effective),
+        draw=candidates.novelty_draw(effective),
         score_of=lambda item_id: ranking[at[item_id]],
     )
 
@@ -170,8 +170,10 @@ def _build_together(
 ) -> int:
     """Build these readers' digests together; one by one if that fails, so that the fault stays with one."""
     try:
-        materials = digest_materials(window=window, days={reader.pk: days[reader.pk] for reader in readers})
-        orders = list(_orders(readers, days, materials, configs))
+        candidates_of = digest_candidates_many(
+            window=window, days={reader.pk: days[reader.pk] for reader in readers}
+        )
+        orders = list(_orders(readers, days, candidates_of, configs))
         digests_store(orders=orders, rules=Rules(), now=window.now)
         return len(orders)
     except Exception:
@@ -189,7 +191,7 @@ def _build_together(
 def _orders(
     readers: Collection[Reader],
     days: Mapping[UUID, dt.date],
-    materials: Mapping[UUID, DayCandidates],
+    candidates_of: Mapping[UUID, DayCandidates],
     configs: Mapping[UUID, EffectiveConfig],
 ) -> Iterator[Order]:
     for reader in readers:
@@ -197,7 +199,7 @@ def _orders(
             order = order_make(
                 reader=reader,
                 date=days[reader.pk],
-                material=materials[reader.pk],
+                candidates=candidates_of[reader.pk],
                 effective=configs[reader.pk],
             )
         except Exception:

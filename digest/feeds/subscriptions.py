@@ -21,7 +21,7 @@ from digest.feeds.fetch import split_address
 from digest.feeds.identity import URL_MAX_CHARS, canonical_url, source_key, web_url
 from digest.feeds.ingest import feed_ensure, feeds_ensure
 from digest.feeds.opml import FOLDER_MAX_CHARS, ListedFeed, Reject, opml_read, opml_write
-from digest.feeds.sanitise import one_line, plain
+from digest.feeds.sanitise import clean_text, one_line
 from digest.feeds.selectors import subscriptions_of
 from digest.models import Feed, Reader, Subscription
 
@@ -99,7 +99,7 @@ def subscription_change(
     """
     fields: dict[str, object] = {}
     if folder is not None:
-        fields["folder"] = one_line(plain(folder), limit=FOLDER_MAX_CHARS)
+        fields["folder"] = one_line(clean_text(folder), limit=FOLDER_MAX_CHARS)
     if ai_enabled is not None:
         fields["ai_enabled"] = ai_enabled
     found = Subscription.objects.filter(reader=reader, feed__pk=feed_id)
@@ -116,7 +116,7 @@ def subscription_restore(
     """
     if not (feed := Feed.objects.filter(pk=feed_id).first()):
         raise FeedNotFound("This feed is no longer known here. Add its address instead.")
-    folder = one_line(plain(folder), limit=FOLDER_MAX_CHARS)
+    folder = one_line(clean_text(folder), limit=FOLDER_MAX_CHARS)
     subscription, _ = Subscription.objects.get_or_create(
         reader=reader,
         feed=feed,

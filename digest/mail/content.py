@@ -31,7 +31,7 @@ NAMED = 2
 class Draft:
     """The content of a mail, and the impressions it shows, in its order."""
 
-    letter: MailContent
+    content: MailContent
     shown: tuple[Impression, ...]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from digest.feeds.sanitise import one_line, plain
+from digest.feeds.sanitise import clean_text, one_line
 from digest.summaries.extract import extract_of, first_sentence
 from digest.summaries.grounding import grounding_of
 
@@ -110,7 +110,7 @@ def summary_check(text: Text, reply: SummaryReply | None) -> SummaryResult:
     """Return a model's summary if it is grounded, else the publisher's first sentence, else a refusal."""
     fault = "missing"
     if reply is not None:
-        summary = one_line(plain(reply.summary), limit=SUMMARY_CHARS_MAX)
+        summary = one_line(clean_text(reply.summary), limit=SUMMARY_CHARS_MAX)
         if not summary:
             return SummaryResult(refusal=NO_EVIDENCE, fault="no_evidence")
         check = grounding_of(summary, reply.citations, title=text.title, text=text.shown)

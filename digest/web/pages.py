@@ -60,7 +60,7 @@ def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     scored = [ScoredItem(i.item, i.parts, i.score, i.slot) for i in impressions]
     ratings = {impression.item_id: impression.thumb for impression in impressions}
     # Rated items keep their place and score though the rest was ranked anew.
-    fixed = [entry for entry in scored if entry.slot == Impression.Slot.KEPT]
+    fixed = [entry for entry in scored if entry.slot == Impression.Slot.RATED]
     since = scores_changed(reader=reader, scored=fixed, now=now) if date == today else {}
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
     counts = digest.left_out.values() if digest else ()

@@ -26,7 +26,7 @@ from digest.items.search_query import QUERY_CHARS
 from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader
 from digest.requests import is_prefetch, page_of, reader_of, referrer_path, return_path
-from digest.throttling import SEARCH, limited
+from digest.throttling import SEARCH, rate_limited
 from digest.web.forms import ThumbForm
 from digest.web.pages import (
     OLDEST,
@@ -228,7 +228,7 @@ def saved(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
-@limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
+@rate_limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
 def search(request: HttpRequest) -> HttpResponse:
     """Show what `?q=` finds, the best first, or with `order=newest` the newest."""
     query = request.GET.get("q", "").replace("\0", " ").strip()[:QUERY_CHARS]

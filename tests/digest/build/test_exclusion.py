@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.build.compose import NoveltyDraw, PlacedItem, Rules, compose
-from digest.build.exclusion import KEPT, RANKED, Reason, places_lost
+from digest.build.exclusion import RANKED, RATED, Reason, places_lost
 from digest.build.shares import Choice, order_by_share
 
 SEED = NoveltyDraw("ada|2026-03-18")
@@ -61,10 +61,12 @@ def shown(choices: list[Choice], rules: Rules, rated: dict[int, PlacedItem]) -> 
 
 
 RULES = st.builds(Rules, size=st.integers(1, 12), cap=st.booleans(), novelty=st.just(False))
-RATED = st.sampled_from([{}, {1: PlacedItem(99, "a")}, {1: PlacedItem(99, "b"), 2: PlacedItem(98, "b")}])
+RATED_ITEMS = st.sampled_from(
+    [{}, {1: PlacedItem(99, "a")}, {1: PlacedItem(99, "b"), 2: PlacedItem(98, "b")}]
+)
 
 
-@given(ranked(), RULES, RATED)
+@given(ranked(), RULES, RATED_ITEMS)
 def test_low_weight_is_said_just_where_weight_1_would_show_the_item(choices, rules, rated):
     out = compose(choices, rules, SEED, rated=rated).left_out
     fixed = [placed.source for placed in rated.values()]
@@ -76,7 +78,7 @@ def test_low_weight_is_said_just_where_weight_1_would_show_the_item(choices, rul
         assert claimed == would or one.muted or one not in within
 
 
-@given(ranked(), RULES, RATED)
+@given(ranked(), RULES, RATED_ITEMS)
 def test_keyword_is_said_just_where_the_item_would_be_shown_without_the_words_against_it(
     choices, rules, rated
 ):
@@ -122,7 +124,7 @@ def test_what_stands_lower_says_by_how_many_places_of_other_sources():
         choice(4, "d", 0.4),
     ]
     assert places_lost(ranked_, dict.fromkeys(range(5), RANKED)) == {2: 1}
-    assert places_lost(ranked_, dict.fromkeys(range(5), RANKED) | {2: KEPT}) == {}
+    assert places_lost(ranked_, dict.fromkeys(range(5), RANKED) | {2: RATED}) == {}
 
 
 @given(ranked())
