@@ -23,9 +23,8 @@ from digest.feedback.selectors import reason_tag_spellings
 from digest.llm.caller import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SUMMARY, SpendAccount, ingest_account
-from digest.llm.prompts import SUMMARY as PROMPT
-from digest.llm.prompts import prompt_read
-from digest.llm.typed import INVALID, Question, TypedAnswer, data_fence, typed_ask_all
+from digest.llm.typed import INVALID, Question, TypedAnswer, data_fence, prompt_read, typed_ask_all
+from digest.llm.typed import SUMMARY as PROMPT
 from digest.models import Item, SuggestedReasons, Summary
 from digest.summaries.model import (
     BATCH,

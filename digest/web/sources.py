@@ -15,9 +15,8 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from digest.errors import DigestError, SiteUnreachable, TooManyRequests
-from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover
+from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.opml import FOLDER_MAX_CHARS, OPML_BYTES_MAX
-from digest.feeds.page_links import site_address
 from digest.feeds.selectors import subscription_of
 from digest.feeds.subscriptions import (
     check_address,

@@ -22,8 +22,7 @@ from digest.errors import (
     TooManyRequests,
 )
 from digest.feeds import discovery, rate_limit
-from digest.feeds.discovery import FoundFeed, feeds_discover
-from digest.feeds.page_links import LINKS_MAX, page_feeds, site_address
+from digest.feeds.discovery import LINKS_MAX, FoundFeed, feeds_discover, page_feeds, site_address
 from digest.feeds.rate_limit import HostLimiter
 from digest.models import Reader
 from digest.throttling import LOOKUP, limit_count

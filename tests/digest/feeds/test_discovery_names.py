@@ -7,9 +7,8 @@ from pytest_httpserver import HTTPServer
 
 from digest.errors import SiteUnreachable
 from digest.feeds import discovery
-from digest.feeds.discovery import FoundFeed, feeds_discover
+from digest.feeds.discovery import FoundFeed, feeds_discover, site_addresses
 from digest.feeds.entities import FeedProblem
-from digest.feeds.page_links import site_addresses
 from tests.support.documents import MADE
 
 
