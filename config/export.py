@@ -11,7 +11,7 @@ from itertools import chain
 from django.core.serializers.json import DjangoJSONEncoder
 
 from advisor.selectors import reader_export_advisor
-from digest.accounts.export import reader_export_digest
+from digest.accounts.services import reader_export_digest
 from digest.models import Reader
 from ranking.selectors import reader_export_ranking
 from suggestions.selectors import reader_export_suggestions

@@ -26,7 +26,8 @@ from digest.llm.ledger import SUMMARY, SpendAccount, ingest_account
 from digest.llm.typed import INVALID, Question, TypedAnswer, data_fence, prompt_read, typed_ask_all
 from digest.llm.typed import SUMMARY as PROMPT
 from digest.models import Item, SuggestedReasons, Summary
-from digest.summaries.model import (
+from digest.summaries.selectors import texts_still_wanted, texts_wanted
+from digest.summaries.summarise import (
     BATCH,
     OFFLINE,
     BatchReply,
@@ -38,7 +39,6 @@ from digest.summaries.model import (
     summary_check,
     summary_offline,
 )
-from digest.summaries.selectors import texts_still_wanted, texts_wanted
 
 log = structlog.get_logger(__name__)
 

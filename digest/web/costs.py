@@ -24,8 +24,8 @@ from digest.llm.prices import INPUT_SAFETY, cost_usd, tokens_estimated
 from digest.llm.providers import ModelRef, chain_refs, provider_endpoint
 from digest.models import Item, Spend, SpendRefusal, Summary
 from digest.requests import reader_of
-from digest.summaries.model import BATCH, OFFLINE, SHOWN_CHARS
 from digest.summaries.selectors import texts_waiting
+from digest.summaries.summarise import BATCH, OFFLINE, SHOWN_CHARS
 from ranking.common.charts import BarChart, bars_stack
 
 USD = DecimalField(max_digits=12, decimal_places=6)

@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.accounts.deletion import reader_nudge_quiet
+from digest.accounts.services import reader_nudge_quiet
 from digest.build.selectors import digest_for
 from digest.build.store import exposures_log
 from digest.days import day_of
