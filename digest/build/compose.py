@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from digest.build.exclusion import RANKED, RATED, Reason, exclusion_reasons
+from digest.build.exclusion import RANKED, RATED, ExclusionReason, exclusion_reasons
 from digest.build.shares import Choice, order_by_share
 from digest.entities import DIGEST_SIZE
 from ranking.entities import EffectiveConfig
@@ -73,7 +73,7 @@ class Composed:
     """A digest's places, and why each other candidate is left out."""
 
     places: tuple[Place, ...]
-    left_out: Mapping[int, Reason] = field(default_factory=dict)
+    left_out: Mapping[int, ExclusionReason] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
         """Return how many were left out, by reason."""

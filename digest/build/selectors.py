@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, Max, OuterRef
 
 from digest.build.candidates import DayCandidates, digest_candidates
-from digest.build.exclusion import RATED, Reason, exclusion_reasons, places_lost
+from digest.build.exclusion import RATED, ExclusionReason, exclusion_reasons, places_lost
 from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items
@@ -77,7 +77,7 @@ class ExcludedItem:
     """
 
     item: Item
-    reason: Reason
+    reason: ExclusionReason
     position: int
     score: Score
     story_item: Item | None
@@ -103,8 +103,8 @@ class Exclusions:
     """
 
     digest: Digest
-    counts: Mapping[Reason, int]
-    reason: Reason | None
+    counts: Mapping[ExclusionReason, int]
+    reason: ExclusionReason | None
     total: int
     page: int
     pages: int
@@ -119,7 +119,7 @@ def digest_exclusions(
     reader: Reader,
     date: dt.date,
     now: dt.datetime,
-    reason: Reason | None = None,
+    reason: ExclusionReason | None = None,
     page: int = 1,
     only: Collection[int] | None = None,
 ) -> Exclusions | None:
@@ -190,7 +190,10 @@ def _lowered_items(
 
 
 def _excluded_items(
-    listed: Sequence[int], reasons: Mapping[int, Reason], ranking: Ranking, stories: Mapping[int, Item]
+    listed: Sequence[int],
+    reasons: Mapping[int, ExclusionReason],
+    ranking: Ranking,
+    stories: Mapping[int, Item],
 ) -> list[ExcludedItem]:
     """Return the items of one page in order, in one query."""
     positions = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
@@ -200,7 +203,7 @@ def _excluded_items(
         if (item := items.get(item_id)) is None:
             continue
         reason, at = reasons[item_id], positions[item_id]
-        story = item.cluster_id if reason is Reason.SAME_STORY else None
+        story = item.cluster_id if reason is ExclusionReason.SAME_STORY else None
         story_item = stories.get(story) if story is not None else None
         found.append(ExcludedItem(item, reason, at + 1, ranking[at], story_item))
     return found

@@ -17,7 +17,7 @@ from digest.build.candidates import (
 )
 from digest.build.compose import Rules
 from digest.build.selectors import digest_for, digests_current
-from digest.build.store import Order, digests_store
+from digest.build.store import RankedDay, digests_store
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.items.selectors import items_candidates
@@ -60,17 +60,17 @@ def digest_build(
     """
     effective = config_effective(reader_id=reader.pk)
     candidates = digest_candidates(reader=reader, date=date, now=now)
-    order = order_make(reader=reader, date=date, candidates=candidates, effective=effective)
-    return digests_store(orders=[order], rules=rules or Rules(limit), now=now)[0]
+    day = ranked_day(reader=reader, date=date, candidates=candidates, effective=effective)
+    return digests_store(ranked_days=[day], rules=rules or Rules(limit), now=now)[0]
 
 
-def order_make(
+def ranked_day(
     *, reader: Reader, date: dt.date, candidates: DayCandidates, effective: EffectiveConfig
-) -> Order:
+) -> RankedDay:
     """Rank the reader's day, ready to be composed and stored."""
     ranking = candidates.ranking(effective)
     at = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
-    return Order(
+    return RankedDay(
         reader=reader,
         date=date,
         version=effective.config.version,
@@ -173,9 +173,9 @@ def _build_together(
         candidates_of = digest_candidates_many(
             window=window, days={reader.pk: days[reader.pk] for reader in readers}
         )
-        orders = list(_orders(readers, days, candidates_of, configs))
-        digests_store(orders=orders, rules=Rules(), now=window.now)
-        return len(orders)
+        ranked_days = list(_ranked_days(readers, days, candidates_of, configs))
+        digests_store(ranked_days=ranked_days, rules=Rules(), now=window.now)
+        return len(ranked_days)
     except Exception:
         log.exception("digest.build_together_failed", readers=len(readers))
     built = 0
@@ -188,15 +188,15 @@ def _build_together(
     return built
 
 
-def _orders(
+def _ranked_days(
     readers: Collection[Reader],
     days: Mapping[UUID, dt.date],
     candidates_of: Mapping[UUID, DayCandidates],
     configs: Mapping[UUID, EffectiveConfig],
-) -> Iterator[Order]:
+) -> Iterator[RankedDay]:
     for reader in readers:
         try:
-            order = order_make(
+            day = ranked_day(
                 reader=reader,
                 date=days[reader.pk],
                 candidates=candidates_of[reader.pk],
@@ -205,4 +205,4 @@ def _orders(
         except Exception:
             log.exception("digest.build_failed", reader_id=str(reader.pk))
         else:
-            yield order
+            yield day

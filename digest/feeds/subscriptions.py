@@ -19,7 +19,7 @@ from digest.feeds.connect import check_host
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import split_address
 from digest.feeds.identity import URL_MAX_CHARS, canonical_url, source_key, web_url
-from digest.feeds.ingest import feed_ensure, feeds_ensure
+from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.opml import FOLDER_MAX_CHARS, ListedFeed, Reject, opml_read, opml_write
 from digest.feeds.sanitise import clean_text, one_line
 from digest.feeds.selectors import subscriptions_of
@@ -60,7 +60,7 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
     Doing it again changes nothing. A feed that was given up is fetched again where the caller has just seen
     it `alive`. Raises `InvalidFeedUrl` for what is no plain web address, `FeedIsGone` for a feed given up.
     """
-    feed = feed_ensure(url=check_address(url=url), now=now)
+    feed = feed_get_or_create(url=check_address(url=url), now=now)
     if feed.state == Feed.State.GONE:
         if not alive:
             raise FeedIsGone(FEED_GONE)
@@ -209,7 +209,7 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
         Feed(url=url, source_id=source_key(url) or "unknown", title=listed.title[:200], next_check_at=now)
         for url, listed in batch.items()
     )
-    feeds = feeds_ensure(feeds=new, source_titles={})
+    feeds = feeds_get_or_create(feeds=new, source_titles={})
     ids = [feed.pk for feed in feeds.values()]
     had = set(Subscription.objects.filter(reader=reader, feed_id__in=ids).values_list("feed_id", flat=True))
     rows = []

@@ -68,7 +68,7 @@ def _model(ref: ModelRef, endpoint: Endpoint) -> Model:
     return RemoteModel(ref, endpoint)
 
 
-def messages_plain(messages: Sequence[Message]) -> list[Message]:
+def messages_portable(messages: Sequence[Message]) -> list[Message]:
     """Return the conversation without what only the provider that wrote it understands."""
     return [_plain(message) for message in messages]
 
@@ -244,7 +244,7 @@ class ModelCaller:
             return wait
         request.last = error.code, str(error), wait
         request.models.pop(0)
-        request.messages = messages_plain(request.messages)
+        request.messages = messages_portable(request.messages)
         return 0.0
 
 

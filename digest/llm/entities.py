@@ -40,7 +40,7 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def summary_parse(text: str) -> dict[str, Any] | None:
+def json_object_find(text: str) -> dict[str, Any] | None:
     """Return the JSON object in a message, fenced or between other words; `None` if there is none."""
     fenced = FENCED.search(text)
     braced = text[text.find("{") : text.rfind("}") + 1]

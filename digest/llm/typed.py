@@ -23,8 +23,8 @@ from digest.llm.entities import (
     ModelUnavailable,
     PriceUnknown,
     Usage,
+    json_object_find,
     preview,
-    summary_parse,
 )
 from digest.llm.ledger import SpendAccount
 
@@ -161,7 +161,7 @@ def _read(text: str, shape: type[T]) -> tuple[str, str, T | None]:
         return EMPTY, "The answer was empty.", None
     if len(text) > ANSWER_CHARS_MAX:
         return INVALID, f"The answer is longer than {ANSWER_CHARS_MAX:,} characters.", None
-    if (found := summary_parse(text)) is None:
+    if (found := json_object_find(text)) is None:
         return INVALID, f"The answer is no JSON object. It began: {text[:120]!r}", None
     try:
         return "", "", shape.model_validate(found)

@@ -134,14 +134,14 @@ def reader_unsubscribe(*, link: str) -> Reader:
 
     Raises `LinkInvalid`. A second time changes nothing.
     """
-    reader = unsubscribe_reader(link=link)
+    reader = unsubscribe_link_reader(link=link)
     if reader.mail_rhythm != Reader.MailRhythm.OFF:
         reader.mail_rhythm = Reader.MailRhythm.OFF
         reader.save(update_fields=["mail_rhythm"])
     return reader
 
 
-def unsubscribe_reader(*, link: str) -> Reader:
+def unsubscribe_link_reader(*, link: str) -> Reader:
     """Return the reader whose unsubscribe link this is. Raises `LinkInvalid`."""
     try:
         return _reader(unsubscribe_read(link))

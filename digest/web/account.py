@@ -30,7 +30,7 @@ from digest.accounts.services import deleted_words, reader_delete, reader_mail_u
 from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_of
 from digest.accounts.tokens import token_revoke as revoke
 from digest.errors import DigestError
-from digest.feeds.starters import starters, welcome_answer
+from digest.feeds.starters import starter_interests, welcome_answer
 from digest.feeds.subscriptions import FEED_GONE_REASON
 from digest.mail.due import delivery_trouble
 from digest.mail.links import (
@@ -40,7 +40,7 @@ from digest.mail.links import (
     thumb_link_state,
     thumb_link_undo,
     thumb_link_use,
-    unsubscribe_reader,
+    unsubscribe_link_reader,
 )
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
@@ -242,7 +242,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
                 messages.warning(request, f"{title}: {FEED_GONE_REASON} You are not subscribed to it.")
             return redirect("digest:today")
         form.add_error(None, "Choose at least one interest or source, or skip this.")
-    page = {"form": form, "interests": starters(), "picked": form.picked()}
+    page = {"form": form, "interests": starter_interests(), "picked": form.picked()}
     return render(request, "digest/welcome.html", page, status=422 if form.errors else 200)
 
 
@@ -308,7 +308,7 @@ def thumb_link(request: HttpRequest, link: str) -> HttpResponse:
 @_signed_link
 def unsubscribe(request: HttpRequest, link: str) -> HttpResponse:
     """Ask; a POST stops the mail, with or without the `List-Unsubscribe=One-Click` of RFC 8058."""
-    act = reader_unsubscribe if request.method == "POST" else unsubscribe_reader
+    act = reader_unsubscribe if request.method == "POST" else unsubscribe_link_reader
     reader = act(link=link)
     ended = reader.mail_rhythm == reader.MailRhythm.OFF
     # A mail is forwarded, and its links with it: only the reader sees whose account this is.

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from digest.build.exclusion import Reason, exclusion_explain, reasons_describe
+from digest.build.exclusion import ExclusionReason, exclusion_explain, reasons_describe
 from digest.build.explain import FOUND, Explanation, age_words, feed_health, place_explain, was_drawn
 from digest.build.presentation import (
     Response,
@@ -78,13 +78,13 @@ def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
         "next": date + timedelta(days=1) if date < today else None,
         "shown": shown,
         "unread": sum(entry.response.read_at is None for entry in shown),
-        "batch": last_batch([entry.response.read_at for entry in shown]),
+        "batch": last_read_batch([entry.response.read_at for entry in shown]),
         "left_out": sum(count for count in counts if isinstance(count, int)),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
 
 
-def last_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
+def last_read_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
     """Return the latest moment of reading and how many items share it, where that is more than one."""
     counts = Counter(moment for moment in moments if moment is not None)
     latest = max(counts, default=None)
@@ -124,7 +124,7 @@ def left_out_page(reader: Reader, date: Date, reason: str, page: int, now: datet
 
     The number of queries is constant.
     """
-    wanted = Reason(reason) if reason in set(Reason) else None
+    wanted = ExclusionReason(reason) if reason in set(ExclusionReason) else None
     found = digest_exclusions(reader=reader, date=date, now=now, reason=wanted, page=page)
     if found is None:
         return {"date": date, "found": None}

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from digest.feeds.ingest import source_ensure
+from digest.feeds.ingest import source_get_or_create
 from digest.models import Feed, Item, Source
 from ranking.services import ConfigEdit, config_edit, config_revert
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
@@ -48,7 +48,7 @@ def test_a_hand_edit_of_the_target_supersedes(ada, now, change):
 def test_a_source_joined_to_another_takes_its_suggestion_along(ada, now):
     tastes(ada)
     suggestion = proposed(ada)
-    joined = source_ensure(key="joined.example", title="Joined")
+    joined = source_get_or_create(key="joined.example", title="Joined")
     for rows in (Item.objects.filter(source_id=suggestion.target_key), Feed.objects):
         rows.filter(source_id=suggestion.target_key).update(source=joined)
     assert suggestions_sweep(now=now) == NOTHING
