@@ -76,7 +76,7 @@ def title_stems(title: str) -> list[str]:
     ]
 
 
-def stories(
+def cluster_items(
     known: Sequence[TitledItem],
     fresh: Sequence[TitledItem],
     *,
