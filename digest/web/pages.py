@@ -38,8 +38,7 @@ from digest.feeds.health import FeedFacts, feed_counts
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
 from digest.items.reading import items_saved
-from digest.items.search import Order, SearchPage, items_search
-from digest.items.search_query import Part, marked, terms_snippet
+from digest.items.search import Order, SearchPage, TextPart, highlight, items_search, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
 from digest.models import Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig
@@ -193,8 +192,8 @@ class Hit:
     item: Item
     href: str
     age: str
-    title: tuple[Part, ...]
-    snippet: tuple[Part, ...]
+    title: tuple[TextPart, ...]
+    snippet: tuple[TextPart, ...]
     why: Explanation
     response: Response
 
@@ -214,7 +213,7 @@ def _hits(reader: Reader, found: SearchPage, now: datetime) -> list[Hit]:
             item=item,
             href=web_url(item.url),
             age=age_words(item.dated_at, now),
-            title=marked(item.title, found.terms),
+            title=highlight(item.title, found.terms),
             snippet=terms_snippet(item.text, found.terms),
             why=score_why(entry),
             response=responses[item.pk],

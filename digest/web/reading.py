@@ -21,8 +21,7 @@ from digest.feedback.selectors import feedback_by_items, feedback_weeks
 from digest.feedback.services import feedback_clear, feedback_set, feedback_tags_set
 from digest.feedback.trends import trends_of, weeks_until
 from digest.items.reading import item_read, item_save, item_unread, items_read, items_unread
-from digest.items.search import Order
-from digest.items.search_query import QUERY_CHARS
+from digest.items.search import QUERY_CHARS, Order
 from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader
 from digest.requests import is_prefetch, page_of, reader_of, referrer_path, return_path
