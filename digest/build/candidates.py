@@ -96,7 +96,7 @@ def digest_candidates(
 
     `seen_by` leaves out what was first seen after that moment, whatever date it carries. Ratings of other
     readers are those of `community_at`, or of the same moment: each process caches those of one day, and
-    another day's are read anew for all readers. The number of queries is constant. Raises `FutureDate`.
+    another day's are read again for all readers. The number of queries is constant. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
     candidates, stories = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by)

@@ -91,7 +91,7 @@ def weights_update(*, reader_id: UUID, now: datetime) -> int:
     """Run one learning cycle for the reader; return how many source weights changed.
 
     Sources the reader has locked, or decided on within the last 14 days, do not change. Where at least five
-    other readers share ratings of a source, the prior moves towards them. The taste profile is computed anew,
+    other readers share ratings of a source, the prior moves towards them. The taste profile is computed again,
     which removes rounding errors of adding and subtracting.
     """
     effective = config_effective(reader_id=reader_id)

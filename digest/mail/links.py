@@ -36,7 +36,7 @@ class BadLink(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ThumbLink:
-    """What a rating's link stands for: whose rating, of which item, which one, and until when it works."""
+    """What a rating's link records: whose rating, of which item, which one, and until when it works."""
 
     reader_id: UUID
     item_id: int
@@ -61,7 +61,7 @@ def thumb_sign(*, reader_id: UUID, item_id: int, useful: bool, now: datetime) ->
 
 
 def thumb_read(link: str) -> ThumbLink:
-    """Return what `link` stands for, expired or not. Raises `BadLink`."""
+    """Return what `link` records, expired or not. Raises `BadLink`."""
     data = _unsign(_THUMB_SIGNER, link)
     if len(data) != _THUMB.size:
         raise BadLink

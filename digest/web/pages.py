@@ -50,7 +50,7 @@ OLDEST = timedelta(days=730)
 
 
 def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
-    """Return the digest of `date` for its page, today's built anew where it is due (`digest_current`)."""
+    """Return the digest of `date` for its page, today's built again where it is due (`digest_current`)."""
     today = day_of(now, reader.zone)
     digest = digest_current(reader=reader, date=date, now=now)
     impressions = digest_impressions(digest=digest) if digest else []
@@ -58,7 +58,7 @@ def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     subscriptions = [] if impressions else subscriptions_of(reader_id=reader.pk)
     scored = [ScoredItem(i.item, i.parts, i.score, i.slot) for i in impressions]
     ratings = {impression.item_id: impression.thumb for impression in impressions}
-    # Rated items keep their place and score though the rest was ranked anew.
+    # Rated items keep their place and score though the rest was ranked again.
     fixed = [entry for entry in scored if entry.slot == Impression.Slot.RATED]
     since = scores_changed(reader=reader, scored=fixed, now=now) if date == today else {}
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)

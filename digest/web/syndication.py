@@ -186,7 +186,7 @@ def reader_of_token(*, token: str) -> Reader | None:
 def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, list[Digest]]:
     """Return the reader's feed of the newest digests, each item where it was last shown, and those.
 
-    Today's digest is built anew where it is due. But for `updated`, which is when the newest was built, the
+    Today's digest is built again where it is due. But for `updated`, which is when the newest was built, the
     channel is the same as long as its items and their reasons are. The number of queries depends on
     that of digests (three), not of items.
     """
