@@ -1,4 +1,4 @@
-"""Remote models and the three ways of asking one: chat completions, the Responses API, the JSON envelope.
+"""The models of the configured chain: chat completions, the Responses API, the JSON envelope.
 
 Replies are read into a `Turn` or a clear error, whatever a server made of the format. The envelope is for
 servers that cannot call tools: one JSON object a turn, a call or the end. The tools are described in the
@@ -15,9 +15,30 @@ from importlib import import_module
 from typing import Any, Protocol
 from uuid import uuid4
 
-from digest.llm.entities import DeadlineExceeded, Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
+from digest.llm.entities import (
+    DeadlineExceeded,
+    Message,
+    Model,
+    ModelUnavailable,
+    ToolCall,
+    ToolSchema,
+    Turn,
+    Usage,
+)
 from digest.llm.prices import cost_usd, input_tokens_worst, usage_read
-from digest.llm.providers import CHAT, RESPONSES, Endpoint, ModelRef, Provider, reasoning_effort
+from digest.llm.providers import (
+    CHAT,
+    ENVELOPE,
+    RESPONSES,
+    Endpoint,
+    ModelRef,
+    Provider,
+    chain_refs,
+    provider_endpoint,
+    reasoning_effort,
+    tool_mode_of,
+    wire_of,
+)
 
 NAME_CHARS_MAX = 64
 # Far more than any run may make; a reply with thousands would only fill the audit.
@@ -26,8 +47,8 @@ CALLS_MAX = 64
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 OUTPUT_TOKENS_MAX = 1500
-# Reasoning counts as output: room for it beside the answer.
-REASONING_TOKENS_MAX = 6000
+# Reasoning counts as output: there is room for it beside the answer.
+REASONING_TOKENS_MAX = OUTPUT_TOKENS_MAX + 6000
 # Silence while a model reasons is no failure: its time limits are three times those of chat completions.
 REASONING_PATIENCE = 3.0
 # No provider's key is shorter, and a placeholder for none would be found within ordinary words.
@@ -115,15 +136,6 @@ def call_read(*, call_id: Any, name: Any, arguments: Any, ids: set[str]) -> Tool
     return ToolCall(call_id, valid_name, text if isinstance(text, str) else json.dumps(text))
 
 
-def call_message(call: ToolCall) -> dict[str, Any]:
-    """Return `call` as an assistant message lists it.
-
-    Arguments that are no JSON object would be refused when sent back, so they are left out here.
-    """
-    arguments = "{}" if call.error else call.text
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-
-
 def text_of(value: Any) -> str:
     """Return `value` if it is text, else the empty text."""
     return value if isinstance(value, str) else ""
@@ -139,7 +151,7 @@ def _chat_calls_read(message: Message) -> tuple[ToolCall, ...]:
         call = call_read(
             call_id=raw.get("id"), name=function["name"], arguments=function.get("arguments"), ids=ids
         )
-        sent = call_message(call)
+        sent = call.as_message()
         raw.update(sent, function={**function, **sent["function"]})
         calls.append(call)
     if calls:
@@ -258,7 +270,7 @@ def responses_request(
     request: dict[str, Any] = {
         "model": ref.model,
         "input": [item for message in messages for item in _items_of(message)],
-        "max_output_tokens": OUTPUT_TOKENS_MAX + REASONING_TOKENS_MAX,
+        "max_output_tokens": REASONING_TOKENS_MAX,
         "store": False,
     }
     if ref.model.startswith(ref.provider.reasoning):
@@ -286,7 +298,7 @@ def responses_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
         raise truncated_error()
     message: Message = {"role": "assistant", "content": text, ITEMS: items}
     if calls:
-        message["tool_calls"] = [call_message(call) for call in calls]
+        message["tool_calls"] = [call.as_message() for call in calls]
     usage = usage_read(
         data.get("usage"),
         names=("input_tokens", "output_tokens"),
@@ -297,11 +309,7 @@ def responses_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
 
 
 RESPONSES_WIRE = Wire(
-    RESPONSES,
-    responses_request,
-    responses_turn_read,
-    OUTPUT_TOKENS_MAX + REASONING_TOKENS_MAX,
-    REASONING_PATIENCE,
+    RESPONSES, responses_request, responses_turn_read, REASONING_TOKENS_MAX, REASONING_PATIENCE
 )
 
 
@@ -362,7 +370,7 @@ class EnvelopeModel:
         usage, problem = Usage(), ""
         for _ in range(ENVELOPE_TRIES):
             turn = self._remote.complete(sent, tools, timeout_s=ends - time.monotonic())
-            usage = _sum(usage, turn.usage)
+            usage += turn.usage
             if not tools:
                 return turn
             try:
@@ -462,7 +470,7 @@ def _opened(turn: Turn, usage: Usage) -> Turn:
         raise ValueError("it is not JSON") from None
     if isinstance(value.get("tool"), str) and isinstance(value.get("arguments"), dict):
         call = ToolCall(f"call-{uuid4().hex}", value["tool"], json.dumps(value["arguments"]))
-        message = {"role": "assistant", "content": "", "tool_calls": [call_message(call)]}
+        message = {"role": "assistant", "content": "", "tool_calls": [call.as_message()]}
         return Turn(message, "", (call,), usage, turn.model)
     if "final" in value:
         final = value["final"]
@@ -471,11 +479,19 @@ def _opened(turn: Turn, usage: Usage) -> Turn:
     raise ValueError('it has neither "tool" with "arguments" nor "final"')
 
 
-def _sum(first: Usage, second: Usage) -> Usage:
-    return Usage(
-        input_tokens=first.input_tokens + second.input_tokens,
-        cached_tokens=first.cached_tokens + second.cached_tokens,
-        output_tokens=first.output_tokens + second.output_tokens,
-        reasoning_tokens=first.reasoning_tokens + second.reasoning_tokens,
-        written_tokens=first.written_tokens + second.written_tokens,
-    )
+def chain_configured(purpose: str = "advisor") -> list[Model]:
+    """Return the models of the chain for `purpose` whose providers are configured; none without any key.
+
+    `LLM_CHAIN_<PURPOSE>` goes before `LLM_CHAIN`. Raises `ValueError` for an entry that names no provider
+    and for a wire or tool mode that does not exist (`manage.py check` reports both).
+    """
+    refs = chain_refs(purpose)
+    return [_model(ref, endpoint) for ref in refs if (endpoint := provider_endpoint(ref.provider))]
+
+
+def _model(ref: ModelRef, endpoint: Endpoint) -> Model:
+    if tool_mode_of(ref.provider) == ENVELOPE:
+        return EnvelopeModel(ref, endpoint)
+    if wire_of(ref.provider) == RESPONSES:
+        return RemoteModel(ref, endpoint, RESPONSES_WIRE)
+    return RemoteModel(ref, endpoint)

@@ -73,6 +73,16 @@ class Usage:
     reasoning_tokens: int = 0
     written_tokens: int = 0
 
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the tokens of both calls, without a reported price."""
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            written_tokens=self.written_tokens + other.written_tokens,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Caps:
@@ -122,6 +132,14 @@ class ToolCall:
             object.__setattr__(self, "arguments", json_object(self.text.strip() or "{}"))
         except ValueError as error:
             object.__setattr__(self, "error", str(error))
+
+    def as_message(self) -> dict[str, Any]:
+        """Return the call as an assistant message lists it.
+
+        Arguments that are no JSON object would be refused when sent back, so they are left out here.
+        """
+        arguments = "{}" if self.error else self.text
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": arguments}}
 
 
 @dataclass(frozen=True, slots=True)

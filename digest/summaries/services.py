@@ -20,7 +20,7 @@ from django.db.models import Exists, OuterRef
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feedback.reasons import SuggestedReason, reason_tags_map, reasons_filter, reasons_offline
 from digest.feedback.selectors import reason_tag_spellings
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SUMMARY, SpendAccount, ingest_account
 from digest.llm.typed import INVALID, Question, TypedAnswer, data_fence, prompt_read, typed_ask_all
