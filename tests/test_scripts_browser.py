@@ -194,7 +194,7 @@ def test_nothing_of_a_hostile_feed_runs_in_the_mail(browser: Browser, ada: Reade
     digest = Digest.objects.get(reader=ada)
     draft = draft_daily(reader=ada, digest=digest, now=timezone.now())
     assert draft is not None
-    message = mail_message(draft.letter, now=timezone.now())
+    message = mail_message(draft.content, now=timezone.now())
     context = browser.new_context()
     tab, seen = context.new_page(), []
     tab.on("request", lambda request: seen.append(request.url))
