@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from digest.llm.entities import Deadline as TimeLimit
-from digest.llm.entities import Message, ToolCall, Turn, json_object, summary_parse
+from digest.llm.entities import Message, ToolCall, Turn, json_object, json_object_find
 from suggestions.entities import Fence, Reviewer
 
 WRITE = "write_suggestion"
@@ -195,7 +195,7 @@ def closed_by(turn: Turn, messages: Sequence[Message]) -> bool:
 
     `messages` is the conversation with the turn's answers. Another request would only repeat the summary.
     """
-    summary = summary_parse(turn.text) if all(call.name == WRITE for call in turn.tool_calls) else None
+    summary = json_object_find(turn.text) if all(call.name == WRITE for call in turn.tool_calls) else None
     if summary is None or not isinstance(summary.get("suggestions"), list):
         return False
     return all(call.succeeded for call in calls_of(messages)[-len(turn.tool_calls) :])

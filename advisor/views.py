@@ -12,12 +12,12 @@ from advisor.models import Run
 from advisor.run.explain import status_message
 from advisor.run.request import run_request
 from digest.requests import reader_of, return_path
-from digest.throttling import GENERATE, limited
+from digest.throttling import GENERATE, rate_limited
 
 
 @login_required
 @require_POST
-@limited(GENERATE)
+@rate_limited(GENERATE)
 def generate(request: HttpRequest) -> HttpResponse:
     """Request a run, and show its result on the suggestions page."""
     result = run_request(reader=reader_of(request), trigger=Run.Trigger.UI, now=timezone.now())

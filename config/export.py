@@ -16,10 +16,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from advisor.selectors import reader_export_advisor
-from digest.accounts.export import reader_export_digest
+from digest.accounts.services import reader_export_digest
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.throttling import EXPORT, limited
+from digest.throttling import EXPORT, rate_limited
 from ranking.selectors import reader_export_ranking
 from suggestions.selectors import reader_export_suggestions
 
@@ -61,7 +61,7 @@ def _json(value: object) -> str:
 @login_required
 @never_cache
 @require_safe
-@limited(EXPORT, when=lambda request: request.method == "GET")
+@rate_limited(EXPORT, when=lambda request: request.method == "GET")
 def reader_export(request: HttpRequest) -> StreamingHttpResponse:
     """Download everything about the signed-in reader as one JSON file."""
     reader, now = reader_of(request), timezone.now()

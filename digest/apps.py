@@ -1,9 +1,155 @@
-"""The digest room as an installed app."""
+"""The digest room as an installed app, and the system checks of its settings.
+
+A wrong setting fails at the start, not in the middle of a run.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
 
 from django.apps import AppConfig
-from django.core.checks import register
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
 
-from digest.checks import check_accounts, check_fetching, check_models, check_peers
+from digest.llm.entities import PriceUnknown, Usage
+from digest.llm.prices import cost_usd
+from digest.llm.providers import (
+    PROVIDERS,
+    RESPONSES,
+    ModelRef,
+    model_ref_parse,
+    prices_configured,
+    provider_endpoint,
+    reasoning_effort,
+    tool_mode_of,
+    wire_of,
+)
+from digest.mail.render import mail_goes_out
+from ranking.swing import NORMALISED, RAW
+
+OPENAI_HOST = "api.openai.com"
+# Each may hold a document of 10 MiB.
+FETCH_WORKERS_MAX = 256
+
+
+def check_models(**kwargs: Any) -> list[CheckMessage]:
+    """Check the settings of models.
+
+    Errors: `tidings.E001` a chain names no known provider, `E002` `LLM_PRICES` holds no price, `E003`
+    `OPENAI_WIRE`, `E004` `LOCAL_LLM_TOOL_MODE` or `E005` `LLM_REASONING_EFFORT` names nothing known.
+    Warnings: `tidings.W001` a configured provider's model has no price and would be passed over, `W002` the
+    Responses API is chosen for a server that is not OpenAI's or for no model at all.
+    """
+    chains = (
+        settings.LLM_CHAIN,
+        settings.LLM_CHAIN_ADVISOR,
+        settings.LLM_CHAIN_REVIEW,
+        settings.LLM_CHAIN_SUMMARY,
+    )
+    entries = list(dict.fromkeys(entry for chain in chains for entry in chain))
+    problems = [
+        *(_problem(partial(model_ref_parse, entry), "tidings.E001") for entry in entries),
+        _problem(prices_configured, "tidings.E002"),
+        *(_problem(partial(wire_of, provider), "tidings.E003") for provider in PROVIDERS.values()),
+        *(_problem(partial(tool_mode_of, provider), "tidings.E004") for provider in PROVIDERS.values()),
+        _problem(reasoning_effort, "tidings.E005"),
+    ]
+    errors = [problem for problem in problems if problem]
+    return errors or _warnings([model_ref_parse(entry) for entry in entries])
+
+
+def check_peers(**kwargs: Any) -> list[CheckMessage]:
+    """Check the settings of peers.
+
+    Errors: `tidings.E006` `SWING_FORM` names nothing known, `E007` `SWING_THRESHOLD_PERCENTILE` is neither
+    empty nor a number from 0 to 100.
+    """
+    found: list[CheckMessage] = []
+    if settings.SWING_FORM not in (NORMALISED, RAW):
+        text = f"SWING_FORM={settings.SWING_FORM} is none of {NORMALISED}, {RAW}."
+        found.append(Error(text, id="tidings.E006"))
+    percentile = settings.SWING_THRESHOLD_PERCENTILE
+    if percentile and not _is_percentile(percentile):
+        text = f"SWING_THRESHOLD_PERCENTILE={percentile} is no number from 0 to 100."
+        found.append(Error(text, hint="Leave it empty to use SWING_THRESHOLD.", id="tidings.E007"))
+    return found
+
+
+def check_fetching(**kwargs: Any) -> list[CheckMessage]:
+    """Check the settings of fetching feeds.
+
+    Errors: `tidings.E008` an impossible port, `E009` a negative pause, no worker or more than 256.
+    """
+    found: list[CheckMessage] = []
+    wrong = [port for port in settings.FETCH_PORTS if not 1 <= port <= 65535]
+    if wrong or not settings.FETCH_PORTS:
+        text = f"FETCH_PORTS={settings.FETCH_PORTS} must list ports from 1 to 65535."
+        found.append(Error(text, hint="The default is 80,443.", id="tidings.E008"))
+    if not 0 <= settings.FETCH_HOST_GAP_S < 3600 or not 1 <= settings.FETCH_WORKERS <= FETCH_WORKERS_MAX:
+        text = (
+            f"FETCH_HOST_GAP_S={settings.FETCH_HOST_GAP_S} must be from 0 to 3600 and "
+            f"FETCH_WORKERS={settings.FETCH_WORKERS} from 1 to {FETCH_WORKERS_MAX}."
+        )
+        found.append(Error(text, id="tidings.E009"))
+    return found
+
+
+def check_accounts(**kwargs: Any) -> list[CheckMessage]:
+    """Check the settings of accounts.
+
+    Error: `tidings.E010` `TRUSTED_PROXY_COUNT` is below zero. Warning: `tidings.W010` addresses must be
+    confirmed, and no mail leaves this machine.
+    """
+    found: list[CheckMessage] = []
+    if settings.ALLAUTH_TRUSTED_PROXY_COUNT < 0:
+        found.append(Error("TRUSTED_PROXY_COUNT must be 0 or more.", id="tidings.E010"))
+    if settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not mail_goes_out():
+        text = (
+            "New readers must confirm their address, but no mail leaves this machine: none of them gets in."
+        )
+        hint = "Set EMAIL_URL to a mail server (smtp://…), or ACCOUNT_EMAIL_VERIFICATION=none."
+        found.append(Warning(text, hint=hint, id="tidings.W010"))
+    return found
+
+
+def _is_percentile(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 100
+    except ValueError:
+        return False
+
+
+def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
+    found: list[CheckMessage] = [warning for ref in refs if (warning := _unpriced(ref))]
+    if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
+        return found
+    host = urlsplit(settings.OPENAI_BASE_URL).hostname if settings.OPENAI_BASE_URL else OPENAI_HOST
+    if host != OPENAI_HOST:
+        text = f"OPENAI_WIRE=responses, but {host} is not OpenAI's own server and may not speak it."
+        found.append(Warning(text, hint="Unset OPENAI_BASE_URL, or set OPENAI_WIRE=chat.", id="tidings.W002"))
+    if not any(ref.provider.responses for ref in refs):
+        text = "OPENAI_WIRE=responses has no effect: no chain names a model of OpenAI's own."
+        found.append(Warning(text, hint="Other providers are asked by chat completions.", id="tidings.W002"))
+    return found
+
+
+def _unpriced(ref: ModelRef) -> CheckMessage | None:
+    if provider_endpoint(ref.provider) is None:  # saves the quarter second that the price list takes
+        return None
+    try:
+        cost_usd(ref, Usage(input_tokens=1, output_tokens=1))
+    except PriceUnknown as error:
+        return Warning(f"{error} Until then the model is passed over.", id="tidings.W001")
+    return None
+
+
+def _problem(read: Callable[[], object], check_id: str) -> CheckMessage | None:
+    try:
+        read()
+    except ValueError as error:
+        return Error(str(error), id=check_id)
+    return None
 
 
 class DigestConfig(AppConfig):

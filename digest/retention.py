@@ -57,17 +57,17 @@ def rows_prune(*, now: datetime) -> int:
     return deleted
 
 
-def items_prune(*, now: datetime, kept_by: Sequence[QuerySet[Any]] = ()) -> int:
+def items_prune(*, now: datetime, referenced_by: Sequence[QuerySet[Any]] = ()) -> int:
     """Delete old items that nothing refers to, and their extracts and stories; return how many items.
 
-    References are digests, exposures, ratings, saved items, and rows of `kept_by` (subqueries over
+    References are digests, exposures, ratings, saved items, and rows of `referenced_by` (subqueries over
     `OuterRef("pk")`, for rooms that this one does not know). The feed's entry stays without its item, so that
     a feed that still carries it does not bring it back as new.
     """
     since = retention_start("items", now)
     if since is None:
         return 0
-    deleted = _items_prune(since, kept_by)
+    deleted = _items_prune(since, referenced_by)
     empty = Story.objects.filter(last_item_at__lt=since).filter(
         ~Exists(Item.objects.filter(story=OuterRef("pk")))
     )
@@ -76,12 +76,12 @@ def items_prune(*, now: datetime, kept_by: Sequence[QuerySet[Any]] = ()) -> int:
     return deleted
 
 
-def _items_prune(since: datetime, kept_by: Sequence[QuerySet[Any]]) -> int:
+def _items_prune(since: datetime, referenced_by: Sequence[QuerySet[Any]]) -> int:
     old = Item.objects.filter(dated_at__lt=since, first_seen_at__lt=since).order_by("dated_at", "pk")
-    unused, deleted = _unused(old, kept_by), 0
+    unused, deleted = _unused(old, referenced_by), 0
     rest = unused
     while deleted < NIGHT_MAX and (batch := list(rest.values_list("pk", "dated_at")[:BATCH])):
-        count = _items_delete([pk for pk, _ in batch], kept_by)
+        count = _items_delete([pk for pk, _ in batch], referenced_by)
         if not count:  # all of them were rated or saved meanwhile
             break
         deleted += count
@@ -89,21 +89,21 @@ def _items_prune(since: datetime, kept_by: Sequence[QuerySet[Any]]) -> int:
     return deleted
 
 
-def _unused(items: QuerySet[Item], kept_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
+def _unused(items: QuerySet[Item], referenced_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
     models: list[type[Model]] = [Impression, Exposure, Feedback]
     references = [model._default_manager.filter(item=OuterRef("pk")) for model in models]
-    references += [Reading.objects.filter(item=OuterRef("pk"), saved_at__isnull=False), *kept_by]
+    references += [Reading.objects.filter(item=OuterRef("pk"), saved_at__isnull=False), *referenced_by]
     for rows in references:
         items = items.filter(~Exists(rows))
     return items
 
 
 @transaction.atomic
-def _items_delete(ids: Sequence[int], kept_by: Sequence[QuerySet[Any]]) -> int:
+def _items_delete(ids: Sequence[int], referenced_by: Sequence[QuerySet[Any]]) -> int:
     """Lock the rows and test them again, since somebody may have rated or saved one meanwhile."""
     rows = Item.objects.select_for_update().filter(pk__in=ids).order_by("pk")
     locked = Item.objects.filter(pk__in=[item.pk for item in rows.only("pk")])
-    unused = dict(_unused(locked, kept_by).values_list("pk", "fingerprint"))
+    unused = dict(_unused(locked, referenced_by).values_list("pk", "fingerprint"))
     Item.objects.filter(pk__in=list(unused)).delete()
     texts = set(unused.values())
     texts -= set(Item.objects.filter(fingerprint__in=texts).values_list("fingerprint", flat=True))

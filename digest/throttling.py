@@ -26,12 +26,12 @@ MINUTE, HOUR = 60, 3600
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`times` within each window of `seconds`; `words` is the message to the reader."""
+    """`times` within each window of `seconds`; `message` is what the reader is shown."""
 
     name: str
     times: int
     seconds: int
-    words: str
+    message: str
 
 
 # Far above what a person does and a fair script needs, far below what would slow the site down for others.
@@ -63,14 +63,14 @@ def limit_count(*, limit: Limit, who: object, now: datetime) -> None:
     except ValueError:  # the cache dropped it in between, or is down
         return
     if count > limit.times:
-        raise TooManyRequests(limit.words, retry_after_s=ceil(limit.seconds - elapsed))
+        raise TooManyRequests(limit.message, retry_after_s=ceil(limit.seconds - elapsed))
 
 
 P = ParamSpec("P")
 Response = TypeVar("Response", bound=HttpResponseBase)
 
 
-def limited(
+def rate_limited(
     limit: Limit, when: Callable[[HttpRequest], bool] = lambda request: request.method == "POST"
 ) -> Callable[
     [Callable[Concatenate[HttpRequest, P], Response]],

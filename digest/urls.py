@@ -4,7 +4,7 @@ from datetime import date
 
 from django.urls import path, register_converter
 
-from digest.web import account, costs, links, reading, sources
+from digest.web import account, costs, reading, sources, syndication
 
 
 class DateConverter:
@@ -44,10 +44,10 @@ urlpatterns = [
     path("ui/account/tokens", account.tokens, name="tokens"),
     path("ui/account/tokens/<int:token_id>/revoke", account.token_revoke, name="token_revoke"),
     path("ui/welcome", account.welcome, name="welcome"),
-    path("ui/mail/thumb/<str:link>", links.thumb_link, name="thumb_link"),
-    path("ui/mail/end/<str:link>", links.unsubscribe, name="unsubscribe"),
-    path("feeds/<str:token>/atom.xml", links.feed_atom, name="feed_atom"),
-    path("feeds/<str:token>/feed.json", links.feed_json, name="feed_json"),
+    path("ui/mail/thumb/<str:link>", account.thumb_link, name="thumb_link"),
+    path("ui/mail/end/<str:link>", account.unsubscribe, name="unsubscribe"),
+    path("feeds/<str:token>/atom.xml", syndication.feed_atom, name="feed_atom"),
+    path("feeds/<str:token>/feed.json", syndication.feed_json, name="feed_json"),
     path("debug/costs", costs.costs, name="costs"),
     path("ui/sources", sources.sources, name="sources"),
     path("ui/sources/import", sources.opml_upload, name="opml_import"),

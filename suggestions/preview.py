@@ -159,7 +159,7 @@ def _order(today: _Inputs, config: EffectiveConfig) -> list[int]:
     composed = compose(
         made.choices(made.ranking(config), config),
         Rules(),
-        made.chances(config),
+        made.novelty_draw(config),
         rated=today.rated,
         drawn=today.drawn,
     )

@@ -20,7 +20,7 @@ from digest.feedback.selectors import reason_tags
 from digest.feeds.identity import web_url
 from digest.items.selectors import source_titles
 from digest.requests import reader_of
-from digest.throttling import DECIDE, limited
+from digest.throttling import DECIDE, rate_limited
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective
@@ -361,7 +361,7 @@ def preview(request: HttpRequest, suggestion_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-@limited(DECIDE)
+@rate_limited(DECIDE)
 def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     """Answer one suggestion by `verb`; raises `Http404` for a suggestion of somebody else."""
     if verb not in VERBS:
@@ -404,7 +404,7 @@ def _next_page(request: HttpRequest) -> str:
 
 @login_required
 @require_POST
-@limited(DECIDE)
+@rate_limited(DECIDE)
 def accept_all(request: HttpRequest) -> HttpResponse:
     """Accept every pending suggestion, each on its own, and name the refused ones."""
     outcomes = resolve.suggestions_accept_all(reader_id=reader_of(request).pk, now=timezone.now())

@@ -14,7 +14,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page
 
 from digest.feeds.entities import FeedProblem
-from digest.feeds.ingest import feed_ensure
+from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.parse import parse_document
 from digest.feeds.subscriptions import subscription_add
 from digest.items.reading import item_save
@@ -149,7 +149,7 @@ def keep(reader: Reader, documents: dict[str, bytes]) -> int:
         except FeedProblem:
             continue
         url = f"https://{name}.example/feed"
-        parsed_ingest(feed=feed_ensure(url=url, now=now), parsed=parsed, now=now)
+        parsed_ingest(feed=feed_get_or_create(url=url, now=now), parsed=parsed, now=now)
         subscription_add(reader=reader, url=url, now=now)
         kept += 1
     return kept
@@ -194,7 +194,7 @@ def test_nothing_of_a_hostile_feed_runs_in_the_mail(browser: Browser, ada: Reade
     digest = Digest.objects.get(reader=ada)
     draft = draft_daily(reader=ada, digest=digest, now=timezone.now())
     assert draft is not None
-    message = mail_message(draft.letter, now=timezone.now())
+    message = mail_message(draft.content, now=timezone.now())
     context = browser.new_context()
     tab, seen = context.new_page(), []
     tab.on("request", lambda request: seen.append(request.url))

@@ -23,7 +23,7 @@ from advisor.entities import (
     closed_by,
 )
 from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load
-from digest.llm.caller import Attempt, ModelCaller, Reply, messages_plain
+from digest.llm.caller import Attempt, ModelCaller, Reply, messages_portable
 from digest.llm.entities import (
     DeadlineExceeded,
     Message,
@@ -32,8 +32,8 @@ from digest.llm.entities import (
     ToolCall,
     ToolSchema,
     Turn,
+    json_object_find,
     preview,
-    summary_parse,
 )
 from digest.llm.ledger import REFUSALS, SpendAccount
 from suggestions.entities import FenceLost
@@ -84,7 +84,7 @@ def agent_run(
         return RunEnd(StopReason.FENCE_LOST, f"Another worker took this run over. {error}", None, totals)
     except Stopped as stop:
         return RunEnd(stop.reason, stop.message, None, totals, stop.retry_after_s)
-    summary = summary_parse(last.text)
+    summary = json_object_find(last.text)
     message = "Finished." if summary else "Finished without a summary that could be read."
     return RunEnd(StopReason.DONE, message, summary, totals)
 
@@ -133,7 +133,7 @@ class _Conversation:
         if reply.turn is None:
             raise _stop_of(reply)
         if len(self.models) < models_before:
-            messages[:] = messages_plain(messages)
+            messages[:] = messages_portable(messages)
         return reply.turn
 
     def _record(self, attempt: Attempt) -> None:

@@ -12,7 +12,7 @@ from advisor.guidance.entities import Scored, Tunables
 from advisor.guidance.wording import NOTE_CHARS
 from advisor.prompts import ADVISOR, prompt_load, quotes_prompt
 from digest.feeds.selectors import models_allowed
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SpendAccount
 from digest.llm.typed import data_fence, typed_ask

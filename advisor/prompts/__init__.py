@@ -6,8 +6,7 @@ from pathlib import Path
 
 from advisor.entities import ToolContext
 from digest.llm.entities import Message
-from digest.llm.prompts import PromptUnusable, prompt_read
-from digest.llm.typed import data_fence
+from digest.llm.typed import PromptUnusable, data_fence, prompt_read
 
 ADVISOR = Path(__file__).with_name("advisor.md")
 QUOTE_WORDS = 10

@@ -30,7 +30,7 @@ from advisor.review.rows import (
 from advisor.review.rules import MODEL, vote_by_rules
 from advisor.review.votes import REVIEWERS, ROUNDS_MAX, Ballot, Count, ReviewCase, Vote, count_votes
 from digest.feeds.selectors import models_allowed
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import Model
 from digest.llm.ledger import REVIEW, advisor_account
 from digest.llm.typed import Question, data_fence, typed_ask_all

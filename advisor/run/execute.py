@@ -26,7 +26,7 @@ from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of, ru
 from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
 from advisor.tools.registry import schemas
 from digest.feeds.selectors import models_allowed
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import Model, preview
 from digest.llm.ledger import advisor_account
 from digest.models import Reader

@@ -27,7 +27,7 @@ from advisor.sufficiency import MISSING, missing_message
 from advisor.token_budget import BYTES_PER_TOKEN
 from advisor.tools.registry import schemas
 from digest.feeds.selectors import readers_without_models
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import Model, PriceUnknown
 from digest.models import Feedback, Reader, Spend
 from suggestions.models import Outcome, Suggestion

@@ -63,7 +63,7 @@ def cluster(now: datetime) -> Counts:
     pruned = item_vectors_prune(now=now)
     rows = rows_prune(now=now) + snapshots_prune(now=now) + traces_prune(now=now)
     # The evidence of a suggestion outlives the retention of items.
-    items = items_prune(now=now, kept_by=[Evidence.objects.filter(item=OuterRef("pk"))])
+    items = items_prune(now=now, referenced_by=[Evidence.objects.filter(item=OuterRef("pk"))])
     return {**stories, "vectors": vectors, "pruned": pruned, "rows_pruned": rows, "items_pruned": items}
 
 

@@ -45,21 +45,21 @@ EXPOSURES_DAYS = 30
 NO_ROWS: Ids = np.empty(0, dtype=np.int64)
 
 Key = TypeVar("Key", int, str)
-About = Mapping[int, tuple[str, int | None]]
+Origins = Mapping[int, tuple[str, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class DayCandidates:
     """The candidates of one reader's day as of a moment, with what composing them needs.
 
-    They are the `rows` of `pool` (all of them if `None`); `about` has the source and the story of each,
+    They are the `rows` of `pool` (all of them if `None`); `origins` has the source and the story of each,
     `known` the sources with enough ratings or exposures, `seed` fixes the novelty draw.
     """
 
     as_of: dt.datetime
     seed: str
     pool: Pool
-    about: About
+    origins: Origins
     rows: Ids | None = None
     known: frozenset[str] = frozenset()
     signals: Signals = field(default_factory=Signals)
@@ -72,14 +72,14 @@ class DayCandidates:
         """Return what `digest.build.compose` chooses from, in the order of `ranking`."""
         return choices_make(
             ranking.ids.tolist(),
-            self.about,
+            self.origins,
             effective.weights(),
             ranking.totals.tolist(),
             ranking.totals_without_penalties().tolist(),
             muted_items(self.pool, effective, self.rows),
         )
 
-    def chances(self, effective: EffectiveConfig) -> NoveltyDraw:
+    def novelty_draw(self, effective: EffectiveConfig) -> NoveltyDraw:
         """Return what the novelty draw of this reader and day needs."""
         return novelty_draw(self.seed, self.known, effective)
 
@@ -96,13 +96,15 @@ def digest_candidates(
 
     `seen_by` leaves out what was first seen after that moment, whatever date it carries. Ratings of other
     readers are those of `community_at`, or of the same moment: each process caches those of one day, and
-    another day's are read anew for all readers. The number of queries is constant. Raises `FutureDate`.
+    another day's are read again for all readers. The number of queries is constant. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
     candidates, stories = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by)
     pool = Pool(candidates)
-    about = {c.item_id: (c.source, stories.get(c.item_id)) for c in candidates}
-    made = _materials(pool, about, {reader.pk: None}, {reader.pk: date}, as_of, community_at or as_of)
+    origins = {c.item_id: (c.source, stories.get(c.item_id)) for c in candidates}
+    made = _candidates_of_readers(
+        pool, origins, {reader.pk: None}, {reader.pk: date}, as_of, community_at or as_of
+    )
     return made[reader.pk]
 
 
@@ -122,7 +124,7 @@ class Window:
 
     now: dt.datetime
     pool: Pool
-    about: About
+    origins: Origins
     by_feed: Mapping[int, Ids]
     by_source: Mapping[str, Ids]
 
@@ -139,26 +141,26 @@ def window_load(*, now: dt.datetime) -> Window:
     items = Item.objects.filter(dated_at__gt=since, dated_at__lte=now).order_by("-dated_at", "id")
     fields = ("id", "source_id", "title", "text", "dated_at", "story_id")
     candidates: list[Candidate] = []
-    about: dict[int, tuple[str, int | None]] = {}
+    origins: dict[int, tuple[str, int | None]] = {}
     by_source: defaultdict[str, list[int]] = defaultdict(list)
     for pk, source, title, text, at, story in items.values_list(*fields).iterator(chunk_size=ROWS):
         by_source[source].append(len(candidates))
         candidates.append(Candidate(pk, source, title, text, at))
-        about[pk] = (source, story)
+        origins[pk] = (source, story)
     row_of = {candidate.item_id: row for row, candidate in enumerate(candidates)}
     by_feed: defaultdict[int, list[int]] = defaultdict(list)
     entries = FeedEntry.objects.filter(item__dated_at__gt=since, item__dated_at__lte=now)
     for feed, item in entries.values_list("feed_id", "item_id").iterator(chunk_size=ROWS):
         if item in row_of:
             by_feed[feed].append(row_of[item])
-    return Window(now, Pool(candidates), about, _as_arrays(by_feed), _as_arrays(by_source))
+    return Window(now, Pool(candidates), origins, _as_arrays(by_feed), _as_arrays(by_source))
 
 
 def _as_arrays(lists: Mapping[Key, list[int]]) -> dict[Key, Ids]:
     return {key: np.array(rows, dtype=np.int64) for key, rows in lists.items()}
 
 
-def digest_materials(*, window: Window, days: Mapping[UUID, dt.date]) -> dict[UUID, DayCandidates]:
+def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> dict[UUID, DayCandidates]:
     """Return what `digest_candidates` gives for each of some readers (a hundred or so).
 
     `days` is reader -> their today. The number of queries depends neither on readers nor on items.
@@ -173,12 +175,12 @@ def digest_materials(*, window: Window, days: Mapping[UUID, dt.date]) -> dict[UU
         if state == Feed.State.IMPORTED:
             sources[reader].append(source)
     rows = {reader: window.rows(feeds[reader], sources[reader]) for reader in days}
-    return _materials(window.pool, window.about, rows, days, window.now, window.now)
+    return _candidates_of_readers(window.pool, window.origins, rows, days, window.now, window.now)
 
 
-def _materials(
+def _candidates_of_readers(
     pool: Pool,
-    about: About,
+    origins: Origins,
     rows: Mapping[UUID, Ids | None],
     days: Mapping[UUID, dt.date],
     as_of: dt.datetime,
@@ -193,7 +195,7 @@ def _materials(
             as_of=as_of,
             seed=f"{reader}|{date.isoformat()}",
             pool=pool,
-            about=about,
+            origins=origins,
             rows=rows[reader],
             known=known.get(reader, frozenset()),
             signals=signals[reader],

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from digest.build.exclusion import KEPT, RANKED, Reason, exclusion_reasons
+from digest.build.exclusion import RANKED, RATED, ExclusionReason, exclusion_reasons
 from digest.build.shares import Choice, order_by_share
 from digest.entities import DIGEST_SIZE
 from ranking.entities import EffectiveConfig
@@ -54,7 +54,7 @@ class Rules:
     novelty: bool = True
 
     @classmethod
-    def plain(cls, size: int) -> "Rules":
+    def score_only(cls, size: int) -> "Rules":
         """Return the rules for the best by score and nothing else."""
         return cls(size, stories=False, cap=False, novelty=False)
 
@@ -73,7 +73,7 @@ class Composed:
     """A digest's places, and why each other candidate is left out."""
 
     places: tuple[Place, ...]
-    left_out: Mapping[int, Reason] = field(default_factory=dict)
+    left_out: Mapping[int, ExclusionReason] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
         """Return how many were left out, by reason."""
@@ -127,7 +127,7 @@ def compose(
     at |= {rank: place.item_id for rank, place in novel.items()}
     merged = merge_at_ranks([c.item_id for c in choices if c.item_id in picked], at, rules.size)
     slots = {place.item_id: place for place in novel.values()}
-    slots |= {i.item_id: Place(i.item_id, KEPT, i.propensity) for i in rated.values()}
+    slots |= {i.item_id: Place(i.item_id, RATED, i.propensity) for i in rated.values()}
     places = tuple(slots.get(item, Place(item, RANKED)) for item in merged)
     slot_of = {place.item_id: place.slot for place in places}
     stories = {story: item for story, item in shown_of.items() if rules.stories and item in slot_of}

@@ -14,10 +14,10 @@ from ranking.scoring import Ids
 
 # Slots of places: by score, and rated, so fixed.
 RANKED: Final = "ranked"
-KEPT: Final = "kept"
+RATED: Final = "kept"
 
 
-class Reason(StrEnum):
+class ExclusionReason(StrEnum):
     """Why a candidate is not in the digest; the first that applies.
 
     `low_weight`: with its source at weight 1 it would be shown. `keyword`: without the boosts below 0 it
@@ -31,21 +31,22 @@ class Reason(StrEnum):
     BELOW = "below"
 
 
-NAMES: Mapping[Reason, str] = {
-    Reason.SAME_STORY: "The same story",
-    Reason.SOURCE_CAP: "Enough of one source",
-    Reason.LOW_WEIGHT: "Less of a source",
-    Reason.KEYWORD: "Less of a word",
-    Reason.BELOW: "No place left",
+NAMES: Mapping[ExclusionReason, str] = {
+    ExclusionReason.SAME_STORY: "The same story",
+    ExclusionReason.SOURCE_CAP: "Enough of one source",
+    ExclusionReason.LOW_WEIGHT: "Less of a source",
+    ExclusionReason.KEYWORD: "Less of a word",
+    ExclusionReason.BELOW: "No place left",
 }
-DESCRIPTIONS: Mapping[Reason, str] = {
-    Reason.SAME_STORY: "Your digest has this story already, from the source that scored best.",
-    Reason.SOURCE_CAP: "Their source had its share of the places, and other sources had something too. "
-    f"The share is one in {SOURCE_PARTS}.",
-    Reason.LOW_WEIGHT: "Your settings, or your thumbs, turned their source down. "
+DESCRIPTIONS: Mapping[ExclusionReason, str] = {
+    ExclusionReason.SAME_STORY: "Your digest has this story already, from the source that scored best.",
+    ExclusionReason.SOURCE_CAP: "Their source had its share of the places, and other sources had something "
+    f"too. The share is one in {SOURCE_PARTS}.",
+    ExclusionReason.LOW_WEIGHT: "Your settings, or your thumbs, turned their source down. "
     "At weight 1 they would be in the digest.",
-    Reason.KEYWORD: "Words in your settings count against them. Without those they would be in the digest.",
-    Reason.BELOW: "Other items scored higher.",
+    ExclusionReason.KEYWORD: "Words in your settings count against them. "
+    "Without those they would be in the digest.",
+    ExclusionReason.BELOW: "Other items scored higher.",
 }
 
 
@@ -59,23 +60,25 @@ class ReasonCount:
     count: int
 
 
-def reasons_describe(counts: Mapping[Reason, int]) -> list[ReasonCount]:
+def reasons_describe(counts: Mapping[ExclusionReason, int]) -> list[ReasonCount]:
     """Return the reasons that apply, each with its count."""
-    return [ReasonCount(r.value, NAMES[r], DESCRIPTIONS[r], counts[r]) for r in Reason if counts.get(r)]
+    return [
+        ReasonCount(r.value, NAMES[r], DESCRIPTIONS[r], counts[r]) for r in ExclusionReason if counts.get(r)
+    ]
 
 
-def exclusion_explain(reason: Reason, source: str, shown_source: str, weight: float) -> str:
+def exclusion_explain(reason: ExclusionReason, source: str, shown_source: str, weight: float) -> str:
     """Return why one item of `source`, of effective `weight`, is not in the digest, in a sentence.
 
     `shown_source` is the source whose item of the same story is shown there, "" for none.
     """
-    if reason is Reason.SAME_STORY:
+    if reason is ExclusionReason.SAME_STORY:
         return f"The same story as reported by {shown_source}." if shown_source else NAMES[reason]
-    if reason is Reason.SOURCE_CAP:
+    if reason is ExclusionReason.SOURCE_CAP:
         return f"{source} had its share of the places."
-    if reason is Reason.LOW_WEIGHT:
+    if reason is ExclusionReason.LOW_WEIGHT:
         return f"{source} has weight {weight:.2f}; at 1 this would be in the digest."
-    if reason is Reason.KEYWORD:
+    if reason is ExclusionReason.KEYWORD:
         return "A word counts against it; without that this would be in the digest."
     return DESCRIPTIONS[reason]
 
@@ -87,7 +90,7 @@ def exclusion_reasons(
     *,
     fixed: Collection[str] = (),
     cap: bool = True,
-) -> dict[int, Reason]:
+) -> dict[int, ExclusionReason]:
     """Return the reason for each of `ranked` that is not `shown` (item -> slot), best first.
 
     `stories` has the item shown for each story, `fixed` the source of each item with a fixed place; `cap`:
@@ -96,16 +99,16 @@ def exclusion_reasons(
     again = {
         c.item_id for c in ranked if c.story is not None and stories.get(c.story, c.item_id) != c.item_id
     }
-    field = [c for c in ranked if c.item_id not in again and shown.get(c.item_id) != KEPT]
+    field = [c for c in ranked if c.item_id not in again and shown.get(c.item_id) != RATED]
     places = sum(slot == RANKED for slot in shown.values())
     unwanted = _reasons_of_settings(field, shown, fixed, places, cap)
     by_score = {choice.item_id for choice in field[:places]}
-    reasons: dict[int, Reason] = {}
+    reasons: dict[int, ExclusionReason] = {}
     for item_id in (choice.item_id for choice in ranked if choice.item_id not in shown):
         if item_id in again:
-            reasons[item_id] = Reason.SAME_STORY
+            reasons[item_id] = ExclusionReason.SAME_STORY
         else:
-            other = Reason.SOURCE_CAP if item_id in by_score else Reason.BELOW
+            other = ExclusionReason.SOURCE_CAP if item_id in by_score else ExclusionReason.BELOW
             reasons[item_id] = unwanted.get(item_id, other)
     return reasons
 
@@ -124,17 +127,19 @@ def places_lost(ranked: Sequence[Choice], shown: Mapping[int, str]) -> dict[int,
 
 def _reasons_of_settings(
     field: Sequence[Choice], shown: Mapping[int, str], fixed: Collection[str], places: int, cap: bool
-) -> dict[int, Reason]:
+) -> dict[int, ExclusionReason]:
     """Return the items that only settings leave out: by the source's weight, else by keywords."""
     out = [c for c in field if c.item_id not in shown and max(c.at_par, c.unmuted) > c.score]
     if not out:
         return {}
     positions = _Positions(field, fixed, len(shown), cap)
     unmuted, at_par = positions.unmuted(out), positions.at_par(out)
-    found = {c.item_id: Reason.KEYWORD for c, place in zip(out, unmuted, strict=True) if place < places}
+    found = {
+        c.item_id: ExclusionReason.KEYWORD for c, place in zip(out, unmuted, strict=True) if place < places
+    }
     for choice, place in zip(out, at_par, strict=True):
         if choice.low and place < places:
-            found[choice.item_id] = Reason.LOW_WEIGHT
+            found[choice.item_id] = ExclusionReason.LOW_WEIGHT
     return found
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from digest.build.compose import NOVELTY, NOVELTY_EVERY
-from digest.build.exclusion import KEPT
+from digest.build.exclusion import RATED
 from digest.feeds.health import FeedCondition
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.explain import weight_words
@@ -145,9 +145,9 @@ def was_drawn(slot: str, propensity: float) -> bool:
 
 def place_explain(slot: str, propensity: float) -> str:
     """Return why an item has its rank. `propensity` is the probability with which it was shown there."""
-    if slot == KEPT and was_drawn(slot, propensity):
+    if slot == RATED and was_drawn(slot, propensity):
         return f"It was drawn, {DRAWN}, and keeps its place since you rated it."
-    if slot == KEPT:
+    if slot == RATED:
         return "It keeps its place since you rated it."
     if slot == NOVELTY:
         chance = f" It had a chance of {propensity:.0%}." if 0.005 <= propensity < 0.995 else ""

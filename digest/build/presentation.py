@@ -54,7 +54,7 @@ class OfferedReason:
 
 
 @dataclass(frozen=True, slots=True)
-class StoryMates:
+class RelatedItems:
     """The same story elsewhere: how many other sources report it, and each of their items with its link."""
 
     sources: int
@@ -94,7 +94,7 @@ class ShownItem:
     lede: str
     why: Explanation
     response: Response
-    also: StoryMates | None
+    also: RelatedItems | None
     summary: ShownSummary | None
     summary_words: str
     since: OtherScore | None = None
@@ -163,11 +163,11 @@ def items_shown(
     return shown
 
 
-def _story_mates(mates: Sequence[RelatedItem]) -> StoryMates | None:
+def _story_mates(mates: Sequence[RelatedItem]) -> RelatedItems | None:
     if not mates:
         return None
     sources = {mate.source_key or mate.source for mate in mates}
-    return StoryMates(len(sources), tuple((mate, web_url(mate.url)) for mate in mates))
+    return RelatedItems(len(sources), tuple((mate, web_url(mate.url)) for mate in mates))
 
 
 def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetime) -> dict[int, OtherScore]:

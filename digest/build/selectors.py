@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, Max, OuterRef
 
 from digest.build.candidates import DayCandidates, digest_candidates
-from digest.build.exclusion import KEPT, Reason, exclusion_reasons, places_lost
+from digest.build.exclusion import RATED, ExclusionReason, exclusion_reasons, places_lost
 from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items
@@ -77,7 +77,7 @@ class ExcludedItem:
     """
 
     item: Item
-    reason: Reason
+    reason: ExclusionReason
     position: int
     score: Score
     story_item: Item | None
@@ -103,8 +103,8 @@ class Exclusions:
     """
 
     digest: Digest
-    counts: Mapping[Reason, int]
-    reason: Reason | None
+    counts: Mapping[ExclusionReason, int]
+    reason: ExclusionReason | None
     total: int
     page: int
     pages: int
@@ -119,7 +119,7 @@ def digest_exclusions(
     reader: Reader,
     date: dt.date,
     now: dt.datetime,
-    reason: Reason | None = None,
+    reason: ExclusionReason | None = None,
     page: int = 1,
     only: Collection[int] | None = None,
 ) -> Exclusions | None:
@@ -132,13 +132,13 @@ def digest_exclusions(
     if digest is None:
         return None
     effective = config_effective(reader_id=reader.pk)
-    material = _material_then(reader, digest, now)
-    ranking = material.ranking(effective)
-    choices = material.choices(ranking, effective)
+    candidates = _candidates_then(reader, digest, now)
+    ranking = candidates.ranking(effective)
+    choices = candidates.choices(ranking, effective)
     shown = list(digest.impressions.select_related("item__source").order_by("rank"))
     slots = {row.item_id: row.slot for row in shown}
     stories = {row.item.story_id: row.item for row in shown if row.item.story_id is not None}
-    fixed = [row.item.source_id for row in shown if row.slot == KEPT]
+    fixed = [row.item.source_id for row in shown if row.slot == RATED]
     found = exclusion_reasons(choices, slots, {story: i.pk for story, i in stories.items()}, fixed=fixed)
     wanted = [i for i, why in found.items() if reason in (None, why) and (only is None or i in only)]
     listed, page, pages = _page_of(wanted, page)
@@ -151,12 +151,12 @@ def digest_exclusions(
         pages=pages,
         items=_excluded_items(listed, found, ranking, stories),
         settings_changed=effective.config.version != digest.config_version,
-        unseen=_count_unseen(digest, material),
+        unseen=_count_unseen(digest, candidates),
         lowered=_lowered_items(shown, places_lost(choices, slots), effective),
     )
 
 
-def _material_then(reader: Reader, digest: Digest, now: dt.datetime) -> DayCandidates:
+def _candidates_then(reader: Reader, digest: Digest, now: dt.datetime) -> DayCandidates:
     """Return what the digest was made from; a reader who moved west since had its day before their clock."""
     as_of = max(min(now, digest.built_at), day_begin(digest.date, reader.zone))
     return digest_candidates(
@@ -171,12 +171,12 @@ def _page_of(wanted: Sequence[int], page: int) -> tuple[Sequence[int], int, int]
     return wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], page, pages
 
 
-def _count_unseen(digest: Digest, material: DayCandidates) -> int:
+def _count_unseen(digest: Digest, candidates: DayCandidates) -> int:
     """Count the items that the limit on candidates cut off; no query where it cut nothing."""
-    if len(material.about) < CANDIDATES_MAX:
+    if len(candidates.origins) < CANDIDATES_MAX:
         return 0
-    window = items_window_count(reader_id=digest.reader_id, now=material.as_of, seen_by=digest.built_at)
-    return window - len(material.about)
+    window = items_window_count(reader_id=digest.reader_id, now=candidates.as_of, seen_by=digest.built_at)
+    return window - len(candidates.origins)
 
 
 def _lowered_items(
@@ -190,7 +190,10 @@ def _lowered_items(
 
 
 def _excluded_items(
-    listed: Sequence[int], reasons: Mapping[int, Reason], ranking: Ranking, stories: Mapping[int, Item]
+    listed: Sequence[int],
+    reasons: Mapping[int, ExclusionReason],
+    ranking: Ranking,
+    stories: Mapping[int, Item],
 ) -> list[ExcludedItem]:
     """Return the items of one page in order, in one query."""
     positions = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
@@ -200,7 +203,7 @@ def _excluded_items(
         if (item := items.get(item_id)) is None:
             continue
         reason, at = reasons[item_id], positions[item_id]
-        story = item.story_id if reason is Reason.SAME_STORY else None
+        story = item.story_id if reason is ExclusionReason.SAME_STORY else None
         story_item = stories.get(story) if story is not None else None
         found.append(ExcludedItem(item, reason, at + 1, ranking[at], story_item))
     return found

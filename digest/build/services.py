@@ -11,13 +11,13 @@ from digest.build.candidates import (
     Window,
     as_of_day,
     digest_candidates,
-    digest_materials,
+    digest_candidates_many,
     signals_for,
     window_load,
 )
 from digest.build.compose import Rules
 from digest.build.selectors import digest_for, digests_current
-from digest.build.store import Order, digests_store
+from digest.build.store import RankedDay, digests_store
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.items.selectors import items_candidates
@@ -59,23 +59,23 @@ def digest_build(
     replaces a newer one's digest. Raises `FutureDate`.
     """
     effective = config_effective(reader_id=reader.pk)
-    material = digest_candidates(reader=reader, date=date, now=now)
-    order = order_make(reader=reader, date=date, material=material, effective=effective)
-    return digests_store(orders=[order], rules=rules or Rules(limit), now=now)[0]
+    candidates = digest_candidates(reader=reader, date=date, now=now)
+    day = ranked_day(reader=reader, date=date, candidates=candidates, effective=effective)
+    return digests_store(ranked_days=[day], rules=rules or Rules(limit), now=now)[0]
 
 
-def order_make(
-    *, reader: Reader, date: dt.date, material: DayCandidates, effective: EffectiveConfig
-) -> Order:
+def ranked_day(
+    *, reader: Reader, date: dt.date, candidates: DayCandidates, effective: EffectiveConfig
+) -> RankedDay:
     """Rank the reader's day, ready to be composed and stored."""
-    ranking = material.ranking(effective)
+    ranking = candidates.ranking(effective)
     at = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
-    return Order(
+    return RankedDay(
         reader=reader,
         date=date,
         version=effective.config.version,
-        choices=material.choices(ranking, effective),
-        draw=material.chances(effective),
+        choices=candidates.choices(ranking, effective),
+        draw=candidates.novelty_draw(effective),
         score_of=lambda item_id: ranking[at[item_id]],
     )
 
@@ -170,10 +170,12 @@ def _build_together(
 ) -> int:
     """Build these readers' digests together; one by one if that fails, so that the fault stays with one."""
     try:
-        materials = digest_materials(window=window, days={reader.pk: days[reader.pk] for reader in readers})
-        orders = list(_orders(readers, days, materials, configs))
-        digests_store(orders=orders, rules=Rules(), now=window.now)
-        return len(orders)
+        candidates_of = digest_candidates_many(
+            window=window, days={reader.pk: days[reader.pk] for reader in readers}
+        )
+        ranked_days = list(_ranked_days(readers, days, candidates_of, configs))
+        digests_store(ranked_days=ranked_days, rules=Rules(), now=window.now)
+        return len(ranked_days)
     except Exception:
         log.exception("digest.build_together_failed", readers=len(readers))
     built = 0
@@ -186,21 +188,21 @@ def _build_together(
     return built
 
 
-def _orders(
+def _ranked_days(
     readers: Collection[Reader],
     days: Mapping[UUID, dt.date],
-    materials: Mapping[UUID, DayCandidates],
+    candidates_of: Mapping[UUID, DayCandidates],
     configs: Mapping[UUID, EffectiveConfig],
-) -> Iterator[Order]:
+) -> Iterator[RankedDay]:
     for reader in readers:
         try:
-            order = order_make(
+            day = ranked_day(
                 reader=reader,
                 date=days[reader.pk],
-                material=materials[reader.pk],
+                candidates=candidates_of[reader.pk],
                 effective=configs[reader.pk],
             )
         except Exception:
             log.exception("digest.build_failed", reader_id=str(reader.pk))
         else:
-            yield order
+            yield day

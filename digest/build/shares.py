@@ -47,7 +47,7 @@ class ShareOrder(NamedTuple):
 
 def choices_make(
     ids: Sequence[int],
-    about: Mapping[int, tuple[str, int | None]],
+    origins: Mapping[int, tuple[str, int | None]],
     weights: Mapping[str, float],
     totals: Sequence[float],
     unmuted: Sequence[float],
@@ -55,12 +55,12 @@ def choices_make(
 ) -> list[Choice]:
     """Return the choices of `ids`, in their order, which is that of their scores `totals`.
 
-    `about` has source and story of each item, `weights` the effective weight of each source that has one of
+    `origins` has source and story of each item, `weights` the effective weight of each source that has one of
     its own; `unmuted` are the scores without boosts below 0, `muted` the items that keywords count against.
     """
     found = []
     for item_id, total, free in zip(ids, totals, unmuted, strict=True):
-        source, story = about[item_id]
+        source, story = origins[item_id]
         weight = weights.get(source, WEIGHT_DEFAULT)
         low = weight < WEIGHT_DEFAULT
         par = total * WEIGHT_DEFAULT / weight if low else total

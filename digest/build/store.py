@@ -21,7 +21,7 @@ Key = tuple[UUID, dt.date]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RankedDay:
     """One reader's ranked day, ready to be composed. `score_of` gives the score of an item of `choices`."""
 
     reader: Reader
@@ -33,7 +33,7 @@ class Order:
 
 
 @transaction.atomic
-def digests_store(*, orders: Sequence[Order], rules: Rules, now: dt.datetime) -> list[Digest]:
+def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.datetime) -> list[Digest]:
     """Compose and store the digests of some readers (a hundred or so), in the order given.
 
     1. Under the digests' row locks, what the readers have rated keeps its rank, score and parts; what was
@@ -44,24 +44,24 @@ def digests_store(*, orders: Sequence[Order], rules: Rules, now: dt.datetime) ->
     A digest of a newer config is never replaced by an older one's. Nine queries at most, plus one for each
     500 impressions.
     """
-    digests = _digests_lock(orders, now)
+    digests = _digests_lock(ranked_days, now)
     impressions = _impressions_by_digest(digests.values())
     changed: list[Digest] = []
     gone: list[int] = []
     fresh: list[Impression] = []
-    for order in orders:
-        digest = digests[order.reader.pk, order.date]
-        if digest.config_version > order.version:
+    for ranked in ranked_days:
+        digest = digests[ranked.reader.pk, ranked.date]
+        if digest.config_version > ranked.version:
             continue
         before = impressions[digest.pk]
-        composed = _compose(order, rules, before)
-        after = _impressions_make(digest, order, composed, before)
+        composed = _compose(ranked, rules, before)
+        after = _impressions_make(digest, ranked, composed, before)
         if _values(before) != _values(after):
             gone.append(digest.pk)
             fresh += after
-        elif digest.config_version == order.version and digest.left_out == composed.counts():
+        elif digest.config_version == ranked.version and digest.left_out == composed.counts():
             continue
-        digest.config_version, digest.built_at, digest.left_out = order.version, now, composed.counts()
+        digest.config_version, digest.built_at, digest.left_out = ranked.version, now, composed.counts()
         if [row.item_id for row in before] != [row.item_id for row in after]:
             digest.exposed_at = None
         changed.append(digest)
@@ -70,17 +70,17 @@ def digests_store(*, orders: Sequence[Order], rules: Rules, now: dt.datetime) ->
         Impression.objects.bulk_create(fresh, batch_size=ROWS)
     if changed:
         Digest.objects.bulk_update(changed, ["config_version", "built_at", "left_out", "exposed_at"])
-    return [digests[order.reader.pk, order.date] for order in orders]
+    return [digests[ranked.reader.pk, ranked.date] for ranked in ranked_days]
 
 
-def _digests_lock(orders: Sequence[Order], now: dt.datetime) -> dict[Key, Digest]:
+def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Key, Digest]:
     """Return the rows of the digests, created where they are missing, locked."""
     Digest.objects.bulk_create(
-        [Digest(reader=o.reader, date=o.date, config_version=o.version, built_at=now) for o in orders],
+        [Digest(reader=o.reader, date=o.date, config_version=o.version, built_at=now) for o in ranked_days],
         ignore_conflicts=True,
     )
     rows = Digest.objects.select_for_update().filter(
-        reader__in=[order.reader for order in orders], date__in={order.date for order in orders}
+        reader__in=[ranked.reader for ranked in ranked_days], date__in={ranked.date for ranked in ranked_days}
     )
     return {(digest.reader_id, digest.date): digest for digest in rows.order_by("pk")}
 
@@ -95,15 +95,15 @@ def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Imp
     return rows
 
 
-def _compose(order: Order, rules: Rules, before: Sequence[Impression]) -> Composed:
+def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> Composed:
     at = {
         row.rank: PlacedItem(row.item_id, row.item.source_id, row.item.story_id, row.propensity)
         for row in before
     }
     return compose(
-        order.choices,
+        ranked.choices,
         rules,
-        order.draw,
+        ranked.draw,
         rated={row.rank: at[row.rank] for row in before if _is_rated(row)},
         drawn={row.rank: at[row.rank] for row in before if row.slot == Impression.Slot.NOVELTY},
     )
@@ -114,7 +114,7 @@ def _is_rated(row: Impression) -> bool:
 
 
 def _impressions_make(
-    digest: Digest, order: Order, composed: Composed, before: Sequence[Impression]
+    digest: Digest, ranked: RankedDay, composed: Composed, before: Sequence[Impression]
 ) -> list[Impression]:
     """Return the digest's impressions by rank, unsaved; rated items keep score, parts, probability."""
     rated = {row.item_id: row for row in before if _is_rated(row)}
@@ -124,7 +124,7 @@ def _impressions_make(
         if known := rated.get(place.item_id):
             row.score, row.parts, row.propensity = known.score, known.parts, known.propensity
         else:
-            score = order.score_of(place.item_id)
+            score = ranked.score_of(place.item_id)
             row.score, row.parts, row.propensity = score.total, score.parts.as_dict(), place.propensity
         rows.append(row)
     return rows

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from digest.feeds.sanitise import one_line, plain
+from digest.feeds.sanitise import clean_text, one_line
 from ranking.common.text import fold
 
 REASONS_MIN, REASONS_MAX = 3, 5
@@ -103,7 +103,7 @@ def reason_tags_map(
     slugs: dict[str, None] = {}
     others: dict[str, str] = {}
     for reason in raw:
-        text = one_line(plain(reason), limit=OTHER_REASON_MAX_CHARS)
+        text = one_line(clean_text(reason), limit=OTHER_REASON_MAX_CHARS)
         key = fold(text)
         variants = (key, key.replace("-", " "), key.replace(" ", "-"))
         slug = next((spellings[variant] for variant in variants if variant in spellings), None)
@@ -136,7 +136,7 @@ def reasons_filter(
     accepted: dict[str, SuggestedReason] = {}
     seen: set[str] = set()
     for tag, words in proposed:
-        text = one_line(plain(words), limit=WORDS_CHARS_MAX).strip(" .!,;:")
+        text = one_line(clean_text(words), limit=WORDS_CHARS_MAX).strip(" .!,;:")
         key = fold(text)
         if tag is None or tag in accepted or not text or key in seen or key in GENERIC:
             continue

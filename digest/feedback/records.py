@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, canonical_url, item_urn
-from digest.feeds.sanitise import one_line, plain
+from digest.feeds.sanitise import clean_text, one_line
 from ranking.common.text import fold
 
 LINE_MAX_CHARS = 512 * 1024
@@ -107,10 +107,10 @@ def history_parse(line: str) -> HistoryLine:
     if len(line) <= LINE_MAX_CHARS and _UNDECODED.search(line):
         raise BadLine("bad_encoding", "not UTF-8; save the file as UTF-8 and import the line again")
     row = _json_object(line)
-    title, text = one_line(plain(_text(row, "title"))), plain(_text(row, "text"))
+    title, text = one_line(clean_text(_text(row, "title"))), clean_text(_text(row, "text"))
     if not title and not text:
         raise BadLine("missing_title", "neither title nor text")
-    source = one_line(plain(_required(row, "source")), limit=200)
+    source = one_line(clean_text(_required(row, "source")), limit=200)
     return HistoryLine(
         reader=_reader(row),
         url=_url(row, title, text),
@@ -218,14 +218,14 @@ def _text(row: Mapping[str, Any], name: str) -> str:
 
 def _required(row: Mapping[str, Any], name: str) -> str:
     value = _text(row, name).strip()
-    if not plain(value):
+    if not clean_text(value):
         raise BadLine(f"missing_{name}", f"“{name}” is missing")
     return value
 
 
 def _reader(row: Mapping[str, Any]) -> str:
     name = _required(row, "reader")
-    if len(name) > READER_MAX_CHARS or plain(name) != name or "\n" in name:
+    if len(name) > READER_MAX_CHARS or clean_text(name) != name or "\n" in name:
         raise BadLine("bad_reader", f"“reader” should be one line of at most {READER_MAX_CHARS} characters")
     return name
 

@@ -91,8 +91,8 @@ def weights_update(*, reader_id: UUID, now: datetime) -> int:
     """Run one learning cycle for the reader; return how many source weights changed.
 
     Sources the reader has locked, or decided on within the last 14 days, do not change. Where at least five
-    other readers share ratings of a source, the prior moves towards them. The taste profile is computed anew,
-    which removes rounding errors of adding and subtracting.
+    other readers share ratings of a source, the prior moves towards them. The taste profile is computed
+    again, which removes rounding errors of adding and subtracting.
     """
     effective = config_effective(reader_id=reader_id)
     fixed = dict.fromkeys(weights_on_hold(reader_id=reader_id, now=now), "held")

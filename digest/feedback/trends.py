@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from ranking.common.charts import line_points, line_stretches, polyline
 from ranking.entities import WEIGHT_MAX, WeightPoint
 from ranking.explain import weight_words
 
@@ -105,17 +106,16 @@ def _weights(
 
 
 def _trend(source: str, title: str, weeks: Sequence[Week], thumbs: int) -> Trend:
-    step = (WIDTH - 2 * MARGIN) / max(len(weeks) - 1, 1)
-    xs = [round(MARGIN + n * step, 1) for n in range(len(weeks))]
-    dots = [None if w.rate is None else (x, _y(w.rate, 1.0)) for x, w in zip(xs, weeks, strict=True)]
-    weights = " ".join(f"{x:g},{_y(w.weight, WEIGHT_MAX):g}" for x, w in zip(xs, weeks, strict=True))
+    size = {"width": WIDTH, "height": HEIGHT, "margin": MARGIN}
+    rates = line_points([week.rate for week in weeks], low=0.0, high=1.0, **size)
+    weights = line_points([week.weight for week in weeks], low=0.0, high=WEIGHT_MAX, **size)
     return Trend(
         source=source,
         title=title,
         weeks=tuple(weeks),
-        rate_lines=_lines(dots),
-        rate_dots=tuple(dot for dot in dots if dot),
-        weight_line=weights,
+        rate_lines=tuple(polyline(run) for run in line_stretches(rates) if len(run) > 1),
+        rate_dots=tuple(point for point in rates if point),
+        weight_line=polyline([point for point in weights if point]),
         thumbs=thumbs,
         steady=_steady([week.weight for week in weeks]),
     )
@@ -125,17 +125,3 @@ def _steady(weights: Sequence[float]) -> str:
     """Return the weight in words where it never changed, since its chart would be a bare line; else ""."""
     same = weights and all(abs(weight - weights[0]) < SAME_WEIGHT for weight in weights)
     return f"{weight_words(weights[0])} all along" if same else ""
-
-
-def _y(value: float, top: float) -> float:
-    return round(HEIGHT - MARGIN - min(1.0, max(0.0, value / top)) * (HEIGHT - 2 * MARGIN), 1)
-
-
-def _lines(dots: Sequence[tuple[float, float] | None]) -> tuple[str, ...]:
-    lines: list[list[str]] = [[]]
-    for dot in dots:
-        if dot is None:
-            lines.append([])
-        else:
-            lines[-1].append(f"{dot[0]:g},{dot[1]:g}")
-    return tuple(" ".join(line) for line in lines if len(line) > 1)

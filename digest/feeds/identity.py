@@ -1,4 +1,9 @@
-"""Identities: canonical URLs, names of items without one, guids of entries, source keys; and dates. Pure."""
+"""Identities: canonical URLs, names of items without one, guids of entries, source keys; and dates.
+
+A source's key is its publisher. Platforms are hosts that many publishers share: there the publisher is part
+of the host (`PLATFORM_SUFFIXES`), or of the path or query (`PUBLISHER_RULES`), so that feeds and items of one
+publisher get one key where their addresses say enough. What the public suffix list knows (github.io,
+blogspot.com, netlify.app, …) needs no line here. Pure."""
 
 import hashlib
 import re
@@ -7,13 +12,101 @@ from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import PurePosixPath
 from typing import Final
-from urllib.parse import unquote_plus, urlsplit, urlunsplit
+from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from tldextract import TLDExtract
 from url_normalize import url_normalize
 
-from digest.feeds.platforms import SUFFIXES, publisher_key
 from ranking.common.text import fold
+
+# Below these every name is a publisher of its own, as below a public suffix.
+_SUFFIX_NAMES: Final = """
+    substack.com wordpress.com tumblr.com ghost.io bearblog.dev beehiiv.com livejournal.com dreamwidth.org
+    typepad.com posthaven.com svbtle.com over-blog.com micro.blog mataroa.blog prose.sh writeas.com
+    neocities.org hashnode.dev squarespace.com canalblog.com exblog.jp seesaa.net cocolog-nifty.com
+    medium.com libsyn.com podbean.com fireside.fm simplecast.com bandcamp.com itch.io
+"""
+PLATFORM_SUFFIXES: Final = tuple(_SUFFIX_NAMES.split())
+# Names below those that are the platform's own.
+PLATFORM_NAMES: Final = frozenset(
+    ["www", "www2", "m", "feed", "feeds", "feeds2", "rss", "open", "api", "old", "new"]
+)
+
+_END: Final = r"(?:\.(?:rss|atom|xml|json))*(?=[/?]|\Z)"
+_OWNER: Final = rf"([\w@~][\w.@~+-]*?){_END}"
+_LABEL: Final = rf"([a-z0-9][a-z0-9-]*){_END}"
+_PROJECT: Final = r"([\w~][\w.-]*/[\w][\w.-]*?)(?:\.(?:rss|atom))*(?=[/?]|\Z)"
+_FEEDBURNER: Final = (
+    (rf"/(?:feeds/|~r/)?((?:blogspot|typepad|wordpress|tumblr)/[\w-]+){_END}", "feedburner.com/{}"),
+    (rf"/(?:feeds/|~r/)?{_OWNER}", "feedburner.com/{}"),
+)
+_REPOSITORIES: Final = ((f"/{_PROJECT}", "{host}/{}"), (f"/{_OWNER}", "{host}/{}"))
+_FIRST: Final = ((f"/{_OWNER}", "{host}/{}"),)
+_ACCOUNTS: Final = ((rf"/(?:@|users/){_OWNER}", "{host}/@{}"),)
+
+_PATH_RULES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    # Feeds carried for others.
+    "feedburner.com": _FEEDBURNER,
+    "feedproxy.google.com": _FEEDBURNER,
+    "feedblitz.com": ((rf"/~/\d+/\d+/{_OWNER}", "{host}/{}"), *_FIRST),
+    "rss.app": ((rf"/(?:feeds/)?{_OWNER}", "{host}/{}"),),
+    "rsshub.app": ((r"/([\w@~][\w.@~+:/-]*?)/?(?=\?|\Z)", "{host}/{}"),),
+    "blogger.com": ((r"/feeds/(\d+)", "{host}/feeds/{}"),),
+    # Blogs and newsletters.
+    "medium.com": (
+        (rf"/(?:feed/)?tag/{_OWNER}", "{host}/tag/{}"),
+        (rf"/(?:feed/)?(?!(?:feed|tag|p|m|me|search)(?:[/?]|\Z)){_OWNER}", "{host}/{}"),
+    ),
+    "substack.com": ((rf"/pub/{_LABEL}", "{}.{host}"), (rf"/(?=@){_OWNER}", "{host}/{}")),
+    "tumblr.com": ((rf"/(?:blog/view/)?{_LABEL}", "{}.{host}"),),
+    "beehiiv.com": ((rf"/(?:feeds/)?{_OWNER}", "{host}/{}"),),
+    "buttondown.email": ((f"/{_OWNER}", "buttondown.com/{}"),),
+    "dev.to": ((rf"/(?:feed/)?(?!(?:feed|t|tag)(?:[/?]|\Z)){_OWNER}", "{host}/{}"),),
+    # Videos, pictures, discussion.
+    "youtube.com": (
+        (r"/feeds/videos\.xml\?(?:.*&)?channel_id=([\w-]+)", "{host}/channel/{}"),
+        (r"/feeds/videos\.xml\?(?:.*&)?playlist_id=([\w-]+)", "{host}/playlist/{}"),
+        (r"/feeds/videos\.xml\?(?:.*&)?user=([\w.-]+)", "{host}/user/{}"),
+        (r"/playlist\?(?:.*&)?list=([\w-]+)", "{host}/playlist/{}"),
+        (r"/((?:channel|playlist|user|c)/[\w.-]+|@[\w.-]+)", "{host}/{}"),
+    ),
+    "flickr.com": (
+        (r"/services/feeds/\w+\.gne\?(?:.*&)?id=([\w@-]+)", "{host}/photos/{}"),
+        (rf"/photos/{_OWNER}", "{host}/photos/{}"),
+    ),
+    "reddit.com": ((rf"/r/{_OWNER}", "{host}/r/{}"), (rf"/u(?:ser)?/{_OWNER}", "{host}/user/{}")),
+    "bsky.app": ((rf"/profile/{_OWNER}", "{host}/profile/{}"),),
+    # Software.
+    "raw.githubusercontent.com": ((f"/{_PROJECT}", "github.com/{}"),),
+    "sr.ht": ((r"/(~[\w.-]+)", "{host}/{}"),),
+    # Podcasts.
+    "podbean.com": ((rf"/{_LABEL}", "{}.{host}"),),
+    "fireside.fm": ((rf"/{_LABEL}", "{}.{host}"),),
+    "soundcloud.com": ((r"/users/(?:soundcloud:users:)?(\d+)", "{host}/users/{}"), *_FIRST),
+    "art19.com": ((rf"/(?:shows/)?{_OWNER}", "{host}/{}"),),
+    "acast.com": ((rf"/(?:public/)?(?:shows/)?{_OWNER}", "{host}/{}"),),
+    "anchor.fm": ((r"/(s/[\w-]+)", "{host}/{}"), *_FIRST),
+    "spreaker.com": ((rf"/show/{_OWNER}", "{host}/show/{}"),),
+    "audioboom.com": ((rf"/channels/{_OWNER}", "{host}/channels/{}"),),
+    "patreon.com": ((rf"/(?:rss/)?(?!(?:rss|posts)(?:[/?]|\Z)){_OWNER}", "{host}/{}"),),
+}
+_FIRST_NAMES: Final = """
+    feedpress.me feedpress.it buttondown.com world.hey.com write.as tinyletter.com qiita.com zenn.dev
+    note.com ameblo.jp libsyn.com simplecast.com megaphone.fm buzzsprout.com transistor.fm captivate.fm
+"""
+_REPOSITORY_NAMES: Final = "github.com gitlab.com codeberg.org bitbucket.org"
+_ACCOUNT_NAMES: Final = """
+    mastodon.social mastodon.online fosstodon.org hachyderm.io infosec.exchange mas.to mstdn.social
+"""
+PUBLISHER_RULES: Final = {
+    host: tuple((re.compile(pattern), template) for pattern, template in rules)
+    for host, rules in {
+        **dict.fromkeys(_FIRST_NAMES.split(), _FIRST),
+        **dict.fromkeys(_REPOSITORY_NAMES.split(), _REPOSITORIES),
+        **dict.fromkeys(_ACCOUNT_NAMES.split(), _ACCOUNTS),
+        **_PATH_RULES,
+    }.items()
+}
 
 URL_MAX_CHARS: Final = 2000
 GUID_MAX_CHARS: Final = 500
@@ -38,8 +131,8 @@ _UNWANTED: Final = re.compile(
     "[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
 # The snapshot of the public suffix list that ships with the library; it must never ask the network.
-_SUFFIXES: Final = TLDExtract(
-    suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True, extra_suffixes=SUFFIXES
+_PUBLIC_SUFFIXES: Final = TLDExtract(
+    suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True, extra_suffixes=PLATFORM_SUFFIXES
 )
 
 
@@ -110,7 +203,7 @@ def source_key(url: str) -> str:
     """Return the key of an address's publisher: its registrable domain, so `bbci.co.uk` for a BBC feed.
 
     On a host that many share, the key says whose address it is: `ada.substack.com`, `medium.com/@ada`,
-    `reddit.com/r/python` (see `digest.feeds.platforms`). An IP address or a bare host name is its own key;
+    `reddit.com/r/python` (see `digest.feeds.identity`). An IP address or a bare host name is its own key;
     `file:name.xml.gz` gives `name`. At most 120 characters; "" where `url` is no address.
     """
     if url.startswith("file:"):
@@ -133,7 +226,7 @@ def _registrable(host: str) -> str:
         return str(ip_address(host))
     except ValueError:
         pass  # a name, then
-    found = _SUFFIXES(host).top_domain_under_public_suffix.casefold()
+    found = _PUBLIC_SUFFIXES(host).top_domain_under_public_suffix.casefold()
     if found.startswith("blogspot.") and found != host:  # one blog under the names of many countries
         return f"{host.removesuffix(f'.{found}').rpartition('.')[2]}.blogspot.com"
     # A suffix that is not on the list counts as one label (the list's own default rule).
@@ -157,3 +250,25 @@ def age_date(published: datetime | None, first_seen: datetime) -> datetime:
 def web_url(url: str) -> str:
     """Return `url` if a browser may follow it, else "": items without an address have a `urn:` name."""
     return url if urlsplit(url).scheme in {"http", "https"} else ""
+
+
+def publisher_key(*, host: str, domain: str, path: str, query: str) -> str:
+    """Return the publisher's key: `domain` (the name right below the public suffix or platform) or longer.
+
+    `host` is the whole host, `path` and `query` may be percent-encoded. Keys are in lower case; the key of a
+    key, read as an address, is that key.
+    """
+    label, _, platform = domain.partition(".")
+    if platform in PLATFORM_SUFFIXES:
+        if label not in PLATFORM_NAMES:
+            return f"{platform}/@{label}" if platform == "medium.com" else domain
+        domain = platform
+    name = host if host in PUBLISHER_RULES else domain
+    place = re.sub("/+", "/", f"/{unquote(path)}") + (f"?{unquote(query)}" if query else "")
+    for pattern, template in PUBLISHER_RULES.get(name, ()):
+        if found := pattern.match(place.casefold()):
+            owner = found[1]
+            if template.startswith("{}.") and owner in PLATFORM_NAMES:
+                break
+            return template.format(owner, host=name)
+    return domain

@@ -34,27 +34,27 @@ ITEM_COLUMNS: Final = (
 BATCH_ENTRIES: Final = 2_000
 
 
-def feed_ensure(*, url: str, now: datetime, title: str = "", state: str = Feed.State.ACTIVE) -> Feed:
+def feed_get_or_create(*, url: str, now: datetime, title: str = "", state: str = Feed.State.ACTIVE) -> Feed:
     """Return the feed at `url`; create it with its source, due at once, where nobody reads it yet.
 
     The source follows from the address, not from what the document claims, so that no feed can pass
     itself off as another publisher's.
     """
     address = url if url.startswith(("file:", "urn:")) else canonical_url(url) or url.strip()
-    source = source_ensure(key=source_key(address) or "unknown", title=title)
+    source = source_get_or_create(key=source_key(address) or "unknown", title=title)
     feed, _ = Feed.objects.get_or_create(
         url=address, defaults={"source": source, "title": title[:200], "state": state, "next_check_at": now}
     )
     return feed
 
 
-def source_ensure(*, key: str, title: str) -> Source:
+def source_get_or_create(*, key: str, title: str) -> Source:
     """Return the source with this key, or that once had it; create it where it is new."""
     source, _ = Source.objects.get_or_create(key=key_current(key=key), defaults={"title": title[:200]})
     return source
 
 
-def feeds_ensure(*, feeds: Iterable[Feed], source_titles: Mapping[str, str]) -> dict[str, Feed]:
+def feeds_get_or_create(*, feeds: Iterable[Feed], source_titles: Mapping[str, str]) -> dict[str, Feed]:
     """Return the stored feeds at the addresses of the unsaved `feeds`; create those that are new.
 
     Their sources are created too, with the titles in `source_titles`, by key; a key that a source once had

@@ -18,7 +18,7 @@ from lxml import etree
 from digest.errors import NotOpml, OpmlTooLarge
 from digest.feeds.entities import FeedProblem
 from digest.feeds.prechecks import decode
-from digest.feeds.sanitise import one_line, plain
+from digest.feeds.sanitise import clean_text, one_line
 
 OPML_BYTES_MAX: Final = 2 * 1024 * 1024
 FEEDS_MAX: Final = 2_000
@@ -98,7 +98,7 @@ def opml_read(document: bytes) -> FeedList:
     if not outlines:
         raise NotOpml("This is no OPML list: it has no outlines. Export your feeds as OPML and try again.")
     found = re.search(r"<title>([^<]{1,500})", text[:8192], re.I)
-    title = one_line(plain(html.unescape(found.group(1))), limit=TITLE_MAX_CHARS) if found else ""
+    title = one_line(clean_text(html.unescape(found.group(1))), limit=TITLE_MAX_CHARS) if found else ""
     return FeedList(title, tuple(feeds), tuple(rejects), well_formed=tags is not None)
 
 
@@ -206,7 +206,7 @@ def _category(attributes: Mapping[str, str]) -> str:
 
 
 def _title(text: str) -> str:
-    return one_line(plain(text), limit=TITLE_MAX_CHARS)
+    return one_line(clean_text(text), limit=TITLE_MAX_CHARS)
 
 
 def opml_write(feeds: Iterable[ListedFeed], *, title: str, now: datetime | None = None) -> bytes:
@@ -221,7 +221,7 @@ def opml_write(feeds: Iterable[ListedFeed], *, title: str, now: datetime | None 
         path = tuple(part for part in feed.folder.split(FOLDER_SEPARATOR) if part)
         outline = etree.SubElement(_folder(folders, path), "outline", type="rss")
         for name, value in (("text", feed.title or feed.url), ("title", feed.title), ("xmlUrl", feed.url)):
-            outline.set(name, plain(value))
+            outline.set(name, clean_text(value))
     return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
 
 
@@ -229,5 +229,7 @@ def _folder(folders: dict[tuple[str, ...], etree._Element], path: tuple[str, ...
     """Return the element of a folder, created with its parents where it is new."""
     if path not in folders:
         parent = _folder(folders, path[:-1])
-        folders[path] = etree.SubElement(parent, "outline", text=plain(path[-1]), title=plain(path[-1]))
+        folders[path] = etree.SubElement(
+            parent, "outline", text=clean_text(path[-1]), title=clean_text(path[-1])
+        )
     return folders[path]

@@ -20,7 +20,7 @@ from digest.feeds.entities import FeedProblem, ParsedEntry, ParsedFeed
 from digest.feeds.polling import document_ttl_minutes
 from digest.feeds.prechecks import check_xml, decode, decompress
 from digest.feeds.sandbox import parse_in_sandbox
-from digest.feeds.sanitise import html_to_text, one_line, plain, title_to_text
+from digest.feeds.sanitise import clean_text, html_to_text, one_line, title_to_text
 
 ENTRIES_MAX: Final = 2_000
 AUTHOR_MAX_CHARS: Final = 200
@@ -108,7 +108,7 @@ def _parse_slow(text: str, refused: _Refused) -> dict[str, Any]:
 
 def _malformed(error: Exception) -> FeedProblem:
     message = f"The document cannot be read as a feed ({error})."
-    return FeedProblem("malformed", one_line(plain(message), limit=280))
+    return FeedProblem("malformed", one_line(clean_text(message), limit=280))
 
 
 def _parse_json(text: str) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _entry(raw: Mapping[str, Any], *, base: str, language: str) -> ParsedEntry |
         title=title,
         text=text,
         author=one_line(title_to_text(_text(raw.get("author"))), limit=AUTHOR_MAX_CHARS),
-        language=one_line(plain(_text(raw.get("language") or language)), limit=LANGUAGE_MAX_CHARS),
+        language=one_line(clean_text(_text(raw.get("language") or language)), limit=LANGUAGE_MAX_CHARS),
         published=_published(raw),
     )
 
@@ -191,7 +191,7 @@ def _content(raw: Mapping[str, Any]) -> str:
         value = _text(part.get("value")) if isinstance(part, Mapping) else ""
         if value.strip():
             is_plain = part.get("type") in ("text", "text/plain")
-            return plain(value) if is_plain and "</" not in value else html_to_text(value)
+            return clean_text(value) if is_plain and "</" not in value else html_to_text(value)
     return html_to_text(_text(raw.get("description") or raw.get("summary")))
 
 

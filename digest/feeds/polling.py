@@ -52,25 +52,25 @@ class Move:
     adopt: bool = False
 
 
-def success_next_at(*, now: datetime, minutes: int, retry_after_s: float | None, draw: float) -> datetime:
+def success_next_at(*, now: datetime, minutes: int, retry_after_s: float | None, jitter: float) -> datetime:
     """Return when to fetch again after a success: after `minutes`, or as late as the server asked for.
 
-    That is at most a day, plus up to a tenth by `draw`, a random number from 0 to 1.
+    That is at most a day, plus up to a tenth by `jitter`, a random number from 0 to 1.
     """
-    return now + _jittered(max(timedelta(minutes=minutes), _clamped(retry_after_s)), draw)
+    return now + _jittered(max(timedelta(minutes=minutes), _clamped(retry_after_s)), jitter)
 
 
 def failure_next_at(
-    *, now: datetime, failures: int, minutes: int, retry_after_s: float | None, draw: float
+    *, now: datetime, failures: int, minutes: int, retry_after_s: float | None, jitter: float
 ) -> datetime:
     """Return when to fetch again after `failures` in a row: an hour, doubled with each, up to a day.
 
     Never sooner than the feed's own interval (`minutes`) or than the server asked for (`retry_after_s`, at
-    most a day); plus up to a tenth by `draw`, a random number from 0 to 1.
+    most a day); plus up to a tenth by `jitter`, a random number from 0 to 1.
     """
     doublings = min(max(failures - 1, 0), 10)
     back_off = min(INTERVAL * (1 << doublings), WAIT_MAX)
-    return now + _jittered(max(back_off, timedelta(minutes=minutes), _clamped(retry_after_s)), draw)
+    return now + _jittered(max(back_off, timedelta(minutes=minutes), _clamped(retry_after_s)), jitter)
 
 
 def next_interval_minutes(
@@ -121,8 +121,8 @@ def _clamped(seconds: float | None) -> timedelta:
     return min(timedelta(seconds=min(max(seconds or 0.0, 0.0), 10**6)), WAIT_MAX)
 
 
-def _jittered(wait: timedelta, draw: float) -> timedelta:
-    return wait * (1 + JITTER * min(max(draw, 0.0), 1.0))
+def _jittered(wait: timedelta, jitter: float) -> timedelta:
+    return wait * (1 + JITTER * min(max(jitter, 0.0), 1.0))
 
 
 def count_sighting(*, url: str, previous: Move, now: datetime) -> Move:

@@ -61,16 +61,16 @@ class CacheLocks:
 
     def take(self, host: str, seconds: float) -> bool:
         """Lock `host` by one `add`, which the cache decides; renew a lock of our own."""
-        if cache.add(key(host), _owner(), math.ceil(seconds)):
+        if cache.add(host_key(host), _owner(), math.ceil(seconds)):
             return True
-        if cache.get(key(host)) != _owner():
+        if cache.get(host_key(host)) != _owner():
             return False
-        cache.set(key(host), _owner(), math.ceil(seconds))
+        cache.set(host_key(host), _owner(), math.ceil(seconds))
         return True
 
     def hold(self, host: str, seconds: float) -> None:
         """Lock `host` for `seconds`, whoever has it."""
-        cache.set(key(host), _owner(), math.ceil(seconds))
+        cache.set(host_key(host), _owner(), math.ceil(seconds))
 
 
 class FileLocks:
@@ -88,7 +88,7 @@ class FileLocks:
         self._write(host, seconds, respect_others=False)
 
     def _write(self, host: str, seconds: float, *, respect_others: bool) -> bool:
-        name = key(host)
+        name = host_key(host)
         self._folder.mkdir(exist_ok=True)
         path = self._folder / f"{int(sha256(name.encode()).hexdigest(), 16) % LOCK_FILES:02}.json"
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
@@ -137,7 +137,7 @@ def host_hold(host: str, seconds: float) -> None:
         log.warning("host_gate.notes_failed", error=str(error)[:200])
 
 
-def key(host: str) -> str:
+def host_key(host: str) -> str:
     """Return a key for `host` that every cache takes: short and plain, whatever stands in an address."""
     return f"fetch:host:{sha256(host.encode('utf-8', 'replace')).hexdigest()[:32]}"
 
@@ -296,7 +296,7 @@ class HostQueue(Generic[T]):
                 return host, self._waiting[host].popleft()
         return None
 
-    def again(self, host: str) -> None:
+    def requeue(self, host: str) -> None:
         """Queue the next entry of `host`, which was given back."""
         if self._waiting[host]:
             self._push(host, 0.0)

@@ -17,7 +17,7 @@ from django.conf import settings
 from digest.feeds.entities import FeedProblem, FetchReport, IngestResult, ParsedFeed, internal_problem
 from digest.feeds.fetch import FetchResponse, fetch, host_of
 from digest.feeds.identity import source_key
-from digest.feeds.ingest import documents_ingest, feeds_ensure
+from digest.feeds.ingest import documents_ingest, feeds_get_or_create
 from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import BODY_MAX_BYTES
 from digest.feeds.rate_limit import HostLimiter, HostLock, HostQueue, hold_seconds, host_limiter
@@ -114,7 +114,7 @@ def _fetch_all(
             group = _collect(answers, timeout=pause if more else None)
             under_way -= len(group)
             for host, _, _ in group:
-                queue.again(host)
+                queue.requeue(host)
             if group:
                 yield [(feed, answer) for _, feed, answer in group]
 
@@ -131,7 +131,7 @@ def _claim_next(
     for host, feed in found:
         if id(feed) not in claimed:
             limiter.leave_unvisited(host)
-            queue.again(host)
+            queue.requeue(host)
     return [(host, feed) for host, feed in found if id(feed) in claimed]
 
 
@@ -314,7 +314,7 @@ def _files_store(files: Sequence[_FileFeed], now: datetime) -> list[IngestResult
     state = Feed.State.IMPORTED
     rows = [Feed(url=f.url, source_id=f.source, title=f.parsed.title, state=state) for f in files]
     titles = {file.source: file.parsed.title for file in reversed(files)}
-    feeds = feeds_ensure(feeds=rows, source_titles=titles)
+    feeds = feeds_get_or_create(feeds=rows, source_titles=titles)
     results = documents_ingest(documents=[(feeds[file.url], file.parsed) for file in files], now=now)
     well = {"last_fetched_at": now, "failures": 0, "error_code": "", "error_message": ""}
     Feed.objects.filter(pk__in=[feed.pk for feed in feeds.values()]).update(**well)

@@ -66,10 +66,10 @@ def html_to_text(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
         elif "&" not in text:
             break
         text = html.unescape(text)
-    return plain(text, limit=limit)
+    return clean_text(text, limit=limit)
 
 
-def plain(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
+def clean_text(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
     """Return text that is no HTML without what is invisible or tag-like, and with white space collapsed."""
     text = _visible(text[:FIELD_MAX_CHARS])
     if "<" in text:

@@ -16,7 +16,7 @@ from digest.feeds.connect import resolve_addresses
 from digest.feeds.entities import FeedProblem, IngestResult, ParsedFeed
 from digest.feeds.fetch import FetchResponse, host_of, split_address
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, canonical_url, source_key
-from digest.feeds.ingest import documents_ingest, source_ensure
+from digest.feeds.ingest import documents_ingest, source_get_or_create
 from digest.feeds.polling import (
     MISSING_MAX,
     Move,
@@ -55,21 +55,21 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FeedAnswer:
-    """A good answer of a feed. `parsed` is None for an unchanged document (304); `draw` is random, 0 to 1."""
+    """A good answer of a feed. `parsed` is None for an unchanged document; `jitter` is random, 0 to 1."""
 
     feed: Feed
     response: FetchResponse
     parsed: ParsedFeed | None
-    draw: float
+    jitter: float
 
 
 @dataclass(frozen=True, slots=True)
 class FeedFailure:
-    """A fetch that brought no document, or none that could be stored; `draw` is random, 0 to 1."""
+    """A fetch that brought no document, or none that could be stored; `jitter` is random, 0 to 1."""
 
     feed: Feed
     problem: FeedProblem
-    draw: float
+    jitter: float
 
     @property
     def missing(self) -> int:
@@ -174,7 +174,9 @@ def _success_row(answer: FeedAnswer, result: IngestResult, move: Move, now: date
         wishes_s=(response.fresh_s, ttl_s),
         now=now,
     )
-    after = success_next_at(now=now, minutes=minutes, retry_after_s=response.retry_after_s, draw=answer.draw)
+    after = success_next_at(
+        now=now, minutes=minutes, retry_after_s=response.retry_after_s, jitter=answer.jitter
+    )
     unchanged = response.body is None  # a 304 need not repeat what it was asked with
     return (
         *_claim(feed),
@@ -218,7 +220,7 @@ def _failure_row(failure: FeedFailure, now: datetime) -> tuple[Any, ...]:
         failures=feed.failures + 1,
         minutes=feed.check_minutes,
         retry_after_s=problem.retry_after_s,
-        draw=failure.draw,
+        jitter=failure.jitter,
     )
     return (*_claim(feed), *fields.values(), feed.failures + 1, failure.missing, after, "", 0, None)
 
@@ -287,7 +289,7 @@ def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
 
 def _feed_readdress(feed: Feed, url: str) -> None:
     if source_key(url) != source_key(feed.url):
-        feed.source = source_ensure(key=source_key(url) or "unknown", title=feed.title)
+        feed.source = source_get_or_create(key=source_key(url) or "unknown", title=feed.title)
     feed.url, feed.moved_url, feed.moved_sightings, feed.moved_since = url, "", 0, None
     feed.save(update_fields=["url", "source", "moved_url", "moved_sightings", "moved_since"])
 

@@ -47,7 +47,7 @@ class WelcomeResult:
 
 
 @cache
-def starters() -> tuple[Interest, ...]:
+def starter_interests() -> tuple[Interest, ...]:
     """Return all interests on offer, in the order of the file."""
     listed = tomllib.loads(FILE.read_text(encoding="utf-8"))["interest"]
     return tuple(
@@ -56,11 +56,11 @@ def starters() -> tuple[Interest, ...]:
     )
 
 
-def starters_chosen(*, interests: Collection[str], urls: Collection[str]) -> list[StarterFeed]:
+def starter_feeds_chosen(*, interests: Collection[str], urls: Collection[str]) -> list[StarterFeed]:
     """Return the feeds of `interests` (keys) and those at single `urls`, each once, in the file's order."""
     feeds = {
         feed.url: feed
-        for interest in starters()
+        for interest in starter_interests()
         for feed in interest.feeds
         if interest.key in interests or feed.url in urls
     }

@@ -19,9 +19,9 @@ from digest.feeds.connect import check_host
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import split_address
 from digest.feeds.identity import URL_MAX_CHARS, canonical_url, source_key, web_url
-from digest.feeds.ingest import feed_ensure, feeds_ensure
+from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.opml import FOLDER_MAX_CHARS, ListedFeed, Reject, opml_read, opml_write
-from digest.feeds.sanitise import one_line, plain
+from digest.feeds.sanitise import clean_text, one_line
 from digest.feeds.selectors import subscriptions_of
 from digest.models import Feed, Reader, Subscription
 
@@ -60,7 +60,7 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
     Doing it again changes nothing. A feed that was given up is fetched again where the caller has just seen
     it `alive`. Raises `InvalidFeedUrl` for what is no plain web address, `FeedIsGone` for a feed given up.
     """
-    feed = feed_ensure(url=check_address(url=url), now=now)
+    feed = feed_get_or_create(url=check_address(url=url), now=now)
     if feed.state == Feed.State.GONE:
         if not alive:
             raise FeedIsGone(FEED_GONE)
@@ -99,7 +99,7 @@ def subscription_change(
     """
     fields: dict[str, object] = {}
     if folder is not None:
-        fields["folder"] = one_line(plain(folder), limit=FOLDER_MAX_CHARS)
+        fields["folder"] = one_line(clean_text(folder), limit=FOLDER_MAX_CHARS)
     if ai_enabled is not None:
         fields["ai_enabled"] = ai_enabled
     found = Subscription.objects.filter(reader=reader, feed__pk=feed_id)
@@ -116,7 +116,7 @@ def subscription_restore(
     """
     if not (feed := Feed.objects.filter(pk=feed_id).first()):
         raise FeedNotFound("This feed is no longer known here. Add its address instead.")
-    folder = one_line(plain(folder), limit=FOLDER_MAX_CHARS)
+    folder = one_line(clean_text(folder), limit=FOLDER_MAX_CHARS)
     subscription, _ = Subscription.objects.get_or_create(
         reader=reader,
         feed=feed,
@@ -209,7 +209,7 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
         Feed(url=url, source_id=source_key(url) or "unknown", title=listed.title[:200], next_check_at=now)
         for url, listed in batch.items()
     )
-    feeds = feeds_ensure(feeds=new, source_titles={})
+    feeds = feeds_get_or_create(feeds=new, source_titles={})
     ids = [feed.pk for feed in feeds.values()]
     had = set(Subscription.objects.filter(reader=reader, feed_id__in=ids).values_list("feed_id", flat=True))
     rows = []

@@ -12,8 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from ranking.common.text import FUNCTION_WORDS, fold
 
@@ -78,7 +76,7 @@ def title_stems(title: str) -> list[str]:
     ]
 
 
-def stories(
+def cluster_items(
     known: Sequence[TitledItem],
     fresh: Sequence[TitledItem],
     *,
@@ -93,6 +91,9 @@ def stories(
     blocks of 500 rows, with the pairs that share a word. `once`: a source has one item in a story, reposts
     apart.
     """
+    # It takes a second of processor time to import: only the processes that make stories pay for it.
+    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
+
     items = sorted(known, key=_time_order) + sorted(fresh, key=_time_order)
     document_max = max(COMMON_COUNT, int(COMMON_SHARE * len(items)))
     vectorizer = TfidfVectorizer(analyzer=title_stems, binary=True, max_df=document_max, dtype=np.float32)
@@ -144,7 +145,7 @@ class _Grouping:
         """Yield each fresh item with its similarity to every title that shares a word."""
         transposed = self.vectors.T.tocsr()
         for start in range(known, len(self.items), ROWS_PER_BLOCK):
-            block = sparse.csr_matrix(self.vectors[start : start + ROWS_PER_BLOCK] @ transposed)
+            block = self.vectors[start : start + ROWS_PER_BLOCK] @ transposed
             for row in range(block.shape[0]):
                 cut = slice(block.indptr[row], block.indptr[row + 1])
                 columns, values = block.indices[cut].tolist(), block.data[cut].tolist()

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from digest.entities import ITEM_WINDOW_DAYS
-from digest.items.clustering import STORY_HOURS, TitledItem, stories, title_stems
+from digest.items.clustering import STORY_HOURS, TitledItem, cluster_items, title_stems
 from digest.items.selectors import items_visible
 from digest.models import Item, Story
 
@@ -103,7 +103,7 @@ def _compare_batch(now: dt.datetime) -> StoriesReport:
     first, last = (pick(item.dated_at for item in fresh) for pick in (min, max))
     neighbours = Q(dated_at__range=(first - STORY_DURATION, last + STORY_DURATION))
     known = _titles(neighbours & Q(clustered_at__isnull=False))
-    clustered, begun = _store(stories(known, fresh), now)
+    clustered, begun = _store(cluster_items(known, fresh), now)
     for part in parts:
         Item.objects.filter(pk__in=part).update(clustered_at=now)
     return StoriesReport(len(ids), clustered, begun)

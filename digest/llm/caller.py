@@ -13,7 +13,6 @@ from decimal import Decimal
 
 import structlog
 
-from digest.llm.client import RESPONSES_WIRE, EnvelopeModel, RemoteModel
 from digest.llm.entities import (
     BudgetRefusal,
     Deadline,
@@ -28,16 +27,6 @@ from digest.llm.entities import (
     Usage,
 )
 from digest.llm.ledger import ADVISOR, SpendAccount, spend_settle, spend_settle_failed
-from digest.llm.providers import (
-    ENVELOPE,
-    RESPONSES,
-    Endpoint,
-    ModelRef,
-    chain_refs,
-    provider_endpoint,
-    tool_mode_of,
-    wire_of,
-)
 
 log = structlog.get_logger(__name__)
 
@@ -50,25 +39,7 @@ MESSAGE_KEYS = ("role", "content", "tool_calls", "tool_call_id")
 CALL_KEYS = ("id", "type", "function")
 
 
-def chain_configured(purpose: str = "advisor") -> list[Model]:
-    """Return the models of the chain for `purpose` whose providers are configured; none without any key.
-
-    `LLM_CHAIN_<PURPOSE>` goes before `LLM_CHAIN`. Raises `ValueError` for an entry that names no provider
-    and for a wire or tool mode that does not exist (`manage.py check` reports both).
-    """
-    refs = chain_refs(purpose)
-    return [_model(ref, endpoint) for ref in refs if (endpoint := provider_endpoint(ref.provider))]
-
-
-def _model(ref: ModelRef, endpoint: Endpoint) -> Model:
-    if tool_mode_of(ref.provider) == ENVELOPE:
-        return EnvelopeModel(ref, endpoint)
-    if wire_of(ref.provider) == RESPONSES:
-        return RemoteModel(ref, endpoint, RESPONSES_WIRE)
-    return RemoteModel(ref, endpoint)
-
-
-def messages_plain(messages: Sequence[Message]) -> list[Message]:
+def messages_portable(messages: Sequence[Message]) -> list[Message]:
     """Return the conversation without what only the provider that wrote it understands."""
     return [_plain(message) for message in messages]
 
@@ -244,7 +215,7 @@ class ModelCaller:
             return wait
         request.last = error.code, str(error), wait
         request.models.pop(0)
-        request.messages = messages_plain(request.messages)
+        request.messages = messages_portable(request.messages)
         return 0.0
 
 

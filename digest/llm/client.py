@@ -1,10 +1,12 @@
-"""Remote models and the three ways of asking one: chat completions, the Responses API, the JSON envelope.
+"""The models of the configured chain: chat completions, the Responses API, the JSON envelope.
 
-The envelope is for servers that cannot call tools: one JSON object a turn, a call or the end. The tools are
-described in the system message, `response_format` enforces the form, results go back as user messages.
+Replies are read into a `Turn` or a clear error, whatever a server made of the format. The envelope is for
+servers that cannot call tools: one JSON object a turn, a call or the end. The tools are described in the
+system message, `response_format` enforces the form, results go back as user messages.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,25 +15,40 @@ from importlib import import_module
 from typing import Any, Protocol
 from uuid import uuid4
 
-from digest.llm.entities import DeadlineExceeded, Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
-from digest.llm.prices import cost_usd, input_tokens_worst
-from digest.llm.providers import CHAT, RESPONSES, Endpoint, ModelRef, Provider, reasoning_effort
-from digest.llm.reply import (
-    CALLS_MAX,
-    UNREADABLE,
-    call_message,
-    call_read,
-    cut_off,
-    encodable,
-    text_of,
-    turn_read,
-    unreadable,
-    usage_read,
+from digest.llm.entities import (
+    DeadlineExceeded,
+    Message,
+    Model,
+    ModelUnavailable,
+    ToolCall,
+    ToolSchema,
+    Turn,
+    Usage,
+)
+from digest.llm.prices import cost_usd, input_tokens_worst, usage_read
+from digest.llm.providers import (
+    CHAT,
+    ENVELOPE,
+    RESPONSES,
+    Endpoint,
+    ModelRef,
+    Provider,
+    chain_refs,
+    provider_endpoint,
+    reasoning_effort,
+    tool_mode_of,
+    wire_of,
 )
 
+NAME_CHARS_MAX = 64
+# Far more than any run may make; a reply with thousands would only fill the audit.
+CALLS_MAX = 64
+# What reading a reply of any shape may run into.
+UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+
 OUTPUT_TOKENS_MAX = 1500
-# Reasoning counts as output: room for it beside the answer.
-REASONING_TOKENS_MAX = 6000
+# Reasoning counts as output: there is room for it beside the answer.
+REASONING_TOKENS_MAX = OUTPUT_TOKENS_MAX + 6000
 # Silence while a model reasons is no failure: its time limits are three times those of chat completions.
 REASONING_PATIENCE = 3.0
 # No provider's key is shorter, and a placeholder for none would be found within ordinary words.
@@ -57,7 +74,92 @@ ENVELOPE_REPAIR = (
 )
 
 
-class ReadTurn(Protocol):
+def turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
+    """Return the turn in `body`. Raises `ModelUnavailable` when there is none in it.
+
+    `Turn.message` has the fields we do not know (Gemini's thought signatures must be sent back), always has
+    a text `content` (some servers fail without) and only function calls, each with an id of its own, so
+    that each can be answered. Missing usage is estimated at four characters a token.
+    """
+    try:
+        data = json.loads(body)
+        choice = data["choices"][0]
+        fields = without_surrogates({k: v for k, v in choice["message"].items() if v is not None})
+        message: Message = {**fields, "role": "assistant", "content": text_of(fields.get("content"))}
+        calls = _chat_calls_read(message)
+    except UNREADABLE as error:
+        raise unreadable_error(body, "chat completion", error) from error
+    text = message["content"] or text_of(message.get("refusal"))
+    if choice.get("finish_reason") == "length" and not text.strip() and not calls:
+        raise truncated_error()
+    usage = usage_read(
+        data.get("usage"),
+        names=("prompt_tokens", "completion_tokens"),
+        request_chars=request_chars,
+        reply_chars=len(json.dumps(message)),
+    )
+    return Turn(message, text, calls, usage, model)
+
+
+def unreadable_error(body: bytes, wanted: str, error: Exception) -> ModelUnavailable:
+    """Return the error for a body that is no `wanted`, with its beginning."""
+    preview = body[:120].decode("utf-8", "replace")
+    return ModelUnavailable(
+        f"The reply is no {wanted} ({type(error).__name__}): {preview}", may_be_billed=True
+    )
+
+
+def truncated_error() -> ModelUnavailable:
+    """Return the error for a model that used up its output before it wrote or called anything."""
+    return ModelUnavailable(
+        "The reply is empty: all the output went into reasoning. Choose a model that reasons less, "
+        "or lower LLM_REASONING_EFFORT.",
+        may_be_billed=True,
+    )
+
+
+def without_surrogates(value: Any) -> Any:
+    """Return a copy of JSON data without lone surrogates, which could be neither sent back nor stored.
+
+    Raises `ValueError` for NaN and infinities.
+    """
+    return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
+
+
+def call_read(*, call_id: Any, name: Any, arguments: Any, ids: set[str]) -> ToolCall:
+    """Return a call with an id unique in `ids`, to which it is added, and a name in the wire's alphabet."""
+    if not isinstance(call_id, str) or not call_id or call_id in ids:
+        call_id = f"call-{uuid4().hex}"
+    ids.add(call_id)
+    valid_name = re.sub(r"[^A-Za-z0-9_-]", "_", str(name))[:NAME_CHARS_MAX] or "unnamed"
+    text = arguments or "{}"
+    return ToolCall(call_id, valid_name, text if isinstance(text, str) else json.dumps(text))
+
+
+def text_of(value: Any) -> str:
+    """Return `value` if it is text, else the empty text."""
+    return value if isinstance(value, str) else ""
+
+
+def _chat_calls_read(message: Message) -> tuple[ToolCall, ...]:
+    """Return the function calls of `message`, which is changed to list only these."""
+    listed = [c for c in message.pop("tool_calls", []) if c.get("type", "function") == "function"][:CALLS_MAX]
+    calls: list[ToolCall] = []
+    ids: set[str] = set()
+    for raw in listed:
+        function = raw["function"]
+        call = call_read(
+            call_id=raw.get("id"), name=function["name"], arguments=function.get("arguments"), ids=ids
+        )
+        sent = call.as_message()
+        raw.update(sent, function={**function, **sent["function"]})
+        calls.append(call)
+    if calls:
+        message["tool_calls"] = listed
+    return tuple(calls)
+
+
+class TurnReader(Protocol):
     """Return the turn in the body of a reply. Raises `ModelUnavailable` when there is none in it."""
 
     def __call__(self, body: bytes, *, model: str, request_chars: int) -> Turn: ...
@@ -72,7 +174,7 @@ class Wire:
 
     api: str
     request: Callable[[ModelRef, Sequence[Message], Sequence[ToolSchema]], dict[str, Any]]
-    read: ReadTurn
+    read: TurnReader
     output_tokens_max: int
     patience: float = 1.0
 
@@ -168,7 +270,7 @@ def responses_request(
     request: dict[str, Any] = {
         "model": ref.model,
         "input": [item for message in messages for item in _items_of(message)],
-        "max_output_tokens": OUTPUT_TOKENS_MAX + REASONING_TOKENS_MAX,
+        "max_output_tokens": REASONING_TOKENS_MAX,
         "store": False,
     }
     if ref.model.startswith(ref.provider.reasoning):
@@ -185,18 +287,18 @@ def responses_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
     try:
         data = json.loads(body)
         failure, status = data.get("error"), data.get("status")
-        items = [item for item in encodable(data["output"] or []) if item["type"] in ITEM_TYPES]
+        items = [item for item in without_surrogates(data["output"] or []) if item["type"] in ITEM_TYPES]
         text = "".join(_text(item) for item in items if item["type"] == "message")
-        items, calls = _calls_read(items)
+        items, calls = _responses_calls_read(items)
     except UNREADABLE as error:
-        raise unreadable(body, "response", error) from error
+        raise unreadable_error(body, "response", error) from error
     if status in ("failed", "cancelled"):
         raise ModelUnavailable(f"The model failed: {json.dumps(failure)[:200]}", may_be_billed=True)
     if status == "incomplete" and not text.strip() and not calls:
-        raise cut_off()
+        raise truncated_error()
     message: Message = {"role": "assistant", "content": text, ITEMS: items}
     if calls:
-        message["tool_calls"] = [call_message(call) for call in calls]
+        message["tool_calls"] = [call.as_message() for call in calls]
     usage = usage_read(
         data.get("usage"),
         names=("input_tokens", "output_tokens"),
@@ -207,11 +309,7 @@ def responses_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
 
 
 RESPONSES_WIRE = Wire(
-    RESPONSES,
-    responses_request,
-    responses_turn_read,
-    OUTPUT_TOKENS_MAX + REASONING_TOKENS_MAX,
-    REASONING_PATIENCE,
+    RESPONSES, responses_request, responses_turn_read, REASONING_TOKENS_MAX, REASONING_PATIENCE
 )
 
 
@@ -236,7 +334,7 @@ def _text(item: dict[str, Any]) -> str:
     return "".join(text_of(part.get("text")) or text_of(part.get("refusal")) for part in parts)
 
 
-def _calls_read(items: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], tuple[ToolCall, ...]]:
+def _responses_calls_read(items: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], tuple[ToolCall, ...]]:
     """Return the items to send back, without nulls, and the calls among them, each with a unique id."""
     calls: list[ToolCall] = []
     ids: set[str] = set()
@@ -272,7 +370,7 @@ class EnvelopeModel:
         usage, problem = Usage(), ""
         for _ in range(ENVELOPE_TRIES):
             turn = self._remote.complete(sent, tools, timeout_s=ends - time.monotonic())
-            usage = _sum(usage, turn.usage)
+            usage += turn.usage
             if not tools:
                 return turn
             try:
@@ -372,7 +470,7 @@ def _opened(turn: Turn, usage: Usage) -> Turn:
         raise ValueError("it is not JSON") from None
     if isinstance(value.get("tool"), str) and isinstance(value.get("arguments"), dict):
         call = ToolCall(f"call-{uuid4().hex}", value["tool"], json.dumps(value["arguments"]))
-        message = {"role": "assistant", "content": "", "tool_calls": [call_message(call)]}
+        message = {"role": "assistant", "content": "", "tool_calls": [call.as_message()]}
         return Turn(message, "", (call,), usage, turn.model)
     if "final" in value:
         final = value["final"]
@@ -381,11 +479,19 @@ def _opened(turn: Turn, usage: Usage) -> Turn:
     raise ValueError('it has neither "tool" with "arguments" nor "final"')
 
 
-def _sum(first: Usage, second: Usage) -> Usage:
-    return Usage(
-        input_tokens=first.input_tokens + second.input_tokens,
-        cached_tokens=first.cached_tokens + second.cached_tokens,
-        output_tokens=first.output_tokens + second.output_tokens,
-        reasoning_tokens=first.reasoning_tokens + second.reasoning_tokens,
-        written_tokens=first.written_tokens + second.written_tokens,
-    )
+def chain_configured(purpose: str = "advisor") -> list[Model]:
+    """Return the models of the chain for `purpose` whose providers are configured; none without any key.
+
+    `LLM_CHAIN_<PURPOSE>` goes before `LLM_CHAIN`. Raises `ValueError` for an entry that names no provider
+    and for a wire or tool mode that does not exist (`manage.py check` reports both).
+    """
+    refs = chain_refs(purpose)
+    return [_model(ref, endpoint) for ref in refs if (endpoint := provider_endpoint(ref.provider))]
+
+
+def _model(ref: ModelRef, endpoint: Endpoint) -> Model:
+    if tool_mode_of(ref.provider) == ENVELOPE:
+        return EnvelopeModel(ref, endpoint)
+    if wire_of(ref.provider) == RESPONSES:
+        return RemoteModel(ref, endpoint, RESPONSES_WIRE)
+    return RemoteModel(ref, endpoint)

@@ -40,7 +40,7 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def summary_parse(text: str) -> dict[str, Any] | None:
+def json_object_find(text: str) -> dict[str, Any] | None:
     """Return the JSON object in a message, fenced or between other words; `None` if there is none."""
     fenced = FENCED.search(text)
     braced = text[text.find("{") : text.rfind("}") + 1]
@@ -72,6 +72,16 @@ class Usage:
     billed_usd: Decimal | None = None
     reasoning_tokens: int = 0
     written_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the tokens of both calls, without a reported price."""
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            written_tokens=self.written_tokens + other.written_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +132,14 @@ class ToolCall:
             object.__setattr__(self, "arguments", json_object(self.text.strip() or "{}"))
         except ValueError as error:
             object.__setattr__(self, "error", str(error))
+
+    def as_message(self) -> dict[str, Any]:
+        """Return the call as an assistant message lists it.
+
+        Arguments that are no JSON object would be refused when sent back, so they are left out here.
+        """
+        arguments = "{}" if self.error else self.text
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": arguments}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""Prices of calls, offline: those of the settings first, then those that genai-prices ships."""
+"""Tokens and prices of calls, offline: prices of the settings first, then those that genai-prices ships."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import genai_prices
 
@@ -15,6 +16,8 @@ MILLION = Decimal(1_000_000)
 # reservation must not be less than the bill.
 CHARS_PER_TOKEN = 4
 INPUT_SAFETY = 2
+# More than any call has; a larger count is nonsense.
+TOKENS_MAX = 100_000_000
 
 
 def tokens_estimated(chars: int) -> int:
@@ -71,3 +74,41 @@ def cache_saved_usd(model: str, usage: Usage) -> Decimal:
         return cost_usd(ref, plain) - cost_usd(ref, replace(usage, billed_usd=None))
     except (PriceUnknown, ValueError):
         return Decimal(0)
+
+
+def usage_read(usage: Any, *, names: Sequence[str], request_chars: int, reply_chars: int) -> Usage:
+    """Return the tokens of a call; `names` are the fields of input and output, each with its own details.
+
+    What is missing or nonsense is estimated from the characters sent and received.
+    """
+    counts: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    name_in, name_out = names
+    spent_in = _count(counts.get(name_in), tokens_estimated(request_chars))
+    spent_out = _count(counts.get(name_out), tokens_estimated(reply_chars))
+    cached = min(_detail(counts, name_in, "cached_tokens"), spent_in)
+    return Usage(
+        input_tokens=spent_in,
+        cached_tokens=cached,
+        output_tokens=spent_out,
+        billed_usd=_billed(counts.get("cost")),
+        reasoning_tokens=min(_detail(counts, name_out, "reasoning_tokens"), spent_out),
+        # GPT-5.6 and later charge a quarter more for what they write to their cache.
+        written_tokens=min(_detail(counts, name_in, "cache_write_tokens"), spent_in - cached),
+    )
+
+
+def _detail(usage: Mapping[str, Any], name: str, detail: str) -> int:
+    details = usage.get(f"{name}_details")
+    return _count(details.get(detail), 0) if isinstance(details, dict) else 0
+
+
+def _count(value: Any, fallback: int) -> int:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and 0 <= value <= TOKENS_MAX else fallback
+
+
+def _billed(value: Any) -> Decimal | None:
+    """Return USD as OpenRouter reports them; anything but a plain amount counts as not reported."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return Decimal(str(value)) if 0 <= value < 1000 else None

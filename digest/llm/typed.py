@@ -1,6 +1,7 @@
-"""Questions to models that must be answered in a typed form; many are asked at once.
+"""Questions to models that must be answered in a typed form, many at once, and the prompts they begin with.
 
-The answer is JSON in text, which every provider can give; no provider's own schema mode is relied on.
+The answer is JSON in text, which every provider can give; no provider's own schema mode is relied on. A
+prompt is a Markdown file below a YAML front matter that is for people only.
 """
 
 import json
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -21,10 +23,13 @@ from digest.llm.entities import (
     ModelUnavailable,
     PriceUnknown,
     Usage,
+    json_object_find,
     preview,
-    summary_parse,
 )
 from digest.llm.ledger import SpendAccount
+
+SUMMARY = Path(__file__).parent.parent / "summaries" / "summary.md"
+MARKER = "---"
 
 T = TypeVar("T", bound=BaseModel)
 # The client allows 1,500 tokens of output, about 6,000 characters; a longer answer ignores the limit.
@@ -33,6 +38,31 @@ MODEL_CHARS_MAX = 80
 EMPTY, INVALID = "empty_answer", "invalid_answer"
 INTERRUPTED = frozenset({DeadlineExceeded.code, "budget_day", "budget_run", "budget_reader"})
 UNREACHABLE = frozenset({NO_MODEL, ModelUnavailable.code, PriceUnknown.code})
+
+
+class PromptUnusable(Exception):
+    """The prompt file is missing or malformed; what needs it cannot start."""
+
+
+def prompt_read(path: Path) -> str:
+    """Return the body of the prompt at `path`. Raises `PromptUnusable`.
+
+    The file starts with a `---` line, a second one ends the front matter, and there is no third.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptUnusable(f"The prompt {path.name} cannot be read: {error}") from error
+    markers = [n for n, line in enumerate(lines) if line.rstrip() == MARKER]
+    if len(markers) != 2 or markers[0] != 0:
+        raise PromptUnusable(
+            f"The prompt {path.name} needs exactly two {MARKER} lines, the first of them on top; "
+            f"it has {len(markers)}."
+        )
+    body = "\n".join(lines[markers[1] + 1 :]).strip()
+    if not body:
+        raise PromptUnusable(f"The prompt {path.name} is empty below its front matter.")
+    return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +161,7 @@ def _read(text: str, shape: type[T]) -> tuple[str, str, T | None]:
         return EMPTY, "The answer was empty.", None
     if len(text) > ANSWER_CHARS_MAX:
         return INVALID, f"The answer is longer than {ANSWER_CHARS_MAX:,} characters.", None
-    if (found := summary_parse(text)) is None:
+    if (found := json_object_find(text)) is None:
         return INVALID, f"The answer is no JSON object. It began: {text[:120]!r}", None
     try:
         return "", "", shape.model_validate(found)

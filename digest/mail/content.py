@@ -28,14 +28,14 @@ NAMED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MailDraft:
     """The content of a mail, and the impressions it shows, in its order."""
 
-    letter: MailContent
+    content: MailContent
     shown: tuple[Impression, ...]
 
 
-def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> Draft | None:
+def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> MailDraft | None:
     """Return the mail of one day: the digest's best 15 that were in no earlier mail and are not rated yet.
 
     `None` when that leaves nothing. A constant number of queries.
@@ -48,7 +48,7 @@ def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> Draft | Non
     return _draft(reader, digest.date, fresh[:MAIL_ITEMS], len(fresh), now, weekly=False)
 
 
-def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> Draft | None:
+def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> MailDraft | None:
     """Return the mail of the week up to `day`: the best of its seven digests, whatever their day.
 
     What the reader has read or rated meanwhile is left out; `None` when that leaves nothing. A constant
@@ -70,7 +70,7 @@ def _week_item(row: Impression) -> WeekItem:
 
 def _draft(
     reader: Reader, day: Date, shown: Sequence[Impression], fresh: int, now: datetime, *, weekly: bool
-) -> Draft | None:
+) -> MailDraft | None:
     if not shown:
         return None
     entries = impressions_shown(reader=reader, impressions=shown, now=now)
@@ -82,11 +82,15 @@ def _draft(
         weekly=weekly,
         items=tuple(_mail_item(reader, entry, now) for entry in entries),
         more=0 if weekly else fresh - len(shown),
-        online=site_link(reverse("digest:today" if weekly else "digest:day", args=[] if weekly else [day])),
-        account=site_link(reverse("digest:account")),
-        stop=site_link(reverse("digest:unsubscribe", args=[unsubscribe_sign(reader_id=reader.pk)])),
+        digest_url=site_link(
+            reverse("digest:today" if weekly else "digest:day", args=[] if weekly else [day])
+        ),
+        account_url=site_link(reverse("digest:account")),
+        unsubscribe_url=site_link(
+            reverse("digest:unsubscribe", args=[unsubscribe_sign(reader_id=reader.pk)])
+        ),
     )
-    return Draft(content, tuple(shown))
+    return MailDraft(content, tuple(shown))
 
 
 def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
@@ -108,8 +112,8 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
         reasons=shown.why.chips,
         also=also_words(shown),
         page=page,
-        useful=useful,
-        useless=useless,
+        useful_url=useful,
+        useless_url=useless,
     )
 
 

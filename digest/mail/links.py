@@ -36,7 +36,7 @@ class BadLink(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ThumbLink:
-    """What a rating's link stands for: whose rating, of which item, which one, and until when it works."""
+    """What a rating's link records: whose rating, of which item, which one, and until when it works."""
 
     reader_id: UUID
     item_id: int
@@ -61,7 +61,7 @@ def thumb_sign(*, reader_id: UUID, item_id: int, useful: bool, now: datetime) ->
 
 
 def thumb_read(link: str) -> ThumbLink:
-    """Return what `link` stands for, expired or not. Raises `BadLink`."""
+    """Return what `link` records, expired or not. Raises `BadLink`."""
     data = _unsign(_THUMB_SIGNER, link)
     if len(data) != _THUMB.size:
         raise BadLink
@@ -134,14 +134,14 @@ def reader_unsubscribe(*, link: str) -> Reader:
 
     Raises `LinkInvalid`. A second time changes nothing.
     """
-    reader = unsubscribe_reader(link=link)
+    reader = unsubscribe_link_reader(link=link)
     if reader.mail_rhythm != Reader.MailRhythm.OFF:
         reader.mail_rhythm = Reader.MailRhythm.OFF
         reader.save(update_fields=["mail_rhythm"])
     return reader
 
 
-def unsubscribe_reader(*, link: str) -> Reader:
+def unsubscribe_link_reader(*, link: str) -> Reader:
     """Return the reader whose unsubscribe link this is. Raises `LinkInvalid`."""
     try:
         return _reader(unsubscribe_read(link))

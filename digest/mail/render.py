@@ -35,8 +35,8 @@ class MailItem:
     reasons: tuple[str, ...]
     also: str
     page: str
-    useful: str
-    useless: str
+    useful_url: str
+    useless_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class MailContent:
     weekly: bool
     items: tuple[MailItem, ...]
     more: int
-    online: str
-    account: str
-    stop: str
+    digest_url: str
+    account_url: str
+    unsubscribe_url: str
 
 
 def mail_goes_out() -> bool:
@@ -85,7 +85,7 @@ def mail_message(content: MailContent, *, now: datetime) -> EmailMultiAlternativ
             "Auto-Submitted": "auto-generated",
             "Content-Language": "en",
             "List-Id": f"Your digest <digest.{host}>",
-            "List-Unsubscribe": f"<{content.stop}>",
+            "List-Unsubscribe": f"<{content.unsubscribe_url}>",
             "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
             "X-Auto-Response-Suppress": "OOF, AutoReply",
         },

@@ -28,8 +28,8 @@ from django.db import transaction
 
 from digest.build.services import digest_current
 from digest.build.store import exposure_make
-from digest.feeds.sanitise import one_line, plain
-from digest.mail.content import Draft, draft_daily, draft_weekly
+from digest.feeds.sanitise import clean_text, one_line
+from digest.mail.content import MailDraft, draft_daily, draft_weekly
 from digest.mail.due import WEEKLY, addresses_confirmed, deliveries_recent, mail_day, mail_readers
 from digest.mail.render import mail_goes_out, mail_message
 from digest.models import Delivery, Exposure, Reader
@@ -204,7 +204,7 @@ def _deliver(
         if draft is None:
             report.empty += _write(row, status=Delivery.Status.EMPTY)
             return
-        message = mail_message(draft.letter, now=now)
+        message = mail_message(draft.content, now=now)
         if not _write(row, sent_at=now):
             return
         server.send(message)
@@ -236,7 +236,7 @@ def _store_failure(row: Delivery, error: Exception, report: DeliveryReport) -> N
     report.errors.append((str(row.reader_id), words))
 
 
-def _draft(reader: Reader, day: Date, now: datetime) -> Draft | None:
+def _draft(reader: Reader, day: Date, now: datetime) -> MailDraft | None:
     if reader.mail_rhythm == WEEKLY:
         return draft_weekly(reader=reader, day=day, now=now)
     digest = digest_current(reader=reader, date=day, now=now)
@@ -258,7 +258,7 @@ def _error_words(error: Exception) -> str:
         words = f"{error.smtp_code} {_text(error.smtp_error)}"
     else:
         words = f"{type(error).__name__}: {error}"
-    return one_line(plain(words), limit=ERROR_CHARS)
+    return one_line(clean_text(words), limit=ERROR_CHARS)
 
 
 def _text(answer: bytes | str) -> str:

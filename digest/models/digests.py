@@ -37,7 +37,7 @@ class Impression(models.Model):
     class Slot(models.TextChoices):
         RANKED = "ranked", "ranked by score"
         NOVELTY = "novelty", "drawn from sources little is known about"
-        KEPT = "kept", "kept in place because it was rated"
+        RATED = "kept", "kept in place because it was rated"
 
     digest = models.ForeignKey(Digest, models.CASCADE, related_name="impressions", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="impressions")

@@ -8,8 +8,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from functools import cache
 
 from ranking.common.text import fold
 
@@ -105,12 +104,20 @@ def overlap_of(summary: str, text: str) -> float:
 
 def content_stems(text: str) -> Iterator[str]:
     """Yield the stems of content words, and pairs of characters in scripts without spaces."""
-    folded = fold(text)
+    folded, stop_words = fold(text), _stop_words()
     for run in _CJK.findall(folded):
         yield from (run[n : n + 2] for n in range(max(1, len(run) - 1)))
     for word in _WORD.findall(_CJK.sub(" ", folded)):
-        if len(word) >= WORD_CHARS_MIN and word not in ENGLISH_STOP_WORDS:
+        if len(word) >= WORD_CHARS_MIN and word not in stop_words:
             yield word[:STEM_CHARS]
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    # It takes a second of processor time to import: only the processes that check summaries pay for it.
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: PLC0415
+
+    return frozenset(ENGLISH_STOP_WORDS)
 
 
 def numbers_of(text: str) -> list[str]:
@@ -159,8 +166,9 @@ def _names_missing(summary: str, text: str) -> tuple[str, ...]:
 
 def names_of(text: str) -> Iterator[str]:
     """Yield capitalised words of three letters and more that do not start a sentence or a quotation."""
+    stop_words = _stop_words()
     for word, starts in _words(text):
-        if not starts and len(word) > 2 and word[0].isupper() and fold(word) not in ENGLISH_STOP_WORDS:
+        if not starts and len(word) > 2 and word[0].isupper() and fold(word) not in stop_words:
             yield word
 
 

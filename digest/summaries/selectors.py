@@ -18,7 +18,7 @@ from digest.entities import ITEM_WINDOW_DAYS
 from digest.feedback.reasons import REASONS_MAX, WORDS_CHARS_MAX, SuggestedReason
 from digest.models import Feed, FeedEntry, Item, ReasonTag, Subscription, SuggestedReasons, Summary
 from digest.summaries.grounding import whitespace_collapse
-from digest.summaries.model import OFFLINE, WORTH_CHARS, Text, text_value
+from digest.summaries.summarise import OFFLINE, WORTH_CHARS, Text, text_value
 from ranking.common.text import fold, terms_matching
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.selectors import config_effective, config_effective_many

@@ -20,14 +20,14 @@ from django.db.models import Exists, OuterRef
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feedback.reasons import SuggestedReason, reason_tags_map, reasons_filter, reasons_offline
 from digest.feedback.selectors import reason_tag_spellings
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SUMMARY, SpendAccount, ingest_account
-from digest.llm.prompts import SUMMARY as PROMPT
-from digest.llm.prompts import prompt_read
-from digest.llm.typed import INVALID, Question, TypedAnswer, data_fence, typed_ask_all
+from digest.llm.typed import INVALID, Question, TypedAnswer, data_fence, prompt_read, typed_ask_all
+from digest.llm.typed import SUMMARY as PROMPT
 from digest.models import Item, SuggestedReasons, Summary
-from digest.summaries.model import (
+from digest.summaries.selectors import texts_still_wanted, texts_wanted
+from digest.summaries.summarise import (
     BATCH,
     OFFLINE,
     BatchReply,
@@ -39,7 +39,6 @@ from digest.summaries.model import (
     summary_check,
     summary_offline,
 )
-from digest.summaries.selectors import texts_still_wanted, texts_wanted
 
 log = structlog.get_logger(__name__)
 

@@ -1,6 +1,13 @@
-"""Views of the account: settings, mail, own feed, tokens, deletion, the welcome page, and signing in."""
+"""Views of the account: settings, mail and its signed links, own feed, tokens, deletion, welcome, signing in.
 
+Nobody signs in behind a signed link; the link is the key. A GET of one never acts, since mail scanners open
+every link of a mail. It shows what the link would do, and a script on the page sends the form in a real
+browser.
+"""
+
+from collections.abc import Callable
 from datetime import timedelta
+from functools import wraps
 from typing import Any
 
 from allauth.account.decorators import reauthentication_required
@@ -16,16 +23,25 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
-from digest.accounts.deletion import deleted_words, reader_delete, reader_mail_update, reader_update
+from digest.accounts.services import deleted_words, reader_delete, reader_mail_update, reader_update
 from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_of
 from digest.accounts.tokens import token_revoke as revoke
 from digest.errors import DigestError
-from digest.feeds.starters import starters, welcome_answer
+from digest.feeds.starters import starter_interests, welcome_answer
 from digest.feeds.subscriptions import FEED_GONE_REASON
 from digest.mail.due import delivery_trouble
-from digest.mail.links import feed_token_issue, feed_token_revoke
+from digest.mail.links import (
+    feed_token_issue,
+    feed_token_revoke,
+    reader_unsubscribe,
+    thumb_link_state,
+    thumb_link_undo,
+    thumb_link_use,
+    unsubscribe_link_reader,
+)
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
 from digest.requests import reader_of
@@ -37,6 +53,9 @@ TOO_OFTEN = "Too many tries. Wait a minute, then type it again."
 # As long as failures count against an account (`login_failed` in ACCOUNT_RATE_LIMITS), in seconds.
 LOGIN_RETRY_S = 300
 TOO_MANY = "too_many_login_attempts"
+
+View = Callable[[HttpRequest, str], HttpResponse]
+METHODS = ["GET", "HEAD", "POST"]
 
 
 @login_required
@@ -223,7 +242,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
                 messages.warning(request, f"{title}: {FEED_GONE_REASON} You are not subscribed to it.")
             return redirect("digest:today")
         form.add_error(None, "Choose at least one interest or source, or skip this.")
-    page = {"form": form, "interests": starters(), "picked": form.picked()}
+    page = {"form": form, "interests": starter_interests(), "picked": form.picked()}
     return render(request, "digest/welcome.html", page, status=422 if form.errors else 200)
 
 
@@ -248,3 +267,51 @@ class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]
 
 class SecondFactorAgain(LoginLimit, ReauthenticateView):  # type: ignore[misc]
     """Asks for the code before a sensitive change."""
+
+
+def _signed_link(view: View) -> View:
+    """Wrap the view of a signed link: no session and no CSRF token, and a page for a link that fails.
+
+    The link is not passed on: no cache stores the page, no referrer names it, no search engine lists it.
+    """
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, link: str) -> HttpResponse:
+        try:
+            answer = view(request, link)
+        except DigestError as error:
+            page = {"message": error.message}
+            answer = render(request, "digest/link_refused.html", page, status=error.status)
+        answer["Referrer-Policy"] = "no-referrer"
+        answer["X-Robots-Tag"] = "noindex, nofollow"
+        return answer
+
+    # Forging a request takes the link itself, which only the reader's mail holds.
+    return csrf_exempt(never_cache(require_http_methods(METHODS)(wrapped)))
+
+
+@_signed_link
+def thumb_link(request: HttpRequest, link: str) -> HttpResponse:
+    """Show what the link would record or has recorded; a POST records it once, or undoes it."""
+    now = timezone.now()
+    if request.method != "POST":
+        state, did = thumb_link_state(link=link, now=now), ""
+    elif request.POST.get("act") == "undo":
+        state, done = thumb_link_undo(link=link, now=now)
+        did = "undone" if done else ""
+    else:
+        state, done = thumb_link_use(link=link, now=now)
+        did = "recorded" if done else ""
+    return render(request, "digest/link_thumb.html", {"state": state, "did": did})
+
+
+@_signed_link
+def unsubscribe(request: HttpRequest, link: str) -> HttpResponse:
+    """Ask; a POST stops the mail, with or without the `List-Unsubscribe=One-Click` of RFC 8058."""
+    act = reader_unsubscribe if request.method == "POST" else unsubscribe_link_reader
+    reader = act(link=link)
+    ended = reader.mail_rhythm == reader.MailRhythm.OFF
+    # A mail is forwarded, and its links with it: only the reader sees whose account this is.
+    name = reader.username if request.user == reader else f"{reader.username[:1]}…"
+    page = {"name": name, "rhythm": reader.get_mail_rhythm_display(), "ended": ended}
+    return render(request, "digest/link_unsubscribe.html", page)

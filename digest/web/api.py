@@ -19,8 +19,7 @@ from digest.errors import DigestMissing, FutureDate, OperatorsOnly
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feedback.services import feedback_clear, feedback_set
 from digest.items.reading import item_read, item_save, item_unread
-from digest.items.search import PAGES_MAX
-from digest.items.search_query import QUERY_CHARS
+from digest.items.search import PAGES_MAX, QUERY_CHARS
 from digest.items.selectors import item_get
 from digest.items.stories import RelatedItem, items_related
 from digest.models import Digest, Exposure, Impression, Reader, ReasonTag

@@ -24,8 +24,8 @@ from digest.llm.prices import INPUT_SAFETY, cost_usd, tokens_estimated
 from digest.llm.providers import ModelRef, chain_refs, provider_endpoint
 from digest.models import Item, Spend, SpendRefusal, Summary
 from digest.requests import reader_of
-from digest.summaries.model import BATCH, OFFLINE, SHOWN_CHARS
 from digest.summaries.selectors import texts_waiting
+from digest.summaries.summarise import BATCH, OFFLINE, SHOWN_CHARS
 from ranking.common.charts import BarChart, bars_stack
 
 USD = DecimalField(max_digits=12, decimal_places=6)
@@ -123,7 +123,7 @@ class Costs:
     reused: Reused
 
 
-def costs_at(*, now: datetime) -> Costs:
+def costs_of_month(*, now: datetime) -> Costs:
     """Return the sums of the month of `now` so far, by UTC days, in nine queries.
 
     Readers are the 20 that cost most, runs the 20 latest.
@@ -321,7 +321,7 @@ class CostsPage:
 
 def costs_page(now: datetime) -> CostsPage:
     """Return everything about what models cost, at `now`."""
-    costs = costs_at(now=now)
+    costs = costs_of_month(now=now)
     rows = [(float(day.ingest), float(day.advisor)) for day in costs.days]
     chart = bars_stack(rows, width=CHART_WIDTH, height=CHART_HEIGHT)
     spent = [day for day in costs.days if day.total]

@@ -7,7 +7,7 @@ from django import forms
 from django.http import HttpRequest
 from django.utils.dates import WEEKDAYS
 
-from digest.feeds.starters import StarterFeed, starters, starters_chosen
+from digest.feeds.starters import StarterFeed, starter_feeds_chosen, starter_interests
 from digest.models import ApiToken, Reader
 
 
@@ -127,16 +127,17 @@ class WelcomeForm(forms.Form):
     """The choice of a first visit: whole interests, single feeds of the list, or both."""
 
     interest = forms.MultipleChoiceField(
-        choices=lambda: [(one.key, one.name) for one in starters()], required=False
+        choices=lambda: [(one.key, one.name) for one in starter_interests()], required=False
     )
     feed = forms.MultipleChoiceField(
-        choices=lambda: [(feed.url, feed.title) for one in starters() for feed in one.feeds], required=False
+        choices=lambda: [(feed.url, feed.title) for one in starter_interests() for feed in one.feeds],
+        required=False,
     )
 
     def chosen(self) -> list[StarterFeed]:
         """Return the feeds of a valid answer, each once."""
         chosen = self.cleaned_data
-        return starters_chosen(interests=chosen["interest"], urls=chosen["feed"])
+        return starter_feeds_chosen(interests=chosen["interest"], urls=chosen["feed"])
 
     def picked(self) -> set[str]:
         """Return everything ticked so far, valid or not, for a page that is shown again."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from digest.build.exclusion import Reason, exclusion_explain, reasons_describe
+from digest.build.exclusion import ExclusionReason, exclusion_explain, reasons_describe
 from digest.build.explain import FOUND, Explanation, age_words, feed_health, place_explain, was_drawn
 from digest.build.presentation import (
     Response,
@@ -38,8 +38,7 @@ from digest.feeds.health import FeedFacts, feed_counts
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
 from digest.items.reading import items_saved
-from digest.items.search import Order, SearchPage, items_search
-from digest.items.search_query import Part, marked, terms_snippet
+from digest.items.search import Order, SearchPage, TextPart, highlight, items_search, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
 from digest.models import Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig
@@ -51,7 +50,7 @@ OLDEST = timedelta(days=730)
 
 
 def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
-    """Return the digest of `date` for its page, today's built anew where it is due (`digest_current`)."""
+    """Return the digest of `date` for its page, today's built again where it is due (`digest_current`)."""
     today = day_of(now, reader.zone)
     digest = digest_current(reader=reader, date=date, now=now)
     impressions = digest_impressions(digest=digest) if digest else []
@@ -59,8 +58,8 @@ def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     subscriptions = [] if impressions else subscriptions_of(reader_id=reader.pk)
     scored = [ScoredItem(i.item, i.parts, i.score, i.slot) for i in impressions]
     ratings = {impression.item_id: impression.thumb for impression in impressions}
-    # Rated items keep their place and score though the rest was ranked anew.
-    fixed = [entry for entry in scored if entry.slot == Impression.Slot.KEPT]
+    # Rated items keep their place and score though the rest was ranked again.
+    fixed = [entry for entry in scored if entry.slot == Impression.Slot.RATED]
     since = scores_changed(reader=reader, scored=fixed, now=now) if date == today else {}
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
     counts = digest.left_out.values() if digest else ()
@@ -78,13 +77,13 @@ def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
         "next": date + timedelta(days=1) if date < today else None,
         "shown": shown,
         "unread": sum(entry.response.read_at is None for entry in shown),
-        "batch": last_batch([entry.response.read_at for entry in shown]),
+        "batch": last_read_batch([entry.response.read_at for entry in shown]),
         "left_out": sum(count for count in counts if isinstance(count, int)),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
 
 
-def last_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
+def last_read_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
     """Return the latest moment of reading and how many items share it, where that is more than one."""
     counts = Counter(moment for moment in moments if moment is not None)
     latest = max(counts, default=None)
@@ -124,7 +123,7 @@ def left_out_page(reader: Reader, date: Date, reason: str, page: int, now: datet
 
     The number of queries is constant.
     """
-    wanted = Reason(reason) if reason in set(Reason) else None
+    wanted = ExclusionReason(reason) if reason in set(ExclusionReason) else None
     found = digest_exclusions(reader=reader, date=date, now=now, reason=wanted, page=page)
     if found is None:
         return {"date": date, "found": None}
@@ -193,8 +192,8 @@ class Hit:
     item: Item
     href: str
     age: str
-    title: tuple[Part, ...]
-    snippet: tuple[Part, ...]
+    title: tuple[TextPart, ...]
+    snippet: tuple[TextPart, ...]
     why: Explanation
     response: Response
 
@@ -214,7 +213,7 @@ def _hits(reader: Reader, found: SearchPage, now: datetime) -> list[Hit]:
             item=item,
             href=web_url(item.url),
             age=age_words(item.dated_at, now),
-            title=marked(item.title, found.terms),
+            title=highlight(item.title, found.terms),
             snippet=terms_snippet(item.text, found.terms),
             why=score_why(entry),
             response=responses[item.pk],

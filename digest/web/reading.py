@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.accounts.deletion import reader_nudge_quiet
+from digest.accounts.services import reader_nudge_quiet
 from digest.build.selectors import digest_for
 from digest.build.store import exposures_log
 from digest.days import day_of
@@ -21,12 +21,11 @@ from digest.feedback.selectors import feedback_by_items, feedback_weeks
 from digest.feedback.services import feedback_clear, feedback_set, feedback_tags_set
 from digest.feedback.trends import trends_of, weeks_until
 from digest.items.reading import item_read, item_save, item_unread, items_read, items_unread
-from digest.items.search import Order
-from digest.items.search_query import QUERY_CHARS
+from digest.items.search import QUERY_CHARS, Order
 from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader
 from digest.requests import is_prefetch, page_of, reader_of, referrer_path, return_path
-from digest.throttling import SEARCH, limited
+from digest.throttling import SEARCH, rate_limited
 from digest.web.forms import ThumbForm
 from digest.web.pages import (
     OLDEST,
@@ -228,7 +227,7 @@ def saved(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
-@limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
+@rate_limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
 def search(request: HttpRequest) -> HttpResponse:
     """Show what `?q=` finds, the best first, or with `order=newest` the newest."""
     query = request.GET.get("q", "").replace("\0", " ").strip()[:QUERY_CHARS]

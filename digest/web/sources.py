@@ -15,9 +15,8 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from digest.errors import DigestError, SiteUnreachable, TooManyRequests
-from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover
+from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.opml import FOLDER_MAX_CHARS, OPML_BYTES_MAX
-from digest.feeds.page_links import site_address
 from digest.feeds.selectors import subscription_of
 from digest.feeds.subscriptions import (
     check_address,
@@ -29,7 +28,7 @@ from digest.feeds.subscriptions import (
     subscription_restore,
 )
 from digest.requests import reader_of
-from digest.throttling import IMPORT, LOOKUP, limit_count, limited
+from digest.throttling import IMPORT, LOOKUP, limit_count, rate_limited
 from digest.web.pages import source_lines, sources_page
 
 UNDO_SALT, UNDO_S = "digest.source_removed", 3600
@@ -218,7 +217,7 @@ def _undo_read(request: HttpRequest, signed: str) -> dict[str, Any] | None:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-@limited(IMPORT)
+@rate_limited(IMPORT)
 def opml_upload(request: HttpRequest) -> HttpResponse:
     """Import a list and show line by line what was refused; a GET leads to the form."""
     if request.method != "POST":

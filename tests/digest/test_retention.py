@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config.jobs.nightly import cluster
 from digest import retention
-from digest.feeds.ingest import feed_ensure
+from digest.feeds.ingest import feed_get_or_create
 from digest.models import (
     Delivery,
     Digest,
@@ -121,7 +121,7 @@ def test_an_item_is_deleted_once_nothing_refers_to_it(ada, now, settings, monkey
 
 def test_a_deleted_item_does_not_come_back_as_new(ada, now, settings):
     settings.KEEP_DAYS = settings.KEEP_DAYS | {"items": 60}
-    feed = feed_ensure(url="https://harbour.example/feed", now=now)
+    feed = feed_get_or_create(url="https://harbour.example/feed", now=now)
     item = b"<item><title>Tides</title><link>https://harbour.example/1</link></item>"
     document = b'<rss version="2.0"><channel><title>Harbour</title>' + item + b"</channel></rss>"
     assert document_ingest(feed=feed, body=document, now=now - 90 * DAY).items_new == 1

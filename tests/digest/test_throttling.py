@@ -69,7 +69,7 @@ def test_every_page_and_endpoint_of_a_limit_refuses_one_reader_beyond_it(
 ):
     use_up(limit, ada)
     requests = [request for request in REQUESTS if request[0] == limit]
-    assert requests and str(limit.times) in limit.words
+    assert requests and str(limit.times) in limit.message
     for _, method, url in requests:
         sent = (
             {"content_type": "application/json"} if "/api/" in url else {"data": {"url": "http://a.example"}}
@@ -78,9 +78,9 @@ def test_every_page_and_endpoint_of_a_limit_refuses_one_reader_beyond_it(
         refused = getattr(client, method)(url, **(sent if method == "post" else {}))
         assert refused.status_code == 429 and 0 < int(refused["Retry-After"]) <= limit.seconds, url
         if "/api/" in url:
-            assert refused.json() == {"error": "too_many_requests", "message": limit.words}
+            assert refused.json() == {"error": "too_many_requests", "message": limit.message}
         else:
-            assert limit.words in refused.content.decode()
+            assert limit.message in refused.content.decode()
     client.force_login(ben)
     assert client.get("/api/search?q=tides").status_code == 200
 

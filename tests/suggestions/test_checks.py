@@ -3,7 +3,7 @@
 import pytest
 from django.core.checks.registry import registry
 
-from digest.checks import check_peers
+from digest.apps import check_peers
 from suggestions.apps import check_rules
 
 

@@ -10,7 +10,7 @@ from pytest_httpserver import HTTPServer
 
 from advisor.agent.loop import agent_run
 from advisor.entities import Limits, RunEnd, StepRecord, ToolContext, ToolOutcome
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import Model, ToolCall, Turn, Usage
 from digest.llm.ledger import advisor_account
 from tests.support.scripted_model import Script, Step

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from digest.accounts.deletion import deleted_words, reader_delete
+from digest.accounts.services import deleted_words, reader_delete
 from digest.errors import DigestError
 from digest.requests import reader_argument_add, readers_named
 

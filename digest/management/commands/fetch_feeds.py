@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from digest.feeds.entities import FetchReport
 from digest.feeds.identity import canonical_url
-from digest.feeds.ingest import feed_ensure
+from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.rounds import feeds_fetch, folder_ingest
 from ranking.common.commands import database_label
 
@@ -40,7 +40,9 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no folder “{options['from_dir']}”.", returncode=2)
             report = folder_ingest(folder=options["from_dir"], now=now, progress=progress)
         else:
-            feeds = options["feed"] and [feed_ensure(url=url, now=now) for url in _checked(options["feed"])]
+            feeds = options["feed"] and [
+                feed_get_or_create(url=url, now=now) for url in _checked(options["feed"])
+            ]
             waiting = self._waiting if watched else _no_waiting
             report = feeds_fetch(now=now, feeds=feeds or None, progress=progress, waiting=waiting)
         seconds = round(time.monotonic() - started, 3)

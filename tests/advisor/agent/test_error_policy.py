@@ -32,7 +32,7 @@ from advisor.run.scheduling import readers_advise, retries_request
 from config.celery import app
 from config.jobs.celery_task import BaseTask
 from config.tasks import Worker
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import ModelRefused, ModelUnavailable, ToolCall
 from tests.support.histories import opinionated
 from tests.support.scripted_model import status

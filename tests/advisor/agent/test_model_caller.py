@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from advisor.entities import StepRecord, StopReason, ToolOutcome
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.models import Spend
 from tests.support.agent_bench import LIMITS, LOOK, SUMMARY, WRITE, Canned
 from tests.support.scripted_model import assert_paired, calls, checked, garbage, status, text

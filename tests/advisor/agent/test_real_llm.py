@@ -15,7 +15,7 @@ import pytest
 from advisor.agent.loop import agent_run
 from advisor.entities import Limits, StepRecord, StopReason
 from advisor.tools.registry import TOOLS, dispatch, schemas
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.llm.providers import PROVIDERS
 from digest.models import Spend

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.agent.loop import trim
-from digest.llm.caller import messages_plain
+from digest.llm.caller import messages_portable
 from tests.support.scripted_model import assert_paired
 
 OPENING = [
@@ -51,7 +51,7 @@ def test_another_provider_gets_nothing_it_would_not_know():
     call = {"id": "a", "type": "function", "function": {"name": "f"}, "extra_content": {"google": {}}}
     spoken = {"role": "assistant", "content": "", "tool_calls": [call], "reasoning_content": "hm"}
     answer = {"role": "tool", "tool_call_id": "a", "content": "{}"}
-    assert messages_plain([*OPENING, spoken, answer]) == [
+    assert messages_portable([*OPENING, spoken, answer]) == [
         *OPENING,
         {
             "role": "assistant",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from advisor.entities import StepRecord, StopReason, ToolOutcome
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import ToolCall
 from digest.models import Spend
 from suggestions.entities import FenceLost

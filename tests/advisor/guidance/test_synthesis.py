@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from advisor.guidance.entities import Kind, Level, Remembered, Scored
 from advisor.guidance.synthesis import Writer, says_the_same, synthesise, writer_for
 from advisor.guidance.tunables import Tunables
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Spend
 from tests.advisor.guidance.desk import CAUTION, Desk, memory

@@ -21,7 +21,7 @@ from advisor.review.rules import SENTENCE_WORDS_MAX
 from advisor.review.votes import POINTS_MAX, Vote
 from advisor.run.record import fence_of
 from advisor.run.request import run_request
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Spend
 from suggestions.entities import FenceLost

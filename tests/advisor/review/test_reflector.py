@@ -16,7 +16,7 @@ from advisor.review.reflector import FIRST, SECOND, reflect
 from advisor.review.reflector_judge import NewEvidence, OwnEvidence, judge_first, judge_second, lower_by_doubt
 from advisor.review.rows import ReviewContext
 from digest.feedback.peers import peers_cache_clear
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import Model
 from digest.llm.ledger import advisor_account
 from digest.models import Reader

@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from advisor.entities import Deadline
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.llm.typed import Question, TypedAnswer, data_fence, typed_ask, typed_ask_all
 from digest.models import Spend

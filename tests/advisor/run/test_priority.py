@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from advisor.models import Decision, Run
 from advisor.run.priority import Candidate, choose, places_of, score_of
 from advisor.run.scheduling import cost_expected, money_left, readers_advise, readers_ration, run_candidates
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.models import Feedback, Reader, Spend
 from suggestions.models import Outcome
 from tests.support.browser import suggested

@@ -10,7 +10,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from digest.checks import check_accounts
+from digest.apps import check_accounts
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
 from tests.support.browser import messages_in

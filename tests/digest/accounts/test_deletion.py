@@ -12,7 +12,7 @@ from django.db.models import CASCADE, SET_NULL
 from django.test import Client
 
 from advisor.models import Decision, Memory, Run, Step
-from digest.accounts.deletion import reader_delete, reader_mail_update
+from digest.accounts.services import reader_delete, reader_mail_update
 from digest.accounts.tokens import token_issue
 from digest.errors import LastOperator
 from digest.models import (

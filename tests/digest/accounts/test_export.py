@@ -19,7 +19,7 @@ from advisor import selectors as advisor_part
 from advisor.models import Run, Step
 from config.export import SCHEMA_VERSION, reader_export_parts, reader_export_stream
 from config.models import IdempotentResponse
-from digest.accounts import export as digest_part
+from digest.accounts import services as digest_part
 from digest.accounts.tokens import token_issue
 from digest.models import ApiToken, Digest, Feedback, FeedbackTag, Impression, Reader, UsedLink
 from ranking import selectors as ranking_part

@@ -270,7 +270,7 @@ def test_a_story_is_shown_once_and_its_mates_are_counted(ada, now, item_ids):
 
 
 def test_a_plain_build_is_the_order_of_the_score(ada, now, loud_and_quiet):
-    digest = digest_build(reader=ada, date=TODAY, now=now, rules=Rules.plain(50))
+    digest = digest_build(reader=ada, date=TODAY, now=now, rules=Rules.score_only(50))
     best = [loud_and_quiet[f"loud{n % 3}.example"][n // 3] for n in range(50)]
     assert shown(digest) == best
     assert set(digest.impressions.values_list("slot", flat=True)) == {"ranked"}

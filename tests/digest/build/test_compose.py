@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.build.compose import NOVELTY, Composed, NoveltyDraw, PlacedItem, Rules, compose, novelty_draw
-from digest.build.exclusion import KEPT, RANKED, Reason
+from digest.build.exclusion import RANKED, RATED, ExclusionReason
 from digest.build.shares import Choice
 from ranking.entities import Config, EffectiveConfig
 
@@ -68,7 +68,7 @@ def test_what_is_shown_by_score_stands_in_the_order_of_the_score(ranked, rules):
 
 @given(CHOICES, st.integers(1, 30))
 def test_plain_rules_show_the_best_and_nothing_else(ranked, size):
-    assert ids(compose(ranked, Rules.plain(size), SEED)) == [c.item_id for c in ranked[:size]]
+    assert ids(compose(ranked, Rules.score_only(size), SEED)) == [c.item_id for c in ranked[:size]]
 
 
 @given(CHOICES, RULES)
@@ -90,20 +90,20 @@ def test_the_best_telling_of_a_story_stands_for_the_others():
     ranked = [Choice(1, "a", 7), Choice(2, "b"), Choice(3, "c", 7), Choice(4, "d")]
     composed = compose(ranked, Rules(3), SEED)
     assert ids(composed) == [1, 2, 4]
-    assert composed.left_out == {3: Reason.SAME_STORY}
+    assert composed.left_out == {3: ExclusionReason.SAME_STORY}
 
 
 def test_what_was_rated_tells_its_story_even_if_another_scores_better_now():
     ranked = [Choice(1, "a", 7), Choice(2, "b"), Choice(3, "c", 7)]
     composed = compose(ranked, Rules(3), SEED, rated={2: PlacedItem(3, "c", 7)})
     assert ids(composed) == [2, 3]
-    assert slots(composed) == [RANKED, KEPT]
-    assert composed.left_out == {1: Reason.SAME_STORY}
+    assert slots(composed) == [RANKED, RATED]
+    assert composed.left_out == {1: ExclusionReason.SAME_STORY}
 
 
 def test_a_story_nobody_tells_in_the_digest_is_no_reason_to_leave_an_item_out():
     ranked = [*items("a", "b", "c"), Choice(3, "d", 7), Choice(4, "e", 7)]
-    assert compose(ranked, Rules(3), SEED).left_out == {3: Reason.BELOW, 4: Reason.BELOW}
+    assert compose(ranked, Rules(3), SEED).left_out == {3: ExclusionReason.BELOW, 4: ExclusionReason.BELOW}
 
 
 # --- a share for each source --------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_no_source_takes_more_than_a_third_while_others_have_something():
     composed = compose(ranked, Rules(9, novelty=False), SEED)
     assert Counter(ranked[item].source for item in ids(composed)) == {"a": 3, "b": 3, "c": 3}
     assert composed.counts() == {"below": 1, "source_cap": 5}
-    assert composed.left_out[14] == Reason.BELOW  # the fourth of "c", behind the last that is shown
+    assert composed.left_out[14] == ExclusionReason.BELOW  # the fourth of "c", behind the last that is shown
 
 
 def test_a_share_gives_way_where_there_is_nothing_else():
@@ -245,5 +245,5 @@ def test_a_draw_ends_when_its_reader_wants_less_of_it():
 def test_a_rated_draw_uses_its_slot_up():
     rated = {10: PlacedItem(100, "q", None, 0.25)}
     composed = compose([*LOUD, *QUIET], Rules(10), SEED, rated=rated)
-    assert slots(composed) == [RANKED] * 9 + [KEPT]
+    assert slots(composed) == [RANKED] * 9 + [RATED]
     assert composed.places[-1].propensity == 0.25

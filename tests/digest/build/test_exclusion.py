@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.build.compose import NoveltyDraw, PlacedItem, Rules, compose
-from digest.build.exclusion import KEPT, RANKED, Reason, places_lost
+from digest.build.exclusion import RANKED, RATED, ExclusionReason, places_lost
 from digest.build.shares import Choice, order_by_share
 
 SEED = NoveltyDraw("ada|2026-03-18")
@@ -61,22 +61,24 @@ def shown(choices: list[Choice], rules: Rules, rated: dict[int, PlacedItem]) -> 
 
 
 RULES = st.builds(Rules, size=st.integers(1, 12), cap=st.booleans(), novelty=st.just(False))
-RATED = st.sampled_from([{}, {1: PlacedItem(99, "a")}, {1: PlacedItem(99, "b"), 2: PlacedItem(98, "b")}])
+RATED_ITEMS = st.sampled_from(
+    [{}, {1: PlacedItem(99, "a")}, {1: PlacedItem(99, "b"), 2: PlacedItem(98, "b")}]
+)
 
 
-@given(ranked(), RULES, RATED)
+@given(ranked(), RULES, RATED_ITEMS)
 def test_low_weight_is_said_just_where_weight_1_would_show_the_item(choices, rules, rated):
     out = compose(choices, rules, SEED, rated=rated).left_out
     fixed = [placed.source for placed in rated.values()]
     within = order_by_share(choices, fixed, rules.size).within if rules.cap else choices
     for one in (c for c in choices if c.item_id in out):
         would = one.low and one.item_id in shown(at_par(choices, one.source), rules, rated)
-        claimed = out[one.item_id] is Reason.LOW_WEIGHT
+        claimed = out[one.item_id] is ExclusionReason.LOW_WEIGHT
         assert would or not claimed
         assert claimed == would or one.muted or one not in within
 
 
-@given(ranked(), RULES, RATED)
+@given(ranked(), RULES, RATED_ITEMS)
 def test_keyword_is_said_just_where_the_item_would_be_shown_without_the_words_against_it(
     choices, rules, rated
 ):
@@ -86,7 +88,7 @@ def test_keyword_is_said_just_where_the_item_would_be_shown_without_the_words_ag
     for one in (c for c in choices if c.item_id in out):
         free = [c if c is not one else c._replace(score=c.unmuted, muted=False) for c in choices]
         would = one.muted and one.item_id in shown(best_first(free), rules, rated)
-        claimed = out[one.item_id] is Reason.KEYWORD
+        claimed = out[one.item_id] is ExclusionReason.KEYWORD
         assert would or not claimed
         assert claimed == would or one.low or one not in within
 
@@ -95,17 +97,18 @@ def test_keyword_is_said_just_where_the_item_would_be_shown_without_the_words_ag
 def test_source_cap_is_said_only_of_what_the_score_alone_would_show(choices, rules):
     out = compose(choices, rules, SEED).left_out
     best = {c.item_id for c in choices[: rules.size]}
-    assert {n for n, why in out.items() if why is Reason.SOURCE_CAP} <= best
-    assert not {n for n, why in out.items() if why is Reason.BELOW} & best
+    assert {n for n, why in out.items() if why is ExclusionReason.SOURCE_CAP} <= best
+    assert not {n for n, why in out.items() if why is ExclusionReason.BELOW} & best
 
 
 def test_a_low_weight_that_decides_nothing_is_not_blamed():
     ranked_ = [choice(0, "a", 0.9), choice(1, "b", 0.8), choice(2, "c", 0.1, weight=0.9)]
-    assert compose(ranked_, Rules(2), SEED).left_out == {2: Reason.BELOW}
+    assert compose(ranked_, Rules(2), SEED).left_out == {2: ExclusionReason.BELOW}
 
 
 @pytest.mark.parametrize(
-    ("weight", "why"), [(0.51, Reason.LOW_WEIGHT), (0.49, Reason.LOW_WEIGHT), (0.9, Reason.BELOW)]
+    ("weight", "why"),
+    [(0.51, ExclusionReason.LOW_WEIGHT), (0.49, ExclusionReason.LOW_WEIGHT), (0.9, ExclusionReason.BELOW)],
 )
 def test_no_weight_is_a_cliff(weight, why):
     ranked_ = [choice(0, "a", 0.9), choice(1, "b", 0.8), choice(2, "c", 0.5, weight=weight)]
@@ -122,7 +125,7 @@ def test_what_stands_lower_says_by_how_many_places_of_other_sources():
         choice(4, "d", 0.4),
     ]
     assert places_lost(ranked_, dict.fromkeys(range(5), RANKED)) == {2: 1}
-    assert places_lost(ranked_, dict.fromkeys(range(5), RANKED) | {2: KEPT}) == {}
+    assert places_lost(ranked_, dict.fromkeys(range(5), RANKED) | {2: RATED}) == {}
 
 
 @given(ranked())

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from django.test import Client
 
-from digest.build.exclusion import Reason
+from digest.build.exclusion import ExclusionReason
 from digest.build.selectors import digest_exclusions
 from digest.build.services import digest_build
 from digest.days import day_begin, day_of
@@ -90,10 +90,10 @@ def test_what_the_limit_on_candidates_cut_off_is_said_with_its_number(client, ad
 
 def test_a_kind_and_a_page_can_be_picked(ada, built, today, monkeypatch):
     monkeypatch.setattr("digest.build.selectors.PAGE_SIZE", 4)
-    every = digest_exclusions(reader=ada, date=today, now=ago(0), reason=Reason.SOURCE_CAP)
-    last = digest_exclusions(reader=ada, date=today, now=ago(0), reason=Reason.SOURCE_CAP, page=999)
-    assert every.counts[Reason.SOURCE_CAP] > 4
-    assert {row.reason for row in (*every.items, *last.items)} == {Reason.SOURCE_CAP}
+    every = digest_exclusions(reader=ada, date=today, now=ago(0), reason=ExclusionReason.SOURCE_CAP)
+    last = digest_exclusions(reader=ada, date=today, now=ago(0), reason=ExclusionReason.SOURCE_CAP, page=999)
+    assert every.counts[ExclusionReason.SOURCE_CAP] > 4
+    assert {row.reason for row in (*every.items, *last.items)} == {ExclusionReason.SOURCE_CAP}
     assert (len(every.items), last.page) == (4, last.pages)
     assert not {r.item.pk for r in every.items} & {r.item.pk for r in last.items}
 

@@ -75,14 +75,14 @@ def test_new_settings_and_new_sources_make_a_digest_due_at_once(ada, ben, now, w
 
 
 def test_what_breaks_for_one_reader_costs_no_other(ada, ben, now, world, monkeypatch):
-    real = services.order_make
+    real = services.ranked_day
 
     def breaks(*, reader, **rest):
         if reader.pk == ada.pk:
             raise RuntimeError("no luck")
         return real(reader=reader, **rest)
 
-    monkeypatch.setattr(services, "order_make", breaks)
+    monkeypatch.setattr(services, "ranked_day", breaks)
     assert digests_build(now=now) == 1
     assert [digest.reader for digest in Digest.objects.all()] == [ben]
 
@@ -90,11 +90,11 @@ def test_what_breaks_for_one_reader_costs_no_other(ada, ben, now, world, monkeyp
 def test_where_storing_together_fails_each_is_stored_alone(ada, ben, now, world, monkeypatch):
     real, sizes = services.digests_store, []
 
-    def breaks(*, orders, **rest):
-        sizes.append(len(orders))
-        if len(orders) > 1:
+    def breaks(*, ranked_days, **rest):
+        sizes.append(len(ranked_days))
+        if len(ranked_days) > 1:
             raise RuntimeError("no luck")
-        return real(orders=orders, **rest)
+        return real(ranked_days=ranked_days, **rest)
 
     monkeypatch.setattr(services, "digests_store", breaks)
     assert digests_build(now=now) == 2

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.test import Client
 
-from digest.accounts.deletion import reader_update
+from digest.accounts.services import reader_update
 from digest.feedback.peers import community_deviation, peer_deviations, peers_cache_clear, target_opinions
 from digest.feedback.services import weights_update
 from digest.models import Feedback, Item, Reader

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from digest.feeds.dedupe import FeedDocument, KnownEntry, KnownItem, identify_entries, plan_ingest
 from digest.feeds.entities import IngestResult, ParsedEntry, ParsedFeed
-from digest.feeds.ingest import documents_ingest, feed_ensure
+from digest.feeds.ingest import documents_ingest, feed_get_or_create
 from digest.models import Feed, FeedEntry, Item
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
@@ -34,7 +34,7 @@ def result_of(days: list[tuple[ParsedFeed, ...]], *, together: bool) -> tuple[ob
     """Return what is reported and stored after the three publishers were read on some days."""
     Item.objects.all().delete()
     Feed.objects.all().delete()
-    feeds = [feed_ensure(url=f"https://{host}/feed", now=NOW) for host in HOSTS]
+    feeds = [feed_get_or_create(url=f"https://{host}/feed", now=NOW) for host in HOSTS]
     results: list[IngestResult] = []
     for n, day in enumerate(days):
         documents, now = list(zip(feeds, day, strict=True)), NOW + timedelta(days=n)
@@ -57,7 +57,7 @@ def test_many_documents_leave_what_each_leaves_after_the_other(days):
 @pytest.mark.django_db
 def test_the_number_of_statements_does_not_grow_with_the_documents(django_assert_max_num_queries):
     for round_, size in enumerate((2, 30)):
-        feeds = [feed_ensure(url=f"https://p{round_}-{n}.example/feed", now=NOW) for n in range(size)]
+        feeds = [feed_get_or_create(url=f"https://p{round_}-{n}.example/feed", now=NOW) for n in range(size)]
         entry = ParsedEntry("1", "", "Rain", "", "", "", NOW)
         documents = [
             (feed, ParsedFeed("Rivers", feed.url, (replace(entry, text=feed.url),))) for feed in feeds

@@ -1,6 +1,7 @@
-"""From what a reader types to a feed: pages read, usual places tried, few requests, plain messages."""
+"""From what a reader types to a feed: names without a scheme, pages, usual places, few requests, messages."""
 
 import re
+import ssl
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,8 +23,15 @@ from digest.errors import (
     TooManyRequests,
 )
 from digest.feeds import discovery, rate_limit
-from digest.feeds.discovery import FoundFeed, feeds_discover
-from digest.feeds.page_links import LINKS_MAX, page_feeds, site_address
+from digest.feeds.discovery import (
+    LINKS_MAX,
+    FoundFeed,
+    feeds_discover,
+    page_feeds,
+    site_address,
+    site_addresses,
+)
+from digest.feeds.entities import FeedProblem
 from digest.feeds.rate_limit import HostLimiter
 from digest.models import Reader
 from digest.throttling import LOOKUP, limit_count
@@ -278,3 +286,41 @@ def test_the_page_says_when_it_was_too_often_and_asks_nobody(
     assert answer.status_code == 429 and "10 sites a minute" in answer.content.decode()
     assert httpserver.log == []
     assert client.post("/ui/sources", {"url": url, "as_is": "1"}).status_code == 302  # asks nobody either
+
+
+@pytest.mark.parametrize(
+    ("typed", "addresses"),
+    [
+        ("example.org", ("https://example.org", "http://example.org")),
+        (" //example.org", ("https://example.org", "http://example.org")),
+        ("https://example.org", ("https://example.org",)),
+        ("feed://example.org", ("https://example.org",)),
+        ("feed:http://example.org", ("http://example.org",)),
+        ("http://example.org", ("http://example.org",)),
+    ],
+)
+def test_only_a_name_without_a_scheme_is_tried_over_http_too(typed: str, addresses: tuple[str, ...]):
+    assert site_addresses(typed) == addresses
+
+
+def test_a_name_whose_server_has_http_alone_is_found(httpserver: HTTPServer, settings):
+    settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
+    httpserver.expect_request("/rss.xml").respond_with_data(MADE[0])
+    url = httpserver.url_for("/rss.xml")
+    assert feeds_discover(url=url.removeprefix("http://")) == [FoundFeed(url, "Rivers", 2)]
+
+
+def test_a_name_that_nobody_answers_to_is_reported_once(httpserver: HTTPServer, settings):
+    settings.FETCH_ALLOW_HOSTS = ["127.0.0.1"]
+    with pytest.raises(SiteUnreachable, match="does not accept connections") as problem:
+        feeds_discover(url="127.0.0.1:9")
+    assert problem.value.may_answer
+
+
+def test_http_is_not_tried_where_a_certificate_cannot_be_trusted():
+    """An answer over http would be anybody's who stands in between."""
+    problem = FeedProblem("tls_failed", "The certificate is somebody else's.")
+    assert discovery._lacks_https(problem)
+    problem.__cause__ = ssl.SSLError()
+    problem.__cause__.__cause__ = ssl.SSLCertVerificationError()
+    assert not discovery._lacks_https(problem)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from digest.feeds import identity
 from digest.feeds.identity import (
     GUID_MAX_CHARS,
+    PLATFORM_SUFFIXES,
+    PUBLISHER_RULES,
     SOURCE_KEY_MAX_CHARS,
     age_date,
     canonical_url,
@@ -19,7 +21,6 @@ from digest.feeds.identity import (
     item_urn,
     source_key,
 )
-from digest.feeds.platforms import RULES, SUFFIXES
 from digest.feeds.services import _SOURCE_KEY
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
@@ -84,7 +85,7 @@ def test_a_source_is_named_after_its_domain_without_the_network(url: str, key: s
         raise AssertionError("a source key must not need the network")
 
     monkeypatch.setattr(socket.socket, "connect", refused)
-    monkeypatch.setattr(identity._SUFFIXES, "_extractor", None)  # as in a process that just began
+    monkeypatch.setattr(identity._PUBLIC_SUFFIXES, "_extractor", None)  # as in a process that just began
     source_key.cache_clear()
     assert source_key(url) == key
 
@@ -153,7 +154,16 @@ PARTS = [
 PLATFORM_URLS = st.builds(
     "https://{}{}{}{}".format,
     st.sampled_from(["", "www.", "feeds.", "ada.", "a.b.", "open.", f"{'x' * 60}."]),
-    st.sampled_from([*SUFFIXES, *RULES, "blogspot.com", "blogspot.co.uk", "github.io", "s3.amazonaws.com"]),
+    st.sampled_from(
+        [
+            *PLATFORM_SUFFIXES,
+            *PUBLISHER_RULES,
+            "blogspot.com",
+            "blogspot.co.uk",
+            "github.io",
+            "s3.amazonaws.com",
+        ]
+    ),
     st.lists(
         st.sampled_from(PARTS) | st.text(max_size=6),
         max_size=5,

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_httpserver import HTTPServer
 
 from digest.feeds.entities import FeedProblem
-from digest.feeds.ingest import feed_ensure
+from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.rounds import feeds_fetch, folder_ingest
 from digest.models import Feed, FeedEntry, Item, Source
 from tests.support.factories import FeedFactory, SourceFactory
@@ -66,7 +66,9 @@ def test_a_publisher_on_a_shared_host_replaces_its_own_text_and_no_neighbours(no
         document_ingest(feed=feed, body=rss(item(title, "https://ada.substack.com/p/rain")), now=now)
         return Item.objects.get().title
 
-    ada, ben = (feed_ensure(url=f"https://{name}.substack.com/feed", now=now) for name in ("ada", "ben"))
+    ada, ben = (
+        feed_get_or_create(url=f"https://{name}.substack.com/feed", now=now) for name in ("ada", "ben")
+    )
     assert (ada.source_id, ben.source_id) == ("ada.substack.com", "ben.substack.com")
     assert carried(FeedFactory(), "Look!") == "Look!"
     assert carried(ben, "Ben says") == "Look!"
@@ -82,11 +84,11 @@ def test_a_feed_whose_source_has_another_key_is_still_its_publishers(now):
 
 
 def test_a_feed_names_its_source_only_where_it_is_the_only_one(now):
-    one = feed_ensure(url="https://gazette.example/rss", now=now)
+    one = feed_get_or_create(url="https://gazette.example/rss", now=now)
     document_ingest(feed=one, body=rss(item("Rain")), now=now)
     assert Source.objects.get(pk="gazette.example").title == "Rivers"
     for section in ("sport", "news"):
-        feed = feed_ensure(url=f"https://herald.example/{section}", now=now)
+        feed = feed_get_or_create(url=f"https://herald.example/{section}", now=now)
     document_ingest(feed=feed, body=rss(item("Sun")), now=now)
     assert (feed.title, Source.objects.get(pk="herald.example").title) == ("Rivers", "")
 
@@ -111,8 +113,8 @@ def test_the_number_of_statements_does_not_grow_with_the_document(now, django_as
 
 
 def test_a_feed_is_ensured_once_and_named_after_its_host(now):
-    feed = feed_ensure(url="HTTPS://feeds.bbci.co.uk/rss?utm_source=x", now=now)
-    assert feed == feed_ensure(url="https://feeds.bbci.co.uk/rss", now=now)
+    feed = feed_get_or_create(url="HTTPS://feeds.bbci.co.uk/rss?utm_source=x", now=now)
+    assert feed == feed_get_or_create(url="https://feeds.bbci.co.uk/rss", now=now)
     assert (feed.source_id, feed.next_check_at) == ("bbci.co.uk", now)
 
 
@@ -149,7 +151,9 @@ def test_feeds_are_fetched_when_due_and_remember_how_it_went(now, httpserver: HT
     httpserver.expect_request("/good").respond_with_data(rss(item("Rain")), headers={"ETag": '"1"'})
     httpserver.expect_request("/bad").respond_with_data(b"", status=503, headers={"Retry-After": "7200"})
     httpserver.expect_request("/gone").respond_with_data(b"", status=410)
-    good, bad, gone = (feed_ensure(url=httpserver.url_for(p), now=now) for p in ("/good", "/bad", "/gone"))
+    good, bad, gone = (
+        feed_get_or_create(url=httpserver.url_for(p), now=now) for p in ("/good", "/bad", "/gone")
+    )
     FeedFactory(state=Feed.State.PAUSED), FeedFactory(next_check_at=now + timedelta(minutes=5))
     report = feeds_fetch(now=now, draw=lambda: 0.0).as_dict()
     assert (report["feeds"], report["ok"], report["failed"], report["items_new"]) == (3, 1, 2, 1)

@@ -21,7 +21,7 @@ from digest.feeds.polling import (
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-RULES = {"minutes": 60, "retry_after_s": None, "draw": 0.0}
+RULES = {"minutes": 60, "retry_after_s": None, "jitter": 0.0}
 
 
 @pytest.mark.parametrize(("failures", "hours"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 24), (400, 24)])
@@ -30,23 +30,23 @@ def test_each_failure_in_a_row_doubles_the_wait_up_to_a_day(failures: int, hours
 
 
 @given(st.floats(0, 1), st.integers(1, 50))
-def test_chance_only_ever_lengthens_a_wait_and_by_a_tenth_at_most(draw: float, failures: int):
+def test_chance_only_ever_lengthens_a_wait_and_by_a_tenth_at_most(jitter: float, failures: int):
     exact = failure_next_at(now=NOW, failures=failures, **RULES) - NOW
-    drawn = failure_next_at(now=NOW, failures=failures, **RULES | {"draw": draw}) - NOW
+    drawn = failure_next_at(now=NOW, failures=failures, **RULES | {"jitter": jitter}) - NOW
     assert exact <= drawn <= exact * 1.1 + timedelta(microseconds=1)
 
 
 def test_feeds_that_met_once_are_spread_over_a_tenth_of_their_wait():
-    full = RULES | {"draw": 1.0}
+    full = RULES | {"jitter": 1.0}
     assert failure_next_at(now=NOW, failures=1, **full) == NOW + timedelta(minutes=66)
     assert success_next_at(now=NOW, **full) == NOW + timedelta(minutes=66)
-    assert success_next_at(now=NOW, **RULES | {"draw": 0.5}) == NOW + timedelta(minutes=63)
+    assert success_next_at(now=NOW, **RULES | {"jitter": 0.5}) == NOW + timedelta(minutes=63)
 
 
 @pytest.mark.parametrize(("asked_s", "hours"), [(60, 1), (3 * 3600, 3), (10**9, 24), (-5, 1)])
 def test_a_server_that_asks_for_a_pause_gets_it_up_to_a_day(asked_s: float, hours: int):
     assert failure_next_at(now=NOW, failures=1, **RULES | {"retry_after_s": asked_s}) == NOW + hours * HOUR
-    at = success_next_at(now=NOW, minutes=60, retry_after_s=asked_s, draw=0.0)
+    at = success_next_at(now=NOW, minutes=60, retry_after_s=asked_s, jitter=0.0)
     assert at == NOW + hours * HOUR
 
 

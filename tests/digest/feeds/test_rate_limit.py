@@ -24,7 +24,7 @@ HOST = "a.example"
 def locks_of_its_own(monkeypatch, settings, tmp_path):
     """A cache may be shared with other runs, and must not be emptied under them; nor a folder."""
     run, settings.VAR_DIR = uuid4(), tmp_path
-    monkeypatch.setattr(rate_limit, "key", lambda host: f"test:{run}:{host}")
+    monkeypatch.setattr(rate_limit, "host_key", lambda host: f"test:{run}:{host}")
 
 
 @pytest.fixture(params=["files", "cache"])
@@ -215,5 +215,5 @@ def test_the_queue_goes_round_the_hosts_and_keeps_the_order_within_one():
     assert [queue.next(gate), queue.next(gate), queue.next(gate)] == [("a", 1), ("b", 3), None]
     for host in ("a", "b"):
         gate.leave(host)
-        queue.again(host)
+        queue.requeue(host)
     assert (queue.next(gate), queue.next(gate), len(queue)) == (("a", 2), None, 1)

@@ -10,7 +10,7 @@ from pytest_httpserver import HTTPServer
 
 from digest.feeds import rounds
 from digest.feeds.entities import FetchReport
-from digest.feeds.ingest import feed_ensure
+from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.rate_limit import _limiter
 from digest.feeds.rounds import feeds_fetch
 from digest.feeds.services import feed_claim, feed_move, feeds_check, feeds_pause
@@ -42,7 +42,7 @@ def round_(now, **wanted: object) -> FetchReport:
 
 
 def ensure(site: HTTPServer, path: str, now, host: str = "localhost") -> Feed:
-    return feed_ensure(url=f"http://{host}:{site.port}{path}", now=now)
+    return feed_get_or_create(url=f"http://{host}:{site.port}{path}", now=now)
 
 
 def test_an_unchanged_feed_is_a_success_and_is_asked_with_what_it_gave(site, now):

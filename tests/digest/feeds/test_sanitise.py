@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.feeds.sanitise import FIELD_MAX_CHARS, TITLE_MAX_CHARS, html_to_text, plain, title_to_text
+from digest.feeds.sanitise import FIELD_MAX_CHARS, TITLE_MAX_CHARS, clean_text, html_to_text, title_to_text
 
 MARKUP = st.lists(
     st.sampled_from(
@@ -45,7 +45,7 @@ MARKUP = st.lists(
 
 @given(MARKUP)
 def test_nothing_that_looks_like_a_tag_or_hides_survives(markup: str):
-    for text in (html_to_text(markup), plain(markup), title_to_text(markup)):
+    for text in (html_to_text(markup), clean_text(markup), title_to_text(markup)):
         assert "<script" not in text.lower() and "<img" not in text.lower()
         assert not [c for c in text if unicodedata.category(c) in {"Cc", "Cs"} and c not in "\n\t"]
         assert "\x00" not in text and "\u202e" not in text and "\u200b" not in text
@@ -54,8 +54,8 @@ def test_nothing_that_looks_like_a_tag_or_hides_survives(markup: str):
 
 @given(MARKUP)
 def test_plain_text_stays_as_it_is_the_second_time(markup: str):
-    once = plain(markup)
-    assert plain(once) == once
+    once = clean_text(markup)
+    assert clean_text(once) == once
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.feedback.transfer import feedback_import
-from digest.feeds.ingest import feed_ensure, source_ensure
+from digest.feeds.ingest import feed_get_or_create, source_get_or_create
 from digest.feeds.services import source_move
 from digest.feeds.subscriptions import opml_import
 from digest.items.selectors import source_titles
@@ -114,14 +114,14 @@ def test_an_import_of_the_old_key_lands_in_the_new_one(old: Source, ada: Reader,
 
 def test_new_feeds_of_the_old_address_belong_to_the_source_as_it_is_called_now(old: Source, ada: Reader, now):
     source_move(key=OLD, into=NEW, now=now)
-    feed_ensure(url="https://old.example/a.xml", now=now)
+    feed_get_or_create(url="https://old.example/a.xml", now=now)
     listed = (
         b'<opml version="2.0"><body><outline type="rss" xmlUrl="https://old.example/b.xml"/></body></opml>'
     )
     opml_import(reader=ada, document=listed, now=now)
     added = Feed.objects.filter(url__startswith="https://old.example/").exclude(state="imported")
     assert list(added.values_list("source", flat=True)) == [NEW, NEW]
-    assert source_ensure(key=OLD, title="Else").key == NEW
+    assert source_get_or_create(key=OLD, title="Else").key == NEW
     assert Source.objects.count() == 1
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from digest.feeds.identity import canonical_url, source_key
-from digest.feeds.starters import StarterFeed, starters, starters_chosen, welcome_answer
+from digest.feeds.starters import StarterFeed, starter_feeds_chosen, starter_interests, welcome_answer
 from digest.feeds.subscriptions import FEED_GONE_REASON
 from digest.models import Feed, Reader, Source, Subscription
 from tests.conftest import NOW
@@ -26,7 +26,7 @@ def page(ada: Reader, client: Client) -> Client:
 def test_whoever_is_here_for_the_first_time_is_asked(page: Client):
     assert page.get("/").url == "/ui/welcome"
     body = page.get("/ui/welcome").content.decode()
-    assert all(interest.name.split()[0] in body for interest in starters())
+    assert all(interest.name.split()[0] in body for interest in starter_interests())
 
 
 def test_whoever_reads_something_already_is_not(page: Client, ada: Reader):
@@ -44,7 +44,9 @@ def test_chosen_interests_become_subscriptions_that_are_fetched_later(page: Clie
     assert answer.redirect_chain == [("/", 302)]
     body = answer.content.decode()
     assert "Your digest is being fetched" in body and "Your first 9 sources are being fetched" in body
-    wanted = {feed.url for one in starters() if one.key in {"science", "space"} for feed in one.feeds}
+    wanted = {
+        feed.url for one in starter_interests() if one.key in {"science", "space"} for feed in one.feeds
+    }
     assert {row.feed.url for row in Subscription.objects.filter(reader=ada)} == wanted
     assert all(feed.next_check_at and not feed.last_fetched_at for feed in Feed.objects.all())
     ada.refresh_from_db()
@@ -52,7 +54,7 @@ def test_chosen_interests_become_subscriptions_that_are_fetched_later(page: Clie
 
 
 def test_single_sources_can_be_chosen_and_nothing_that_is_not_on_offer(page: Client, ada: Reader):
-    first, second = starters()[0].feeds[:2]
+    first, second = starter_interests()[0].feeds[:2]
     refused = page.post("/ui/welcome", {"feed": [first.url, "https://evil.example/feed"]})
     assert refused.status_code == 422 and not Subscription.objects.exists()
     assert f'value="{first.url}" checked' in refused.content.decode()
@@ -61,8 +63,8 @@ def test_single_sources_can_be_chosen_and_nothing_that_is_not_on_offer(page: Cli
 
 
 def test_an_interest_and_one_of_its_sources_are_one_subscription(page: Client):
-    page.post("/ui/welcome", {"interest": ["world"], "feed": [starters()[0].feeds[0].url]})
-    assert Subscription.objects.count() == len(starters()[0].feeds)
+    page.post("/ui/welcome", {"interest": ["world"], "feed": [starter_interests()[0].feeds[0].url]})
+    assert Subscription.objects.count() == len(starter_interests()[0].feeds)
 
 
 def test_put_aside_it_does_not_come_back(page: Client):
@@ -85,8 +87,8 @@ def test_answering_takes_the_same_statements_for_one_source_and_for_all(
     ada: Reader, ben: Reader, django_assert_num_queries
 ):
     one, everything = (
-        starters_chosen(interests=[], urls=[starters()[0].feeds[0].url]),
-        starters_chosen(interests=[interest.key for interest in starters()], urls=[]),
+        starter_feeds_chosen(interests=[], urls=[starter_interests()[0].feeds[0].url]),
+        starter_feeds_chosen(interests=[interest.key for interest in starter_interests()], urls=[]),
     )
     # SQLite takes so many parameters a statement: there, all of the starters are two inserts of feeds.
     second_insert = connection.vendor == "sqlite"
@@ -96,7 +98,7 @@ def test_answering_takes_the_same_statements_for_one_source_and_for_all(
 
 
 def test_feeds_and_sources_that_others_read_are_shared_and_keep_their_names(ada: Reader, ben: Reader):
-    feed = starters()[0].feeds[0]
+    feed = starter_interests()[0].feeds[0]
     key = source_key(feed.url)
     Source.objects.create(key=key, title="The Beeb")
     known = Feed.objects.create(url=feed.url, source_id=key, title="As Ben knows it", next_check_at=None)
@@ -108,7 +110,7 @@ def test_feeds_and_sources_that_others_read_are_shared_and_keep_their_names(ada:
 
 
 def test_a_feed_that_its_publisher_took_down_is_refused_in_words(page: Client, ada: Reader):
-    gone, alive = starters()[0].feeds[:2]
+    gone, alive = starter_interests()[0].feeds[:2]
     source = Source.objects.create(key=source_key(gone.url))
     Feed.objects.create(url=gone.url, source=source, state=Feed.State.GONE, next_check_at=None)
     answer = page.post("/ui/welcome", {"feed": [gone.url, alive.url]}, follow=True)
@@ -127,7 +129,7 @@ def test_a_source_is_called_by_its_publisher_not_by_one_of_its_feeds(ada: Reader
 
 
 def test_what_is_on_offer_is_sound():
-    interests = starters()
+    interests = starter_interests()
     feeds = [feed for interest in interests for feed in interest.feeds]
     assert 8 <= len(interests) <= 12
     assert all(3 <= len(interest.feeds) <= 6 for interest in interests)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.items.clustering import TitledItem, stories
+from digest.items.clustering import TitledItem, cluster_items
 
 AT = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -30,7 +30,7 @@ def items_titled(
 
 
 def grouped(known: list[TitledItem], fresh: list[TitledItem]) -> list[list[int]]:
-    return sorted(sorted(item.item_id for item in story) for story in stories(known, fresh))
+    return sorted(sorted(item.item_id for item in story) for story in cluster_items(known, fresh))
 
 
 def test_two_sources_with_similar_headlines_share_a_story():
@@ -107,7 +107,7 @@ def test_fresh_items_join_an_existing_story():
     fresh = items_titled(
         "Trapped miners in Chile found alive after nine days", start=50, hours=2, sources="z"
     )
-    (story,) = stories(known, fresh)
+    (story,) = cluster_items(known, fresh)
     assert [item.item_id for item in story] == [0, 1, 50]
     assert {item.story for item in story} == {7, None}
 

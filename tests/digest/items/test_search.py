@@ -7,8 +7,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.items.search import SEARCH_PAGE, items_search
-from digest.items.search_query import marked, terms_of, terms_snippet
+from digest.items.search import SEARCH_PAGE, highlight, items_search, query_terms, terms_snippet
 from digest.models import FeedEntry, Item, Reader
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import fresh_item, subscribe
@@ -188,26 +187,26 @@ def test_a_search_costs_two_queries_however_many_hits(ada: Reader, django_assert
 
 
 def test_matches_are_marked_in_place_with_accents():
-    assert plain(marked("Die Müller-Straße", terms_of("muller strasse"))) == "Die [Müller]-[Straße]"
-    assert plain(marked("He said AI <b>", terms_of("ai"))) == "He said [AI] <b>"
-    assert plain(marked("Lamps and a lamp", terms_of("lamp"))) == "[Lamps] and a [lamp]"
-    assert plain(marked("New York, new-york", terms_of('"new york"'))) == "[New York], [new-york]"
-    assert plain(marked("lampshade", terms_of("lamp*"))) == "[lampshade]"
-    assert plain(marked("nothing here", terms_of("-here"))) == "nothing here"
+    assert plain(highlight("Die Müller-Straße", query_terms("muller strasse"))) == "Die [Müller]-[Straße]"
+    assert plain(highlight("He said AI <b>", query_terms("ai"))) == "He said [AI] <b>"
+    assert plain(highlight("Lamps and a lamp", query_terms("lamp"))) == "[Lamps] and a [lamp]"
+    assert plain(highlight("New York, new-york", query_terms('"new york"'))) == "[New York], [new-york]"
+    assert plain(highlight("lampshade", query_terms("lamp*"))) == "[lampshade]"
+    assert plain(highlight("nothing here", query_terms("-here"))) == "nothing here"
 
 
 def test_a_snippet_shows_the_match_and_is_cut_at_words():
     text = "filler words " * 60 + "then the lamp fell " + "more words " * 60
-    cut = plain(terms_snippet(text, terms_of("lamp")))
+    cut = plain(terms_snippet(text, query_terms("lamp")))
     assert "[lamp]" in cut
     assert cut.startswith("… ") and cut.endswith(" …")
     assert len(cut) < 300
-    assert plain(terms_snippet("Short and whole.", terms_of("absent"))) == "Short and whole."
+    assert plain(terms_snippet("Short and whole.", query_terms("absent"))) == "Short and whole."
 
 
 @given(st.text(max_size=600), st.text(max_size=20))
 def test_marks_never_change_the_text(text: str, typed: str):
-    assert "".join(part.text for part in marked(text, terms_of(typed))) == text
+    assert "".join(part.text for part in highlight(text, query_terms(typed))) == text
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from pydantic import TypeAdapter
 from pytest_httpserver import HTTPServer
 
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import DeadlineExceeded, Model, ModelError, ModelRefused, ModelUnavailable, Usage
 from digest.llm.prices import cost_usd
 from digest.llm.providers import PROVIDERS, model_ref_parse

@@ -3,7 +3,7 @@
 import pytest
 from pytest_httpserver import HTTPServer
 
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import DeadlineExceeded, Model, ModelUnavailable
 from tests.support.scripted_model import Script, garbage, text
 

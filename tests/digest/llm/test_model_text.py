@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.llm.entities import json_object, preview, summary_parse
+from digest.llm.entities import json_object, json_object_find, preview
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -54,12 +54,12 @@ def test_an_object_that_is_read_can_be_stored_anywhere(value):
     ],
 )
 def test_a_summary_is_found_bare_fenced_or_between_words(text):
-    assert summary_parse(text) == {"suggestions": []}
+    assert json_object_find(text) == {"suggestions": []}
 
 
 @pytest.mark.parametrize("text", ["", "All done!", "[]", "}{", "```json\n{\n```", "{" * 5000])
 def test_without_a_summary_there_is_none(text):
-    assert summary_parse(text) is None
+    assert json_object_find(text) is None
 
 
 @given(st.text(alphabet=st.characters(), max_size=3000))

@@ -10,7 +10,7 @@ from openai.types.responses.response_create_params import ResponseCreateParamsNo
 from pydantic import TypeAdapter
 from pytest_httpserver import HTTPServer
 
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable
 from tests.support.scripted_model import USAGE, Script, calls, garbage, response_body, status, text
 

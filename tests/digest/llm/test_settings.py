@@ -9,8 +9,8 @@ from django.core.checks.registry import registry
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.checks import check_models
-from digest.llm.caller import chain_configured
+from digest.apps import check_models
+from digest.llm.client import chain_configured
 from digest.llm.entities import PriceUnknown, Usage
 from digest.llm.prices import cache_saved_usd, cost_usd, input_tokens_worst, tokens_estimated
 from digest.llm.providers import PROVIDERS, model_ref_parse

@@ -9,8 +9,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from digest.feedback.reasons import KIND_OF, WORDS_MAX
-from digest.llm.prompts import SUMMARY, prompt_read
-from digest.llm.typed import typed_ask_all
+from digest.llm.typed import SUMMARY, prompt_read, typed_ask_all
 from digest.models import Item, Reader, Spend, SpendRefusal, Subscription, SuggestedReasons, Summary
 from digest.summaries import services
 from digest.summaries.selectors import reasons_suggested_for, summaries_for, texts_wanted

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from digest.admin import CONDITIONS
+from digest.apps import check_fetching
 from digest.build.explain import feed_health
-from digest.checks import check_fetching
 from digest.feeds.health import FeedFacts, feed_condition
 from digest.models import Feed
 from tests.support.factories import FeedFactory

@@ -14,7 +14,7 @@ from digest.feeds.identity import fingerprint
 from digest.llm.entities import BudgetRefusal, Usage
 from digest.llm.ledger import REVIEW, advisor_account, ingest_account, spend_settle
 from digest.models import Spend, SpendRefusal, Summary
-from digest.web.costs import costs_at, costs_page, estimates_at, usd_words
+from digest.web.costs import costs_of_month, costs_page, estimates_at, usd_words
 from tests.support.factories import ItemFactory
 from tests.support.summaries import carry
 
@@ -36,7 +36,7 @@ def test_the_month_is_summed_by_surface_purpose_model_reader_run_and_day(ada, be
     spend(now - timedelta(days=1), usd="0.003000", surface="ingest", purpose="summary", run_id=uuid.uuid4())
     spend(now, reader=ben, settled_usd=None, reserved_usd=Decimal("0.5"))
     spend(now - timedelta(days=20), usd="9", reader=ben)  # last month
-    costs = costs_at(now=now)
+    costs = costs_of_month(now=now)
     assert (costs.total.calls, costs.total.usd, costs.total.open) == (4, Decimal("0.533"), Decimal("0.5"))
     assert {line.name: line.usd for line in costs.surfaces} == {
         "advisor · advisor": Decimal("0.51"),
@@ -54,14 +54,14 @@ def test_the_month_is_summed_by_surface_purpose_model_reader_run_and_day(ada, be
 def test_sums_of_many_small_amounts_are_exact(now):
     for _ in range(30):
         spend(now, usd="0.000001")
-    assert costs_at(now=now).total.usd == Decimal("0.000030")
+    assert costs_of_month(now=now).total.usd == Decimal("0.000030")
 
 
 def test_what_is_left_of_each_cap_today_is_told(now, settings):
     settings.ADVISOR_DAILY_CAP_USD = 1.0
     spend(now, usd="0.25")
     spend(now - timedelta(days=1), usd="0.7")
-    ingest, advisor = costs_at(now=now).caps
+    ingest, advisor = costs_of_month(now=now).caps
     assert (advisor.left, ingest.left) == (Decimal("0.75"), Decimal("5"))
 
 
@@ -90,7 +90,7 @@ def test_what_a_cap_refused_is_on_record(ada, now, settings):
     assert isinstance(account.reserve(model=LUNA, worst_case=CENT), BudgetRefusal)
     row = SpendRefusal.objects.get()
     assert (row.code, row.asked_usd, row.day, row.purpose) == ("budget_day", CENT, now.date(), "summary")
-    (line,) = costs_at(now=now).refused
+    (line,) = costs_of_month(now=now).refused
     assert (line.code, line.calls, line.asked, line.last_at) == ("budget_day", 1, CENT, now)
     assert Spend.objects.count() == 1
 
@@ -102,7 +102,7 @@ def test_summaries_that_items_share_are_money_saved(ada, now):
     Summary.objects.create(fingerprint=item.fingerprint, model=LUNA, cost_usd=CENT, created_at=now)
     Summary.objects.create(fingerprint=item.fingerprint, model="offline", created_at=now)
     Summary.objects.create(fingerprint=fingerprint("a", "b"), model=LUNA, cost_usd=CENT, created_at=now)
-    assert (costs_at(now=now).reused.items, costs_at(now=now).reused.usd) == (2, 2 * CENT)
+    assert (costs_of_month(now=now).reused.items, costs_of_month(now=now).reused.usd) == (2, 2 * CENT)
 
 
 # --- Before a run -------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_the_queries_do_not_grow_with_the_ledger(ada, now, settings):
         for n in range(10_000)
     )
     assert queries() == few <= 13
-    assert len(costs_at(now=now).runs) == 20
+    assert len(costs_of_month(now=now).runs) == 20
 
 
 # --- Amounts in words ----------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def _begin(world: World, number: int, shuffled: bool) -> _Life:
 def _read(life: _Life, world: World, numbers: dict[int, int], now: datetime, flipped: bool) -> None:
     """Build the day's digest, look at its top 10, and give the thumbs this reader gives."""
     person = life.person
-    digest = digest_build(reader=life.reader, date=now.date(), now=now, rules=Rules.plain(TOP_K))
+    digest = digest_build(reader=life.reader, date=now.date(), now=now, rules=Rules.score_only(TOP_K))
     shown = list(digest.impressions.order_by("rank").values_list("item_id", "rank"))
     rated = set(
         Feedback.objects.filter(reader=life.reader, item_id__in=[pk for pk, _ in shown]).values_list(

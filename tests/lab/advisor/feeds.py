@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from email.utils import format_datetime
 from html import escape
 
-from digest.feeds.ingest import feed_ensure
+from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.subscriptions import subscription_add
 from digest.models import Feed, Reader
 from tests.lab.world.words import SOURCES
@@ -31,7 +31,8 @@ def item_number(url: str) -> int:
 def feeds_open(*, now: datetime) -> dict[str, Feed]:
     """The sources' feeds, by source."""
     return {
-        source: feed_ensure(url=feed_url(source), now=now, title=source.split(".")[0]) for source in SOURCES
+        source: feed_get_or_create(url=feed_url(source), now=now, title=source.split(".")[0])
+        for source in SOURCES
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from digest.llm.caller import chain_configured
+from digest.llm.client import chain_configured
 from suggestions.entities import BOOST_SOURCE
 from tests.lab.advisor.arrays import ARRAY_ROWS, LOOP, ORACLE, course_run
 from tests.lab.advisor.controls import POPULARITY, backtest_shuffled, popularity_courses

@@ -25,7 +25,7 @@ from collections.abc import Hashable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from digest.items.clustering import CENTROID_MIN, SHARED_WORDS_MIN, TitledItem, stories
+from digest.items.clustering import CENTROID_MIN, SHARED_WORDS_MIN, TitledItem, cluster_items
 from ranking.common.text import fold
 
 SEED = 42
@@ -155,7 +155,7 @@ def clusters(
 ) -> list[Hashable]:
     """The cluster of each item; one of its own where it has none."""
     found: dict[int, Hashable] = {}
-    for story in stories([], told, close=close, shared=shared, once=once):
+    for story in cluster_items([], told, close=close, shared=shared, once=once):
         found |= {item.item_id: story[0].item_id for item in story}
     return [found.get(item.item_id, item.item_id) for item in told]
 

@@ -41,7 +41,7 @@ def measured(thumbs: int) -> dict[str, object]:
     from django.db import connection  # noqa: PLC0415
 
     from config.export import reader_export_parts, reader_export_stream  # noqa: PLC0415
-    from digest.accounts.deletion import reader_delete  # noqa: PLC0415
+    from digest.accounts.services import reader_delete  # noqa: PLC0415
     from digest.models import Feedback  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)

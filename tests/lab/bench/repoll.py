@@ -65,13 +65,13 @@ def ours(urls: list[str], hosts: list[str]) -> Work:
     from django.conf import settings  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
-    from digest.feeds.ingest import feed_ensure  # noqa: PLC0415
+    from digest.feeds.ingest import feed_get_or_create  # noqa: PLC0415
     from digest.feeds.rounds import feeds_fetch  # noqa: PLC0415
 
     settings.FETCH_ALLOW_HOSTS, settings.FETCH_HOST_GAP_S = hosts, 0.0
     now = timezone.now()
     for url in urls:
-        feed_ensure(url=url, now=now)
+        feed_get_or_create(url=url, now=now)
     feeds_fetch(now=now)
 
     def again(n: int) -> None:

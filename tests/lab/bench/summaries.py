@@ -16,8 +16,8 @@ from statistics import quantiles
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from digest.feedback.reasons import reasons_offline
-from digest.summaries.extract import SENTENCES_READ, extract_of, sentences_of
 from digest.summaries.grounding import content_stems, grounding_of
+from digest.summaries.summarise import SENTENCES_READ, extract_of, sentences_of
 from tests.lab.summaries.standfirsts import feed_texts
 
 Row = dict[str, float | str | int]

@@ -143,7 +143,7 @@ def settings_of(port: int, key: str = "plain") -> Mapping[str, str]:
 
 def call_usd() -> Any:
     """What one answer costs by the price list, in USD."""
-    from digest.llm.caller import chain_configured  # noqa: PLC0415
+    from digest.llm.client import chain_configured  # noqa: PLC0415
     from digest.llm.entities import Usage  # noqa: PLC0415
 
     details: Any = USAGE["prompt_tokens_details"]

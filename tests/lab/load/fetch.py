@@ -63,10 +63,10 @@ def _ensure(urls: list[str], hosts: list[str]) -> list[int]:
     from django.conf import settings  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
-    from digest.feeds.ingest import feed_ensure  # noqa: PLC0415
+    from digest.feeds.ingest import feed_get_or_create  # noqa: PLC0415
 
     settings.FETCH_ALLOW_HOSTS = hosts
-    return [feed_ensure(url=url, now=timezone.now()).pk for url in urls]
+    return [feed_get_or_create(url=url, now=timezone.now()).pk for url in urls]
 
 
 def rounds(urls: list[str], port: int, seconds: float) -> list[Json]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from digest.summaries.extract import extract_of, sentence_usable, sentences_of
 from digest.summaries.grounding import (
     OVERLAP_MIN,
     Grounding,
@@ -23,7 +22,7 @@ from digest.summaries.grounding import (
     overlap_of,
     whitespace_collapse,
 )
-from digest.summaries.model import SHOWN_CHARS
+from digest.summaries.summarise import SHOWN_CHARS, extract_of, sentence_usable, sentences_of
 
 Row = dict[str, Any]
 # Each standfirst is tried beside so many other texts.

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.db import IntegrityError
 
-from digest.feeds.ingest import source_ensure
+from digest.feeds.ingest import source_get_or_create
 from digest.models import Feed, Item, Source
 from ranking.models import ConfigVersion, RankConfig
 from ranking.selectors import config_effective
@@ -203,7 +203,7 @@ def test_a_hand_edit_of_the_target_supersedes(ada, now, change):
 def test_a_source_joined_to_another_takes_its_suggestion_along(ada, now):
     tastes(ada)
     suggestion = proposed(ada)
-    joined = source_ensure(key="joined.example", title="Joined")
+    joined = source_get_or_create(key="joined.example", title="Joined")
     for rows in (Item.objects.filter(source_id=suggestion.target_key), Feed.objects):
         rows.filter(source_id=suggestion.target_key).update(source=joined)
     assert suggestions_sweep(now=now) == NOTHING

@@ -1,4 +1,4 @@
-"""Syndication: a reader's digest as Atom 1.0 (RFC 4287) and JSON Feed 1.1, for any feed reader.
+"""Syndication: a reader's digest as Atom 1.0 (RFC 4287) and JSON Feed 1.1, behind a secret address.
 
 Ids are made from identities that never change (a reader's id, an item's canonical URL), so that a feed
 reader shows an item once, however often digests are built and whatever the site is called.
@@ -6,22 +6,29 @@ reader shows an item once, however often digests are built and whatever the site
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from html import escape
 from uuid import NAMESPACE_URL, UUID, uuid5
 from xml.etree import ElementTree as ET
 
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date, quote_etag
+from django.views.decorators.http import require_safe
 
 from digest.build.presentation import ShownItem
 from digest.build.selectors import digest_impressions
 from digest.build.services import digest_current
+from digest.build.store import exposures_log
 from digest.days import day_of
 from digest.mail.content import also_words, impressions_shown, origin_words
 from digest.mail.render import site_link
-from digest.models import Digest, Impression, Reader
+from digest.models import Digest, Exposure, Impression, Reader
 
 ATOM = "http://www.w3.org/2005/Atom"
 JSON_FEED = "https://jsonfeed.org/version/1.1"
@@ -30,6 +37,11 @@ DESCRIPTION = "The best of your sources, and why each item is here."
 DIGESTS = 3
 # What XML 1.0 cannot hold, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# Digests are built by the hour at most: a client that asks more often is answered from its own copy.
+MAX_AGE_S = 900
+# In place of the moment of the build where two feeds are compared.
+ANY_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +186,7 @@ def reader_of_token(*, token: str) -> Reader | None:
 def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, list[Digest]]:
     """Return the reader's feed of the newest digests, each item where it was last shown, and those.
 
-    Today's digest is built anew where it is due. But for `updated`, which is when the newest was built, the
+    Today's digest is built again where it is due. But for `updated`, which is when the newest was built, the
     channel is the same as long as its items and their reasons are. The number of queries depends on
     that of digests (three), not of items.
     """
@@ -216,3 +228,44 @@ def _item(shown: ShownItem, impression: Impression, digest: Digest) -> ChannelIt
         rank=impression.rank,
         day=digest.date.isoformat(),
     )
+
+
+@require_safe
+def feed_atom(request: HttpRequest, token: str) -> HttpResponse:
+    """Return the digest as Atom 1.0."""
+    return _feed_answer(request, token, atom_write, "application/atom+xml; charset=utf-8")
+
+
+@require_safe
+def feed_json(request: HttpRequest, token: str) -> HttpResponse:
+    """Return the digest as JSON Feed 1.1."""
+    return _feed_answer(request, token, json_feed_write, "application/feed+json; charset=utf-8")
+
+
+def _feed_answer(
+    request: HttpRequest, token: str, write: Callable[[Channel], bytes], content_type: str
+) -> HttpResponse:
+    """Return the feed, or 304 where the client has it already. Raises 404 for an unknown secret.
+
+    The ETag is of the content: a digest built again to the same items and reasons is not sent again. It is a
+    weak one (RFC 9110, section 8.8.1), as the moment of the build, which the document names, may differ.
+    """
+    now = timezone.now()
+    if (reader := reader_of_token(token=token)) is None:
+        raise Http404("There is no feed at this address. Its reader may have replaced it.")
+    channel, digests = channel_of(reader=reader, token=token, now=now)
+    body = write(channel)
+    etag = f"W/{quote_etag(sha256(write(replace(channel, updated=ANY_TIME))).hexdigest()[:32])}"
+    modified = int(channel.updated.astimezone(UTC).timestamp())
+    answer: HttpResponse = get_conditional_response(  # type: ignore[assignment]
+        request, etag, modified, HttpResponse(body, content_type=content_type)
+    )
+    if answer.status_code == 200 and request.method == "GET":
+        for digest in digests:
+            exposures_log(digest=digest, door=Exposure.Door.FEED, now=now)
+    answer["ETag"] = etag
+    answer["Last-Modified"] = http_date(modified)
+    answer["Cache-Control"] = f"private, max-age={MAX_AGE_S}"
+    answer["Referrer-Policy"] = "no-referrer"
+    answer["X-Robots-Tag"] = "noindex, nofollow"
+    return answer

@@ -16,8 +16,8 @@ from lxml import etree
 from digest.build.services import digest_build
 from digest.feeds.parse import parse_document
 from digest.mail.links import feed_token_issue, feed_token_revoke
-from digest.mail.syndication import Channel, ChannelItem, atom_write, json_feed_write
 from digest.models import Exposure
+from digest.web.syndication import Channel, ChannelItem, atom_write, json_feed_write
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 HOUR = timedelta(hours=1)

@@ -4,9 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.summaries.extract import SUMMARY_CHARS_MAX, extract_of, first_sentence, sentences_of
 from digest.summaries.grounding import grounding_of, whitespace_collapse
-from digest.summaries.model import summary_offline
+from digest.summaries.summarise import (
+    SUMMARY_CHARS_MAX,
+    extract_of,
+    first_sentence,
+    sentences_of,
+    summary_offline,
+)
 
 TEXT = (
     "Advertisement\n"
