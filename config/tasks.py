@@ -6,7 +6,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from advisor.run.failures import alert_raise
+from advisor.agent.error_policy import alert_raise
 from config.api.idempotency import responses_prune
 from config.celery import worker_stopping
 from config.jobs.nightly import nightly_run

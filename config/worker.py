@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from django.db import DatabaseError
 
-from advisor.run.failures import error_handle
+from advisor.agent.error_policy import error_handle
 from advisor.run.queue import heartbeat, heartbeat_end, job_failed, job_take, jobs_last, run_next
 from advisor.run.record import RunClock
 from advisor.tasks import (

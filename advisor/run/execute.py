@@ -11,6 +11,7 @@ from django.db import DatabaseError
 from django.db.models import F
 from structlog.contextvars import bound_contextvars
 
+from advisor.agent.error_policy import run_end_handle
 from advisor.agent.loop import agent_run
 from advisor.agent.planner import StatisticalPlanner
 from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
@@ -20,7 +21,6 @@ from advisor.models import Decision, Run
 from advisor.prompts import quotes_prompt
 from advisor.review.compose import context_reviewed
 from advisor.review.rows import review_totals
-from advisor.run.failures import run_end_handle
 from advisor.run.lease import lease_renewal
 from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of, run_owned
 from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals

@@ -15,11 +15,10 @@ from django.conf import settings
 from django.db.models import Avg, Count, DecimalField, F, IntegerField, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
-from advisor.agent.error_policy import Kind
+from advisor.agent.error_policy import Kind, error_handle, kind_handle, retries_due, retry_note
 from advisor.models import Decision, Run
 from advisor.prompts import ADVISOR, PromptUnusable, prompt_load
 from advisor.run.execute import LEASE_MARGIN_S
-from advisor.run.failures import error_handle, kind_handle, retries_due, retry_note
 from advisor.run.priority import Candidate, Choice, choose, places_of
 from advisor.run.request import GenerateResult, run_request, run_wait
 from advisor.selectors import ACTIVE, AUTOMATIC, readers_due, readers_possibly_blocked, sufficiency_many

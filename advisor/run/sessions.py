@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from advisor.agent.tool_runner import ToolRunner
+from advisor.agent.loop import ToolRunner
 from advisor.entities import ToolContext, ToolOutcome, object_of
 from advisor.guidance.engine import Guide, guide_for
 from advisor.models import Run

@@ -7,7 +7,7 @@ import structlog
 from celery import Task
 from django.utils import timezone
 
-from advisor.run.failures import error_handle
+from advisor.agent.error_policy import error_handle
 from advisor.run.queue import job_turn
 from config.jobs.schedule import JOBS, VISIBILITY_S
 

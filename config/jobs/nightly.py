@@ -14,8 +14,7 @@ import structlog
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
 
-from advisor.agent.error_policy import Action
-from advisor.run.failures import alert_raise, error_handle
+from advisor.agent.error_policy import Action, alert_raise, error_handle
 from advisor.run.queue import job_failed
 from advisor.run.record import traces_prune
 from advisor.run.scheduling import readers_advise

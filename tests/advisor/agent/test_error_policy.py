@@ -18,15 +18,19 @@ from advisor.agent.error_policy import (
     Action,
     Kind,
     action_of,
+    alert_raise,
+    error_handle,
+    kind_handle,
     kind_of_exception,
     kind_of_stop,
+    retries_due,
+    run_end_handle,
     wait_of,
 )
-from advisor.agent.tool_runner import ToolRunner
+from advisor.agent.loop import ToolRunner
 from advisor.entities import RunEnd, StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
-from advisor.run.failures import alert_raise, error_handle, kind_handle, retries_due, run_end_handle
 from advisor.run.request import ATTEMPTS_PER_DAY
 from advisor.run.scheduling import readers_advise, retries_request
 from config.celery import app

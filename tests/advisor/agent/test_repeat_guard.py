@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.agent.tool_runner import RepeatGuard, Verdict
+from advisor.agent.loop import RepeatGuard, Verdict
 
 KEYS = st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.sampled_from("12"))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.agent.tool_runner import ToolRunner
+from advisor.agent.loop import ToolRunner
 from advisor.token_budget import (
     BYTES_PER_TOKEN,
     DROP_NOTE,

@@ -8,7 +8,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.agent.tool_runner import ToolRunner
+from advisor.agent.loop import ToolRunner
 from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import Level, Why
