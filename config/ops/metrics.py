@@ -30,8 +30,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
-from advisor.audit.kpi_counts import kpis
-from advisor.audit.kpis import State
+from advisor.audit.kpis import State, kpis
 from advisor.models import GuidanceEvent, Heartbeat, Run
 from advisor.selectors import ACTIVE, JOB_PREFIX
 from config.http.middleware import REQUESTS

@@ -11,7 +11,6 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.audit.kpi_counts import kpis
 from advisor.audit.kpis import (
     HEIGHT,
     NOT_FAILURES,
@@ -19,6 +18,7 @@ from advisor.audit.kpis import (
     WIDTH,
     Measured,
     State,
+    kpis,
     kpis_with_state,
     sparkline,
     value_format,

@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.models import Decision, Run
-from advisor.run.priority import Candidate, choose, places_of, score_of
-from advisor.run.scheduling import cost_expected, money_left, readers_advise, readers_ration, run_candidates
+from advisor.run.scheduling import (
+    Candidate,
+    choose,
+    cost_expected,
+    money_left,
+    places_of,
+    readers_advise,
+    readers_ration,
+    run_candidates,
+    score_of,
+)
 from digest.llm.caller import chain_configured
 from digest.models import Feedback, Reader, Spend
 from suggestions.models import Outcome
