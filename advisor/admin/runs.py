@@ -14,12 +14,13 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
 from advisor.entities import object_of
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
-from advisor.review.rows import votes_table
 from advisor.token_budget import as_json
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, seen
 from suggestions.admin import EXTRA_PANELS
@@ -32,6 +33,39 @@ CANDIDATES_SHOWN = 8
 # The order of entries with the same time: guidance before a step, a review inside it.
 ORDER = {GUIDANCE: -1, VOTE: 1, JUDGMENT: 0, STEP: 2, SUGGESTION: 3, DECISION: 4}
 CostlyRow = Step | PanelVote | Judgment
+
+
+def votes_table(suggestion: Suggestion) -> SafeString:
+    """Return a table of the votes on a suggestion, by round, with reasons and cost; empty without any.
+
+    What reviewers wrote is escaped: it may come from a model that read text of strangers.
+    """
+    votes = PanelVote.objects.filter(run_id=suggestion.run_id, target_key=suggestion.target_key)
+    rows = [
+        (
+            vote.round,
+            vote.reviewer,
+            vote.verdict,
+            f"{vote.confidence:.0%}",
+            vote.error_code,
+            "; ".join(vote.issues) or vote.reasoning,
+            "; ".join(vote.suggestions),
+            vote.model,
+            f"${vote.cost_usd:.6f}",
+        )
+        for vote in votes.order_by("round", "pk")
+    ]
+    if not rows:
+        return SafeString("")
+    names = ("Round", "Reviewer", "Vote", "Sure", "Missing", "Why", "To do", "Model", "Cost")
+    head = format_html_join("", "<th scope='col'>{}</th>", ((name,) for name in names))
+    cells = "".join(["<td>{}</td>"] * len(names))
+    body = format_html_join("", f"<tr>{cells}</tr>", rows)
+    return format_html(
+        "<section><h2>Votes</h2><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></section>",
+        head,
+        body,
+    )
 
 
 # Drafts are decided in the admin of suggestions, which shows the votes too.

@@ -34,7 +34,7 @@ from scipy.special import expit, logit
 
 from advisor.models import Judgment
 from advisor.prompts import ADVISOR, PromptUnusable, prompt_load
-from advisor.review.rows import Reflection, ReviewContext
+from advisor.review.context import Reflection, ReviewContext
 from advisor.review.votes import ReviewCase, text_cut
 from digest.feedback.peers import target_opinions
 from digest.llm.entities import preview

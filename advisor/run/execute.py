@@ -19,8 +19,8 @@ from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import ReaderFacts
 from advisor.models import Decision, Run
 from advisor.prompts import quotes_prompt
-from advisor.review.compose import context_reviewed
-from advisor.review.rows import review_totals
+from advisor.review.compose import context_with_reviewers
+from advisor.review.context import review_totals
 from advisor.run.lease import lease_renewal
 from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of, run_owned
 from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
@@ -120,7 +120,7 @@ def _end_of(run: Run, findings: CountingDispatch, elapsed: RunClock) -> RunEnd:
     """Return how the loop ended; a crash in it is an end like any other, with its message."""
     limits = run_limits(run.trigger)
     try:
-        findings.context = context_reviewed(
+        findings.context = context_with_reviewers(
             findings.context,
             run,
             interactive=run.trigger in INTERACTIVE,

@@ -18,7 +18,7 @@ from advisor.agent.loop import ToolRunner
 from advisor.entities import ToolContext, ToolOutcome, object_of
 from advisor.guidance.engine import Guide, guide_for
 from advisor.models import Run
-from advisor.review.compose import context_reviewed
+from advisor.review.compose import context_with_reviewers
 from advisor.run.execute import ATTEMPTS_MAX
 from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of, run_owned
 from advisor.selectors import run_suggestion_ids, run_totals
@@ -93,7 +93,7 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
     context = replace(session.findings.context, now=now, review=None)
     moment = RunClock(now)
     session.steps.elapsed = moment
-    session.findings.context = context_reviewed(
+    session.findings.context = context_with_reviewers(
         context,
         session.run,
         interactive=True,

@@ -16,9 +16,8 @@ from advisor.entities import Deadline
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import prompt_load
 from advisor.review.compose import PROMPTS, panel_vote, reviewer_for
-from advisor.review.rows import Reflection, ReviewContext, review_counts, review_totals
-from advisor.review.rules import SENTENCE_WORDS_MAX
-from advisor.review.votes import POINTS_MAX, Vote
+from advisor.review.context import Reflection, ReviewContext, review_counts, review_totals
+from advisor.review.votes import POINTS_MAX, SENTENCE_WORDS_MAX, Vote
 from advisor.run.record import fence_of
 from advisor.run.request import run_request
 from digest.llm.caller import chain_configured

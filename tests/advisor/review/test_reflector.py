@@ -12,6 +12,7 @@ from pytest_httpserver import HTTPServer
 from advisor.entities import Deadline
 from advisor.models import Judgment, Run
 from advisor.prompts import prompt_load
+from advisor.review.context import ReviewContext
 from advisor.review.reflector import (
     FIRST,
     SECOND,
@@ -22,7 +23,6 @@ from advisor.review.reflector import (
     lower_by_doubt,
     reflect,
 )
-from advisor.review.rows import ReviewContext
 from digest.feedback.peers import peers_cache_clear
 from digest.llm.caller import chain_configured
 from digest.llm.entities import Model

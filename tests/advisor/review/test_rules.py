@@ -6,8 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from advisor.review.rules import claims_false, trust_vote, value_vote, voice_vote
-from advisor.review.votes import Earlier, ReviewCase
+from advisor.review.votes import Earlier, ReviewCase, claims_false, trust_vote, value_vote, voice_vote
 from digest.entities import RatedItem
 from suggestions.entities import Proposal
 from suggestions.explain import reason_sentence

@@ -5,7 +5,8 @@ import itertools
 import pytest
 from pydantic import ValidationError
 
-from advisor.review.votes import REVIEWERS, ROUNDS_MAX, Ballot, Vote, count_votes
+from advisor.review.compose import ROUNDS_MAX, Ballot, count_votes
+from advisor.review.votes import REVIEWERS, Vote
 
 VERDICTS = ("approve", "improve", "reject")
 
