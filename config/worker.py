@@ -11,8 +11,9 @@ import structlog
 from django.db import DatabaseError
 
 from advisor.agent.error_policy import error_handle
-from advisor.run.queue import heartbeat, heartbeat_end, job_failed, job_take, jobs_last, run_next
-from advisor.run.record import RunClock
+from advisor.run.execute import RunClock
+from advisor.run.request import run_next
+from advisor.run.workers import heartbeat, heartbeat_end, job_failed, job_take, jobs_last
 from advisor.tasks import (
     feeds_watch_task,
     guidance_export_task,

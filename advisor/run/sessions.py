@@ -19,8 +19,7 @@ from advisor.entities import ToolContext, ToolOutcome, object_of
 from advisor.guidance.engine import Guide, guide_for
 from advisor.models import Run
 from advisor.review.compose import context_with_reviewers
-from advisor.run.execute import ATTEMPTS_MAX
-from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of, run_owned
+from advisor.run.execute import ATTEMPTS_MAX, CountingDispatch, RunClock, StepLog, fence_of, run_owned
 from advisor.selectors import run_suggestion_ids, run_totals
 from advisor.tools.registry import schemas
 from digest.days import day_of

@@ -8,7 +8,7 @@ from celery import Task
 from django.utils import timezone
 
 from advisor.agent.error_policy import error_handle
-from advisor.run.queue import job_turn
+from advisor.run.workers import job_turn
 from config.jobs.schedule import JOBS, VISIBILITY_S
 
 log = structlog.get_logger(__name__)

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F
 
 from advisor.models import Decision
-from advisor.run.lease import lease_renewal
+from advisor.run.workers import lease_renewal
 from config.models import NightlyReport
 
 log = structlog.get_logger(__name__)

@@ -16,7 +16,7 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from advisor.run.queue import jobs_last
+from advisor.run.workers import jobs_last
 from advisor.selectors import worker_alive
 from digest.feedback.peers import peers_cache_fill
 

@@ -21,8 +21,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from advisor.mcp_server import tools_listed
 from advisor.models import Decision, Run, Step
-from advisor.run.queue import runs_reconcile
-from advisor.run.request import run_request
+from advisor.run.request import run_request, runs_reconcile
 from advisor.run.sessions import (
     LEASE_S,
     SessionRefused,

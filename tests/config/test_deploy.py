@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from advisor.audit.kpis import WATCHES
 from advisor.models import GuidanceEvent, Run
-from advisor.run.queue import job_turn
+from advisor.run.workers import job_turn
 from config.jobs.schedule import JOBS, QUEUES
 from config.models import NightlyReport
 from config.ops.metrics import WebProcesses, metrics_text

@@ -12,10 +12,9 @@ from django.db import connections
 from advisor.agent.planner import NAME
 from advisor.entities import StepRecord, StopReason, ToolContext
 from advisor.models import Decision, Heartbeat, Run, Step
-from advisor.run.execute import run_limits
-from advisor.run.queue import heartbeat, run_next, runs_reconcile
-from advisor.run.record import RunClock, StepLog, fence_of
-from advisor.run.request import run_execute, run_request, run_wait
+from advisor.run.execute import RunClock, StepLog, fence_of, run_execute, run_limits
+from advisor.run.request import run_next, run_request, run_wait, runs_reconcile
+from advisor.run.workers import heartbeat
 from advisor.selectors import readers_due, run_for, run_progress, sufficiency_many
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.models import Decision, Heartbeat, Run
-from advisor.run.queue import heartbeat, job_take, jobs_last
+from advisor.run.workers import heartbeat, job_take, jobs_last
 from config.celery import app
 from config.jobs.schedule import CELERY_BEAT_SCHEDULE, JOBS, due
 from config.worker import TASKS, Worker
@@ -38,6 +38,24 @@ def tick(now, worker="w"):
 def test_beat_and_worker_run_the_same_jobs_and_each_is_a_task():
     assert {entry["task"] for entry in CELERY_BEAT_SCHEDULE.values()} == set(TASKS)
     assert set(TASKS) <= set(app.tasks)
+
+
+def test_tasks_can_be_imported_after_celery_is_finalised():
+    """The base class of tasks imports the advisor, whose tasks need that class: no circle may close."""
+    code = (
+        "import django; django.setup(); from config.celery import app; app.finalize(); "
+        "import advisor.tasks; print(app.tasks['advisor.run_execute'].name)"
+    )
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "advisor.run_execute"
 
 
 def test_everything_is_due_at_first_in_its_order():

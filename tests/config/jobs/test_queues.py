@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from advisor.models import Heartbeat
-from advisor.run.queue import job_turn
+from advisor.run.workers import job_turn
 from advisor.tasks import memories_sync_task, runs_reconcile_task
 from config import celery
 from config.celery import app

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
 from advisor.models import Run
-from advisor.run.queue import heartbeat, job_turn
+from advisor.run.workers import heartbeat, job_turn
 from config.jobs.schedule import JOBS
 from config.ops import metrics as figures_module
 from config.ops import readiness as module

@@ -10,8 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from advisor.models import Run
-from advisor.run.queue import run_next, runs_reconcile
-from advisor.run.request import run_request
+from advisor.run.request import run_next, run_request, runs_reconcile
 from config.jobs.lease import LEASE
 from config.jobs.nightly import nightly_run
 from config.models import NightlyReport
