@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from advisor.entities import Need, needs_of
 from advisor.models import (
     Decision,
     GuidanceEvent,
@@ -21,7 +22,6 @@ from advisor.models import (
     Step,
     Tip,
 )
-from advisor.sufficiency import Need, needs_of
 from digest.entities import FeedbackCounts
 from digest.models import Feedback, Reader, Spend
 from ranking.common.rows import export_rows

@@ -19,9 +19,8 @@ from django.utils.safestring import SafeString
 
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
-from advisor.entities import object_of
+from advisor.entities import as_json, object_of
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
-from advisor.token_budget import as_json
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, seen
 from suggestions.admin import EXTRA_PANELS
 from suggestions.models import Suggestion

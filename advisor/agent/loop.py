@@ -17,6 +17,7 @@ import structlog
 
 from advisor.agent.error_policy import Kind, kind_of_exception
 from advisor.entities import (
+    DROP_NOTE,
     Clock,
     Deadline,
     Limits,
@@ -27,13 +28,14 @@ from advisor.entities import (
     StopReason,
     ToolContext,
     ToolOutcome,
+    as_json,
     closed_by,
+    error_result,
     target_of,
 )
 from advisor.guidance.entities import Advice, Level
 from advisor.guidance.wording import blocked_outcome, with_advice
 from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load
-from advisor.token_budget import DROP_NOTE, as_json, error_result
 from digest.llm.caller import Attempt, ModelCaller, Reply, messages_plain
 from digest.llm.entities import (
     DeadlineExceeded,

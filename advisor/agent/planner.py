@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from advisor.entities import Call, calls_of, calls_to, result_of
+from advisor.entities import Call, as_json, calls_of, calls_to, result_of
 from advisor.guidance.entities import ReaderFacts
-from advisor.token_budget import as_json
 from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
 from suggestions.entities import (
     FIELD_OF_TYPE,

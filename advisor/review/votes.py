@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from advisor.tools.curation import cut_title
+from advisor.entities import cut_title
 from digest.llm.entities import preview
 from ranking.common.text import fold
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from advisor.sufficiency import MISSING
+from advisor.entities import MISSING
 
 STARTING = "Getting ready…"
 # Shown while each tool runs; `THINKING` at any other time.

@@ -20,6 +20,7 @@ from django.db.models import F
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from advisor.entities import missing_message
 from advisor.models import Decision, Run
 from advisor.run.execute import ATTEMPTS_MAX, run_execute
 from advisor.selectors import (
@@ -31,7 +32,6 @@ from advisor.selectors import (
     week_of_runs,
     worker_alive,
 )
-from advisor.sufficiency import missing_message
 from digest.days import day_end, day_of
 from digest.models import Reader
 from suggestions.selectors import suggestions_created_between, suggestions_pending

@@ -24,13 +24,12 @@ from django.db.models import Avg, Count, DecimalField, F, IntegerField, Max, Out
 from django.db.models.functions import Coalesce
 
 from advisor.agent.error_policy import Kind, error_handle, kind_handle, retries_due, retry_note
+from advisor.entities import BYTES_PER_TOKEN, MISSING, missing_message
 from advisor.models import Decision, Run
 from advisor.prompts import ADVISOR, PromptUnusable, prompt_load
 from advisor.run.execute import LEASE_MARGIN_S
 from advisor.run.request import GenerateResult, run_request, run_wait
 from advisor.selectors import ACTIVE, AUTOMATIC, readers_due, readers_possibly_blocked, sufficiency_many
-from advisor.sufficiency import MISSING, missing_message
-from advisor.token_budget import BYTES_PER_TOKEN
 from advisor.tools.registry import schemas
 from digest.feeds.selectors import readers_without_models
 from digest.llm.caller import chain_configured

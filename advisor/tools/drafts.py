@@ -2,19 +2,20 @@
 
 from typing import Any
 
-from advisor.entities import ToolContext
-from advisor.prompts import quotes_prompt
-from advisor.token_budget import (
+from advisor.entities import (
     COMPARISON_TOKENS,
     CRITIQUE_TOKENS,
     TRIAL_TOKENS,
     WRITE_TOKENS,
+    ToolContext,
+    cut_title,
     error_result,
     fill,
     fit_rows,
     fit_text,
     tokens_left,
 )
+from advisor.prompts import quotes_prompt
 from advisor.tools.arguments import (
     NOTE,
     ChangeArguments,
@@ -23,7 +24,6 @@ from advisor.tools.arguments import (
     SuggestionArguments,
     draft_for,
 )
-from advisor.tools.curation import cut_title
 from digest.entities import RatedItem
 from ranking.forecast import Forecast
 from suggestions.critique import Issue

@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from advisor.entities import ToolContext, ToolOutcome, target_of
-from advisor.token_budget import as_json, error_result
+from advisor.entities import ToolContext, ToolOutcome, as_json, error_result, target_of
 from advisor.tools.arguments import (
     ChangeArguments,
     CompareArguments,
@@ -21,12 +20,12 @@ from advisor.tools.arguments import (
     declared,
 )
 from advisor.tools.drafts import compare_configs, self_critique, test_suggestion, write_suggestion
-from advisor.tools.feedback import query_user_feedback
-from advisor.tools.record import (
+from advisor.tools.queries import (
     get_acceptance_history,
     get_suggestion_outcomes,
     get_user_profile,
     query_user_config,
+    query_user_feedback,
 )
 from digest.llm.entities import ToolCall, ToolSchema
 

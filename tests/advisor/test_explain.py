@@ -2,8 +2,8 @@
 
 import pytest
 
+from advisor.entities import missing_message, needs_of
 from advisor.run.explain import STATUSES, last_run_message, need_message, script_messages, status_message
-from advisor.sufficiency import missing_message, needs_of
 from digest.entities import FeedbackCounts
 
 

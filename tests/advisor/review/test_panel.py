@@ -26,7 +26,7 @@ from digest.models import Spend
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import P_MEDIUM
-from tests.advisor.review.test_rules import proposal
+from tests.advisor.review.test_votes import proposal
 from tests.advisor.tools.test_tools import liked_urls
 from tests.support.factories import SubscriptionFactory
 from tests.support.histories import opinionated, thumbs

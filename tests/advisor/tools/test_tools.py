@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor import token_budget
+from advisor import entities
 from advisor.selectors import sufficiency
-from advisor.tools.feedback import confidence_of, trend_of
+from advisor.tools.queries import confidence_of, trend_of
 from advisor.tools.registry import TOOLS, dispatch, schemas
 from digest.llm.entities import ToolCall
 from digest.models import Feedback, Item
@@ -39,7 +39,7 @@ def call(context, name, **arguments):
     outcome = dispatch(context, ToolCall("c1", name, json.dumps(arguments)))
     content = json.loads(outcome.content)
     if not outcome.error_code or name == "write_suggestion":
-        assert token_budget.json_bytes(content) <= BUDGETS[name] * token_budget.BYTES_PER_TOKEN
+        assert entities.json_bytes(content) <= BUDGETS[name] * entities.BYTES_PER_TOKEN
     return outcome, content
 
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.tools.curation import PER_SOURCE_MAX, QUOTAS, curate, cut_title
+from advisor.entities import cut_title
+from advisor.tools.queries import PER_SOURCE_MAX, QUOTAS, curate
 from digest.entities import RatedItem
 
 ITEMS_MAX = sum(QUOTAS.values())
