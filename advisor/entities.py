@@ -16,11 +16,11 @@ from digest.llm.entities import Deadline as TimeLimit
 from digest.llm.entities import Message, ToolCall, Turn, json_object, summary_parse
 from suggestions.entities import Fence, Reviewer
 
-WRITE = "write_suggestion"
+WRITE_TOOL = "write_suggestion"
 TARGET_CHARS_MAX = 64
 Clock = Callable[[], float]
 # The beginning of the message about too little feedback, and of no other.
-MISSING = "Need at least"
+MISSING_PREFIX = "Need at least"
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -186,11 +186,11 @@ def calls_of(messages: Sequence[Message]) -> list[Call]:
         for raw in message.get("tool_calls") or [] if message.get("role") == "assistant" else []:
             function = raw["function"]
             call = ToolCall(raw.get("id", ""), function["name"], function.get("arguments") or "")
-            calls.append(Call(call.name, call.arguments, object_of(answers.get(raw.get("id")))))
+            calls.append(Call(call.name, call.arguments, json_object_or_empty(answers.get(raw.get("id")))))
     return calls
 
 
-def target_of(call: ToolCall) -> str:
+def call_target(call: ToolCall) -> str:
     """Return what a call that was not run was about, if it says so: its failures are counted by it."""
     given = call.arguments
     target = given.get("target_key") or given.get("target") or given.get("suggested_value") or ""
@@ -208,7 +208,7 @@ def result_of(calls: Sequence[Call], name: str) -> Mapping[str, Any] | None:
     return good[-1] if good else None
 
 
-def object_of(text: object) -> dict[str, Any]:
+def json_object_or_empty(text: object) -> dict[str, Any]:
     """Return the JSON object in `text`; empty for anything else."""
     try:
         return json_object(text) if isinstance(text, str) else {}
@@ -216,18 +216,18 @@ def object_of(text: object) -> dict[str, Any]:
         return {}
 
 
-def closed_by(turn: Turn, messages: Sequence[Message]) -> bool:
+def turn_closes_run(turn: Turn, messages: Sequence[Message]) -> bool:
     """Return whether a turn ended the run: it only wrote, all of it was stored, with the summary beside it.
 
     `messages` is the conversation with the turn's answers. Another request would only repeat the summary.
     """
-    summary = summary_parse(turn.text) if all(call.name == WRITE for call in turn.tool_calls) else None
+    summary = summary_parse(turn.text) if all(call.name == WRITE_TOOL for call in turn.tool_calls) else None
     if summary is None or not isinstance(summary.get("suggestions"), list):
         return False
     return all(call.succeeded for call in calls_of(messages)[-len(turn.tool_calls) :])
 
 
-class Need(NamedTuple):
+class FeedbackNeed(NamedTuple):
     """One condition and the progress towards it."""
 
     label: str
@@ -240,22 +240,22 @@ class Need(NamedTuple):
         return self.have >= self.need
 
 
-def needs_of(counts: FeedbackCounts, *, items: int, days: int, tagged: int) -> list[Need]:
+def needs_from_counts(counts: FeedbackCounts, *, items: int, days: int, tagged: int) -> list[FeedbackNeed]:
     """Return the three conditions: ratings, days they span, ratings with a reason."""
     return [
-        Need("feedback items", counts.total, items),
-        Need("days of history", counts.days, days),
-        Need("items with a reason", counts.tagged, tagged),
+        FeedbackNeed("feedback items", counts.total, items),
+        FeedbackNeed("days of history", counts.days, days),
+        FeedbackNeed("items with a reason", counts.tagged, tagged),
     ]
 
 
-def missing_message(needs: Sequence[Need]) -> str:
+def missing_message(needs: Sequence[FeedbackNeed]) -> str:
     """Return what is missing, for the reader to read; empty when nothing is."""
     missing = [f"{n.need} {n.label} (you have {n.have})" for n in needs if not n.met]
     if not missing:
         return ""
     *rest, last = missing
-    return f"{MISSING} {' and '.join([', '.join(rest), last] if rest else [last])}"
+    return f"{MISSING_PREFIX} {' and '.join([', '.join(rest), last] if rest else [last])}"
 
 
 def json_bytes(value: Any) -> int:
@@ -315,7 +315,7 @@ def fit_lists(lists: Mapping[str, Any], tokens: float) -> tuple[dict[str, Any], 
     return shown, {name: count for name, count in left_out.items() if count}
 
 
-def fill(result: dict[str, Any], lists: Mapping[str, Iterable[Any]], tokens: int) -> dict[str, Any]:
+def result_fill(result: dict[str, Any], lists: Mapping[str, Iterable[Any]], tokens: int) -> dict[str, Any]:
     """Return `result` with the rows of `lists` that fit; `left_out` counts others, where there are any."""
     rows = {name: list(found) for name, found in lists.items()}
     full = result | {name: [] for name in rows} | {"left_out": dict.fromkeys(rows, 9999)}

@@ -28,7 +28,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from advisor.agent.loop import ToolRunner
-from advisor.entities import ToolContext, ToolOutcome, object_of
+from advisor.entities import ToolContext, ToolOutcome, json_object_or_empty
 from advisor.guidance.engine import Guide, guide_for
 from advisor.models import Run
 from advisor.review.compose import context_with_reviewers
@@ -71,7 +71,7 @@ class Session:
     """One open session: its run, the counts and steps of that run, and its guidance."""
 
     run: Run
-    findings: CountingDispatch
+    dispatcher: CountingDispatch
     steps: StepLog
     calls: int = field(default=0)
     guide: Guide | None = None
@@ -105,9 +105,9 @@ def session_open(*, reader: Reader, now: datetime) -> Session:
     )
     log.info("advisor_run_started", user_id=str(reader.pk), run_id=str(run.pk), trigger=run.trigger)
     fence = fence_of(run)
-    findings = CountingDispatch(ToolContext(reader.pk, run.pk, now, fence))
-    session = Session(run, findings, StepLog(run, fence, RunClock(now)))
-    session.guide = guide_for(run=run, context=findings.context, moment=lambda: session.steps.elapsed.now)
+    dispatcher = CountingDispatch(ToolContext(reader.pk, run.pk, now, fence))
+    session = Session(run, dispatcher, StepLog(run, fence, RunClock(now)))
+    session.guide = guide_for(run=run, context=dispatcher.context, moment=lambda: session.steps.clock.now)
     return session
 
 
@@ -117,10 +117,10 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
     Raises `FenceLost` once the session is over: its lease ran out, or it was closed.
     """
     session.calls += 1
-    context = replace(session.findings.context, now=now, review=None)
+    context = replace(session.dispatcher.context, now=now, review=None)
     moment = RunClock(now)
-    session.steps.elapsed = moment
-    session.findings.context = context_with_reviewers(
+    session.steps.clock = moment
+    session.dispatcher.context = context_with_reviewers(
         context,
         session.run,
         interactive=True,
@@ -129,8 +129,8 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
     )
     # As text, since only parsed text is known to fit a JSON column.
     call = ToolCall(f"mcp-{session.calls}", name, json.dumps(dict(arguments), ensure_ascii=False))
-    content, _ = ToolRunner(session.findings, session.steps, schemas(), guide=session.guide).run(call)
-    result = object_of(content)
+    content, _ = ToolRunner(session.dispatcher, session.steps, schemas(), guide=session.guide).run(call)
+    result = json_object_or_empty(content)
     return ToolOutcome(content, "" if result.get("success", True) else str(result.get("error", "")))
 
 
@@ -150,7 +150,7 @@ def session_close(*, session: Session, now: datetime) -> bool:
         stop_reason="session_ended",
         message=ENDED,
         **run_totals(run_id=session.run.pk),
-        meta=session.findings.as_meta(suggestions_count),
+        meta=session.dispatcher.as_meta(suggestions_count),
         lease_until=None,
         finished_at=now,
     )

@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
-from advisor.entities import as_json, object_of
+from advisor.entities import as_json, json_object_or_empty
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, seen
 from suggestions.admin import EXTRA_PANELS
@@ -115,7 +115,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         """Render the KPIs with thresholds, states and sparklines."""
         now = timezone.now()
         rows = [
-            (kpi, sparkline(kpi.measured.course, partial(value_format, unit=kpi.watch.unit)))
+            (kpi, sparkline(kpi.measured.by_day, partial(value_format, unit=kpi.definition.unit)))
             for kpi in kpis(now=now)
         ]
         return self._page(request, "kpis", "Figures to watch", {"rows": rows, "now": now})
@@ -192,7 +192,7 @@ class HeartbeatAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TimelineEntry:
     """One entry, in plain text that a template must escape.
 
     `facts` are time, tokens and money; `lines` are pairs of a label and a text; `error` is a code or empty.
@@ -212,7 +212,7 @@ class Entry:
 class Timeline:
     """All entries in order, with their counts and cost."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[TimelineEntry]
     counts: str
     cost: Decimal
 
@@ -221,12 +221,12 @@ def timeline_of(run: Run) -> Timeline:
     """Return everything stored about `run`, oldest first, steps in the order of their numbers."""
     steps = list(run.steps.all())
     written = {
-        object_of(step.result).get("suggestion_id"): step.at
+        json_object_or_empty(step.result).get("suggestion_id"): step.at
         for step in steps
         if step.tool == "write_suggestion"
     }
     suggestions = Suggestion.objects.filter(run_id=run.pk).order_by("pk")
-    groups: list[list[Entry]] = [
+    groups: list[list[TimelineEntry]] = [
         [_step(step) for step in steps],
         [_vote(vote) for vote in run.votes.order_by("at", "pk")],
         [_judgment(judgment) for judgment in run.judgments.order_by("at", "pk")],
@@ -241,8 +241,8 @@ def timeline_of(run: Run) -> Timeline:
     return Timeline(entries, counts, sum((entry.cost for entry in entries), Decimal(0)))
 
 
-def _step(step: Step) -> Entry:
-    return Entry(
+def _step(step: Step) -> TimelineEntry:
+    return TimelineEntry(
         kind=STEP,
         at=step.at,
         title=f"{step.n}. {step.kind}: {step.tool or step.model}",
@@ -258,9 +258,9 @@ def _step(step: Step) -> Entry:
     )
 
 
-def _vote(vote: PanelVote) -> Entry:
+def _vote(vote: PanelVote) -> TimelineEntry:
     about = f"{vote.suggestion_type} {vote.target_key}, round {vote.round}"
-    return Entry(
+    return TimelineEntry(
         kind=VOTE,
         at=vote.at,
         title=f"{vote.reviewer}: {vote.verdict} ({vote.confidence:.0%} sure) on {about}",
@@ -275,11 +275,11 @@ def _vote(vote: PanelVote) -> Entry:
     )
 
 
-def _judgment(row: Judgment) -> Entry:
+def _judgment(row: Judgment) -> TimelineEntry:
     helps, accepts = "helps" if row.helps else "does not help", "accepted" if row.accepts else "declined"
     flipped = ", changed its mind" if row.flipped else ""
     about = f"{row.suggestion_type} {row.target_key}, attempt {row.attempt}, round {row.round}"
-    return Entry(
+    return TimelineEntry(
         kind=JUDGMENT,
         at=row.at,
         title=f"reflector: {helps}, would be {accepts} ({row.confidence:.0%} sure{flipped}) on {about}",
@@ -293,9 +293,9 @@ def _judgment(row: Judgment) -> Entry:
     )
 
 
-def _suggestion(row: Suggestion, at: datetime) -> Entry:
+def _suggestion(row: Suggestion, at: datetime) -> TimelineEntry:
     change = f"{row.current_value or '–'} → {row.suggested_value}"
-    return Entry(
+    return TimelineEntry(
         kind=SUGGESTION,
         at=at,
         title=f"{row.suggestion_type} {row.label}: {change}",
@@ -305,9 +305,9 @@ def _suggestion(row: Suggestion, at: datetime) -> Entry:
     )
 
 
-def _decision(row: Decision) -> Entry:
+def _decision(row: Decision) -> TimelineEntry:
     data = as_json(row.data)[:ARGUMENTS_CHARS] if row.data else ""
-    return Entry(
+    return TimelineEntry(
         kind=DECISION,
         at=row.at,
         title=f"{row.actor}: {row.action}",
@@ -316,14 +316,14 @@ def _decision(row: Decision) -> Entry:
     )
 
 
-def _guidance(row: GuidanceEvent) -> Entry:
+def _guidance(row: GuidanceEvent) -> TimelineEntry:
     followed = {None: "", True: ", followed", False: ", not followed"}[row.followed]
     packet = f", {row.packet} packet" if row.packet else ""
     candidates = "\n".join(
         f"{one.get('kind')}: {one.get('title')} ({one.get('score')}, {one.get('level')}) {one.get('why', '')}"
         for one in row.candidates[:CANDIDATES_SHOWN]
     )
-    return Entry(
+    return TimelineEntry(
         kind=GUIDANCE,
         at=row.at,
         title=f"{row.level} before {row.tool or 'the first call'}: {row.why}{followed}",

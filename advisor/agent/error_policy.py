@@ -60,7 +60,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PolicyRule:
     """One line of the table: what is done at first and at every later time, and why."""
 
     first: Action
@@ -69,11 +69,15 @@ class Rule:
 
 
 POLICY = {
-    Kind.RATE_LIMIT: Rule(Action.RETRY_AFTER, Action.RETRY_AFTER, "The provider asked to wait."),
-    Kind.NO_DATA: Rule(Action.SKIP, Action.SKIP, "There is not enough to go by yet."),
-    Kind.DATABASE: Rule(Action.ALERT, Action.ALERT, "The database failed; only a person can mend that."),
-    Kind.GENERATION: Rule(Action.RETRY_ONCE, Action.SKIP, "A model may do better once, not twice."),
-    Kind.UNKNOWN: Rule(Action.SKIP_AND_LOG, Action.SKIP_AND_LOG, "Nobody knows this error; see the log."),
+    Kind.RATE_LIMIT: PolicyRule(Action.RETRY_AFTER, Action.RETRY_AFTER, "The provider asked to wait."),
+    Kind.NO_DATA: PolicyRule(Action.SKIP, Action.SKIP, "There is not enough to go by yet."),
+    Kind.DATABASE: PolicyRule(
+        Action.ALERT, Action.ALERT, "The database failed; only a person can mend that."
+    ),
+    Kind.GENERATION: PolicyRule(Action.RETRY_ONCE, Action.SKIP, "A model may do better once, not twice."),
+    Kind.UNKNOWN: PolicyRule(
+        Action.SKIP_AND_LOG, Action.SKIP_AND_LOG, "Nobody knows this error; see the log."
+    ),
 }
 KIND_OF_STOP = {
     StopReason.RATE_LIMITED: Kind.RATE_LIMIT,
@@ -176,7 +180,7 @@ def _mail(kind: str, where: str, reason: str, now: datetime) -> tuple[str, str]:
 
 def error_handle(*, error: BaseException, where: str, now: datetime, run: Run | None = None) -> Action:
     """Apply the policy to an exception of a job, a request or a task. Never raises."""
-    return kind_handle(
+    return error_kind_handle(
         kind=kind_of_exception(error),
         where=where,
         reason=f"{type(error).__name__}: {error}",
@@ -195,16 +199,18 @@ def run_end_handle(*, run: Run, end: RunEnd, now: datetime) -> None:
         codes = Step.objects.filter(run=run, error_code__in=KIND_OF_TOOL_CODE)
         for tool, code in codes.order_by("tool").values_list("tool", "error_code").distinct():
             reason = f"{tool} failed with {code}; the run went on without it."
-            kind_handle(kind=KIND_OF_TOOL_CODE[code], where=f"tool {tool}", reason=reason, now=now, run=run)
+            error_kind_handle(
+                kind=KIND_OF_TOOL_CODE[code], where=f"tool {tool}", reason=reason, now=now, run=run
+            )
     except Exception:
         log.exception("policy_failed", run_id=str(run.pk))
     if kind := kind_of_stop(end.reason):
-        kind_handle(
+        error_kind_handle(
             kind=kind, where="run", reason=end.message, now=now, run=run, retry_after_s=end.retry_after_s
         )
 
 
-def kind_handle(
+def error_kind_handle(
     *,
     kind: Kind,
     where: str,
@@ -258,7 +264,7 @@ def retries_due(*, now: datetime) -> list[Run]:
     ]
 
 
-def retry_note(*, run: Run, status: str, now: datetime) -> None:
+def retry_record(*, run: Run, status: str, now: datetime) -> None:
     """Store that the retry of `run` was requested, and its status, so that it is requested once."""
     reason = f"Asked again after {run.stop_reason}: {status}."
     Decision.objects.create(

@@ -29,13 +29,13 @@ from advisor.entities import (
     ToolContext,
     ToolOutcome,
     as_json,
-    closed_by,
+    call_target,
     error_result,
-    target_of,
+    turn_closes_run,
 )
 from advisor.guidance.entities import Advice, Level
 from advisor.guidance.wording import blocked_outcome, with_advice
-from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load
+from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, opening_messages, prompt_load
 from digest.llm.caller import Attempt, ModelCaller, Reply, messages_plain
 from digest.llm.entities import (
     DeadlineExceeded,
@@ -69,7 +69,7 @@ STOP_OF_CODE = {
 }
 
 
-class Verdict(Enum):
+class FailureAction(Enum):
     """The consequence of a failure."""
 
     GO_ON = "go_on"
@@ -83,16 +83,16 @@ class RepeatGuard:
 
     failures: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
-    def verdict(self, *, tool: str, code: str, target: str) -> Verdict:
+    def verdict(self, *, tool: str, code: str, target: str) -> FailureAction:
         """Count one failure: the second equal one drops its hypothesis, the third ends the run."""
         key = (tool, code, target)
         self.failures[key] += 1
         if self.failures[key] >= END_AT:
-            return Verdict.END
-        return Verdict.DROP if self.failures[key] == DROP_AT else Verdict.GO_ON
+            return FailureAction.END
+        return FailureAction.DROP if self.failures[key] == DROP_AT else FailureAction.GO_ON
 
 
-class Guiding(Protocol):
+class RunGuidance(Protocol):
     """Guidance of a run, as the loop needs it."""
 
     def start(self) -> str:
@@ -113,7 +113,7 @@ class ToolRunner:
     record: Record
     schemas: Sequence[ToolSchema]
     guard: RepeatGuard = field(default_factory=RepeatGuard)
-    guide: Guiding | None = None
+    guide: RunGuidance | None = None
 
     def run(self, call: ToolCall) -> tuple[str, Stopped | None]:
         """Run one call; return the result for the model, and after a third equal failure the stop.
@@ -123,7 +123,7 @@ class ToolRunner:
         started = time.monotonic()
         outcome = self._outcome(call)
         verdict = self._verdict(call, outcome)
-        content = _with_note(outcome.content) if verdict is Verdict.DROP else outcome.content
+        content = _with_note(outcome.content) if verdict is FailureAction.DROP else outcome.content
         arguments = {"unreadable": preview(call.text)} if call.error else call.arguments
         step = _step_of(call, arguments, content, outcome.error_code, started)
         self.record(step)
@@ -134,14 +134,14 @@ class ToolRunner:
             "error.type": step.error_code,
         }
         log.info("tool_call", ms=step.ms, **event)
-        if verdict is not Verdict.END:
+        if verdict is not FailureAction.END:
             return content, None
         message = f"{call.name} failed three times in the same way ({outcome.error_code})."
         return content, Stopped(StopReason.REPEATED_FAILURE, message)
 
     def skip(self, call: ToolCall, *, why: str) -> str:
         """Return the answer to a call that is not run any more."""
-        content = failure("not_executed", f"Not executed: {why}").content
+        content = tool_failure("not_executed", f"Not executed: {why}").content
         unread = {"unread": preview(call.text)}
         self.record(_step_of(call, unread, content, "not_executed", time.monotonic()))
         return content
@@ -150,9 +150,9 @@ class ToolRunner:
         names = [schema["function"]["name"] for schema in self.schemas]
         if call.error:
             message = f"The arguments are not a JSON object: {call.error}. They began: {call.text[:80]!r}"
-            return failure("invalid_arguments", message, valid_tools=names)
+            return tool_failure("invalid_arguments", message, valid_tools=names)
         if call.name not in names:
-            return failure("unknown_tool", f"There is no tool {call.name!r}.", valid_tools=names)
+            return tool_failure("unknown_tool", f"There is no tool {call.name!r}.", valid_tools=names)
         return self._guided(call) if self.guide else self._call_twice(call)
 
     def _guided(self, call: ToolCall) -> ToolOutcome:
@@ -161,7 +161,7 @@ class ToolRunner:
         The first time that is no failure; a model that runs into it again is failing.
         """
         assert self.guide is not None
-        advice, target = self.guide.before(call), target_of(call)
+        advice, target = self.guide.before(call), call_target(call)
         if advice.level is Level.BLOCK:
             outcome = blocked_outcome(advice, target=target, counted=advice.repeated)
         else:
@@ -180,15 +180,15 @@ class ToolRunner:
             except Exception as error:
                 log.exception("tool_failed", tool=call.name, attempt=attempt)
                 code = "database_failed" if kind_of_exception(error) is Kind.DATABASE else "tool_failed"
-        return failure(code, "The tool failed twice for a reason of its own. Go on without it.")
+        return tool_failure(code, "The tool failed twice for a reason of its own. Go on without it.")
 
-    def _verdict(self, call: ToolCall, outcome: ToolOutcome) -> Verdict:
+    def _verdict(self, call: ToolCall, outcome: ToolOutcome) -> FailureAction:
         if not outcome.error_code or not outcome.counted:
-            return Verdict.GO_ON
+            return FailureAction.GO_ON
         return self.guard.verdict(tool=call.name, code=outcome.error_code, target=outcome.target)
 
 
-def failure(code: str, message: str, **valid: list[str]) -> ToolOutcome:
+def tool_failure(code: str, message: str, **valid: list[str]) -> ToolOutcome:
     """Return an error result: what went wrong and what would be right."""
     return ToolOutcome(as_json(error_result(code, message, **valid)), error_code=code)
 
@@ -226,8 +226,8 @@ def agent_run(
     used: RunTotals | None = None,
     clock: Clock = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-    prompt: Path = ADVISOR,
-    guide: Guiding | None = None,
+    prompt: Path = ADVISOR_PROMPT,
+    guide: RunGuidance | None = None,
 ) -> RunEnd:
     """Run the advisor for the reader of `context` to its end; `record` gets each step as it happens.
 
@@ -240,7 +240,7 @@ def agent_run(
     tools = ToolRunner(dispatch, record, schemas, guide=guide)
     conversation = _Conversation(list(models), tools, limits, ledger, totals, deadline, sleep)
     try:
-        messages = messages_start(prompt_load(prompt), context, guidance=guide.start() if guide else "")
+        messages = opening_messages(prompt_load(prompt), context, guidance=guide.start() if guide else "")
         last = conversation.run(messages)
     except PromptUnusable as error:
         return RunEnd(StopReason.PROMPT_UNUSABLE, str(error), None, totals)
@@ -253,7 +253,7 @@ def agent_run(
     return RunEnd(StopReason.DONE, message, summary, totals)
 
 
-def trim(messages: Sequence[Message], turns: int) -> list[Message]:
+def history_trim(messages: Sequence[Message], turns: int) -> list[Message]:
     """Return the opening (everything before the first answer) and the last `turns` turns.
 
     A turn is an assistant message with all its tool results: a result without its call would be refused.
@@ -286,13 +286,13 @@ class _Conversation:
             if not turn.tool_calls:
                 return turn
             self._answer_all(turn.tool_calls, messages)
-            if closed_by(turn, messages):
+            if turn_closes_run(turn, messages):
                 return turn
 
     def _turn(self, messages: list[Message]) -> Turn:
         """Return the next turn. `messages` is cleaned in place when another model takes over."""
         caller = ModelCaller(self.ledger, self.deadline, self.sleep, CALL_SHARE, self._record)
-        models_before, sent = len(self.models), trim(messages, self.limits.history_turns)
+        models_before, sent = len(self.models), history_trim(messages, self.limits.history_turns)
         reply = caller.ask(self.models, sent, self.tools.schemas)
         if reply.turn is None:
             raise _stop_of(reply)

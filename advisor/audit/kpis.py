@@ -34,7 +34,7 @@ from suggestions.models import Outcome, Suggestion
 
 SHARE, USD, SECONDS, NUMBER = "share", "usd", "seconds", "number"
 WINDOW_DAYS = 28
-SILENT_DAYS, SILENT_THUMBS = 42, 50
+SILENT_DAYS, SILENT_RATINGS_MIN = 42, 50
 # Error codes of a tool call that belong to a review, to guidance or to the end of a run: no failures.
 NOT_FAILURES = (
     "review_improve",
@@ -70,48 +70,52 @@ MARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class KpiDefinition:
     """The definition of a KPI: its text, its unit and its threshold.
 
-    It is an alert `below` or `above` the threshold (without either: only watched), from `enough` cases on.
+    It is an alert `below` or `above` the threshold (without either: only watched), from `n_min` cases on.
     """
 
     key: str
     label: str
     unit: str
-    of: str
+    case_noun: str
     below: float | None = None
     above: float | None = None
-    enough: int = 1
+    n_min: int = 1
     days: int = WINDOW_DAYS
 
 
-WATCHES = (
-    Watch("acceptance_rate", "Suggestions accepted", SHARE, "decisions", below=0.30, enough=10),
-    Watch("acceptance_add_topic", "… of new topics", SHARE, "decisions", below=0.20, enough=5),
-    Watch("acceptance_remove_topic", "… of topics to drop", SHARE, "decisions", below=0.20, enough=5),
-    Watch("acceptance_boost_source", "… of sources to raise", SHARE, "decisions", below=0.20, enough=5),
-    Watch("acceptance_reduce_source", "… of sources to lower", SHARE, "decisions", below=0.20, enough=5),
-    Watch(
+KPI_DEFINITIONS = (
+    KpiDefinition("acceptance_rate", "Suggestions accepted", SHARE, "decisions", below=0.30, n_min=10),
+    KpiDefinition("acceptance_add_topic", "… of new topics", SHARE, "decisions", below=0.20, n_min=5),
+    KpiDefinition("acceptance_remove_topic", "… of topics to drop", SHARE, "decisions", below=0.20, n_min=5),
+    KpiDefinition(
+        "acceptance_boost_source", "… of sources to raise", SHARE, "decisions", below=0.20, n_min=5
+    ),
+    KpiDefinition(
+        "acceptance_reduce_source", "… of sources to lower", SHARE, "decisions", below=0.20, n_min=5
+    ),
+    KpiDefinition(
         "silent_readers",
         "Readers with preferences who get no suggestion",
         SHARE,
         "readers",
         above=0.20,
-        enough=5,
+        n_min=5,
         days=SILENT_DAYS,
     ),
-    Watch(
-        "validation_failure_rate", "Proposals that a rule refused", SHARE, "proposals", above=0.50, enough=10
+    KpiDefinition(
+        "validation_failure_rate", "Proposals that a rule refused", SHARE, "proposals", above=0.50, n_min=10
     ),
-    Watch("turns_per_run", "Model turns a run", NUMBER, "runs", above=30),
-    Watch("cost_per_run", "Cost of a run that cost anything", USD, "runs", above=0.50),
-    Watch("cost_per_day", "Cost of the dearest day", USD, "days", above=1.00),
-    Watch("run_failure_rate", "Runs that failed", SHARE, "runs", above=0.10, enough=10),
-    Watch("run_timeout_rate", "Runs out of time", SHARE, "runs", above=0.05, enough=10),
-    Watch("latency_p95", "Wait for a run, 95 of 100 within", SECONDS, "runs", above=30.0, enough=5),
-    Watch("tokens_per_run", "Tokens a run", NUMBER, "runs"),
-    Watch("suggestions_per_run", "Suggestions a run", NUMBER, "runs"),
+    KpiDefinition("turns_per_run", "Model turns a run", NUMBER, "runs", above=30),
+    KpiDefinition("cost_per_run", "Cost of a run that cost anything", USD, "runs", above=0.50),
+    KpiDefinition("cost_per_day", "Cost of the dearest day", USD, "days", above=1.00),
+    KpiDefinition("run_failure_rate", "Runs that failed", SHARE, "runs", above=0.10, n_min=10),
+    KpiDefinition("run_timeout_rate", "Runs out of time", SHARE, "runs", above=0.05, n_min=10),
+    KpiDefinition("latency_p95", "Wait for a run, 95 of 100 within", SECONDS, "runs", above=30.0, n_min=5),
+    KpiDefinition("tokens_per_run", "Tokens a run", NUMBER, "runs"),
+    KpiDefinition("suggestions_per_run", "Suggestions a run", NUMBER, "runs"),
 )
 
 
@@ -121,14 +125,14 @@ class Measured:
 
     value: float | None
     n: int
-    course: Sequence[float | None] = ()
+    by_day: Sequence[float | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Kpi:
     """A KPI with its state."""
 
-    watch: Watch
+    definition: KpiDefinition
     measured: Measured
     state: State
 
@@ -147,29 +151,34 @@ class Kpi:
     @property
     def value_text(self) -> str:
         """Return the value with its unit; a dash without cases."""
-        return "–" if self.measured.value is None else value_format(self.measured.value, self.watch.unit)
+        return "–" if self.measured.value is None else value_format(self.measured.value, self.definition.unit)
 
     @property
     def basis_text(self) -> str:
         """Return the basis of the value: "12 decisions in 28 days"."""
-        return f"{_counted(self.measured.n, self.watch.of)} in {self.watch.days} days"
+        return f"{_counted(self.measured.n, self.definition.case_noun)} in {self.definition.days} days"
 
     @property
     def threshold_text(self) -> str:
         """Return when it is an alert, and from how many cases on."""
-        watch = self.watch
-        limit = watch.below if watch.below is not None else watch.above
+        definition = self.definition
+        limit = definition.below if definition.below is not None else definition.above
         if limit is None:
             return "none"
-        side = "below" if watch.below is not None else "above"
-        least = f", from {_counted(watch.enough, watch.of)} on" if watch.enough > 1 else ""
-        return f"{side} {value_format(limit, watch.unit)}{least}"
+        side = "below" if definition.below is not None else "above"
+        least = (
+            f", from {_counted(definition.n_min, definition.case_noun)} on" if definition.n_min > 1 else ""
+        )
+        return f"{side} {value_format(limit, definition.unit)}{least}"
 
 
 def kpis_with_state(measured: Mapping[str, Measured], *, daily_cap_usd: float = 1.00) -> list[Kpi]:
     """Return every KPI with its state; the threshold of a day's cost is its cap."""
     limits = {"cost_per_day": daily_cap_usd}
-    return [_with_state(watch, measured.get(watch.key, Measured(None, 0)), limits) for watch in WATCHES]
+    return [
+        _with_state(definition, measured.get(definition.key, Measured(None, 0)), limits)
+        for definition in KPI_DEFINITIONS
+    ]
 
 
 def value_format(value: float, unit: str) -> str:
@@ -187,16 +196,16 @@ def _counted(n: int, plural: str) -> str:
     return f"{n:,} {plural[:-1] if n == 1 else plural}"
 
 
-def _with_state(watch: Watch, measured: Measured, limits: Mapping[str, float]) -> Kpi:
-    above = limits.get(watch.key, watch.above)
-    watch = replace(watch, above=above)
-    if measured.value is None or measured.n < watch.enough:
-        return Kpi(watch, measured, State.NO_DATA)
-    if watch.below is None and above is None:
-        return Kpi(watch, measured, State.WATCHED)
-    low = watch.below is not None and measured.value < watch.below
+def _with_state(definition: KpiDefinition, measured: Measured, limits: Mapping[str, float]) -> Kpi:
+    above = limits.get(definition.key, definition.above)
+    definition = replace(definition, above=above)
+    if measured.value is None or measured.n < definition.n_min:
+        return Kpi(definition, measured, State.NO_DATA)
+    if definition.below is None and above is None:
+        return Kpi(definition, measured, State.WATCHED)
+    low = definition.below is not None and measured.value < definition.below
     high = above is not None and measured.value > above
-    return Kpi(watch, measured, State.ALERT if low or high else State.OK)
+    return Kpi(definition, measured, State.ALERT if low or high else State.OK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +217,18 @@ class Sparkline:
     text: str
 
 
-def sparkline(course: Sequence[float | None], shown: Callable[[float], str]) -> Sparkline | None:
+def sparkline(by_day: Sequence[float | None], shown: Callable[[float], str]) -> Sparkline | None:
     """Return the chart of daily values, oldest first; `None` for fewer than two days with a value."""
-    known = [value for value in course if value is not None]
+    known = [value for value in by_day if value is not None]
     if len(known) < 2:
         return None
     low, high = min(0.0, *known), max(known)
-    points = line_points(course, low=low, high=high, width=WIDTH, height=HEIGHT, margin=MARGIN)
+    points = line_points(by_day, low=low, high=high, width=WIDTH, height=HEIGHT, margin=MARGIN)
     stretches = line_stretches(points)
     lines = tuple(polyline(stretch) for stretch in stretches if len(stretch) > 1)
     dots = tuple(stretch[0] for stretch in stretches if len(stretch) == 1)
     text = (
-        f"{len(known)} of the last {len(course)} days: from {shown(min(known))} to {shown(high)}, "
+        f"{len(known)} of the last {len(by_day)} days: from {shown(min(known))} to {shown(high)}, "
         f"last {shown(known[-1])}."
     )
     return Sparkline(lines, dots, text)
@@ -328,7 +337,7 @@ def _silent_readers(now: datetime) -> Measured:
     """
     since = now - timedelta(days=SILENT_DAYS)
     ratings = Feedback.objects.order_by().values("reader_id").annotate(n=Count("pk"), first=Min("at"))
-    known = ratings.filter(n__gte=SILENT_THUMBS, first__lte=since).values("reader_id")
+    known = ratings.filter(n__gte=SILENT_RATINGS_MIN, first__lte=since).values("reader_id")
     own = Run.objects.filter(reader_id=OuterRef("pk"), status=Run.Status.COMPLETED, finished_at__gt=since)
     asked = Suggestion.objects.filter(reader_id=OuterRef("pk"), created_at__gt=since)
     counts = (

@@ -22,12 +22,12 @@ from django.db import transaction
 
 from advisor.entities import Deadline, ToolContext
 from advisor.models import Decision, PanelVote, Run
-from advisor.prompts import ADVISOR, prompt_load
+from advisor.prompts import ADVISOR_PROMPT, prompt_load
 from advisor.review.context import (
     Reflection,
     ReviewContext,
+    proposal_target,
     review_counts,
-    target_of,
 )
 from advisor.review.reflector import reflect
 from advisor.review.votes import (
@@ -37,7 +37,7 @@ from advisor.review.votes import (
     REVIEWERS,
     RULES_MODEL,
     TRUST,
-    Earlier,
+    EarlierSuggestion,
     ReviewCase,
     Vote,
     vote_by_rules,
@@ -66,7 +66,7 @@ log = structlog.get_logger(__name__)
 
 REFLECTOR_REFUSED, WEAK_EVIDENCE = "reflector_refused", "weak_evidence"
 PANEL_DRAFT, REVIEW_FAILED, PANEL_BY_RULES = "panel_draft", "review_failed", "panel_by_rules"
-PROMPTS = {name: ADVISOR.with_name(f"panel_{name}.md") for name in REVIEWERS}
+PROMPTS = {name: ADVISOR_PROMPT.with_name(f"panel_{name}.md") for name in REVIEWERS}
 EARLIER_DAYS = 90
 EARLIER_MAX = 20
 OBJECTIONS_MAX = 8
@@ -118,7 +118,7 @@ def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Revi
         return None
 
     def review(proposal: Proposal) -> Review:
-        context.attempts[target_of(proposal)] += 1
+        context.attempts[proposal_target(proposal)] += 1
         try:
             return _reviewed(proposal, context, reflector)
         except FenceLost:
@@ -144,7 +144,7 @@ def _reviewed(proposal: Proposal, context: ReviewContext, reflector: Reflector |
     if settings.ADVISOR_PANEL:
         result = panel_vote(revised, context)
         verdict, message = result.verdict, result.message
-        if context.cut_off:
+        if context.models_unreachable:
             notes = (*notes, "Rules reviewed this: no reviewing model could be reached.")
         if verdict == DRAFT:
             decision_add(proposal=revised, context=context, action=PANEL_DRAFT, reason=message)
@@ -217,15 +217,15 @@ def panel_vote(
     Models that could not be reached are not asked again in this run. Must be called outside any transaction.
     Raises `FenceLost`, and `PromptUnusable` for a missing prompt.
     """
-    target = target_of(proposal)
+    target = proposal_target(proposal)
     if context.rounds[target] >= ROUNDS_MAX:
         return RoundResult(DRAFT, f"All {ROUNDS_MAX} rounds on this target are over.")
-    case = case_for(proposal, context)
+    case = review_case_for(proposal, context)
     missing: list[Ballot] = []
     ballots = _ballots_by_models(case, context, sleep) if context.models else _ballots_by_rules(case)
     if all(ballot.unreachable for ballot in ballots):
         missing, ballots = ballots, _ballots_by_rules(case)
-        context.models, context.cut_off = (), True
+        context.models, context.models_unreachable = (), True
     count = count_votes(ballots, case.round)
     context.rounds[target] = case.round
     votes_add(proposal=proposal, context=context, round_n=case.round, ballots=[*missing, *ballots])
@@ -239,15 +239,15 @@ def panel_vote(
     return count
 
 
-def case_for(proposal: Proposal, context: ReviewContext) -> ReviewCase:
+def review_case_for(proposal: Proposal, context: ReviewContext) -> ReviewCase:
     """Return the proposal with the reader's recent suggestions and the last objections: two queries."""
     since = proposal.now - timedelta(days=EARLIER_DAYS)
     hidden = (Suggestion.Status.DRAFT, Suggestion.Status.DISCARDED)
     recent = Suggestion.objects.filter(reader_id=proposal.reader_id, created_at__gt=since)
     rows = recent.exclude(status__in=hidden).order_by("-created_at", "-pk")
     fields = ("suggestion_type", "target_key", "label", "status")
-    earlier = tuple(Earlier(*row) for row in rows.values_list(*fields)[:EARLIER_MAX])
-    last_round, objections = context.rounds[target_of(proposal)], []
+    earlier = tuple(EarlierSuggestion(*row) for row in rows.values_list(*fields)[:EARLIER_MAX])
+    last_round, objections = context.rounds[proposal_target(proposal)], []
     if last_round:
         votes = PanelVote.objects.filter(run=context.run, target_key=proposal.target_key, round=last_round)
         against = votes.exclude(verdict=APPROVE).order_by("pk").values_list("reviewer", "issues")
@@ -370,7 +370,7 @@ def decision_add(*, proposal: Proposal, context: ReviewContext, action: str, rea
     data = {
         "suggestion_type": proposal.suggestion_type,
         "target_key": proposal.target_key,
-        "round": context.rounds[target_of(proposal)],
+        "round": context.rounds[proposal_target(proposal)],
     }
     with transaction.atomic():
         context.fence()

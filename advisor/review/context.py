@@ -22,7 +22,7 @@ Target = tuple[str, str]
 NO_COST = Value(Decimal(0), output_field=DecimalField(max_digits=12, decimal_places=6))
 
 
-def target_of(proposal: Proposal) -> Target:
+def proposal_target(proposal: Proposal) -> Target:
     """Return the (field, target) of a proposal: another type for the same target goes on counting."""
     return proposal.field, proposal.target_key
 
@@ -31,11 +31,11 @@ def target_of(proposal: Proposal) -> Target:
 class ReviewContext:
     """What the reviewers of one run share: its time, its money, its models, its place in the audit.
 
-    `models` is empty where rules review (interactive runs, no chain for reviews, a reader who turned AI
-    off, or a chain that could not be reached: `cut_off`). `deadline` and `ledger` are the run's own.
-    `moment` returns the current time. `fence` must be called inside the transaction of each write. `attempts`
-    counts how often each target was proposed in this run and `rounds` how often the panel voted on it, over
-    all attempts at the run.
+    `models` is empty where rules review: interactive runs, no chain for reviews, a reader who turned AI off, or
+    a chain that could not be reached (`models_unreachable`). `deadline` and `ledger` are the run's own. `moment`
+    returns the current time. `fence` must be called inside the transaction of each write. `attempts` counts
+    how often each target was proposed in this run and `rounds` how often the panel voted on it, over all
+    attempts at the run.
     """
 
     run: Run
@@ -45,13 +45,13 @@ class ReviewContext:
     fence: Fence
     moment: Callable[[], datetime]
     interactive: bool
-    cut_off: bool = False
+    models_unreachable: bool = False
     attempts: Counter[Target] = field(default_factory=Counter)
     rounds: Counter[Target] = field(default_factory=Counter)
 
     def attempt_of(self, proposal: Proposal) -> int:
         """Return the number, from 1, of the write of this proposal that is under review."""
-        return max(1, self.attempts[target_of(proposal)])
+        return max(1, self.attempts[proposal_target(proposal)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 from scipy.special import expit, logit
 
 from advisor.models import Judgment
-from advisor.prompts import ADVISOR, PromptUnusable, prompt_load
+from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
 from advisor.review.context import Reflection, ReviewContext
-from advisor.review.votes import ReviewCase, text_cut
+from advisor.review.votes import ReviewCase, text_preview
 from digest.feedback.peers import target_opinions
 from digest.llm.entities import preview
 from digest.llm.typed import UNREACHABLE, data_fence, typed_ask
@@ -54,7 +54,7 @@ INTERVAL_MIN = 1e-6
 ACCEPT_PRIOR = 2.0
 P_MIN, P_MAX = 0.02, 0.98
 REFUSE_CONFIDENCE = 0.8
-FIRST, SECOND = ADVISOR.with_name("reflect_first.md"), ADVISOR.with_name("reflect_second.md")
+FIRST, SECOND = ADVISOR_PROMPT.with_name("reflect_first.md"), ADVISOR_PROMPT.with_name("reflect_second.md")
 REFUSED = "reflector_refused"
 ARITHMETIC = "rules"
 PROMPT_UNUSABLE = "prompt_unusable"
@@ -92,7 +92,7 @@ class NewEvidence:
     high: float | None = None
 
     @property
-    def any(self) -> bool:
+    def has_any(self) -> bool:
         """Return whether there is anything new."""
         return self.peers is not None or self.community is not None or self._measured is not None
 
@@ -103,7 +103,7 @@ class NewEvidence:
             return None
         return self.gain, max(INTERVAL_MIN, (self.high - self.low) / INTERVAL_90)
 
-    def shift(self, liked: bool) -> float:
+    def log_odds_shift(self, liked: bool) -> float:
         """Return the log-odds for (+) or against (-) the change."""
         direction = 1.0 if liked else -1.0
         peers = PEERS_SLOPE * self.peers.deviation if self.peers else 0.0
@@ -145,15 +145,15 @@ class Verdict:
 
 def judge_first(own: OwnEvidence) -> Verdict:
     """Return the verdict of round 1, from the reader's own data."""
-    reasoning = f"the thumbs that chose it say {own.p_helpful:.2f}; {_answers(own)}"
+    reasoning = f"the ratings that chose it say {own.p_helpful:.2f}; {_answers(own)}"
     return _verdict(own.p_helpful, own, reasoning)
 
 
 def judge_second(own: OwnEvidence, news: NewEvidence, liked: bool) -> Verdict:
     """Return the verdict of round 2; without news that of round 1."""
-    if not news.any:
+    if not news.has_any:
         return replace(judge_first(own), reasoning="nothing new; as in round 1")
-    p = float(expit(logit(_clamped(own.p_helpful)) + news.shift(liked)))
+    p = float(expit(logit(_clamped(own.p_helpful)) + news.log_odds_shift(liked)))
     return _verdict(p, own, f"{_summary(news)}; {own.p_helpful:.2f} becomes {p:.2f}; {_answers(own)}")
 
 
@@ -195,7 +195,7 @@ def _summary(news: NewEvidence) -> str:
         if found
     ]
     if news.gain is not None:
-        parts.append(f"thumbs kept apart measure {news.gain:+.3f} nDCG@10")
+        parts.append(f"ratings held out of learning measure {news.gain:+.3f} nDCG@10")
     return ", ".join(parts)
 
 
@@ -211,7 +211,7 @@ class Answer(BaseModel):
     helps: StrictBool
     accepts: StrictBool
     confidence: float = Field(ge=0, le=1)
-    reasoning: Annotated[str, BeforeValidator(text_cut)] = ""
+    reasoning: Annotated[str, BeforeValidator(text_preview)] = ""
 
     def verdict(self, p_helpful: float) -> Verdict:
         """Return the answer as a verdict with the probability `p_helpful`."""
@@ -278,7 +278,7 @@ def reflect(proposal: Proposal, *, context: ReviewContext) -> Reflection:
     first = _asked(context, rule_1, lambda: first_question(proposal, own))
     if first.error_code in UNREACHABLE:
         second = replace(first, verdict=rule_2, ms=0, cost=Decimal(0))
-    elif news.any:
+    elif news.has_any:
         second = _asked(context, rule_2, lambda: second_question(proposal, own, first.verdict, news))
     else:
         second = _Round(replace(first.verdict, reasoning=rule_2.reasoning), model=first.model)

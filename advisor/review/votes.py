@@ -87,7 +87,7 @@ Finding = tuple[bool, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierSuggestion:
     """A suggestion the reader got before, and its status."""
 
     suggestion_type: str
@@ -106,7 +106,7 @@ class ReviewCase:
 
     proposal: Proposal
     round: int = 1
-    earlier: Sequence[Earlier] = ()
+    earlier: Sequence[EarlierSuggestion] = ()
     objections: Sequence[str] = ()
 
     @property
@@ -165,7 +165,7 @@ def _points(value: object) -> object:
     return [row for row in cleaned if row != ""][:POINTS_MAX]
 
 
-def text_cut(value: object) -> object:
+def text_preview(value: object) -> object:
     """Return a text fit for an audit row, anything else as it is: for validators."""
     return preview(value) if isinstance(value, str) else value
 
@@ -182,10 +182,10 @@ class Vote(BaseModel):
     confidence: float = Field(ge=0, le=1)
     issues: Points = []
     suggestions: Points = []
-    reasoning: Annotated[str, BeforeValidator(text_cut)] = ""
+    reasoning: Annotated[str, BeforeValidator(text_preview)] = ""
 
 
-def claims_false(proposal: Proposal, text: str) -> list[str]:
+def false_claims(proposal: Proposal, text: str) -> list[str]:
     """Return the figures in `text` that the reader's own ratings do not support, as sentences; empty if none.
 
     Counts, percentages, spans of time and weights are read; names and quoted titles are left out, since
@@ -217,14 +217,14 @@ def _number(text: str) -> float:
 def _pair(proposal: Proposal, found: re.Match[str]) -> str:
     if (_number(found[1]), _number(found[2])) in _pairs(proposal):
         return ""
-    return f"“{found[0]}” is not what the thumbs say: {_fact(proposal)}"
+    return f"“{found[0]}” is not what the ratings say: {_fact(proposal)}"
 
 
 def _percent(proposal: Proposal, found: re.Match[str]) -> str:
     rates = [100 * hits / n for hits, n in _pairs(proposal) if n]
     if any(abs(_number(found[1]) - rate) <= PERCENT_SLACK for rate in rates):
         return ""
-    return f"“{found[0]}” is no share of the thumbs: {_fact(proposal)}"
+    return f"“{found[0]}” is no share of the ratings: {_fact(proposal)}"
 
 
 def _span(proposal: Proposal, found: re.Match[str]) -> str:
@@ -239,7 +239,7 @@ def _span(proposal: Proposal, found: re.Match[str]) -> str:
 def _plain(proposal: Proposal, found: re.Match[str]) -> str:
     if any(abs(_number(found[1]) - known) < 0.005 for known in _known(proposal)):
         return ""
-    return f"The figure {found[1]} stands nowhere in the facts: {_fact(proposal)}"
+    return f"The figure {found[1]} is nowhere in the facts: {_fact(proposal)}"
 
 
 def _known(proposal: Proposal) -> Iterable[float]:
@@ -294,11 +294,11 @@ def wording_problems(proposal: Proposal) -> list[str]:
     if jargon := sorted(JARGON & set(words)):
         found.append(f"Jargon: {', '.join(jargon)}")
     if hedge := HEDGES.search(folded):
-        found.append(f"It hedges (“{hedge[0]}”); say what the thumbs say, or leave it")
+        found.append(f"It hedges (“{hedge[0]}”); say what the ratings say, or leave it")
     return found
 
 
-def wording_model(proposal: Proposal) -> str:
+def reason_example(proposal: Proposal) -> str:
     """Return the reason as the server itself would write it, for the agent to copy."""
     return reason_sentence(
         proposal.suggestion_type,
@@ -326,7 +326,7 @@ def trust_vote(case: ReviewCase) -> Vote:
         (
             ORDERS.search(reason) is not None,
             "The reason gives orders instead of reasons",
-            "Say what the thumbs say",
+            "Say what the ratings say",
         ),
         (
             any(item.useful is not liked for item in proposal.evidence),
@@ -334,16 +334,20 @@ def trust_vote(case: ReviewCase) -> Vote:
             f"Cite only {'liked' if liked else 'disliked'} items",
         ),
         (len(proposal.evidence) < EVIDENCE_MIN, "Too little evidence", f"Cite {EVIDENCE_MIN} items"),
-        (_below(proposal, "ndcg_high"), "Thumbs kept apart measured harm", "Drop it"),
+        (_below(proposal, "ndcg_high"), "Ratings held out of learning measured harm", "Drop it"),
     ]
     weak = [
-        (_below(proposal, "ndcg_gain"), "Thumbs kept apart lean against it", "Choose another hypothesis"),
+        (
+            _below(proposal, "ndcg_gain"),
+            "Ratings held out of learning lean against it",
+            "Choose another hypothesis",
+        ),
         (_stale(proposal), f"No evidence from the last {half_life} days", "Cite recent items"),
         (one_day, "All evidence is from one day", "Cite items from several days"),
     ]
-    for claim in claims_false(proposal, proposal.reason):
-        wrong.append((True, claim, f"Write: “{wording_model(proposal)}”"))
-    return _vote(wrong, weak, "The figures in the reason and the evidence agree with the reader's thumbs.")
+    for claim in false_claims(proposal, proposal.reason):
+        wrong.append((True, claim, f"Write: “{reason_example(proposal)}”"))
+    return _vote(wrong, weak, "The figures in the reason and the evidence agree with the reader's ratings.")
 
 
 def value_vote(case: ReviewCase) -> Vote:
@@ -375,7 +379,7 @@ def value_vote(case: ReviewCase) -> Vote:
 
 def voice_vote(case: ReviewCase) -> Vote:
     """Vote for what is clear, confident and free of jargon. Nothing is rejected for its wording."""
-    model = f"For example: “{wording_model(case.proposal)}”"
+    model = f"For example: “{reason_example(case.proposal)}”"
     weak = [(True, problem, model) for problem in wording_problems(case.proposal)]
     return _vote([], weak, "Short, plain and sure of itself.")
 
@@ -407,7 +411,7 @@ def _stale(proposal: Proposal) -> bool:
     return newest < proposal.now - timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
 
 
-def _similar(proposal: Proposal, row: Earlier) -> bool:
+def _similar(proposal: Proposal, row: EarlierSuggestion) -> bool:
     """Return whether a topic shares half its words with an earlier one, or the change was rejected before."""
     if row.target_key == proposal.target_key:
         return row.suggestion_type == proposal.suggestion_type and row.status == "rejected"

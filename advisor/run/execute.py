@@ -28,7 +28,7 @@ from advisor.entities import (
     StopReason,
     ToolContext,
     ToolOutcome,
-    object_of,
+    json_object_or_empty,
 )
 from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import ReaderFacts
@@ -88,7 +88,7 @@ def fence_of(run: Run) -> Fence:
 class RunClock:
     """The time during a run: the moment it began plus what a monotonic clock has counted since."""
 
-    began: datetime
+    started_at: datetime
     clock: Callable[[], float] = time.monotonic
     _zero: float = field(init=False)
 
@@ -98,7 +98,7 @@ class RunClock:
     @property
     def now(self) -> datetime:
         """Return the current time."""
-        return self.began + timedelta(seconds=self.clock() - self._zero)
+        return self.started_at + timedelta(seconds=self.clock() - self._zero)
 
 
 @dataclass(slots=True)
@@ -107,7 +107,7 @@ class StepLog:
 
     run: Run
     fence: Fence
-    elapsed: RunClock
+    clock: RunClock
     n: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,7 +117,7 @@ class StepLog:
         """Store one step. Raises `FenceLost` for a run that was reclaimed."""
         with transaction.atomic():
             self.fence()
-            Step.objects.create(run=self.run, n=self.n + 1, at=self.elapsed.now, **asdict(step))
+            Step.objects.create(run=self.run, n=self.n + 1, at=self.clock.now, **asdict(step))
         self.n += 1
 
 
@@ -136,7 +136,7 @@ class CountingDispatch:
         if call.name == "write_suggestion":
             self.suggestions_generated += 1
         elif call.name == "query_user_feedback" and not outcome.error_code:
-            meta = object_of(outcome.content).get("meta", {})
+            meta = json_object_or_empty(outcome.content).get("meta", {})
             self.items_analyzed = meta.get("items_returned", 0)
             self.patterns_found = meta.get("patterns_found", 0)
         return outcome
@@ -160,12 +160,12 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     run = _claim(run_id, now)
     if run is None:
         return False
-    elapsed = RunClock(now)
-    findings = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
+    run_clock = RunClock(now)
+    dispatcher = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
     # Every line that this thread logs meanwhile carries the id of the run.
-    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}), _lease(run, elapsed):
-        _finish(run, _end_of(run, findings, elapsed), findings, elapsed)
+    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}), _lease(run, run_clock):
+        _finish(run, _end_of(run, dispatcher, run_clock), dispatcher, run_clock)
     return True
 
 
@@ -205,37 +205,37 @@ def _claim(run_id: UUID, now: datetime) -> Run | None:
     return Run.objects.select_related("reader").get(pk=run_id) if claimed else None
 
 
-def _lease(run: Run, elapsed: RunClock) -> AbstractContextManager[None]:
+def _lease(run: Run, run_clock: RunClock) -> AbstractContextManager[None]:
     """Return a context in which the lease is renewed while the run goes on, as long as it may."""
     return lease_renewal(
-        renew=lambda: bool(run_owned(run).update(lease_until=elapsed.now + LEASE)),
-        clock=lambda: elapsed.now,
+        renew=lambda: bool(run_owned(run).update(lease_until=run_clock.now + LEASE)),
+        clock=lambda: run_clock.now,
         beat_s=BEAT_S,
         lasting_s=run_limits(run.trigger).timeout_s + LEASE_MARGIN_S,
-        failed="advisor_beat_failed",
+        failure_event="advisor_beat_failed",
     )
 
 
-def _end_of(run: Run, findings: CountingDispatch, elapsed: RunClock) -> RunEnd:
+def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunEnd:
     """Return how the loop ended; a crash in it is an end like any other, with its message."""
     limits = run_limits(run.trigger)
     try:
-        findings.context = context_with_reviewers(
-            findings.context,
+        dispatcher.context = context_with_reviewers(
+            dispatcher.context,
             run,
             interactive=run.trigger in INTERACTIVE,
             timeout_s=limits.timeout_s,
-            moment=lambda: elapsed.now,
+            moment=lambda: run_clock.now,
         )
-        guide = guide_for(run=run, context=findings.context, moment=lambda: elapsed.now)
+        guide = guide_for(run=run, context=dispatcher.context, moment=lambda: run_clock.now)
         end = agent_run(
-            context=findings.context,
+            context=dispatcher.context,
             models=models_for(run.reader, guide.reader_facts() if guide else None),
-            dispatch=findings,
+            dispatch=dispatcher,
             schemas=schemas(),
             limits=limits,
-            ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=findings.context.now),
-            record=StepLog(run, findings.context.fence, elapsed),
+            ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=dispatcher.context.now),
+            record=StepLog(run, dispatcher.context.fence, run_clock),
             used=RunTotals(**run_totals(run_id=run.pk)),
             guide=guide,
         )
@@ -250,7 +250,7 @@ def _end_of(run: Run, findings: CountingDispatch, elapsed: RunClock) -> RunEnd:
         return RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
 
 
-def _finish(run: Run, end: RunEnd, findings: CountingDispatch, elapsed: RunClock) -> None:
+def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunClock) -> None:
     """Store how the run ended; for one that another worker took over store only a decision."""
     suggestions_count = len(run_suggestion_ids(run_id=run.pk))
     status = STATUS_OF.get(end.reason, Run.Status.AGENT_ERROR)
@@ -261,17 +261,17 @@ def _finish(run: Run, end: RunEnd, findings: CountingDispatch, elapsed: RunClock
         message=_message(end, suggestions_count),
         cost_usd=cost,
         **totals,
-        meta={**findings.as_meta(suggestions_count), "review": review_totals(run_id=run.pk)},
+        meta={**dispatcher.as_meta(suggestions_count), "review": review_totals(run_id=run.pk)},
         summary=end.summary,
         lease_until=None,
-        finished_at=elapsed.now,
+        finished_at=run_clock.now,
     )
     if not ended:
-        decision_add(run=run, action="run_lost", reason=end.message, now=elapsed.now)
+        decision_add(run=run, action="run_lost", reason=end.message, now=run_clock.now)
         return
     if status == Run.Status.AGENT_ERROR:
-        decision_add(run=run, action="run_failed", reason=end.message, now=elapsed.now, code=end.reason)
-    run_end_handle(run=run, end=end, now=elapsed.now)
+        decision_add(run=run, action="run_failed", reason=end.message, now=run_clock.now, code=end.reason)
+    run_end_handle(run=run, end=end, now=run_clock.now)
     log.info(
         "advisor_run_completed",
         user_id=str(run.reader_id),

@@ -25,11 +25,11 @@ from advisor.models import Decision, Run
 from advisor.run.execute import ATTEMPTS_MAX, run_execute
 from advisor.selectors import (
     ACTIVE,
+    feedback_needs,
     run_active,
     run_suggestion_ids,
     runs_of_day,
-    sufficiency,
-    week_of_runs,
+    runs_of_week,
     worker_alive,
 )
 from digest.days import day_end, day_of
@@ -78,7 +78,7 @@ class GenerateResult:
         return 0 if self.status in ("blocked_pending", "already_generated") else len(self.suggestion_ids)
 
 
-def request_refused(*, reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
+def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
     """Return why there is no run now, or `None` when nothing prevents one.
 
     In order: switched off here, or by the reader; a run under way, suggestions pending, made or tried with
@@ -97,7 +97,7 @@ def request_refused(*, reader: Reader, trigger: str, now: datetime, force: bool)
     if pending := suggestions_pending(reader_id=reader.pk):
         ids = tuple(suggestion.pk for suggestion in pending)
         return GenerateResult("blocked_pending", MESSAGES["blocked_pending"], None, ids, len(ids))
-    return _today(reader, now) or _too_soon_or_thin(reader, trigger, now, force)
+    return _today(reader, now) or _too_soon_or_too_little(reader, trigger, now, force)
 
 
 def run_result(*, run: Run) -> GenerateResult:
@@ -124,11 +124,13 @@ def _today(reader: Reader, now: datetime) -> GenerateResult | None:
     return GenerateResult("already_generated", reason, run_id, tuple(made))
 
 
-def _too_soon_or_thin(reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
+def _too_soon_or_too_little(
+    reader: Reader, trigger: str, now: datetime, force: bool
+) -> GenerateResult | None:
     weekly = trigger in (Run.Trigger.SCHEDULED, Run.Trigger.COMMAND) and not force
-    if weekly and week_of_runs(now=now).filter(reader_id=reader.pk).exists():
+    if weekly and runs_of_week(now=now).filter(reader_id=reader.pk).exists():
         return _skipped(reader, RAN_THIS_WEEK, now, code=RAN_THIS_WEEK)
-    needs = sufficiency(reader.pk)
+    needs = feedback_needs(reader.pk)
     if reason := missing_message(needs):
         return _skipped(reader, reason, now, code="thin_data", needs=[need._asdict() for need in needs])
     day, _, _ = reader_day(reader, now)
@@ -148,13 +150,13 @@ def _skipped(reader: Reader, reason: str, now: datetime, **data: Any) -> Generat
 def run_request(
     *, reader: Reader, trigger: str, now: datetime, force: bool = False, inline: bool = False
 ) -> GenerateResult:
-    """Run the advisor for one reader and day, if nothing prevents it (see `request_refused`).
+    """Run the advisor for one reader and day, if nothing prevents it (see `request_refusal`).
 
     The row is inserted before anything else happens, and the database accepts one; a request that loses the
     race gets `in_progress`. `force` skips the weekly window alone; `inline` runs in this process whatever
     workers there are. Raises nothing for what happens inside the run.
     """
-    if refused := request_refused(reader=reader, trigger=trigger, now=now, force=force):
+    if refused := request_refusal(reader=reader, trigger=trigger, now=now, force=force):
         return refused
     run = _insert(reader, trigger, now)
     if run is None:
@@ -229,7 +231,7 @@ def run_start(*, run_id: UUID, now: datetime, inline: bool = False) -> None:
         run_execute(run_id=run_id, now=now)
 
 
-def run_next(*, now: datetime) -> UUID | None:
+def run_execute_next(*, now: datetime) -> UUID | None:
     """Carry out the oldest queued run and return its id; `None` when there is none."""
     oldest = Run.objects.filter(status=Run.Status.QUEUED, attempt__lt=ATTEMPTS_MAX).order_by(
         "created_at", "pk"

@@ -24,13 +24,13 @@ def lease_renewal(
     clock: Callable[[], datetime],
     beat_s: float,
     lasting_s: float,
-    failed: str,
+    failure_event: str,
 ) -> Iterator[None]:
     """Call `renew` every `beat_s` seconds while the block runs, at most for `lasting_s`.
 
     `renew` writes the new end of the lease and returns whether it was still ours; where it was not, renewal
     ends. A thread does it, on a connection of its own, so that it dies with a killed process. A database that
-    is busy or away costs one renewal, logged as `failed`, and not the lease.
+    is busy or away costs one renewal, logged as `failure_event`, and not the lease.
     """
     ended = threading.Event()
     until = clock() + timedelta(seconds=lasting_s)
@@ -42,7 +42,7 @@ def lease_renewal(
                     if not renew():
                         return
                 except DatabaseError:
-                    log.warning(failed, exc_info=True)
+                    log.warning(failure_event, exc_info=True)
                     connections.close_all()
         finally:
             connections.close_all()
@@ -61,18 +61,18 @@ def heartbeat(*, worker: str, now: datetime) -> None:
     Heartbeat.objects.update_or_create(worker=worker, defaults={"at": now})
 
 
-def heartbeat_end(*, worker: str) -> None:
+def heartbeat_delete(*, worker: str) -> None:
     """Delete the heartbeat of a worker that shuts down: from now on requests run inline at once."""
     Heartbeat.objects.filter(worker=worker).delete()
 
 
-def jobs_last() -> dict[str, datetime]:
+def jobs_last_started() -> dict[str, datetime]:
     """Return when each scheduled job last began, here or on a Celery worker."""
     rows = Heartbeat.objects.filter(worker__startswith=JOB_PREFIX)
     return {worker.removeprefix(JOB_PREFIX): at for worker, at in rows.values_list("worker", "at")}
 
 
-def job_take(*, name: str, last: datetime | None, now: datetime) -> bool:
+def job_claim(*, name: str, last: datetime | None, now: datetime) -> bool:
     """Claim one turn of a scheduled job: of two workers that saw the same `last`, one gets it."""
     worker = f"{JOB_PREFIX}{name}"
     if last is not None:
@@ -81,7 +81,7 @@ def job_take(*, name: str, last: datetime | None, now: datetime) -> bool:
     return created
 
 
-def job_turn(*, name: str, every: timedelta, now: datetime) -> bool:
+def job_claim_if_due(*, name: str, every: timedelta, now: datetime) -> bool:
     """Claim a Celery worker's turn of a scheduled job; `False` where it ran within most of its period."""
     worker, since = f"{JOB_PREFIX}{name}", now - every * TURN_SHARE
     if Heartbeat.objects.filter(worker=worker, at__lte=since).update(at=now):

@@ -10,19 +10,19 @@ from advisor.entities import (
     ToolContext,
     cut_title,
     error_result,
-    fill,
     fit_rows,
     fit_text,
+    result_fill,
     tokens_left,
 )
 from advisor.prompts import quotes_prompt
 from advisor.tools.arguments import (
-    NOTE,
+    OUTSIDE_TEXT_NOTE,
     ChangeArguments,
     CompareArguments,
     CritiqueArguments,
     SuggestionArguments,
-    draft_for,
+    draft_from_change,
 )
 from digest.entities import RatedItem
 from ranking.forecast import Forecast
@@ -43,7 +43,7 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
 
     Holdout ratings measure `ndcg_gain` (90 % interval); `would_be_refused` is the refusing rule or "".
     """
-    trial = change_try(reader_id=context.reader_id, draft=draft_for(arguments), now=context.now)
+    trial = change_try(reader_id=context.reader_id, draft=draft_from_change(arguments), now=context.now)
     if isinstance(trial, Refusal):
         return error_result(trial.code, trial.message) | {"target": trial.target}
     change, refusal = trial.change, trial.refusal
@@ -57,12 +57,12 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "offered_this_week": trial.offered,
         "forecast": forecast_row(trial),
         "would_be_refused": refusal.code if refusal else "",
-        "note": NOTE,
+        "note": OUTSIDE_TEXT_NOTE,
     }
     examples = [_example(item, change.target_key) for item in trial.matching[:EXAMPLES_MAX]]
-    digest = moves_of(trial.preview)
+    digest = preview_moves(trial.preview)
     lists = {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}
-    return fill(result, lists, TRIAL_TOKENS)
+    return result_fill(result, lists, TRIAL_TOKENS)
 
 
 def forecast_row(trial: Trial) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _measured(forecast: Forecast) -> dict[str, Any]:
     return rounded | {"later_thumbs": forecast.n}
 
 
-def moves_of(preview: Preview) -> dict[str, list[Any]]:
+def preview_moves(preview: Preview) -> dict[str, list[Any]]:
     """Return what enters and leaves today's digest, by title, and the moves as [title, before, after]."""
     moves = sorted(preview.moves, key=lambda item: -abs((item.before or 0) - (item.after or 0)))
     return {
@@ -99,11 +99,11 @@ def self_critique(context: ToolContext, arguments: CritiqueArguments) -> dict[st
     found = drafts_critique(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        drafts=[draft_for(draft, draft.evidence_urls) for draft in arguments.drafts],
+        drafts=[draft_from_change(draft, draft.evidence_urls) for draft in arguments.drafts],
         now=context.now,
     )
     share = CRITIQUE_TOKENS / len(found) - 10
-    return fill({}, {"drafts": [_row(critique, share) for critique in found]}, CRITIQUE_TOKENS)
+    return result_fill({}, {"drafts": [_row(critique, share) for critique in found]}, CRITIQUE_TOKENS)
 
 
 def _row(critique: Critique, tokens: float) -> dict[str, Any]:
@@ -133,15 +133,15 @@ def compare_configs(context: ToolContext, arguments: CompareArguments) -> dict[s
         reader_id=context.reader_id,
         before=arguments.before,
         after=arguments.after,
-        drafts=[draft_for(change) for change in arguments.changes],
+        drafts=[draft_from_change(change) for change in arguments.changes],
         now=context.now,
     )
     if isinstance(found, Refusal):
         return error_result(found.code, found.message) | {"target": found.target}
     before, after = found.names
-    result = {"before": before, "after": after, "impact_estimate": _impact(found), "note": NOTE}
-    lists = {"diffs": [_short(change) for change in found.changes], **moves_of(found.preview)}
-    return fill(result, lists, COMPARISON_TOKENS)
+    result = {"before": before, "after": after, "impact_estimate": _impact(found), "note": OUTSIDE_TEXT_NOTE}
+    lists = {"diffs": [_short(change) for change in found.changes], **preview_moves(found.preview)}
+    return result_fill(result, lists, COMPARISON_TOKENS)
 
 
 def _impact(found: Comparison) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
     answer = suggestion_propose(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        draft=draft_of(arguments),
+        draft=draft_from_suggestion(arguments),
         now=context.now,
         fence=context.fence,
         review=context.review,
@@ -172,7 +172,7 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
     return _refused(answer) if isinstance(answer, Refusal) else _written(answer)
 
 
-def draft_of(arguments: SuggestionArguments) -> Draft:
+def draft_from_suggestion(arguments: SuggestionArguments) -> Draft:
     """Return the proposal as the model wrote it, without its own `current_value` and confidence.
 
     A reason that recites the prompt is dropped: the rules then write one from the reader's ratings.

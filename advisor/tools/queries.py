@@ -20,16 +20,22 @@ from advisor.entities import (
     PROFILE_TOKENS,
     ToolContext,
     cut_title,
-    fill,
     fit_items,
     fit_lists,
     fit_rows,
     missing_message,
+    result_fill,
     tokens_left,
 )
 from advisor.guidance.retrieval import memories_detail, memories_recall
-from advisor.selectors import sufficiency
-from advisor.tools.arguments import NOTE, FeedbackArguments, HistoryArguments, NoArguments, OutcomesArguments
+from advisor.selectors import feedback_needs
+from advisor.tools.arguments import (
+    OUTSIDE_TEXT_NOTE,
+    FeedbackArguments,
+    HistoryArguments,
+    NoArguments,
+    OutcomesArguments,
+)
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.selectors import (
     feedback_counts,
@@ -51,7 +57,7 @@ from suggestions.selectors import acceptance_history, profile_for
 HYPOTHESES_MAX = 10
 WIDER_WINDOW_DAYS = 30
 # Fewer ratings than this in a window say too little about "recent": look further back.
-THIN = 20
+WINDOW_RATINGS_MIN = 20
 POOL_PER_AGE = 300
 CONFIDENCE_HIGH, CONFIDENCE_MEDIUM = 20, 10
 # A source's trend: the like-rate of recent ratings against that of earlier ones, five of each at least.
@@ -73,7 +79,7 @@ MEMORIES_KEY_TOKENS, ENVELOPE_TOKENS = 8, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RecentWindow:
     """What counts as recent: the last `days` (`None`: everything), with its counts per source."""
 
     days: int | None
@@ -83,7 +89,7 @@ class Window:
 
 def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> dict[str, Any]:
     """Return hypotheses, source and tag patterns and a curated sample, within the budget for any history."""
-    if reason := missing_message(sufficiency(context.reader_id)):
+    if reason := missing_message(feedback_needs(context.reader_id)):
         return {"insufficient_data": True, "reason": reason}
     reader_id, now = context.reader_id, context.now
     report = hypotheses_for(reader_id=reader_id, now=now, limit=HYPOTHESES_MAX)
@@ -98,29 +104,29 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     result["source_patterns"] = fit_items(patterns, PATTERNS_TOKENS)
     result["tag_patterns"] = _tag_patterns(feedback_tag_counts(reader_id=reader_id))
     room = tokens_left(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - 10
-    sample = [_item(row, now) for row in curate(_pool(context, window), window.since)]
+    sample = [_item(row, now) for row in ratings_sample(_pool(context, window), window.since)]
     result["curated_items"] = fit_rows(sample, room)
     meta["items_returned"] = len(result["curated_items"])
     return result
 
 
-def _window(context: ToolContext, days_wanted: int) -> Window:
+def _window(context: ToolContext, days_wanted: int) -> RecentWindow:
     """Return the window wanted, else thirty days, else everything: the first with enough ratings."""
     for days in (days_wanted, max(days_wanted, WIDER_WINDOW_DAYS)):
         since = context.now - timedelta(days=days)
         counts = feedback_source_counts(reader_id=context.reader_id, since=since)
-        if sum(total for _, total in counts.values()) >= THIN:
-            return Window(days, since, counts)
-    return Window(None, context.now - timedelta(days=WIDER_WINDOW_DAYS), counts)
+        if sum(total for _, total in counts.values()) >= WINDOW_RATINGS_MIN:
+            return RecentWindow(days, since, counts)
+    return RecentWindow(None, context.now - timedelta(days=WIDER_WINDOW_DAYS), counts)
 
 
-def _pool(context: ToolContext, window: Window) -> list[RatedItem]:
+def _pool(context: ToolContext, window: RecentWindow) -> list[RatedItem]:
     """Return the newest ratings of either age, as many as a sample could need."""
     recent = feedback_recent(reader_id=context.reader_id, limit=POOL_PER_AGE, since=window.since)
     return recent + feedback_recent(reader_id=context.reader_id, limit=POOL_PER_AGE, until=window.since)
 
 
-def _meta(counts: FeedbackCounts, window: Window, base: float) -> dict[str, Any]:
+def _meta(counts: FeedbackCounts, window: RecentWindow, base: float) -> dict[str, Any]:
     dates = [f"{at:%Y-%m-%d}" for at in (counts.first_at, counts.last_at) if at is not None]
     return {
         "total_feedback_available": counts.total,
@@ -128,7 +134,7 @@ def _meta(counts: FeedbackCounts, window: Window, base: float) -> dict[str, Any]
         "date_range": " to ".join(dates),
         "window_days": window.days or "all",
         "base_like_rate": round(base, 3),
-        "note": NOTE,
+        "note": OUTSIDE_TEXT_NOTE,
     }
 
 
@@ -212,7 +218,7 @@ def _item(item: RatedItem, now: datetime) -> dict[str, Any]:
     }
 
 
-def curate(rated: Iterable[RatedItem], recent_since: datetime) -> list[RatedItem]:
+def ratings_sample(rated: Iterable[RatedItem], recent_since: datetime) -> list[RatedItem]:
     """Return at most 50 of `rated`: no item twice, at most ten of a source, strata by `QUOTAS`.
 
     Within a stratum ratings with a reason come before others, then the newest. Free places go first to the
@@ -327,9 +333,9 @@ def get_user_profile(context: ToolContext, arguments: NoArguments) -> dict[str, 
 def get_acceptance_history(context: ToolContext, arguments: HistoryArguments) -> dict[str, Any]:
     """Return counts by type and result over all time, and the newest accepted and rejected suggestions."""
     history = acceptance_history(reader_id=context.reader_id, limit=arguments.limit, now=context.now)
-    result = {"by_type": history.by_type, "note": NOTE}
+    result = {"by_type": history.by_type, "note": OUTSIDE_TEXT_NOTE}
     # Rejections first: room that they leave goes to what was accepted.
-    return fill(result, {"rejected": history.rejected, "accepted": history.accepted}, HISTORY_TOKENS)
+    return result_fill(result, {"rejected": history.rejected, "accepted": history.accepted}, HISTORY_TOKENS)
 
 
 def get_suggestion_outcomes(context: ToolContext, arguments: OutcomesArguments) -> dict[str, Any]:
@@ -358,4 +364,4 @@ def get_suggestion_outcomes(context: ToolContext, arguments: OutcomesArguments) 
 
 def _memories(context: ToolContext, arguments: OutcomesArguments) -> dict[str, Any]:
     rows = memories_detail(reader_id=context.reader_id, ids=arguments.memories, now=context.now)
-    return {"memories": fit_rows(rows, OUTCOMES_TOKENS / 2), "note": NOTE}
+    return {"memories": fit_rows(rows, OUTCOMES_TOKENS / 2), "note": OUTSIDE_TEXT_NOTE}

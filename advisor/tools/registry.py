@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from advisor.entities import ToolContext, ToolOutcome, as_json, error_result, target_of
+from advisor.entities import ToolContext, ToolOutcome, as_json, call_target, error_result
 from advisor.tools.arguments import (
     ChangeArguments,
     CompareArguments,
@@ -17,7 +17,7 @@ from advisor.tools.arguments import (
     NoArguments,
     OutcomesArguments,
     SuggestionArguments,
-    declared,
+    schema_simplified,
 )
 from advisor.tools.drafts import compare_configs, self_critique, test_suggestion, write_suggestion
 from advisor.tools.queries import (
@@ -48,7 +48,7 @@ class Tool:
         function = {
             "name": self.name,
             "description": self.description,
-            "parameters": declared(self.arguments.model_json_schema()),
+            "parameters": schema_simplified(self.arguments.model_json_schema()),
         }
         return {"type": "function", "function": function}
 
@@ -137,7 +137,7 @@ def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
         arguments = tool.arguments.model_validate(call.arguments)
     except ValidationError as problem:
         valid = list(tool.arguments.model_fields)
-        return _refused("invalid_arguments", _problems(problem), target_of(call), arguments=valid)
+        return _refused("invalid_arguments", _problems(problem), call_target(call), arguments=valid)
     result = tool.function(context, arguments)
     target = str(result.pop("target", ""))
     counted = bool(result.pop("counted", True))

@@ -218,12 +218,12 @@ def _one(name: str, text: str, value: float) -> Metric:
 def _kpis(now: datetime) -> Iterator[Metric]:
     """Yield the KPIs with their state, as the page “Figures to watch” shows them."""
     rows = kpis(now=now)
-    values = [((kpi.watch.key,), kpi.measured.value) for kpi in rows]
+    values = [((kpi.definition.key,), kpi.measured.value) for kpi in rows]
     known = [(labels, value) for labels, value in values if value is not None]
     yield _family("kpi", "A watched figure over its window: shares 0 to 1, USD, seconds.", known, ("name",))
-    alerts = [((kpi.watch.key,), float(kpi.state is State.ALERT)) for kpi in rows]
+    alerts = [((kpi.definition.key,), float(kpi.state is State.ALERT)) for kpi in rows]
     yield _family("kpi_alert", "1 where a watched figure is beyond its threshold.", alerts, ("name",))
-    cases = [((kpi.watch.key,), float(kpi.measured.n)) for kpi in rows]
+    cases = [((kpi.definition.key,), float(kpi.measured.n)) for kpi in rows]
     yield _family("kpi_cases", "The cases behind a watched figure.", cases, ("name",))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.agent.loop import RepeatGuard, ToolRunner, Verdict, trim
+from advisor.agent.loop import FailureAction, RepeatGuard, ToolRunner, history_trim
 from advisor.entities import (
     BYTES_PER_TOKEN,
     DROP_NOTE,
@@ -61,12 +61,12 @@ talks = st.lists(st.integers(0, 4), max_size=40).map(talk)
 
 @given(talks, st.integers(1, 20))
 def test_no_result_is_ever_sent_without_its_call(messages, turns):
-    assert_paired(trim(messages, turns))
+    assert_paired(history_trim(messages, turns))
 
 
 @given(talks, st.integers(1, 20))
 def test_the_opening_and_the_last_turns_are_sent_in_order(messages, turns):
-    sent = trim(messages, turns)
+    sent = history_trim(messages, turns)
     spoken = [m for m in messages if m["role"] == "assistant"]
     assert sent[:3] == OPENING
     assert [m for m in sent if m["role"] == "assistant"] == spoken[-turns:]
@@ -75,8 +75,8 @@ def test_the_opening_and_the_last_turns_are_sent_in_order(messages, turns):
 
 def test_a_conversation_within_the_window_goes_out_whole_and_as_a_copy():
     messages = talk([1] * 15)
-    assert trim(messages, 15) == messages
-    assert trim(messages, 15) is not messages
+    assert history_trim(messages, 15) == messages
+    assert history_trim(messages, 15) is not messages
 
 
 def test_another_provider_gets_nothing_it_would_not_know():
@@ -147,13 +147,13 @@ def test_the_same_malformed_write_three_times_ends_the_run(ada):
 def test_the_second_equal_failure_drops_and_the_third_ends():
     guard = RepeatGuard()
     verdicts = [guard.verdict(tool="write", code="cooldown", target="theverge") for _ in range(3)]
-    assert verdicts == [Verdict.GO_ON, Verdict.DROP, Verdict.END]
+    assert verdicts == [FailureAction.GO_ON, FailureAction.DROP, FailureAction.END]
 
 
 def test_another_code_or_target_is_another_failure():
     guard = RepeatGuard()
     for code, target in [("cooldown", "a"), ("cooldown", "b"), ("weak_evidence", "a")]:
-        assert guard.verdict(tool="write", code=code, target=target) is Verdict.GO_ON
+        assert guard.verdict(tool="write", code=code, target=target) is FailureAction.GO_ON
 
 
 @given(st.lists(KEYS, max_size=30))
@@ -161,5 +161,5 @@ def test_the_verdict_depends_only_on_how_often_this_very_failure_was_seen(failur
     guard = RepeatGuard()
     for n, (tool, code, target) in enumerate(failures):
         seen = failures[: n + 1].count((tool, code, target))
-        expected = {1: Verdict.GO_ON, 2: Verdict.DROP}.get(seen, Verdict.END)
+        expected = {1: FailureAction.GO_ON, 2: FailureAction.DROP}.get(seen, FailureAction.END)
         assert guard.verdict(tool=tool, code=code, target=target) is expected

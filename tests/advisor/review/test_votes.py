@@ -6,7 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from advisor.review.votes import Earlier, ReviewCase, claims_false, trust_vote, value_vote, voice_vote
+from advisor.review.votes import (
+    EarlierSuggestion,
+    ReviewCase,
+    false_claims,
+    trust_vote,
+    value_vote,
+    voice_vote,
+)
 from digest.entities import RatedItem
 from suggestions.entities import Proposal
 from suggestions.explain import reason_sentence
@@ -85,7 +92,7 @@ def test_the_servers_own_words_pass_trust_and_voice_whatever_the_target_is_calle
     ],
 )
 def test_figures_that_stand_in_the_facts_are_true(claim):
-    assert claims_false(proposal(), claim) == []
+    assert false_claims(proposal(), claim) == []
 
 
 @pytest.mark.parametrize(
@@ -102,7 +109,7 @@ def test_figures_that_stand_in_the_facts_are_true(claim):
     ],
 )
 def test_figures_that_do_not_are_named_and_rejected_with_the_true_ones(claim, about):
-    (problem,) = claims_false(proposal(), claim)
+    (problem,) = false_claims(proposal(), claim)
     assert about in problem and ("9 of 11" in problem or "10 days" in problem)
     given = trust_vote(case(claim))
     assert given.verdict == "reject" and GOOD in given.suggestions[0]
@@ -183,7 +190,7 @@ def test_value_knows_a_near_repeat(kind, key, status, verdict):
         "target_key": "high tide",
     }
     words = reason_sentence("add_topic", "high tide", 9, 11, 20, 50)
-    earlier = [Earlier(kind, key, key, status)]
+    earlier = [EarlierSuggestion(kind, key, key, status)]
     assert value_vote(case(words, earlier=earlier, **topic)).verdict == verdict
 
 

@@ -171,7 +171,7 @@ def _judge(
         ):
             kept.append(judge_second(own_p, some, liked=True).p_helpful)
         trials.near.append(bool(near))
-        trials.news.append(news.any)
+        trials.news.append(news.has_any)
         for name, asked in (("peers", near), ("random", chance), ("community", everyone)):
             said = [votes[reader].get(rating.item, 0) for reader in asked]
             trials.vote[name].append(int(np.sign(sum(said))))
