@@ -31,11 +31,11 @@ def proposal_target(proposal: Proposal) -> Target:
 class ReviewContext:
     """What the reviewers of one run share: its time, its money, its models, its place in the audit.
 
-    `models` is empty where rules review: interactive runs, no chain for reviews, a reader who turned AI off, or
-    a chain that could not be reached (`models_unreachable`). `deadline` and `ledger` are the run's own. `moment`
-    returns the current time. `fence` must be called inside the transaction of each write. `attempts` counts
-    how often each target was proposed in this run and `rounds` how often the panel voted on it, over all
-    attempts at the run.
+    `models` is empty where rules review: interactive runs, no chain for reviews, a reader who turned AI off,
+    or a chain that could not be reached (`models_unreachable`). `deadline` and `ledger` are the run's own.
+    `moment` returns the current time. `fence` must be called inside the transaction of each write. `attempts`
+    counts how often each target was proposed in this run and `rounds` how often the panel voted on it, over
+    all attempts at the run.
     """
 
     run: Run

@@ -1,6 +1,9 @@
 """The tools for drafts and writes: test a change, critique drafts, compare configs, write a suggestion."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
 
 from advisor.entities import (
     COMPARISON_TOKENS,
@@ -16,18 +19,11 @@ from advisor.entities import (
     tokens_left,
 )
 from advisor.prompts import quotes_prompt
-from advisor.tools.arguments import (
-    OUTSIDE_TEXT_NOTE,
-    ChangeArguments,
-    CompareArguments,
-    CritiqueArguments,
-    SuggestionArguments,
-    draft_from_change,
-)
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
 from digest.entities import RatedItem
 from ranking.forecast import Forecast
 from suggestions.critique import Issue
-from suggestions.entities import Draft, Preview, Proposed, Refusal
+from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Draft, Preview, Proposed, Refusal
 from suggestions.services.propose import REVIEW_IMPROVE, suggestion_propose
 from suggestions.trials import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 
@@ -36,6 +32,83 @@ DETAILS_TOKENS = 40
 VALUE_TOKENS = 16
 # What three reviewers ask for needs more room than the name of a rule.
 REVIEW_TOKENS = 300
+# As many drafts as a run may write.
+DRAFTS_MAX = 3
+T = TypeVar("T")
+# An argument that is accepted, since models send it, but not declared, and ignored.
+Ignored = Annotated[T, Field(json_schema_extra={"undeclared": True})]
+Version = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class EvidenceItem(Arguments):
+    """One rated item that supports a suggestion. Only `url` counts; the rest is looked up."""
+
+    url: Annotated[str, Field(description="As query_user_feedback gave it.")]
+    title: Ignored[str | None] = None
+    feedback: Ignored[str | None] = None
+    reason_tag: Ignored[str | None] = None
+    item_id: Ignored[int | None] = None
+
+
+class SuggestionArguments(Arguments):
+    """One proposed change. Values are checked by the rules behind the tool, not here.
+
+    What is `Ignored` is looked up or measured instead.
+    """
+
+    suggestion_type: SuggestionType
+    field: Literal["topics", "source_weights"]
+    target_key: Annotated[str | None, Field(description="The source; left out for topics.")] = None
+    current_value: Ignored[Any] = None
+    suggested_value: Annotated[Any, Field(description="The topic, or the new weight.")] = None
+    evidence_items: Annotated[list[EvidenceItem], Field(max_length=50, description="At least three.")]
+    reason: Annotated[str, Field(description="One or two plain sentences to the reader.")]
+    expected_impact: Annotated[str, Field(description="What the reader will notice.")] = ""
+    confidence: Ignored[str | None] = None
+
+
+class ChangeArguments(Arguments):
+    """One change to try: its target and its value."""
+
+    suggestion_type: SuggestionType
+    target: Annotated[str, Field(max_length=300, description="The source, or the topic.")]
+    suggested_value: Annotated[Any, Field(description="The new weight; left out: the whole step.")] = None
+
+
+class DraftArguments(ChangeArguments):
+    """A change with the evidence it would be written with."""
+
+    evidence_urls: Annotated[list[str], Field(max_length=50, description="As for write_suggestion.")] = []
+
+
+class CritiqueArguments(Arguments):
+    """Drafts to judge, before any of them is written."""
+
+    drafts: Annotated[list[DraftArguments], Field(min_length=1, max_length=DRAFTS_MAX)]
+
+
+class CompareArguments(Arguments):
+    """Two versions of the config; or, with `changes`, the current one with and without them."""
+
+    before: Annotated[Version | None, Field(description="Left out: the one before `after`.")] = None
+    after: Annotated[Version | None, Field(description="Left out: the current one.")] = None
+    changes: Annotated[
+        list[ChangeArguments],
+        Field(max_length=DRAFTS_MAX, description="Made together; no versions then."),
+    ] = []
+
+
+def draft_from_change(change: ChangeArguments, evidence_urls: Sequence[str] = ()) -> Draft:
+    """Return the draft of `change`; a topic is its own value."""
+    field = FIELD_OF_TYPE[change.suggestion_type]
+    return Draft(
+        suggestion_type=change.suggestion_type,
+        field=field,
+        target_key=change.target,
+        suggested_value=change.suggested_value if field == SOURCE_WEIGHTS else change.target,
+        evidence_urls=tuple(evidence_urls),
+        reason="",
+    )
 
 
 def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from advisor.entities import (
     CONFIG_TOKENS,
@@ -29,13 +31,7 @@ from advisor.entities import (
 )
 from advisor.guidance.retrieval import memories_detail, memories_recall
 from advisor.selectors import feedback_needs
-from advisor.tools.arguments import (
-    OUTSIDE_TEXT_NOTE,
-    FeedbackArguments,
-    HistoryArguments,
-    NoArguments,
-    OutcomesArguments,
-)
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.selectors import (
     feedback_counts,
@@ -76,6 +72,43 @@ QUOTAS = {(True, True): 21, (False, True): 14, (True, False): 9, (False, False):
 Stratum = tuple[bool, bool]
 # What the keys around a list take.
 MEMORIES_KEY_TOKENS, ENVELOPE_TOKENS = 8, 20
+OutcomeResult = Literal["accepted", "rejected", "expired", "superseded"]
+OUTCOMES_LIMIT = 20
+MEMORIES_MAX = 3
+# The range of a database's integers.
+OutcomeId = Annotated[int, Field(ge=1, lt=2**63)]
+
+
+class FeedbackArguments(Arguments):
+    """The window of "recent"."""
+
+    window_days: Annotated[
+        int, Field(ge=1, le=365, description="What counts as recent; widened when thin.")
+    ] = 14
+
+
+class HistoryArguments(Arguments):
+    """The number of decisions of either kind."""
+
+    limit: Annotated[int, Field(ge=1, le=OUTCOMES_LIMIT)] = OUTCOMES_LIMIT
+
+
+class OutcomesArguments(Arguments):
+    """The layer of the reader's decisions, and the choice among them."""
+
+    layer: Literal["search", "timeline", "detail"] = "search"
+    types: Annotated[list[SuggestionType], Field(max_length=4, description="search: only these types.")] = []
+    outcomes: Annotated[list[OutcomeResult], Field(max_length=4, description="search: only these.")] = []
+    query: Annotated[str, Field(max_length=200, description="search: words in targets, reasons, titles.")] = (
+        ""
+    )
+    limit: Annotated[int, Field(ge=1, le=OUTCOMES_LIMIT, description="search: how many.")] = OUTCOMES_LIMIT
+    ids: Annotated[
+        list[OutcomeId], Field(max_length=OUTCOMES_LIMIT, description="timeline, detail: from a search.")
+    ] = []
+    memories: Annotated[
+        list[OutcomeId], Field(max_length=MEMORIES_MAX, description="detail: numbers from `whispers`.")
+    ] = []
 
 
 @dataclass(frozen=True, slots=True)
