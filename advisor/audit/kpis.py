@@ -27,7 +27,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, TruncDate
 
 from advisor.models import Run, Step
-from advisor.selectors import ACTIVE, AUTOMATIC
+from advisor.selectors import ACTIVE_STATUSES, LOOP_RUNS
 from digest.models import Feedback, Reader, Spend
 from ranking.common.charts import line_points, line_stretches, polyline
 from suggestions.models import Outcome, Suggestion
@@ -242,7 +242,9 @@ def kpis(*, now: datetime) -> list[Kpi]:
 
 
 def _run_kpis(now: datetime) -> dict[str, Measured]:
-    ended = AUTOMATIC.exclude(status__in=ACTIVE).filter(finished_at__gt=_since(now), finished_at__lte=now)
+    ended = LOOP_RUNS.exclude(status__in=ACTIVE_STATUSES).filter(
+        finished_at__gt=_since(now), finished_at__lte=now
+    )
     rows = list(
         ended.annotate(date=TruncDate("finished_at", tzinfo=UTC))
         .order_by()

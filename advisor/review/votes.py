@@ -320,6 +320,8 @@ def trust_vote(case: ReviewCase) -> Vote:
     proposal = case.proposal
     reason, liked = fold(proposal.reason), proposal.suggestion_type in LIKED_TYPES
     half_life = round(FEEDBACK_HALF_LIFE_DAYS)
+    newest = max((item.at for item in proposal.evidence), default=proposal.now)
+    stale = newest < proposal.now - timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
     one_day = len({item.at.date() for item in proposal.evidence}) == 1
     wrong = [
         (bool(URL.search(reason)), "The reason holds an address", "Name the source instead"),
@@ -342,7 +344,7 @@ def trust_vote(case: ReviewCase) -> Vote:
             "Ratings held out of learning lean against it",
             "Choose another hypothesis",
         ),
-        (_stale(proposal), f"No evidence from the last {half_life} days", "Cite recent items"),
+        (stale, f"No evidence from the last {half_life} days", "Cite recent items"),
         (one_day, "All evidence is from one day", "Cite items from several days"),
     ]
     for claim in false_claims(proposal, proposal.reason):
@@ -404,11 +406,6 @@ def _vote(rejected: list[Finding], weak: list[Finding], praise: str) -> Vote:
 def _below(proposal: Proposal, figure: str) -> bool:
     value = proposal.forecast.get(figure)
     return value is not None and value < 0
-
-
-def _stale(proposal: Proposal) -> bool:
-    newest = max((item.at for item in proposal.evidence), default=proposal.now)
-    return newest < proposal.now - timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
 
 
 def _similar(proposal: Proposal, row: EarlierSuggestion) -> bool:

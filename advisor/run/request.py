@@ -24,7 +24,7 @@ from advisor.entities import missing_message
 from advisor.models import Decision, Run
 from advisor.run.execute import ATTEMPTS_MAX, run_execute
 from advisor.selectors import (
-    ACTIVE,
+    ACTIVE_STATUSES,
     feedback_needs,
     run_active,
     run_suggestion_ids,
@@ -91,7 +91,7 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
     if not reader.suggestions_enabled:
         return _skipped(reader, MESSAGES["switched_off"], now, code="switched_off")
     active = run_active(reader_id=reader.pk)
-    if active and run_reclaim(run=active, now=now).status in ACTIVE:
+    if active and run_reclaim(run=active, now=now).status in ACTIVE_STATUSES:
         return run_result(run=run_advance(run=active, now=now))
     suggestions_sweep(now=now, reader_id=reader.pk)
     if pending := suggestions_pending(reader_id=reader.pk):
@@ -102,7 +102,7 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
 
 def run_result(*, run: Run) -> GenerateResult:
     """Return the state of a run as the result of the request that began it."""
-    if run.status in ACTIVE:
+    if run.status in ACTIVE_STATUSES:
         return GenerateResult("in_progress", MESSAGES["in_progress"], run.pk)
     return GenerateResult(run.status, run.message, run.pk, tuple(run_suggestion_ids(run_id=run.pk)))
 
@@ -180,12 +180,12 @@ def run_wait(
     `run_advance` is called meanwhile, so that without a broker nobody waits for a dead worker.
     """
     began, run = clock(), Run.objects.get(pk=run_id)
-    while run.status in ACTIVE:
+    while run.status in ACTIVE_STATUSES:
         waited = clock() - began
         if waited >= timeout_s:
             break
         run = run_advance(run=run, now=now + timedelta(seconds=waited))
-        if run.status in ACTIVE:
+        if run.status in ACTIVE_STATUSES:
             sleep(POLL_S)
             run.refresh_from_db()
     return run_result(run=run)

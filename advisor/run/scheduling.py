@@ -29,7 +29,13 @@ from advisor.models import Decision, Run
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
 from advisor.run.execute import LEASE_MARGIN_S
 from advisor.run.request import GenerateResult, run_request, run_wait
-from advisor.selectors import ACTIVE, AUTOMATIC, feedback_needs_many, readers_due, readers_possibly_blocked
+from advisor.selectors import (
+    ACTIVE_STATUSES,
+    LOOP_RUNS,
+    feedback_needs_many,
+    readers_due,
+    readers_possibly_blocked,
+)
 from advisor.tools.registry import schemas
 from digest.feeds.selectors import readers_without_models
 from digest.llm.caller import chain_configured
@@ -167,18 +173,18 @@ def budget_left(*, cost_per_run: Decimal, now: datetime) -> Decimal:
     day = now.astimezone(UTC).date()
     booked = Coalesce("settled_usd", "reserved_usd", output_field=USD)
     spent = Spend.objects.filter(surface=Spend.Surface.ADVISOR, day=day).aggregate(sum=Sum(booked))["sum"]
-    under_way = AUTOMATIC.filter(status__in=ACTIVE, reader__ai_enabled=True)
+    under_way = LOOP_RUNS.filter(status__in=ACTIVE_STATUSES, reader__ai_enabled=True)
     promised = under_way.count() * cost_per_run
     return Decimal(str(settings.ADVISOR_DAILY_CAP_USD)) - (spent or Decimal(0)) - promised
 
 
 def _waiting(ids: list[UUID]) -> Iterable[dict[str, Any]]:
-    runs = AUTOMATIC.filter(reader_id=OuterRef("pk")).order_by()
+    runs = LOOP_RUNS.filter(reader_id=OuterRef("pk")).order_by()
     last = runs.values("reader_id").annotate(at=Max("created_at")).values("at")
     # "Completed" filters the aggregate, not the rows: among the rows it leads SQLite to the index by status,
     # and so to everyone's runs for each rating.
     done = Max("created_at", filter=Q(status=Run.Status.COMPLETED))
-    own = AUTOMATIC.filter(reader_id=OuterRef("reader_id")).order_by()
+    own = LOOP_RUNS.filter(reader_id=OuterRef("reader_id")).order_by()
     ended = own.values("reader_id").annotate(at=done)
     never = datetime(1970, 1, 1, tzinfo=UTC)
     fresh = (

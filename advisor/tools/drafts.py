@@ -213,7 +213,11 @@ def compare_configs(context: ToolContext, arguments: CompareArguments) -> dict[s
         return error_result(found.code, found.message) | {"target": found.target}
     before, after = found.names
     result = {"before": before, "after": after, "impact_estimate": _impact(found), "note": OUTSIDE_TEXT_NOTE}
-    lists = {"diffs": [_short(change) for change in found.changes], **preview_moves(found.preview)}
+    diffs = [
+        {key: fit_text(text, VALUE_TOKENS) if isinstance(text, str) else text for key, text in change.items()}
+        for change in found.changes
+    ]
+    lists = {"diffs": diffs, **preview_moves(found.preview)}
     return result_fill(result, lists, COMPARISON_TOKENS)
 
 
@@ -222,14 +226,6 @@ def _impact(found: Comparison) -> dict[str, Any]:
     preview = found.preview
     counts = {"enter": len(preview.enters), "leave": len(preview.leaves), "move": len(preview.moves)}
     return _measured(found.forecast) | counts
-
-
-def _short(change: dict[str, Any]) -> dict[str, Any]:
-    """Return one difference with its long texts cut."""
-    return {
-        key: fit_text(value, VALUE_TOKENS) if isinstance(value, str) else value
-        for key, value in change.items()
-    }
 
 
 def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> dict[str, Any]:

@@ -137,7 +137,9 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     result["source_patterns"] = fit_items(patterns, PATTERNS_TOKENS)
     result["tag_patterns"] = _tag_patterns(feedback_tag_counts(reader_id=reader_id))
     room = tokens_left(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - 10
-    sample = [_item(row, now) for row in ratings_sample(_pool(context, window), window.since)]
+    pool = feedback_recent(reader_id=reader_id, limit=POOL_PER_AGE, since=window.since)
+    pool += feedback_recent(reader_id=reader_id, limit=POOL_PER_AGE, until=window.since)
+    sample = [_item(row, now) for row in ratings_sample(pool, window.since)]
     result["curated_items"] = fit_rows(sample, room)
     meta["items_returned"] = len(result["curated_items"])
     return result
@@ -151,12 +153,6 @@ def _window(context: ToolContext, days_wanted: int) -> RecentWindow:
         if sum(total for _, total in counts.values()) >= WINDOW_RATINGS_MIN:
             return RecentWindow(days, since, counts)
     return RecentWindow(None, context.now - timedelta(days=WIDER_WINDOW_DAYS), counts)
-
-
-def _pool(context: ToolContext, window: RecentWindow) -> list[RatedItem]:
-    """Return the newest ratings of either age, as many as a sample could need."""
-    recent = feedback_recent(reader_id=context.reader_id, limit=POOL_PER_AGE, since=window.since)
-    return recent + feedback_recent(reader_id=context.reader_id, limit=POOL_PER_AGE, until=window.since)
 
 
 def _meta(counts: FeedbackCounts, window: RecentWindow, base: float) -> dict[str, Any]:

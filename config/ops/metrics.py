@@ -32,7 +32,7 @@ from redis.exceptions import RedisError
 
 from advisor.audit.kpis import State, kpis
 from advisor.models import GuidanceEvent, Heartbeat, Run
-from advisor.selectors import ACTIVE, JOB_PREFIX
+from advisor.selectors import ACTIVE_STATUSES, JOB_PREFIX
 from config.http.middleware import REQUESTS
 from config.jobs.schedule import JOBS, QUEUES
 from config.models import NightlyReport
@@ -244,9 +244,9 @@ def _feeds(now: datetime) -> Iterator[Metric]:
 
 
 def _runs(now: datetime) -> Iterator[Metric]:
-    rows = Run.objects.filter(status__in=ACTIVE).order_by()
+    rows = Run.objects.filter(status__in=ACTIVE_STATUSES).order_by()
     counts = dict(rows.values_list("status").annotate(n=Count("pk")))
-    by_status = [((status,), float(counts.get(status, 0))) for status in ACTIVE]
+    by_status = [((status,), float(counts.get(status, 0))) for status in ACTIVE_STATUSES]
     yield _family("runs_open", "Runs that have not ended, by status.", by_status, ("status",))
     ages = rows.aggregate(
         queued=Min("created_at", filter=Q(status=Run.Status.QUEUED)),
