@@ -1,9 +1,12 @@
-"""The app of the advisor."""
+"""The app of the advisor, with the system check of its setting `GUIDANCE`."""
+
+from typing import Any
 
 from django.apps import AppConfig
-from django.core.checks import register
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
 
-from advisor.checks import check_guidance
+from advisor.guidance.tunables import tunables, tunables_repeated
 
 
 class AdvisorConfig(AppConfig):
@@ -15,3 +18,16 @@ class AdvisorConfig(AppConfig):
     def ready(self) -> None:
         """Register the system check."""
         register(check_guidance)
+
+
+def check_guidance(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E013`: `GUIDANCE` has an unknown tunable, one twice, or an invalid value."""
+    hint = "docs/guidance.md lists the tunables; without GUIDANCE each has its default."
+    if twice := tunables_repeated(settings.GUIDANCE_NAMES):
+        message = f"GUIDANCE gives {', '.join(twice)} more than once; only one value can count."
+        return [Error(message, hint=hint, id="tidings.E013")]
+    try:
+        tunables()
+    except ValueError as error:
+        return [Error(str(error), hint=hint, id="tidings.E013")]
+    return []

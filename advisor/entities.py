@@ -1,20 +1,46 @@
-"""The nouns of a run: limits, context, steps, totals, end, and the tool calls of its conversation. Pure."""
+"""The values of a run: limits, steps, end, the feedback it needs, its tool calls, the size of their results.
 
-from collections.abc import Callable, Mapping, Sequence
+Rows go into a tool's result in order of worth until its budget of tokens is full. Pure."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
+from digest.entities import FeedbackCounts
 from digest.llm.entities import Deadline as TimeLimit
 from digest.llm.entities import Message, ToolCall, Turn, json_object, json_object_find
 from suggestions.entities import Fence, Reviewer
 
-WRITE = "write_suggestion"
+WRITE_TOOL = "write_suggestion"
 TARGET_CHARS_MAX = 64
 Clock = Callable[[], float]
+# The beginning of the message about too little feedback, and of no other.
+MISSING_PREFIX = "Need at least"
+T = TypeVar("T")
+V = TypeVar("V")
+
+FEEDBACK_TOKENS = 2000
+# What guidance may add to a result. The fullest one leaves room for it, so that none is larger than 2,000.
+GUIDANCE_TOKENS = 140
+CONFIG_TOKENS = 500
+PROFILE_TOKENS = 500
+WRITE_TOKENS = 100
+OUTCOMES_TOKENS = 1000
+# The tools for a second look come after the long ones in a run's history, so they are short.
+TRIAL_TOKENS = 600
+CRITIQUE_TOKENS = 600
+HISTORY_TOKENS = 600
+COMPARISON_TOKENS = 600
+# A token per four bytes of UTF-8, so that other scripts cost more.
+BYTES_PER_TOKEN = 4
+# What the result of a repeated failure gets besides.
+DROP_NOTE = "Failed again. Drop this hypothesis, list it under skipped, go on."
+TITLE_CHARS_MAX = 100
 
 
 class StopReason(StrEnum):
@@ -160,11 +186,11 @@ def calls_of(messages: Sequence[Message]) -> list[Call]:
         for raw in message.get("tool_calls") or [] if message.get("role") == "assistant" else []:
             function = raw["function"]
             call = ToolCall(raw.get("id", ""), function["name"], function.get("arguments") or "")
-            calls.append(Call(call.name, call.arguments, object_of(answers.get(raw.get("id")))))
+            calls.append(Call(call.name, call.arguments, json_object_or_empty(answers.get(raw.get("id")))))
     return calls
 
 
-def target_of(call: ToolCall) -> str:
+def call_target(call: ToolCall) -> str:
     """Return what a call that was not run was about, if it says so: its failures are counted by it."""
     given = call.arguments
     target = given.get("target_key") or given.get("target") or given.get("suggested_value") or ""
@@ -182,7 +208,7 @@ def result_of(calls: Sequence[Call], name: str) -> Mapping[str, Any] | None:
     return good[-1] if good else None
 
 
-def object_of(text: object) -> dict[str, Any]:
+def json_object_or_empty(text: object) -> dict[str, Any]:
     """Return the JSON object in `text`; empty for anything else."""
     try:
         return json_object(text) if isinstance(text, str) else {}
@@ -190,12 +216,125 @@ def object_of(text: object) -> dict[str, Any]:
         return {}
 
 
-def closed_by(turn: Turn, messages: Sequence[Message]) -> bool:
+def turn_closes_run(turn: Turn, messages: Sequence[Message]) -> bool:
     """Return whether a turn ended the run: it only wrote, all of it was stored, with the summary beside it.
 
     `messages` is the conversation with the turn's answers. Another request would only repeat the summary.
     """
-    summary = json_object_find(turn.text) if all(call.name == WRITE for call in turn.tool_calls) else None
+    summary = (
+        json_object_find(turn.text) if all(call.name == WRITE_TOOL for call in turn.tool_calls) else None
+    )
     if summary is None or not isinstance(summary.get("suggestions"), list):
         return False
     return all(call.succeeded for call in calls_of(messages)[-len(turn.tool_calls) :])
+
+
+class FeedbackNeed(NamedTuple):
+    """One condition and the progress towards it."""
+
+    label: str
+    have: int
+    need: int
+
+    @property
+    def met(self) -> bool:
+        """Return whether there is enough."""
+        return self.have >= self.need
+
+
+def needs_from_counts(counts: FeedbackCounts, *, items: int, days: int, tagged: int) -> list[FeedbackNeed]:
+    """Return the three conditions: ratings, days they span, ratings with a reason."""
+    return [
+        FeedbackNeed("feedback items", counts.total, items),
+        FeedbackNeed("days of history", counts.days, days),
+        FeedbackNeed("items with a reason", counts.tagged, tagged),
+    ]
+
+
+def missing_message(needs: Sequence[FeedbackNeed]) -> str:
+    """Return what is missing, for the reader to read; empty when nothing is."""
+    missing = [f"{n.need} {n.label} (you have {n.have})" for n in needs if not n.met]
+    if not missing:
+        return ""
+    *rest, last = missing
+    return f"{MISSING_PREFIX} {' and '.join([', '.join(rest), last] if rest else [last])}"
+
+
+def json_bytes(value: Any) -> int:
+    """Return the bytes of `value` as JSON in UTF-8."""
+    return len(as_json(value).encode("utf-8", "replace"))
+
+
+def as_json(value: Any) -> str:
+    """Return `value` as compact JSON: the only form in which outside text reaches a model."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def fit_rows(rows: Iterable[T], tokens: float) -> list[T]:
+    """Return the rows that fit into `tokens` together, in order; one too large for the rest is left out."""
+    left = int(tokens * BYTES_PER_TOKEN)
+    taken: list[T] = []
+    for row in rows:
+        cost = json_bytes(row) + 1
+        if cost <= left:
+            left -= cost
+            taken.append(row)
+    return taken
+
+
+def fit_items(rows: Mapping[str, V], tokens: float) -> dict[str, V]:
+    """Return the entries that fit into `tokens` together, in order."""
+    pairs = [{key: value} for key, value in rows.items()]
+    return {key: value for pair in fit_rows(pairs, tokens) for key, value in pair.items()}
+
+
+def fit_text(text: str, tokens: float) -> str:
+    """Return `text`, cut with an ellipsis where it takes more than `tokens`."""
+    room = max(0, int(tokens * BYTES_PER_TOKEN))
+    if json_bytes(text) <= room:
+        return text
+    cut = text[:room]
+    while cut and json_bytes(cut) > room - 3:
+        cut = cut[: -max(1, len(cut) // 20)]
+    return f"{cut}…"
+
+
+def tokens_left(result: Any, tokens: int) -> float:
+    """Return the tokens of a budget that `result` leaves free."""
+    return max(0.0, tokens - json_bytes(result) / BYTES_PER_TOKEN)
+
+
+def fit_lists(lists: Mapping[str, Any], tokens: float) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return what fits of each list or mapping, and how many rows did not, by list where any did not.
+
+    Each may use what those before it left over.
+    """
+    shown: dict[str, Any] = {}
+    for n, (name, rows) in enumerate(lists.items()):
+        share = tokens_left(shown, int(tokens)) / (len(lists) - n)
+        shown[name] = fit_items(rows, share) if isinstance(rows, dict) else fit_rows(rows, share)
+    left_out = {name: len(rows) - len(shown[name]) for name, rows in lists.items()}
+    return shown, {name: count for name, count in left_out.items() if count}
+
+
+def result_fill(result: dict[str, Any], lists: Mapping[str, Iterable[Any]], tokens: int) -> dict[str, Any]:
+    """Return `result` with the rows of `lists` that fit; `left_out` counts others, where there are any."""
+    rows = {name: list(found) for name, found in lists.items()}
+    full = result | {name: [] for name in rows} | {"left_out": dict.fromkeys(rows, 9999)}
+    shown, left_out = fit_lists(rows, tokens_left(full, tokens))
+    return result | shown | ({"left_out": left_out} if left_out else {})
+
+
+def error_result(code: str, details: str, **valid: list[str]) -> dict[str, Any]:
+    """Return an error as a tool result: what went wrong, cut to a hundred tokens, and what would be right.
+
+    It leaves room for `DROP_NOTE`.
+    """
+    result: dict[str, Any] = {"success": False, "error": code, "details": ""} | valid
+    room = tokens_left(result | {"note": DROP_NOTE}, WRITE_TOKENS)
+    return result | {"details": fit_text(details, room)}
+
+
+def cut_title(title: str) -> str:
+    """Return `title` in at most 100 characters."""
+    return title if len(title) <= TITLE_CHARS_MAX else f"{title[: TITLE_CHARS_MAX - 1]}…"

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from advisor.entities import FeedbackNeed, needs_from_counts
 from advisor.models import (
     Decision,
     GuidanceEvent,
@@ -21,15 +22,14 @@ from advisor.models import (
     Step,
     Tip,
 )
-from advisor.sufficiency import Need, needs_of
 from digest.entities import FeedbackCounts
 from digest.models import Feedback, Reader, Spend
 from ranking.common.rows import export_rows
 from suggestions.models import Suggestion
 
-ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
+ACTIVE_STATUSES = (Run.Status.QUEUED, Run.Status.RUNNING)
 # Runs of the loop. A manual session is a run too, but blocks no other run.
-AUTOMATIC = Run.objects.exclude(trigger=Run.Trigger.MCP)
+LOOP_RUNS = Run.objects.exclude(trigger=Run.Trigger.MCP)
 PROGRESS_STEPS = 20
 HEARTBEAT_FRESH_S = 15
 WEEK_DAYS = 7
@@ -39,13 +39,13 @@ NOT_EXECUTED = "not_executed"
 NO_FEEDBACK = FeedbackCounts(0, 0, 0, None, None)
 
 
-def sufficiency(reader_id: UUID) -> list[Need]:
+def feedback_needs(reader_id: UUID) -> list[FeedbackNeed]:
     """Return the conditions for a run as (label, have, need): one query."""
-    return sufficiency_many(reader_ids=[reader_id])[reader_id]
+    return feedback_needs_many(reader_ids=[reader_id])[reader_id]
 
 
-def sufficiency_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[Need]]:
-    """Return `sufficiency` of many readers, those without any rating too: one query."""
+def feedback_needs_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[FeedbackNeed]]:
+    """Return `feedback_needs` of many readers, those without any rating too: one query."""
     ids = list(reader_ids)
     rows = (
         Feedback.objects.filter(reader_id__in=ids)
@@ -65,7 +65,7 @@ def sufficiency_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[Need]]:
         "days": settings.ADVISOR_MIN_DAYS,
         "tagged": settings.ADVISOR_MIN_TAGGED,
     }
-    return {rid: needs_of(counts.get(rid, NO_FEEDBACK), **least) for rid in ids}
+    return {rid: needs_from_counts(counts.get(rid, NO_FEEDBACK), **least) for rid in ids}
 
 
 def run_for(reader_id: UUID, run_id: UUID) -> Run | None:
@@ -75,12 +75,12 @@ def run_for(reader_id: UUID, run_id: UUID) -> Run | None:
 
 def run_active(*, reader_id: UUID) -> Run | None:
     """Return the run that is queued or running for this reader."""
-    return AUTOMATIC.filter(reader_id=reader_id, status__in=ACTIVE).first()
+    return LOOP_RUNS.filter(reader_id=reader_id, status__in=ACTIVE_STATUSES).first()
 
 
 def run_last(*, reader_id: UUID) -> Run | None:
     """Return the reader's latest run, whatever its end."""
-    return AUTOMATIC.filter(reader_id=reader_id).order_by("-created_at").first()
+    return LOOP_RUNS.filter(reader_id=reader_id).order_by("-created_at").first()
 
 
 def run_suggestion_ids(*, run_id: UUID) -> list[int]:
@@ -154,13 +154,13 @@ def worker_alive(*, now: datetime) -> bool:
 
 def runs_of_day(*, reader_id: UUID, day: date) -> list[Run]:
     """Return the reader's runs of one of the reader's days, newest first."""
-    return list(AUTOMATIC.filter(reader_id=reader_id, day=day))
+    return list(LOOP_RUNS.filter(reader_id=reader_id, day=day))
 
 
-def week_of_runs(*, now: datetime) -> QuerySet[Run]:
+def runs_of_week(*, now: datetime) -> QuerySet[Run]:
     """Return all readers' completed runs of the last seven days."""
     since = now - timedelta(days=WEEK_DAYS)
-    return AUTOMATIC.filter(status=Run.Status.COMPLETED, created_at__gt=since)
+    return LOOP_RUNS.filter(status=Run.Status.COMPLETED, created_at__gt=since)
 
 
 def readers_possibly_blocked(*, now: datetime) -> set[UUID]:
@@ -169,7 +169,7 @@ def readers_possibly_blocked(*, now: datetime) -> set[UUID]:
     That is a run under way or completed this week, or a suggestion that is pending, snoozed or at most two
     days old. They may be too many, never too few, whatever the reader's day.
     """
-    runs = week_of_runs(now=now) | AUTOMATIC.filter(status__in=ACTIVE)
+    runs = runs_of_week(now=now) | LOOP_RUNS.filter(status__in=ACTIVE_STATUSES)
     waiting = Q(status__in=[Suggestion.Status.PENDING, Suggestion.Status.SNOOZED])
     recent = Q(created_at__gt=now - timedelta(days=2))
     suggestions = Suggestion.objects.filter(waiting | recent)
@@ -180,11 +180,11 @@ def readers_possibly_blocked(*, now: datetime) -> set[UUID]:
 def readers_due(*, now: datetime) -> list[Reader]:
     """Return the readers due for a scheduled run: enough feedback, no run this week or under way, and
     suggestions not switched off."""
-    busy = week_of_runs(now=now) | AUTOMATIC.filter(status__in=ACTIVE)
+    busy = runs_of_week(now=now) | LOOP_RUNS.filter(status__in=ACTIVE_STATUSES)
     willing = Reader.objects.filter(is_active=True, suggestions_enabled=True)
     free = willing.exclude(pk__in=busy.values("reader_id"))
     readers = list(free.order_by("date_joined", "pk"))
-    needs = sufficiency_many(reader_ids=[reader.pk for reader in readers])
+    needs = feedback_needs_many(reader_ids=[reader.pk for reader in readers])
     return [reader for reader in readers if all(need.met for need in needs[reader.pk])]
 
 

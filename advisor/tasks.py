@@ -3,13 +3,13 @@
 from celery import shared_task
 from django.utils import timezone
 
+from advisor.agent.error_policy import alert_raise
 from advisor.guidance.credit import guidance_credit
 from advisor.guidance.daily import guidance_days_count, guidance_prune
 from advisor.guidance.notes import guidance_export
 from advisor.guidance.sources import memories_refresh_active, memories_sync
 from advisor.guidance.tunables import tunables
-from advisor.run.failures import alert_raise
-from advisor.run.queue import run_execute_task, runs_reconcile
+from advisor.run.request import run_execute_task, runs_reconcile
 from advisor.run.scheduling import retries_request
 from digest.feeds.selectors import fetching_trouble
 

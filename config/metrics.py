@@ -30,10 +30,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
-from advisor.audit.kpi_counts import kpis
-from advisor.audit.kpis import State
+from advisor.audit.kpis import State, kpis
 from advisor.models import GuidanceEvent, Heartbeat, Run
-from advisor.selectors import ACTIVE, JOB_PREFIX
+from advisor.selectors import ACTIVE_STATUSES, JOB_PREFIX
 from config.jobs.schedule import JOBS, QUEUES
 from config.middleware import REQUESTS
 from config.models import NightlyReport
@@ -219,12 +218,12 @@ def _one(name: str, text: str, value: float) -> Metric:
 def _kpis(now: datetime) -> Iterator[Metric]:
     """Yield the KPIs with their state, as the page “Figures to watch” shows them."""
     rows = kpis(now=now)
-    values = [((kpi.watch.key,), kpi.measured.value) for kpi in rows]
+    values = [((kpi.definition.key,), kpi.measured.value) for kpi in rows]
     known = [(labels, value) for labels, value in values if value is not None]
     yield _family("kpi", "A watched figure over its window: shares 0 to 1, USD, seconds.", known, ("name",))
-    alerts = [((kpi.watch.key,), float(kpi.state is State.ALERT)) for kpi in rows]
+    alerts = [((kpi.definition.key,), float(kpi.state is State.ALERT)) for kpi in rows]
     yield _family("kpi_alert", "1 where a watched figure is beyond its threshold.", alerts, ("name",))
-    cases = [((kpi.watch.key,), float(kpi.measured.n)) for kpi in rows]
+    cases = [((kpi.definition.key,), float(kpi.measured.n)) for kpi in rows]
     yield _family("kpi_cases", "The cases behind a watched figure.", cases, ("name",))
 
 
@@ -245,9 +244,9 @@ def _feeds(now: datetime) -> Iterator[Metric]:
 
 
 def _runs(now: datetime) -> Iterator[Metric]:
-    rows = Run.objects.filter(status__in=ACTIVE).order_by()
+    rows = Run.objects.filter(status__in=ACTIVE_STATUSES).order_by()
     counts = dict(rows.values_list("status").annotate(n=Count("pk")))
-    by_status = [((status,), float(counts.get(status, 0))) for status in ACTIVE]
+    by_status = [((status,), float(counts.get(status, 0))) for status in ACTIVE_STATUSES]
     yield _family("runs_open", "Runs that have not ended, by status.", by_status, ("status",))
     ages = rows.aggregate(
         queued=Min("created_at", filter=Q(status=Run.Status.QUEUED)),

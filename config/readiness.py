@@ -16,7 +16,7 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from advisor.run.queue import jobs_last
+from advisor.run.workers import jobs_last_started
 from advisor.selectors import worker_alive
 from digest.feedback.peers import peers_cache_fill
 
@@ -140,7 +140,7 @@ def _broker() -> tuple[bool, str]:
 
 def _schedule(now: datetime) -> tuple[bool, str]:
     """Check the last turn of Celery beat, or without a broker the heartbeat of an embedded worker."""
-    last = jobs_last().get("reconcile")
+    last = jobs_last_started().get("reconcile")
     if last is not None and now - last < SCHEDULE_LATE:
         return True, f"last turn {round((now - last).total_seconds())} s ago"
     if not settings.REDIS_URL and worker_alive(now=now):

@@ -16,9 +16,10 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
-from advisor.run.failures import alert_raise, error_handle
-from advisor.run.queue import heartbeat, heartbeat_end, job_failed, job_take, jobs_last, run_next
-from advisor.run.record import RunClock
+from advisor.agent.error_policy import alert_raise, error_handle
+from advisor.run.execute import RunClock
+from advisor.run.request import run_execute_next
+from advisor.run.workers import heartbeat, heartbeat_delete, job_claim, job_failed, jobs_last_started
 from advisor.tasks import (
     feeds_watch_task,
     guidance_export_task,
@@ -100,11 +101,11 @@ class Worker:
         """
         elapsed = RunClock(now, self.clock)
         heartbeat(worker=self.name, now=now)
-        last = jobs_last()
+        last = jobs_last_started()
         for job in jobs_due(now, last):
             if stopping():
                 return False
-            if job_take(name=job.name, last=last.get(job.name), now=now):
+            if job_claim(name=job.name, last=last.get(job.name), now=now):
                 try:
                     TASKS[job.task](**({"stopping": stopping} if job.stoppable else {}))
                 except Exception as error:
@@ -114,14 +115,14 @@ class Worker:
         # The jobs may have taken minutes, and a run's lease is short: it begins when the run does.
         now = elapsed.now
         try:
-            return run_next(now=now) is not None
+            return run_execute_next(now=now) is not None
         except Exception as error:
             _note("run", error, now)
             return False
 
     def stop(self) -> None:
         """End the heartbeat: from now on requests run inline at once."""
-        heartbeat_end(worker=self.name)
+        heartbeat_delete(worker=self.name)
 
 
 def _note(job: str, error: Exception, now: datetime) -> None:

@@ -22,10 +22,10 @@ from django.utils import timezone
 from django.views.debug import technical_500_response
 from pytest_httpserver import HTTPServer
 
+from advisor.mcp_server import session_call, session_close, session_open
 from advisor.models import Run
 from advisor.models import Step as RunStep
 from advisor.run.request import run_request
-from advisor.run.sessions import session_call, session_close, session_open
 from advisor.tools.registry import TOOLS
 from config.environment import URL_SETTINGS
 from digest.models import Reader

@@ -1,6 +1,11 @@
 """The advisor in the admin, read-only: runs with timelines, votes, judgments, KPIs, autonomy."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from django.contrib import admin
@@ -9,15 +14,58 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from advisor.audit.autonomy import autonomy_record, goals_of
-from advisor.audit.kpi_counts import kpis
-from advisor.audit.kpis import sparkline, value_format
-from advisor.audit.timeline import timeline_of
-from advisor.models import Decision, Heartbeat, Judgment, PanelVote, Run
-from advisor.review.rows import votes_table
+from advisor.audit.kpis import kpis, sparkline, value_format
+from advisor.entities import as_json, json_object_or_empty
+from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, seen
 from suggestions.admin import EXTRA_PANELS
+from suggestions.models import Suggestion
+
+ARGUMENTS_CHARS = 600
+STEP, VOTE, JUDGMENT, DECISION, SUGGESTION = "step", "vote", "judgment", "decision", "suggestion"
+GUIDANCE = "guidance"
+CANDIDATES_SHOWN = 8
+# The order of entries with the same time: guidance before a step, a review inside it.
+ORDER = {GUIDANCE: -1, VOTE: 1, JUDGMENT: 0, STEP: 2, SUGGESTION: 3, DECISION: 4}
+CostlyRow = Step | PanelVote | Judgment
+
+
+def votes_table(suggestion: Suggestion) -> SafeString:
+    """Return a table of the votes on a suggestion, by round, with reasons and cost; empty without any.
+
+    What reviewers wrote is escaped: it may come from a model that read text of strangers.
+    """
+    votes = PanelVote.objects.filter(run_id=suggestion.run_id, target_key=suggestion.target_key)
+    rows = [
+        (
+            vote.round,
+            vote.reviewer,
+            vote.verdict,
+            f"{vote.confidence:.0%}",
+            vote.error_code,
+            "; ".join(vote.issues) or vote.reasoning,
+            "; ".join(vote.suggestions),
+            vote.model,
+            f"${vote.cost_usd:.6f}",
+        )
+        for vote in votes.order_by("round", "pk")
+    ]
+    if not rows:
+        return SafeString("")
+    names = ("Round", "Reviewer", "Vote", "Sure", "Missing", "Why", "To do", "Model", "Cost")
+    head = format_html_join("", "<th scope='col'>{}</th>", ((name,) for name in names))
+    cells = "".join(["<td>{}</td>"] * len(names))
+    body = format_html_join("", f"<tr>{cells}</tr>", rows)
+    return format_html(
+        "<section><h2>Votes</h2><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></section>",
+        head,
+        body,
+    )
+
 
 # Drafts are decided in the admin of suggestions, which shows the votes too.
 EXTRA_PANELS.append(votes_table)
@@ -67,7 +115,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         """Render the KPIs with thresholds, states and sparklines."""
         now = timezone.now()
         rows = [
-            (kpi, sparkline(kpi.measured.course, partial(value_format, unit=kpi.watch.unit)))
+            (kpi, sparkline(kpi.measured.by_day, partial(value_format, unit=kpi.definition.unit)))
             for kpi in kpis(now=now)
         ]
         return self._page(request, "kpis", "Figures to watch", {"rows": rows, "now": now})
@@ -141,3 +189,155 @@ class HeartbeatAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ("worker", "at")
     ordering = ["worker"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """One entry, in plain text that a template must escape.
+
+    `facts` are time, tokens and money; `lines` are pairs of a label and a text; `error` is a code or empty.
+    """
+
+    kind: str
+    at: datetime
+    title: str
+    facts: str = ""
+    error: str = ""
+    lines: tuple[tuple[str, str], ...] = ()
+    cost: Decimal = Decimal(0)
+    n: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All entries in order, with their counts and cost."""
+
+    entries: Sequence[TimelineEntry]
+    counts: str
+    cost: Decimal
+
+
+def timeline_of(run: Run) -> Timeline:
+    """Return everything stored about `run`, oldest first, steps in the order of their numbers."""
+    steps = list(run.steps.all())
+    written = {
+        json_object_or_empty(step.result).get("suggestion_id"): step.at
+        for step in steps
+        if step.tool == "write_suggestion"
+    }
+    suggestions = Suggestion.objects.filter(run_id=run.pk).order_by("pk")
+    groups: list[list[TimelineEntry]] = [
+        [_step(step) for step in steps],
+        [_vote(vote) for vote in run.votes.order_by("at", "pk")],
+        [_judgment(judgment) for judgment in run.judgments.order_by("at", "pk")],
+        # A suggestion has the time of its run's start: here it gets that of its write.
+        [_suggestion(row, written.get(row.pk, row.created_at)) for row in suggestions],
+        [_decision(row) for row in run.decisions.order_by("at", "pk")],
+        [_guidance(row) for row in run.guidance.defer("facts", "stages").order_by("at", "pk")],
+    ]
+    entries = sorted(chain(*groups), key=lambda entry: (entry.at, ORDER[entry.kind], entry.n))
+    names = ("steps", "votes", "judgments", "suggestions", "decisions", "guidance events")
+    counts = ", ".join(f"{len(group)} {name}" for name, group in zip(names, groups, strict=True) if group)
+    return Timeline(entries, counts, sum((entry.cost for entry in entries), Decimal(0)))
+
+
+def _step(step: Step) -> TimelineEntry:
+    return TimelineEntry(
+        kind=STEP,
+        at=step.at,
+        title=f"{step.n}. {step.kind}: {step.tool or step.model}",
+        facts=_facts(step),
+        error=step.error_code,
+        lines=_lines(
+            ("reasoning", step.reasoning),
+            ("arguments", as_json(step.arguments)[:ARGUMENTS_CHARS] if step.arguments else ""),
+            ("result", step.result),
+        ),
+        cost=step.cost_usd,
+        n=step.n,
+    )
+
+
+def _vote(vote: PanelVote) -> TimelineEntry:
+    about = f"{vote.suggestion_type} {vote.target_key}, round {vote.round}"
+    return TimelineEntry(
+        kind=VOTE,
+        at=vote.at,
+        title=f"{vote.reviewer}: {vote.verdict} ({vote.confidence:.0%} sure) on {about}",
+        facts=f"{vote.model}, {_facts(vote)}",
+        error=vote.error_code,
+        lines=_lines(
+            ("reasoning", vote.reasoning),
+            *(("issue", str(issue)) for issue in vote.issues),
+            *(("to do", str(todo)) for todo in vote.suggestions),
+        ),
+        cost=vote.cost_usd,
+    )
+
+
+def _judgment(row: Judgment) -> TimelineEntry:
+    helps, accepts = "helps" if row.helps else "does not help", "accepted" if row.accepts else "declined"
+    flipped = ", changed its mind" if row.flipped else ""
+    about = f"{row.suggestion_type} {row.target_key}, attempt {row.attempt}, round {row.round}"
+    return TimelineEntry(
+        kind=JUDGMENT,
+        at=row.at,
+        title=f"reflector: {helps}, would be {accepts} ({row.confidence:.0%} sure{flipped}) on {about}",
+        facts=f"p helpful {row.p_helpful:.2f}, {row.model}, {_facts(row)}",
+        error=row.error_code,
+        lines=_lines(
+            ("reasoning", row.reasoning),
+            ("evidence", as_json(row.evidence)[:ARGUMENTS_CHARS] if row.evidence else ""),
+        ),
+        cost=row.cost_usd,
+    )
+
+
+def _suggestion(row: Suggestion, at: datetime) -> TimelineEntry:
+    change = f"{row.current_value or '–'} → {row.suggested_value}"
+    return TimelineEntry(
+        kind=SUGGESTION,
+        at=at,
+        title=f"{row.suggestion_type} {row.label}: {change}",
+        facts=f"{row.confidence} confidence, p helpful {row.p_helpful:.2f}, {row.status}",
+        lines=_lines(("reason", row.reason), *(("note", str(note)) for note in row.validation_notes)),
+        n=row.pk,
+    )
+
+
+def _decision(row: Decision) -> TimelineEntry:
+    data = as_json(row.data)[:ARGUMENTS_CHARS] if row.data else ""
+    return TimelineEntry(
+        kind=DECISION,
+        at=row.at,
+        title=f"{row.actor}: {row.action}",
+        lines=_lines(("reason", row.reason), ("data", data)),
+        n=row.pk,
+    )
+
+
+def _guidance(row: GuidanceEvent) -> TimelineEntry:
+    followed = {None: "", True: ", followed", False: ", not followed"}[row.followed]
+    packet = f", {row.packet} packet" if row.packet else ""
+    candidates = "\n".join(
+        f"{one.get('kind')}: {one.get('title')} ({one.get('score')}, {one.get('level')}) {one.get('why', '')}"
+        for one in row.candidates[:CANDIDATES_SHOWN]
+    )
+    return TimelineEntry(
+        kind=GUIDANCE,
+        at=row.at,
+        title=f"{row.level} before {row.tool or 'the first call'}: {row.why}{followed}",
+        facts=f"{row.ms:,} ms, {row.tokens:,} tokens{packet}",
+        error=row.error_code,
+        lines=_lines(("rule", row.rule), ("text", row.text), ("candidates", candidates)),
+        n=row.n,
+    )
+
+
+def _facts(row: CostlyRow) -> str:
+    cost = f"${row.cost_usd:.4f}" if row.cost_usd else "free"
+    return f"{row.ms:,} ms, {row.input_tokens:,} + {row.output_tokens:,} tokens, {cost}"
+
+
+def _lines(*pairs: tuple[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(pair for pair in pairs if pair[1])

@@ -1,1 +1,1 @@
-"""The agent: loop, model caller, tool runner, planner."""
+"""The agent: its loop with the tool calls, the error policy, the planner."""

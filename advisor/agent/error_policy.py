@@ -1,4 +1,4 @@
-"""The error policy: one table of what is done about each kind of error.
+"""The error policy: one table of what is done about each kind of error, and its application.
 
 | kind | first time | again | why |
 |---|---|---|---|
@@ -8,13 +8,35 @@
 | generation | retry once | skip | a model may do better the second time, not the third |
 | unknown | skip and log | skip and log | one reader's trouble must not become everyone's |
 
-Pure."""
+Each use of the table is a `Decision` row, a retry or an alert.
+"""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
+from uuid import UUID
 
-from advisor.entities import StopReason
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from advisor.entities import RunEnd, StopReason
+from advisor.models import Decision, Run, Step
+from digest.llm.entities import preview
+
+log = structlog.get_logger(__name__)
+
+# While an outage lasts, each further alert of its kind renews the silence; an hour after the last one the
+# next is an outage of its own.
+QUIET_S = 3600
+REASON_CHARS_MAX = 500
+ACTOR = "policy"
+RETRIED = "retried"
+# How far back an earlier retry counts as "again", and a retry still to come is looked for.
+RETRY_WINDOW = timedelta(days=1)
 
 
 class Kind(StrEnum):
@@ -38,7 +60,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PolicyRule:
     """One line of the table: what is done at first and at every later time, and why."""
 
     first: Action
@@ -47,11 +69,15 @@ class Rule:
 
 
 POLICY = {
-    Kind.RATE_LIMIT: Rule(Action.RETRY_AFTER, Action.RETRY_AFTER, "The provider asked to wait."),
-    Kind.NO_DATA: Rule(Action.SKIP, Action.SKIP, "There is not enough to go by yet."),
-    Kind.DATABASE: Rule(Action.ALERT, Action.ALERT, "The database failed; only a person can mend that."),
-    Kind.GENERATION: Rule(Action.RETRY_ONCE, Action.SKIP, "A model may do better once, not twice."),
-    Kind.UNKNOWN: Rule(Action.SKIP_AND_LOG, Action.SKIP_AND_LOG, "Nobody knows this error; see the log."),
+    Kind.RATE_LIMIT: PolicyRule(Action.RETRY_AFTER, Action.RETRY_AFTER, "The provider asked to wait."),
+    Kind.NO_DATA: PolicyRule(Action.SKIP, Action.SKIP, "There is not enough to go by yet."),
+    Kind.DATABASE: PolicyRule(
+        Action.ALERT, Action.ALERT, "The database failed; only a person can mend that."
+    ),
+    Kind.GENERATION: PolicyRule(Action.RETRY_ONCE, Action.SKIP, "A model may do better once, not twice."),
+    Kind.UNKNOWN: PolicyRule(
+        Action.SKIP_AND_LOG, Action.SKIP_AND_LOG, "Nobody knows this error; see the log."
+    ),
 }
 KIND_OF_STOP = {
     StopReason.RATE_LIMITED: Kind.RATE_LIMIT,
@@ -65,6 +91,7 @@ KIND_OF_STOP = {
     StopReason.PROMPT_UNUSABLE: Kind.UNKNOWN,
     StopReason.CRASHED: Kind.UNKNOWN,
 }
+RETRIES = (Action.RETRY_AFTER, Action.RETRY_ONCE)
 # Error codes of tool steps that are failures of ours. A refusal by a rule is an answer, no error.
 KIND_OF_TOOL_CODE = {"tool_failed": Kind.UNKNOWN, "database_failed": Kind.DATABASE}
 # By the names of an exception's classes, nearest first, so that this table needs none of their packages.
@@ -109,3 +136,155 @@ def wait_of(action: Action, retry_after_s: float | None) -> timedelta | None:
         return None
     wait = WAIT_DEFAULT_S if retry_after_s is None else max(retry_after_s, 0.0)
     return timedelta(seconds=min(wait, WAIT_MAX_S))
+
+
+def alert_raise(*, kind: str, where: str, reason: str, now: datetime) -> bool:
+    """Log `alert_raised` and mail it to ALERT_EMAILS; return whether a mail was sent.
+
+    One mail for each kind and outage, counted in the cache, since the database may be what failed. Never
+    raises: an alert must not become the second failure.
+    """
+    try:
+        first = _first_of_outage(kind)
+        log.error("alert_raised", kind=kind, where=where, reason=reason[:REASON_CHARS_MAX], first=first)
+        if not first or not settings.ALERT_EMAILS:
+            return False
+        return bool(send_mail(*_mail(kind, where, reason, now), None, settings.ALERT_EMAILS))
+    except Exception:
+        log.exception("alert_failed", kind=kind)
+        return False
+
+
+def _first_of_outage(kind: str) -> bool:
+    """Return whether this kind was quiet before; a cache that fails counts as quiet."""
+    try:
+        if cache.add(f"alert:{kind}", 1, QUIET_S):
+            return True
+        cache.touch(f"alert:{kind}", QUIET_S)
+        return False
+    except Exception:
+        log.warning("alert_cache_failed", kind=kind)
+        return True
+
+
+def _mail(kind: str, where: str, reason: str, now: datetime) -> tuple[str, str]:
+    """Return subject and body, in plain text; `reason` may contain anything, so it is not in the subject."""
+    body = (
+        f"{where} failed at {now:%Y-%m-%d %H:%M} UTC with an error of the kind “{kind}”:\n\n"
+        f"{reason[:REASON_CHARS_MAX]}\n\n"
+        "The decisions and runs in the admin and the log around this time say more. No further mail of this "
+        "kind is sent before it has been quiet for an hour.\n"
+    )
+    return f"Tidings: {kind} error needs a person", body
+
+
+def error_handle(*, error: BaseException, where: str, now: datetime, run: Run | None = None) -> Action:
+    """Apply the policy to an exception of a job, a request or a task. Never raises."""
+    return error_kind_handle(
+        kind=kind_of_exception(error),
+        where=where,
+        reason=f"{type(error).__name__}: {error}",
+        now=now,
+        run=run,
+        retry_after_s=getattr(error, "retry_after_s", None),
+    )
+
+
+def run_end_handle(*, run: Run, end: RunEnd, now: datetime) -> None:
+    """Apply the policy to how a run ended, and to the tools that failed in it. Never raises.
+
+    Only a scheduled run is retried by itself: of any other somebody waits who can ask again.
+    """
+    try:
+        codes = Step.objects.filter(run=run, error_code__in=KIND_OF_TOOL_CODE)
+        for tool, code in codes.order_by("tool").values_list("tool", "error_code").distinct():
+            reason = f"{tool} failed with {code}; the run went on without it."
+            error_kind_handle(
+                kind=KIND_OF_TOOL_CODE[code], where=f"tool {tool}", reason=reason, now=now, run=run
+            )
+    except Exception:
+        log.exception("policy_failed", run_id=str(run.pk))
+    if kind := kind_of_stop(end.reason):
+        error_kind_handle(
+            kind=kind, where="run", reason=end.message, now=now, run=run, retry_after_s=end.retry_after_s
+        )
+
+
+def error_kind_handle(
+    *,
+    kind: Kind,
+    where: str,
+    reason: str,
+    now: datetime,
+    run: Run | None = None,
+    reader_id: UUID | None = None,
+    retry_after_s: float | None = None,
+) -> Action:
+    """Do what the table says about an error of this kind, store and return it. Never raises.
+
+    `where` names what failed ("run", "job fetch"). A database error alerts before anything is stored,
+    since storing may be what fails next.
+    """
+    if kind is Kind.DATABASE:
+        alert_raise(kind=kind, where=where, reason=reason, now=now)
+    try:
+        with transaction.atomic():
+            action = action_of(kind, _earlier(run, now))
+            data = {"kind": kind, "where": where} | _not_before(run, wait_of(action, retry_after_s), now)
+            Decision.objects.create(
+                run=run,
+                reader_id=run.reader_id if run else reader_id,
+                actor=ACTOR,
+                action=action,
+                reason=preview(f"{POLICY[kind].why} {reason}"),
+                data=data,
+                at=now,
+            )
+    except Exception:
+        log.exception("policy_failed", where=where, kind=kind)
+        return Action.SKIP_AND_LOG
+    log.warning("policy_applied", kind=kind, action=action, where=where)
+    return action
+
+
+def retries_due(*, now: datetime) -> list[Run]:
+    """Return the scheduled runs whose retry is due and not requested yet, oldest first: one query."""
+    requested = Decision.objects.filter(actor=ACTOR, action=RETRIED, run=OuterRef("run"))
+    rows = (
+        Decision.objects.filter(actor=ACTOR, action__in=RETRIES, at__gt=now - RETRY_WINDOW)
+        .filter(run__trigger=Run.Trigger.SCHEDULED, run__reader__is_active=True)
+        .exclude(Exists(requested))
+        .select_related("run__reader")
+        .order_by("at")
+    )
+    return [
+        row.run
+        for row in rows
+        if row.run and "not_before" in row.data and datetime.fromisoformat(row.data["not_before"]) <= now
+    ]
+
+
+def retry_record(*, run: Run, status: str, now: datetime) -> None:
+    """Store that the retry of `run` was requested, and its status, so that it is requested once."""
+    reason = f"Asked again after {run.stop_reason}: {status}."
+    Decision.objects.create(
+        run=run, reader_id=run.reader_id, actor=ACTOR, action=RETRIED, reason=reason, at=now
+    )
+
+
+def _earlier(run: Run | None, now: datetime) -> int:
+    """Return how often the policy retried this reader's runs within a day.
+
+    A run that somebody asked for counts as one retry: whoever asked may ask again.
+    """
+    if run is None or run.trigger != Run.Trigger.SCHEDULED:
+        return int(run is not None)
+    rows = Decision.objects.filter(actor=ACTOR, action=Action.RETRY_ONCE, reader_id=run.reader_id)
+    return rows.filter(at__gt=now - RETRY_WINDOW).count()
+
+
+def _not_before(run: Run | None, wait: timedelta | None, now: datetime) -> dict[str, str]:
+    """Return from when a scheduled run may be retried; nothing for what is not retried."""
+    if run is None or run.trigger != Run.Trigger.SCHEDULED or wait is None:
+        return {}
+    return {"not_before": (now + wait).isoformat()}

@@ -1,16 +1,23 @@
-"""The loop: ask a model, run the tools it calls, until it is done or a cap says so.
+"""The loop: ask a model, check, advise on and run the tools it calls, until it is done or a cap says so.
 
-Per turn: deadline, turns, budget, trim, call, booking, then each tool call. Every call is answered, also
-when a cap falls in the middle of a batch. What tools have written stays, however the run ends.
+Per turn: deadline, turns, budget, trim, call, booking, then each tool call. A tool that raises is retried
+once. Every call is answered and recorded, also when a cap falls in the middle of a batch. What tools have
+written stays, however the run ends.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
+from typing import Any, Protocol
 
-from advisor.agent.tool_runner import Dispatch, Guiding, Record, ToolRunner
+import structlog
+
+from advisor.agent.error_policy import Kind, kind_of_exception
 from advisor.entities import (
+    DROP_NOTE,
     Clock,
     Deadline,
     Limits,
@@ -20,9 +27,15 @@ from advisor.entities import (
     Stopped,
     StopReason,
     ToolContext,
-    closed_by,
+    ToolOutcome,
+    as_json,
+    call_target,
+    error_result,
+    turn_closes_run,
 )
-from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load
+from advisor.guidance.entities import Advice, Level
+from advisor.guidance.wording import blocked_outcome, with_advice
+from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, opening_messages, prompt_load
 from digest.llm.caller import Attempt, ModelCaller, Reply, messages_portable
 from digest.llm.entities import (
     DeadlineExceeded,
@@ -32,12 +45,18 @@ from digest.llm.entities import (
     ToolCall,
     ToolSchema,
     Turn,
+    json_object,
     json_object_find,
     preview,
 )
 from digest.llm.ledger import REFUSALS, SpendAccount
 from suggestions.entities import FenceLost
 
+log = structlog.get_logger(__name__)
+
+Dispatch = Callable[[ToolCall], ToolOutcome]
+Record = Callable[[StepRecord], None]
+DROP_AT, END_AT = 2, 3
 # Of the time a run has left, what one call may take while another model could take over. A call that drips
 # then costs its own time and not the run; of an interactive run's 30 seconds a first call gets 20.
 CALL_SHARE = 2 / 3
@@ -48,6 +67,151 @@ STOP_OF_CODE = {
     ModelRefused.code: StopReason.MODEL_REFUSED,
     **{code: StopReason.BUDGET for code, _ in REFUSALS.values()},
 }
+
+
+class FailureAction(Enum):
+    """The consequence of a failure."""
+
+    GO_ON = "go_on"
+    DROP = "drop"
+    END = "end"
+
+
+@dataclass(slots=True)
+class RepeatGuard:
+    """Counts failures by tool, error code and target. A success in between changes nothing."""
+
+    failures: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+    def verdict(self, *, tool: str, code: str, target: str) -> FailureAction:
+        """Count one failure: the second equal one drops its hypothesis, the third ends the run."""
+        key = (tool, code, target)
+        self.failures[key] += 1
+        if self.failures[key] >= END_AT:
+            return FailureAction.END
+        return FailureAction.DROP if self.failures[key] == DROP_AT else FailureAction.GO_ON
+
+
+class RunGuidance(Protocol):
+    """Guidance of a run, as the loop needs it."""
+
+    def start(self) -> str:
+        """Return what the run reads before its first call; "" for nothing."""
+
+    def before(self, call: ToolCall) -> Advice:
+        """Return what to say of a call, or the rule that stops it. Raises `FenceLost`."""
+
+    def after(self, call: ToolCall, outcome: ToolOutcome) -> None:
+        """Note how the call ended."""
+
+
+@dataclass(slots=True)
+class ToolRunner:
+    """Runs tool calls through `dispatch`, records each, and stops a run whose failures repeat."""
+
+    dispatch: Dispatch
+    record: Record
+    schemas: Sequence[ToolSchema]
+    guard: RepeatGuard = field(default_factory=RepeatGuard)
+    guide: RunGuidance | None = None
+
+    def run(self, call: ToolCall) -> tuple[str, Stopped | None]:
+        """Run one call; return the result for the model, and after a third equal failure the stop.
+
+        Raises `FenceLost` when the run is no longer ours.
+        """
+        started = time.monotonic()
+        outcome = self._outcome(call)
+        verdict = self._verdict(call, outcome)
+        content = _with_note(outcome.content) if verdict is FailureAction.DROP else outcome.content
+        arguments = {"unreadable": preview(call.text)} if call.error else call.arguments
+        step = _step_of(call, arguments, content, outcome.error_code, started)
+        self.record(step)
+        event = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": step.tool,
+            "gen_ai.tool.call.id": call.id,
+            "error.type": step.error_code,
+        }
+        log.info("tool_call", ms=step.ms, **event)
+        if verdict is not FailureAction.END:
+            return content, None
+        message = f"{call.name} failed three times in the same way ({outcome.error_code})."
+        return content, Stopped(StopReason.REPEATED_FAILURE, message)
+
+    def skip(self, call: ToolCall, *, why: str) -> str:
+        """Return the answer to a call that is not run any more."""
+        content = tool_failure("not_executed", f"Not executed: {why}").content
+        unread = {"unread": preview(call.text)}
+        self.record(_step_of(call, unread, content, "not_executed", time.monotonic()))
+        return content
+
+    def _outcome(self, call: ToolCall) -> ToolOutcome:
+        names = [schema["function"]["name"] for schema in self.schemas]
+        if call.error:
+            message = f"The arguments are not a JSON object: {call.error}. They began: {call.text[:80]!r}"
+            return tool_failure("invalid_arguments", message, valid_tools=names)
+        if call.name not in names:
+            return tool_failure("unknown_tool", f"There is no tool {call.name!r}.", valid_tools=names)
+        return self._guided(call) if self.guide else self._call_twice(call)
+
+    def _guided(self, call: ToolCall) -> ToolOutcome:
+        """Run the call and put beside it what guidance says; a call that a rule stops is not run.
+
+        The first time that is no failure; a model that runs into it again is failing.
+        """
+        assert self.guide is not None
+        advice, target = self.guide.before(call), call_target(call)
+        if advice.level is Level.BLOCK:
+            outcome = blocked_outcome(advice, target=target, counted=advice.repeated)
+        else:
+            outcome = self._call_twice(call)
+            outcome = replace(outcome, content=with_advice(outcome.content, advice))
+        self.guide.after(call, outcome)
+        return outcome
+
+    def _call_twice(self, call: ToolCall) -> ToolOutcome:
+        """Run the call, a second time if the tool raises; then the model has to go on without it."""
+        for attempt in (1, 2):
+            try:
+                return self.dispatch(call)
+            except FenceLost:
+                raise
+            except Exception as error:
+                log.exception("tool_failed", tool=call.name, attempt=attempt)
+                code = "database_failed" if kind_of_exception(error) is Kind.DATABASE else "tool_failed"
+        return tool_failure(code, "The tool failed twice for a reason of its own. Go on without it.")
+
+    def _verdict(self, call: ToolCall, outcome: ToolOutcome) -> FailureAction:
+        if not outcome.error_code or not outcome.counted:
+            return FailureAction.GO_ON
+        return self.guard.verdict(tool=call.name, code=outcome.error_code, target=outcome.target)
+
+
+def tool_failure(code: str, message: str, **valid: list[str]) -> ToolOutcome:
+    """Return an error result: what went wrong and what would be right."""
+    return ToolOutcome(as_json(error_result(code, message, **valid)), error_code=code)
+
+
+def _step_of(
+    call: ToolCall, arguments: dict[str, Any], content: str, code: str, started: float
+) -> StepRecord:
+    return StepRecord(
+        kind="tool",
+        tool=call.name[:64],
+        arguments=arguments,
+        result=preview(content),
+        error_code=code[:60],
+        ms=round((time.monotonic() - started) * 1000),
+    )
+
+
+def _with_note(content: str) -> str:
+    try:
+        result = json_object(content)
+    except ValueError:
+        result = {"result": content}
+    return as_json({**result, "note": DROP_NOTE})
 
 
 def agent_run(
@@ -62,8 +226,8 @@ def agent_run(
     used: RunTotals | None = None,
     clock: Clock = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-    prompt: Path = ADVISOR,
-    guide: Guiding | None = None,
+    prompt: Path = ADVISOR_PROMPT,
+    guide: RunGuidance | None = None,
 ) -> RunEnd:
     """Run the advisor for the reader of `context` to its end; `record` gets each step as it happens.
 
@@ -76,7 +240,7 @@ def agent_run(
     tools = ToolRunner(dispatch, record, schemas, guide=guide)
     conversation = _Conversation(list(models), tools, limits, ledger, totals, deadline, sleep)
     try:
-        messages = messages_start(prompt_load(prompt), context, guidance=guide.start() if guide else "")
+        messages = opening_messages(prompt_load(prompt), context, guidance=guide.start() if guide else "")
         last = conversation.run(messages)
     except PromptUnusable as error:
         return RunEnd(StopReason.PROMPT_UNUSABLE, str(error), None, totals)
@@ -89,7 +253,7 @@ def agent_run(
     return RunEnd(StopReason.DONE, message, summary, totals)
 
 
-def trim(messages: Sequence[Message], turns: int) -> list[Message]:
+def history_trim(messages: Sequence[Message], turns: int) -> list[Message]:
     """Return the opening (everything before the first answer) and the last `turns` turns.
 
     A turn is an assistant message with all its tool results: a result without its call would be refused.
@@ -122,13 +286,13 @@ class _Conversation:
             if not turn.tool_calls:
                 return turn
             self._answer_all(turn.tool_calls, messages)
-            if closed_by(turn, messages):
+            if turn_closes_run(turn, messages):
                 return turn
 
     def _turn(self, messages: list[Message]) -> Turn:
         """Return the next turn. `messages` is cleaned in place when another model takes over."""
         caller = ModelCaller(self.ledger, self.deadline, self.sleep, CALL_SHARE, self._record)
-        models_before, sent = len(self.models), trim(messages, self.limits.history_turns)
+        models_before, sent = len(self.models), history_trim(messages, self.limits.history_turns)
         reply = caller.ask(self.models, sent, self.tools.schemas)
         if reply.turn is None:
             raise _stop_of(reply)

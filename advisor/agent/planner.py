@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from advisor.entities import Call, calls_of, calls_to, result_of
+from advisor.entities import Call, as_json, calls_of, calls_to, result_of
 from advisor.guidance.entities import ReaderFacts
-from advisor.token_budget import as_json
 from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
 from suggestions.entities import (
     FIELD_OF_TYPE,
@@ -65,14 +64,16 @@ class StatisticalPlanner:
             raise ModelUnavailable("The reader's feedback could not be read.")
         if facts.get("insufficient_data"):
             return _closing(calls, facts, [], str(facts.get("reason", "")))
-        chosen, skipped = choose(facts, result_of(calls, PROFILE) or {}, self.facts)
+        chosen, skipped = hypotheses_choose(facts, result_of(calls, PROFILE) or {}, self.facts)
         tried = {_identity(call) for call in calls_to(calls, WRITE)}
         written = sum(call.succeeded for call in calls_to(calls, WRITE))
         weights = (result_of(calls, CONFIG) or {}).get("active_weights") or {}
         for fact in chosen:
             if written < SUGGESTIONS_PER_RUN_MAX and WRITE in offered and _key(fact) not in tried:
-                return _calling(calls, [(WRITE, proposal(_stepped(fact, weights, self.facts.step)))])
-        return _closing(calls, facts, skipped, silence_of(facts))
+                return _calling(
+                    calls, [(WRITE, proposal_arguments(_stepped(fact, weights, self.facts.step)))]
+                )
+        return _closing(calls, facts, skipped, silence_reason(facts))
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
         """Return 0."""
@@ -83,7 +84,7 @@ class StatisticalPlanner:
         return Decimal(0)
 
 
-def choose(
+def hypotheses_choose(
     facts: Fact, profile: Fact, reader: ReaderFacts = NO_FACTS
 ) -> tuple[list[Fact], list[dict[str, str]]]:
     """Return the hypotheses worth asking about, best first, and the others with the reason against each."""
@@ -92,7 +93,7 @@ def choose(
     skipped = []
     for fact in facts.get("hypotheses", []):
         if reason := _objection(fact, declined, reader):
-            skipped.append({"hypothesis": headline(fact), "reason_skipped": reason})
+            skipped.append({"hypothesis": hypothesis_title(fact), "reason_skipped": reason})
         else:
             chosen.append(fact)
     if patterns.get(OPEN_TO_TOPICS) is True:
@@ -124,14 +125,14 @@ def _objection(fact: Fact, declined: set[str], reader: ReaderFacts) -> str:
     return ""
 
 
-def silence_of(facts: Fact) -> str:
+def silence_reason(facts: Fact) -> str:
     """Return the message for a reader without hypotheses, by the code that the tool gave."""
     silence = facts.get("silence")
     code = silence.get("code") if isinstance(silence, Mapping) else None
     return SILENCE_SENTENCES.get(str(code), SILENCE_SENTENCES[BALANCED])
 
 
-def headline(fact: Fact) -> str:
+def hypothesis_title(fact: Fact) -> str:
     """Return a hypothesis in a few words."""
     texts = {
         "add_topic": "Add the topic {}",
@@ -142,7 +143,7 @@ def headline(fact: Fact) -> str:
     return texts[fact["type"]].format(_name(fact))
 
 
-def proposal(fact: Fact) -> dict[str, Any]:
+def proposal_arguments(fact: Fact) -> dict[str, Any]:
     """Return the arguments of `write_suggestion` for a hypothesis.
 
     The reason stays empty: the rules then write it, from all of the reader's ratings.

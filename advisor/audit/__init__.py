@@ -1,1 +1,1 @@
-"""Audit: timeline of a run, figures, health, autonomy."""
+"""Audit: the figures of an installation to watch, and the autonomy report."""

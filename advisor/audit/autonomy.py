@@ -23,7 +23,7 @@ PROPOSAL = ("run_id", "suggestion_type", "target_key")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AutonomyRecord:
     """Counts of reviewers' votes and of readers' corrections.
 
     `proposals` were reviewed, `approved` of them in some round, `first_passed` in the first; `votes` were
@@ -58,7 +58,7 @@ class Goal:
     met: bool
 
 
-def goals_of(record: Record) -> list[Goal]:
+def goals_of(record: AutonomyRecord) -> list[Goal]:
     """Return the four goals for `record`. A goal without data is not met: autonomy must be earned."""
     noun = "proposal" if record.proposals == 1 else "proposals"
     approvals = Goal(
@@ -93,7 +93,7 @@ def goals_of(record: Record) -> list[Goal]:
     ]
 
 
-def report_of(record: Record, *, days: int | None) -> dict[str, Any]:
+def report_of(record: AutonomyRecord, *, days: int | None) -> dict[str, Any]:
     """Return the report as `autonomy_report --json` prints it; `days` is its period, `None` for all time."""
     goals = goals_of(record)
     return {
@@ -121,7 +121,7 @@ def _share(
     return Goal(key, text, target, round(value, 4), f"{value:.1%}", f"{part:,} of {whole:,} {of}", met)
 
 
-def autonomy_record(*, now: datetime, days: int | None = None) -> Record:
+def autonomy_record(*, now: datetime, days: int | None = None) -> AutonomyRecord:
     """Count votes and the fate of approved proposals over the last `days` (`None`: all time)."""
     votes = PanelVote.objects.filter(at__lte=now)
     accepted = Outcome.objects.filter(
@@ -130,7 +130,7 @@ def autonomy_record(*, now: datetime, days: int | None = None) -> Record:
     if days is not None:
         since = now - timedelta(days=days)
         votes, accepted = votes.filter(at__gt=since), accepted.filter(decided_at__gt=since)
-    return Record(**_votes_count(votes), **_corrections_count(accepted))
+    return AutonomyRecord(**_votes_count(votes), **_corrections_count(accepted))
 
 
 def _votes_count(votes: QuerySet[PanelVote]) -> dict[str, int]:

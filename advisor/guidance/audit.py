@@ -15,11 +15,11 @@ from django.db.models import CharField, Count, Max, Q, Sum
 from django.db.models.functions import Cast, Left
 
 from advisor.audit.kpis import NOT_FAILURES
+from advisor.entities import BYTES_PER_TOKEN, json_bytes
 from advisor.guidance.entities import LOUDNESS, Advice, CallFacts, Level, Scored, Situation, Tunables, Why
 from advisor.guidance.gate import TOOL_COOLDOWN_S, Seen
 from advisor.guidance.situations import WRITE
 from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket, Step
-from advisor.token_budget import BYTES_PER_TOKEN, json_bytes
 from digest.llm.entities import preview
 from suggestions.entities import FenceLost
 

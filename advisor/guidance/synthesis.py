@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.guidance.entities import Scored, Tunables
 from advisor.guidance.wording import NOTE_CHARS
-from advisor.prompts import ADVISOR, prompt_load, quotes_prompt
+from advisor.prompts import ADVISOR_PROMPT, prompt_load, quotes_prompt
 from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
@@ -19,7 +19,7 @@ from digest.llm.typed import data_fence, typed_ask
 from digest.summaries.grounding import content_stems, grounding_of, overlap_of
 from suggestions.explain import reason_clean
 
-PROMPT, PURPOSE, FAILED = ADVISOR.with_name("guidance.md"), "guidance", "synthesis_"
+PROMPT, PURPOSE, FAILED = ADVISOR_PROMPT.with_name("guidance.md"), "guidance", "synthesis_"
 # The time that must be left to ask at all, and what is reserved for storing, in milliseconds.
 LEFT_MIN_MS, RESERVE_MS = 1800.0, 200.0
 # The share of content words that must be the notes' own.

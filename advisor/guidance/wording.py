@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from advisor.entities import ToolOutcome
+from advisor.entities import BYTES_PER_TOKEN, ToolOutcome, as_json, fit_text, json_bytes
 from advisor.guidance.entities import Advice, Kind, Level, ReaderFacts, Remembered, Scored
-from advisor.token_budget import BYTES_PER_TOKEN, as_json, fit_text, json_bytes
 from digest.llm.entities import json_object
 from suggestions.entities import SOURCE_WEIGHTS
 

@@ -1,1 +1,1 @@
-"""Who looks at a proposal between the rules and its storing: the reflector, then the panel."""
+"""Reviewers of a proposal: the reflector, the panel, and the rules that vote where no model does."""

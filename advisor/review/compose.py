@@ -1,4 +1,8 @@
-"""The reviewers of a run: the reflector, then the panel; what neither could review becomes a draft.
+"""The reviewers of a run: the reflector, then the panel with its votes; what neither could review is a draft.
+
+Two approvals of three pass, unless trust rejects: its reject is a veto. A missing vote counts as a reject.
+What does not pass goes back to the agent with the reviewers' combined issues, and after three rounds to an
+operator as a draft.
 
 The panel's three reviewers vote at once, and every vote is stored. Where none of the three could be reached,
 rules vote in their place, as they do where no model is configured: an outage of a provider says nothing about
@@ -6,35 +10,55 @@ a proposal. Both sets of votes are stored.
 """
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Protocol
 
 import structlog
 from django.conf import settings
+from django.db import transaction
 
 from advisor.entities import Deadline, ToolContext
-from advisor.models import Run
-from advisor.prompts import ADVISOR, prompt_load
-from advisor.review.reflector import reflect
-from advisor.review.rows import (
+from advisor.models import Decision, PanelVote, Run
+from advisor.prompts import ADVISOR_PROMPT, prompt_load
+from advisor.review.context import (
     Reflection,
     ReviewContext,
-    case_for,
-    decision_add,
+    proposal_target,
     review_counts,
-    target_of,
-    votes_add,
 )
-from advisor.review.rules import MODEL, vote_by_rules
-from advisor.review.votes import REVIEWERS, ROUNDS_MAX, Ballot, Count, ReviewCase, Vote, count_votes
+from advisor.review.reflector import reflect
+from advisor.review.votes import (
+    APPROVE,
+    POINT_CHARS_MAX,
+    REJECT,
+    REVIEWERS,
+    RULES_MODEL,
+    TRUST,
+    EarlierSuggestion,
+    ReviewCase,
+    Vote,
+    vote_by_rules,
+)
 from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
-from digest.llm.entities import Model
+from digest.llm.entities import Model, preview
 from digest.llm.ledger import REVIEW, advisor_account
 from digest.llm.typed import Question, data_fence, typed_ask_all
-from suggestions.entities import DRAFT, PASS, REFUSE, FenceLost, Proposal, Review, Reviewer
+from suggestions.entities import (
+    DRAFT,
+    IMPROVE,
+    PASS,
+    REFUSE,
+    FenceLost,
+    Proposal,
+    Review,
+    Reviewer,
+)
+from suggestions.explain import reason_clean
+from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import confidence_of
 from suggestions.rules import CONFIDENCES
 
@@ -42,7 +66,12 @@ log = structlog.get_logger(__name__)
 
 REFLECTOR_REFUSED, WEAK_EVIDENCE = "reflector_refused", "weak_evidence"
 PANEL_DRAFT, REVIEW_FAILED, PANEL_BY_RULES = "panel_draft", "review_failed", "panel_by_rules"
-PROMPTS = {name: ADVISOR.with_name(f"panel_{name}.md") for name in REVIEWERS}
+PROMPTS = {name: ADVISOR_PROMPT.with_name(f"panel_{name}.md") for name in REVIEWERS}
+EARLIER_DAYS = 90
+EARLIER_MAX = 20
+OBJECTIONS_MAX = 8
+APPROVALS_MIN = 2
+ROUNDS_MAX = 3
 
 
 class Reflector(Protocol):
@@ -51,7 +80,7 @@ class Reflector(Protocol):
     def __call__(self, proposal: Proposal, *, context: ReviewContext) -> Reflection: ...
 
 
-def context_reviewed(
+def context_with_reviewers(
     context: ToolContext, run: Run, *, interactive: bool, timeout_s: float, moment: Callable[[], datetime]
 ) -> ToolContext:
     """Return `context` with the reviewers of `run` in it, as the settings have them.
@@ -89,7 +118,7 @@ def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Revi
         return None
 
     def review(proposal: Proposal) -> Review:
-        context.attempts[target_of(proposal)] += 1
+        context.attempts[proposal_target(proposal)] += 1
         try:
             return _reviewed(proposal, context, reflector)
         except FenceLost:
@@ -113,9 +142,9 @@ def _reviewed(proposal: Proposal, context: ReviewContext, reflector: Reflector |
             return refusal
     verdict, message = PASS, ""
     if settings.ADVISOR_PANEL:
-        count = panel_vote(revised, context)
-        verdict, message = count.verdict, count.message
-        if context.cut_off:
+        result = panel_vote(revised, context)
+        verdict, message = result.verdict, result.message
+        if context.models_unreachable:
             notes = (*notes, "Rules reviewed this: no reviewing model could be reached.")
         if verdict == DRAFT:
             decision_add(proposal=revised, context=context, action=PANEL_DRAFT, reason=message)
@@ -146,23 +175,57 @@ def _refused(revised: Proposal, reflection: Reflection) -> Review | None:
     return Review(REFUSE, WEAK_EVIDENCE, message)
 
 
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """A reviewer's vote, or `None` and why it is missing; with its time and cost.
+
+    `interrupted`: time or money ran out before the reviewer could answer. `unreachable`: every model of the
+    chain was down or without a price. `ms` is milliseconds, `cost` USD.
+    """
+
+    reviewer: str
+    vote: Vote | None
+    model: str
+    error_code: str = ""
+    error: str = ""
+    interrupted: bool = False
+    unreachable: bool = False
+    ms: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+    @property
+    def verdict(self) -> str:
+        """Return the vote as it counts."""
+        return self.vote.verdict if self.vote else REJECT
+
+
+@dataclass(frozen=True, slots=True)
+class RoundResult:
+    """The result of a round: the `verdict` of a review, and a message for the agent or the operator."""
+
+    verdict: str
+    message: str
+
+
 def panel_vote(
     proposal: Proposal, context: ReviewContext, sleep: Callable[[float], None] = time.sleep
-) -> Count:
+) -> RoundResult:
     """Hold one round of votes on `proposal`, by models where any can be reached, else by rules.
 
     Models that could not be reached are not asked again in this run. Must be called outside any transaction.
     Raises `FenceLost`, and `PromptUnusable` for a missing prompt.
     """
-    target = target_of(proposal)
+    target = proposal_target(proposal)
     if context.rounds[target] >= ROUNDS_MAX:
-        return Count(DRAFT, f"All {ROUNDS_MAX} rounds on this target are over.")
-    case = case_for(proposal, context)
+        return RoundResult(DRAFT, f"All {ROUNDS_MAX} rounds on this target are over.")
+    case = review_case_for(proposal, context)
     missing: list[Ballot] = []
     ballots = _ballots_by_models(case, context, sleep) if context.models else _ballots_by_rules(case)
     if all(ballot.unreachable for ballot in ballots):
         missing, ballots = ballots, _ballots_by_rules(case)
-        context.models, context.cut_off = (), True
+        context.models, context.models_unreachable = (), True
     count = count_votes(ballots, case.round)
     context.rounds[target] = case.round
     votes_add(proposal=proposal, context=context, round_n=case.round, ballots=[*missing, *ballots])
@@ -176,8 +239,24 @@ def panel_vote(
     return count
 
 
+def review_case_for(proposal: Proposal, context: ReviewContext) -> ReviewCase:
+    """Return the proposal with the reader's recent suggestions and the last objections: two queries."""
+    since = proposal.now - timedelta(days=EARLIER_DAYS)
+    hidden = (Suggestion.Status.DRAFT, Suggestion.Status.DISCARDED)
+    recent = Suggestion.objects.filter(reader_id=proposal.reader_id, created_at__gt=since)
+    rows = recent.exclude(status__in=hidden).order_by("-created_at", "-pk")
+    fields = ("suggestion_type", "target_key", "label", "status")
+    earlier = tuple(EarlierSuggestion(*row) for row in rows.values_list(*fields)[:EARLIER_MAX])
+    last_round, objections = context.rounds[proposal_target(proposal)], []
+    if last_round:
+        votes = PanelVote.objects.filter(run=context.run, target_key=proposal.target_key, round=last_round)
+        against = votes.exclude(verdict=APPROVE).order_by("pk").values_list("reviewer", "issues")
+        objections = [f"{reviewer}: {issue}" for reviewer, issues in against for issue in issues]
+    return ReviewCase(proposal, last_round + 1, earlier, tuple(objections[:OBJECTIONS_MAX]))
+
+
 def _ballots_by_rules(case: ReviewCase) -> list[Ballot]:
-    return [Ballot(name, vote_by_rules(name, case), f"{MODEL}:{name}") for name in REVIEWERS]
+    return [Ballot(name, vote_by_rules(name, case), f"{RULES_MODEL}:{name}") for name in REVIEWERS]
 
 
 def _ballots_by_models(
@@ -209,3 +288,98 @@ def _ballots_by_models(
         )
         for name, answer in zip(REVIEWERS, answers, strict=True)
     ]
+
+
+def count_votes(ballots: Sequence[Ballot], round_n: int) -> RoundResult:
+    """Return the result of round `round_n` (from 1).
+
+    A round that time or money cut short is a draft whatever the other votes are. So is one in which nobody
+    who voted objects while votes are missing: the agent could improve nothing.
+    """
+    if any(ballot.interrupted for ballot in ballots):
+        return RoundResult(DRAFT, f"The vote was cut short. {_objections(ballots)}")
+    approvals = sum(ballot.verdict == APPROVE for ballot in ballots)
+    vetoed = any(ballot.reviewer == TRUST and ballot.verdict == REJECT for ballot in ballots)
+    if approvals >= APPROVALS_MIN and not vetoed:
+        return RoundResult(PASS, f"{approvals} of {len(ballots)} reviewers approve.")
+    objections = any(ballot.vote and ballot.vote.verdict != APPROVE for ballot in ballots)
+    if round_n >= ROUNDS_MAX or not objections:
+        return RoundResult(DRAFT, f"No agreement in round {round_n}. {_objections(ballots)}")
+    needed = f"{APPROVALS_MIN} of {len(ballots)} must approve and trust must not reject"
+    return RoundResult(
+        IMPROVE,
+        f"Round {round_n} of {ROUNDS_MAX}, {needed}. {_objections(ballots)} Mend it and write again.",
+    )
+
+
+def _objections(ballots: Sequence[Ballot]) -> str:
+    """Return the combined issues of those who did not approve, trust first."""
+    return " ".join(_objection(ballot) for ballot in ballots if ballot.verdict != APPROVE)
+
+
+def _objection(ballot: Ballot) -> str:
+    if ballot.vote is None:
+        return f"{ballot.reviewer.title()} gave no vote ({ballot.error_code})."
+    issues = ballot.vote.issues or (
+        [reason_clean(ballot.vote.reasoning)[:POINT_CHARS_MAX] or "no reason given"]
+    )
+    text = f"{ballot.reviewer.title()} ({ballot.vote.verdict}): {' '.join(map(_sentence, issues))}"
+    to_do = f" To do: {' '.join(map(_sentence, ballot.vote.suggestions))}" if ballot.vote.suggestions else ""
+    return f"{text}{to_do}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", "”")) else f"{text}."
+
+
+def votes_add(*, proposal: Proposal, context: ReviewContext, round_n: int, ballots: Sequence[Ballot]) -> None:
+    """Store every vote of a round, missing ones too. Raises `FenceLost`."""
+    with transaction.atomic():
+        context.fence()
+        PanelVote.objects.bulk_create(_row(proposal, context, round_n, ballot) for ballot in ballots)
+
+
+def _row(proposal: Proposal, context: ReviewContext, round_n: int, ballot: Ballot) -> PanelVote:
+    vote = ballot.vote
+    return PanelVote(
+        run=context.run,
+        suggestion_type=proposal.suggestion_type,
+        target_key=proposal.target_key,
+        round=round_n,
+        reviewer=ballot.reviewer,
+        verdict=ballot.verdict,
+        confidence=vote.confidence if vote else 0.0,
+        issues=vote.issues if vote else [],
+        suggestions=vote.suggestions if vote else [],
+        reasoning=vote.reasoning if vote else preview(ballot.error),
+        error_code=ballot.error_code[:60],
+        model=ballot.model[:80],
+        ms=ballot.ms,
+        input_tokens=ballot.input_tokens,
+        output_tokens=ballot.output_tokens,
+        cost_usd=ballot.cost,
+        at=context.moment(),
+    )
+
+
+def decision_add(*, proposal: Proposal, context: ReviewContext, action: str, reason: str) -> None:
+    """Store the end of a review: `panel_draft`, `review_failed` (both a draft) or `panel_by_rules`.
+
+    Raises `FenceLost`.
+    """
+    data = {
+        "suggestion_type": proposal.suggestion_type,
+        "target_key": proposal.target_key,
+        "round": context.rounds[proposal_target(proposal)],
+    }
+    with transaction.atomic():
+        context.fence()
+        Decision.objects.create(
+            run=context.run,
+            reader_id=proposal.reader_id,
+            actor="panel",
+            action=action,
+            reason=preview(reason),
+            data=data,
+            at=context.moment(),
+        )

@@ -1,1 +1,1 @@
-"""Runs: request, queue, lease, execution, record, schedule."""
+"""Runs: requests and their queue, execution, workers, schedule, texts."""

@@ -1,36 +1,51 @@
-"""The execution of a run: claimed by one worker at a time, fenced while it writes, always ended."""
+"""The execution of a run: claimed by one worker at a time, fenced while it writes, always ended.
 
+While it works each step is stored as a row, and what it reads is counted.
+"""
+
+import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError
-from django.db.models import F
+from django.db import DatabaseError, transaction
+from django.db.models import F, Max, QuerySet
 from structlog.contextvars import bound_contextvars
 
+from advisor.agent.error_policy import run_end_handle
 from advisor.agent.loop import agent_run
 from advisor.agent.planner import StatisticalPlanner
-from advisor.entities import Limits, RunEnd, RunTotals, StopReason, ToolContext
+from advisor.entities import (
+    Limits,
+    RunEnd,
+    RunTotals,
+    StepRecord,
+    StopReason,
+    ToolContext,
+    ToolOutcome,
+    json_object_or_empty,
+)
 from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import ReaderFacts
-from advisor.models import Decision, Run
+from advisor.models import Decision, Run, Step
 from advisor.prompts import quotes_prompt
-from advisor.review.compose import context_reviewed
-from advisor.review.rows import review_totals
-from advisor.run.failures import run_end_handle
-from advisor.run.lease import lease_renewal
-from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of, run_owned
+from advisor.review.compose import context_with_reviewers
+from advisor.review.context import review_totals
+from advisor.run.workers import lease_renewal
 from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
-from advisor.tools.registry import schemas
+from advisor.tools.registry import dispatch, schemas
 from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
-from digest.llm.entities import Model, preview
+from digest.llm.entities import Model, ToolCall, preview
 from digest.llm.ledger import advisor_account
 from digest.models import Reader
-from suggestions.entities import FenceLost
+from ranking.common.rows import retention_start, rows_delete
+from suggestions.entities import Fence, FenceLost
 
 log = structlog.get_logger(__name__)
 
@@ -51,6 +66,91 @@ STATUS_OF = {
 REASON_CHARS_MAX = 500
 
 
+def run_owned(run: Run) -> QuerySet[Run]:
+    """Return `run` as a query that is empty once it is over or another worker took it over."""
+    return Run.objects.filter(pk=run.pk, fence=run.fence, status=Run.Status.RUNNING)
+
+
+def fence_of(run: Run) -> Fence:
+    """Return a check that `run` is still ours, to be made inside the transaction of each of its writes.
+
+    The check is an update, so that it also keeps a reclaim waiting until that transaction is over.
+    """
+
+    def fence() -> None:
+        if not run_owned(run).update(fence=run.fence):
+            raise FenceLost(f"Run {run.pk} is held by another worker or over.")
+
+    return fence
+
+
+@dataclass(slots=True)
+class RunClock:
+    """The time during a run: the moment it began plus what a monotonic clock has counted since."""
+
+    started_at: datetime
+    clock: Callable[[], float] = time.monotonic
+    _zero: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._zero = self.clock()
+
+    @property
+    def now(self) -> datetime:
+        """Return the current time."""
+        return self.started_at + timedelta(seconds=self.clock() - self._zero)
+
+
+@dataclass(slots=True)
+class StepLog:
+    """Stores each step in a transaction of its own, so that a later failure loses nothing."""
+
+    run: Run
+    fence: Fence
+    clock: RunClock
+    n: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n = Step.objects.filter(run=self.run).aggregate(last=Max("n"))["last"] or 0
+
+    def __call__(self, step: StepRecord) -> None:
+        """Store one step. Raises `FenceLost` for a run that was reclaimed."""
+        with transaction.atomic():
+            self.fence()
+            Step.objects.create(run=self.run, n=self.n + 1, at=self.clock.now, **asdict(step))
+        self.n += 1
+
+
+@dataclass(slots=True)
+class CountingDispatch:
+    """Runs tool calls and counts their results, whatever a model may claim later."""
+
+    context: ToolContext
+    items_analyzed: int = 0
+    patterns_found: int = 0
+    suggestions_generated: int = 0
+
+    def __call__(self, call: ToolCall) -> ToolOutcome:
+        """Run one call through the registry."""
+        outcome = dispatch(self.context, call)
+        if call.name == "write_suggestion":
+            self.suggestions_generated += 1
+        elif call.name == "query_user_feedback" and not outcome.error_code:
+            meta = json_object_or_empty(outcome.content).get("meta", {})
+            self.items_analyzed = meta.get("items_returned", 0)
+            self.patterns_found = meta.get("patterns_found", 0)
+        return outcome
+
+    def as_meta(self, suggestions_count: int) -> dict[str, int]:
+        """Return the counts as `Run.meta` stores them; `suggestions_count` suggestions passed the rules."""
+        return {
+            "items_analyzed": self.items_analyzed,
+            "patterns_found": self.patterns_found,
+            "suggestions_generated": self.suggestions_generated,
+            "suggestions_after_validation": suggestions_count,
+        }
+
+
 def run_execute(*, run_id: UUID, now: datetime) -> bool:
     """Claim a queued run and carry it out; `False` when there was none to claim.
 
@@ -60,12 +160,12 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     run = _claim(run_id, now)
     if run is None:
         return False
-    elapsed = RunClock(now)
-    findings = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
+    run_clock = RunClock(now)
+    dispatcher = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
     # Every line that this thread logs meanwhile carries the id of the run.
-    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}), _lease(run, elapsed):
-        _finish(run, _end_of(run, findings, elapsed), findings, elapsed)
+    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}), _lease(run, run_clock):
+        _finish(run, _end_of(run, dispatcher, run_clock), dispatcher, run_clock)
     return True
 
 
@@ -105,37 +205,37 @@ def _claim(run_id: UUID, now: datetime) -> Run | None:
     return Run.objects.select_related("reader").get(pk=run_id) if claimed else None
 
 
-def _lease(run: Run, elapsed: RunClock) -> AbstractContextManager[None]:
+def _lease(run: Run, run_clock: RunClock) -> AbstractContextManager[None]:
     """Return a context in which the lease is renewed while the run goes on, as long as it may."""
     return lease_renewal(
-        renew=lambda: bool(run_owned(run).update(lease_until=elapsed.now + LEASE)),
-        clock=lambda: elapsed.now,
+        renew=lambda: bool(run_owned(run).update(lease_until=run_clock.now + LEASE)),
+        clock=lambda: run_clock.now,
         beat_s=BEAT_S,
         lasting_s=run_limits(run.trigger).timeout_s + LEASE_MARGIN_S,
-        failed="advisor_beat_failed",
+        failure_event="advisor_beat_failed",
     )
 
 
-def _end_of(run: Run, findings: CountingDispatch, elapsed: RunClock) -> RunEnd:
+def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunEnd:
     """Return how the loop ended; a crash in it is an end like any other, with its message."""
     limits = run_limits(run.trigger)
     try:
-        findings.context = context_reviewed(
-            findings.context,
+        dispatcher.context = context_with_reviewers(
+            dispatcher.context,
             run,
             interactive=run.trigger in INTERACTIVE,
             timeout_s=limits.timeout_s,
-            moment=lambda: elapsed.now,
+            moment=lambda: run_clock.now,
         )
-        guide = guide_for(run=run, context=findings.context, moment=lambda: elapsed.now)
+        guide = guide_for(run=run, context=dispatcher.context, moment=lambda: run_clock.now)
         end = agent_run(
-            context=findings.context,
+            context=dispatcher.context,
             models=models_for(run.reader, guide.reader_facts() if guide else None),
-            dispatch=findings,
+            dispatch=dispatcher,
             schemas=schemas(),
             limits=limits,
-            ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=findings.context.now),
-            record=StepLog(run, findings.context.fence, elapsed),
+            ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=dispatcher.context.now),
+            record=StepLog(run, dispatcher.context.fence, run_clock),
             used=RunTotals(**run_totals(run_id=run.pk)),
             guide=guide,
         )
@@ -150,7 +250,7 @@ def _end_of(run: Run, findings: CountingDispatch, elapsed: RunClock) -> RunEnd:
         return RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
 
 
-def _finish(run: Run, end: RunEnd, findings: CountingDispatch, elapsed: RunClock) -> None:
+def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunClock) -> None:
     """Store how the run ended; for one that another worker took over store only a decision."""
     suggestions_count = len(run_suggestion_ids(run_id=run.pk))
     status = STATUS_OF.get(end.reason, Run.Status.AGENT_ERROR)
@@ -161,17 +261,17 @@ def _finish(run: Run, end: RunEnd, findings: CountingDispatch, elapsed: RunClock
         message=_message(end, suggestions_count),
         cost_usd=cost,
         **totals,
-        meta={**findings.as_meta(suggestions_count), "review": review_totals(run_id=run.pk)},
+        meta={**dispatcher.as_meta(suggestions_count), "review": review_totals(run_id=run.pk)},
         summary=end.summary,
         lease_until=None,
-        finished_at=elapsed.now,
+        finished_at=run_clock.now,
     )
     if not ended:
-        decision_add(run=run, action="run_lost", reason=end.message, now=elapsed.now)
+        decision_add(run=run, action="run_lost", reason=end.message, now=run_clock.now)
         return
     if status == Run.Status.AGENT_ERROR:
-        decision_add(run=run, action="run_failed", reason=end.message, now=elapsed.now, code=end.reason)
-    run_end_handle(run=run, end=end, now=elapsed.now)
+        decision_add(run=run, action="run_failed", reason=end.message, now=run_clock.now, code=end.reason)
+    run_end_handle(run=run, end=end, now=run_clock.now)
     log.info(
         "advisor_run_completed",
         user_id=str(run.reader_id),
@@ -203,3 +303,14 @@ def decision_add(*, run: Run, action: str, reason: str, now: datetime, **data: A
         data=data,
         at=now,
     )
+
+
+def traces_prune(*, now: datetime) -> int:
+    """Delete steps of runs and decisions older than `traces` in `KEEP_DAYS`; return how many.
+
+    Runs, votes, judgments, suggestions and outcomes stay: the autonomy report and the profiles use them.
+    """
+    since = retention_start("traces", now)
+    if since is None:
+        return 0
+    return sum(rows_delete(rows.all(), at="at", before=since) for rows in (Step.objects, Decision.objects))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from advisor.sufficiency import MISSING
+from advisor.entities import MISSING_PREFIX
 
 STARTING = "Getting ready…"
 # Shown while each tool runs; `THINKING` at any other time.
@@ -61,7 +61,11 @@ def last_run_message(status: str, created: int, reason: str) -> str:
 
 def _skipped(reason: str) -> str:
     """Return too little feedback as a sentence with numbers; any other reason as it is."""
-    return f"{STATUSES['skipped']} {reason}." if reason.startswith(MISSING) else reason or STATUSES["skipped"]
+    return (
+        f"{STATUSES['skipped']} {reason}."
+        if reason.startswith(MISSING_PREFIX)
+        else reason or STATUSES["skipped"]
+    )
 
 
 def _silence(reason: str) -> str:
@@ -85,5 +89,5 @@ def script_messages() -> dict[str, Any]:
         "statuses": STATUSES,
         "other": ERROR_OTHER,
         "silent": SILENT,
-        "missing": MISSING,
+        "missing": MISSING_PREFIX,
     }

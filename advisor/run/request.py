@@ -1,38 +1,43 @@
-"""Requests for a run: the reasons against one, checked in a fixed order, and the wait for its result."""
+"""Requests for a run: the reasons against one in a fixed order, the queue, and the wait for the result.
+
+A queued run is carried out by a Celery worker, an embedded worker, or whoever asks. What puts crashed runs
+right is here too.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import structlog
+from celery import shared_task
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+from kombu.exceptions import OperationalError
 
+from advisor.entities import missing_message
 from advisor.models import Decision, Run
-from advisor.run.execute import run_execute
-from advisor.run.queue import run_advance, run_next, run_reclaim, run_start, runs_reconcile
-from advisor.selectors import ACTIVE, run_active, run_suggestion_ids, runs_of_day, sufficiency, week_of_runs
-from advisor.sufficiency import missing_message
+from advisor.run.execute import ATTEMPTS_MAX, run_execute
+from advisor.selectors import (
+    ACTIVE_STATUSES,
+    feedback_needs,
+    run_active,
+    run_suggestion_ids,
+    runs_of_day,
+    runs_of_week,
+    worker_alive,
+)
 from digest.days import day_end, day_of
 from digest.models import Reader
 from suggestions.selectors import suggestions_created_between, suggestions_pending
 from suggestions.services.lifecycle import suggestions_sweep
 
 log = structlog.get_logger(__name__)
-
-__all__ = [
-    "GenerateResult",
-    "run_advance",
-    "run_execute",
-    "run_next",
-    "run_request",
-    "run_result",
-    "run_wait",
-    "runs_reconcile",
-]
 
 ATTEMPTS_PER_DAY = 3
 POLL_S = 0.25
@@ -45,6 +50,12 @@ MESSAGES = {
     "already_generated": "Suggestions were made today already. Come back tomorrow.",
     "attempts": "It did not work three times today. It can be tried again tomorrow.",
 }
+RECONCILE_MAX = 200
+# A run nobody has begun by then is carried out by whoever asks about it (embedded mode).
+START_WITHIN = timedelta(seconds=5)
+WORKER_DIED = "Its worker gave no sign of life before the lease ended."
+SESSION_LEFT = "The session went away without a word."
+GIVEN_UP = "The run stopped twice without an end, so it was given up. It may be tried again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +78,7 @@ class GenerateResult:
         return 0 if self.status in ("blocked_pending", "already_generated") else len(self.suggestion_ids)
 
 
-def request_refused(*, reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
+def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
     """Return why there is no run now, or `None` when nothing prevents one.
 
     In order: switched off here, or by the reader; a run under way, suggestions pending, made or tried with
@@ -80,18 +91,18 @@ def request_refused(*, reader: Reader, trigger: str, now: datetime, force: bool)
     if not reader.suggestions_enabled:
         return _skipped(reader, MESSAGES["switched_off"], now, code="switched_off")
     active = run_active(reader_id=reader.pk)
-    if active and run_reclaim(run=active, now=now).status in ACTIVE:
+    if active and run_reclaim(run=active, now=now).status in ACTIVE_STATUSES:
         return run_result(run=run_advance(run=active, now=now))
     suggestions_sweep(now=now, reader_id=reader.pk)
     if pending := suggestions_pending(reader_id=reader.pk):
         ids = tuple(suggestion.pk for suggestion in pending)
         return GenerateResult("blocked_pending", MESSAGES["blocked_pending"], None, ids, len(ids))
-    return _today(reader, now) or _too_soon_or_thin(reader, trigger, now, force)
+    return _today(reader, now) or _too_soon_or_too_little(reader, trigger, now, force)
 
 
 def run_result(*, run: Run) -> GenerateResult:
     """Return the state of a run as the result of the request that began it."""
-    if run.status in ACTIVE:
+    if run.status in ACTIVE_STATUSES:
         return GenerateResult("in_progress", MESSAGES["in_progress"], run.pk)
     return GenerateResult(run.status, run.message, run.pk, tuple(run_suggestion_ids(run_id=run.pk)))
 
@@ -113,11 +124,13 @@ def _today(reader: Reader, now: datetime) -> GenerateResult | None:
     return GenerateResult("already_generated", reason, run_id, tuple(made))
 
 
-def _too_soon_or_thin(reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
+def _too_soon_or_too_little(
+    reader: Reader, trigger: str, now: datetime, force: bool
+) -> GenerateResult | None:
     weekly = trigger in (Run.Trigger.SCHEDULED, Run.Trigger.COMMAND) and not force
-    if weekly and week_of_runs(now=now).filter(reader_id=reader.pk).exists():
+    if weekly and runs_of_week(now=now).filter(reader_id=reader.pk).exists():
         return _skipped(reader, RAN_THIS_WEEK, now, code=RAN_THIS_WEEK)
-    needs = sufficiency(reader.pk)
+    needs = feedback_needs(reader.pk)
     if reason := missing_message(needs):
         return _skipped(reader, reason, now, code="thin_data", needs=[need._asdict() for need in needs])
     day, _, _ = reader_day(reader, now)
@@ -137,13 +150,13 @@ def _skipped(reader: Reader, reason: str, now: datetime, **data: Any) -> Generat
 def run_request(
     *, reader: Reader, trigger: str, now: datetime, force: bool = False, inline: bool = False
 ) -> GenerateResult:
-    """Run the advisor for one reader and day, if nothing prevents it (see `request_refused`).
+    """Run the advisor for one reader and day, if nothing prevents it (see `request_refusal`).
 
     The row is inserted before anything else happens, and the database accepts one; a request that loses the
     race gets `in_progress`. `force` skips the weekly window alone; `inline` runs in this process whatever
     workers there are. Raises nothing for what happens inside the run.
     """
-    if refused := request_refused(reader=reader, trigger=trigger, now=now, force=force):
+    if refused := request_refusal(reader=reader, trigger=trigger, now=now, force=force):
         return refused
     run = _insert(reader, trigger, now)
     if run is None:
@@ -167,12 +180,12 @@ def run_wait(
     `run_advance` is called meanwhile, so that without a broker nobody waits for a dead worker.
     """
     began, run = clock(), Run.objects.get(pk=run_id)
-    while run.status in ACTIVE:
+    while run.status in ACTIVE_STATUSES:
         waited = clock() - began
         if waited >= timeout_s:
             break
         run = run_advance(run=run, now=now + timedelta(seconds=waited))
-        if run.status in ACTIVE:
+        if run.status in ACTIVE_STATUSES:
             sleep(POLL_S)
             run.refresh_from_db()
     return run_result(run=run)
@@ -186,3 +199,121 @@ def _insert(reader: Reader, trigger: str, now: datetime) -> Run | None:
             return Run.objects.create(reader=reader, day=day, trigger=trigger, created_at=now)
     except IntegrityError:
         return None
+
+
+@shared_task(name="advisor.run_execute")
+def run_execute_task(run_id: str) -> None:
+    """Carry out a queued run, unless someone else already does."""
+    run_execute(run_id=UUID(run_id), now=timezone.now())
+
+
+def run_wake(run_id: UUID) -> bool:
+    """Announce a queued run to the Celery workers; `False`, and a log line, when the broker is down.
+
+    `runs_reconcile` announces it again every 15 seconds.
+    """
+    try:
+        run_execute_task.apply_async(args=(str(run_id),), retry=False)
+    except OperationalError as error:
+        log.warning("advisor_wake_failed", run_id=str(run_id), error=str(error))
+        return False
+    return True
+
+
+def run_start(*, run_id: UUID, now: datetime, inline: bool = False) -> None:
+    """Hand a queued run to whoever is there: a Celery worker, an embedded worker, or this process.
+
+    `inline` insists on this process, as commands do.
+    """
+    if settings.REDIS_URL and not inline:
+        transaction.on_commit(partial(run_wake, run_id))
+    elif inline or not worker_alive(now=now):
+        run_execute(run_id=run_id, now=now)
+
+
+def run_execute_next(*, now: datetime) -> UUID | None:
+    """Carry out the oldest queued run and return its id; `None` when there is none."""
+    oldest = Run.objects.filter(status=Run.Status.QUEUED, attempt__lt=ATTEMPTS_MAX).order_by(
+        "created_at", "pk"
+    )
+    run_id = oldest.values_list("pk", flat=True).first()
+    if run_id is not None:
+        run_execute(run_id=run_id, now=now)
+    return run_id
+
+
+def run_reclaim(*, run: Run, now: datetime) -> Run:
+    """Return `run` after its lease was checked, for installations where no reconciler runs."""
+    if run.status == Run.Status.RUNNING and run.lease_until is not None and run.lease_until < now:
+        runs_reconcile(now=now)
+        run.refresh_from_db()
+    return run
+
+
+def run_advance(*, run: Run, now: datetime) -> Run:
+    """Return `run` after what no worker may be there to do for it.
+
+    A lease that has ended is reclaimed. Without a broker, a run still queued after five seconds is carried
+    out here and now: its worker is dead or busy.
+    """
+    run = run_reclaim(run=run, now=now)
+    waiting = run.status == Run.Status.QUEUED and now - run.created_at >= START_WITHIN
+    if waiting and not settings.REDIS_URL:
+        run_execute(run_id=run.pk, now=now)
+        run.refresh_from_db()
+    return run
+
+
+def runs_reconcile(*, now: datetime) -> dict[str, int]:
+    """Put crashed runs right; return how many were `requeued`, `given_up` and `woken`.
+
+    A run past its lease goes back into the queue with a higher fence, so that its old worker can write
+    nothing more; after two attempts it ends as `agent_error`. A manual session just ends as completed. Every
+    queued run is announced again.
+    """
+    with transaction.atomic():
+        expired = Run.objects.select_for_update().filter(status=Run.Status.RUNNING, lease_until__lt=now)
+        runs = list(expired.order_by("lease_until")[:RECONCILE_MAX])
+        sessions = [run for run in runs if run.trigger == Run.Trigger.MCP]
+        again = [run for run in runs if run.attempt < ATTEMPTS_MAX]
+        over = [run for run in runs if run.attempt >= ATTEMPTS_MAX and run.trigger != Run.Trigger.MCP]
+        pks = [run.pk for run in again]
+        queued = {"status": Run.Status.QUEUED, "fence": F("fence") + 1, "lease_until": None}
+        Run.objects.filter(pk__in=pks).update(**queued)
+        _decisions_add(again, "run_requeued", WORKER_DIED, now)
+        _end(sessions, Run.Status.COMPLETED, "session_ended", SESSION_LEFT, now)
+        _end(over, Run.Status.AGENT_ERROR, "run_given_up", GIVEN_UP, now)
+    announced = Run.objects.filter(status=Run.Status.QUEUED).order_by("created_at")
+    waiting = list(announced.values_list("pk", flat=True)[:RECONCILE_MAX]) if settings.REDIS_URL else []
+    woken = sum(run_wake(run_id) for run_id in waiting)
+    counts = {"requeued": len(again), "given_up": len(over), "woken": woken}
+    if any(counts.values()):
+        log.info("advisor_runs_reconciled", **counts)
+    return counts
+
+
+def _end(runs: Sequence[Run], status: str, action: str, message: str, now: datetime) -> None:
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(
+        status=status,
+        stop_reason="lease_expired",
+        message=message,
+        fence=F("fence") + 1,
+        lease_until=None,
+        finished_at=now,
+    )
+    _decisions_add(runs, action, message, now)
+
+
+def _decisions_add(runs: Sequence[Run], action: str, reason: str, now: datetime) -> None:
+    Decision.objects.bulk_create(
+        Decision(
+            run=run,
+            reader_id=run.reader_id,
+            actor="reconciler",
+            action=action,
+            reason=reason,
+            data={"attempt": run.attempt},
+            at=now,
+        )
+        for run in runs
+    )

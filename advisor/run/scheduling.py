@@ -1,10 +1,18 @@
 """Scheduled runs: which readers are due, what a run costs, whom the day's money covers, and reports.
 
-The number of queries for a choice does not depend on the number of readers.
+Where the money does not cover everyone who is due, readers are served by
+
+    score = 1 × fresh + 1 × weeks waited + 0.5 × acceptance
+
+`fresh` is the ratings since the last completed run over 20, at most 1; `acceptance` the share of decided
+suggestions that were accepted, shrunk towards one in two. Fresh ratings and acceptance together are worth at
+most a week and a half of waiting, and waiting has no upper bound, so that nobody is deferred for ever. Ties:
+who waited longest, then the id. The number of queries for a choice does not depend on the number of readers.
 """
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,16 +23,19 @@ from django.conf import settings
 from django.db.models import Avg, Count, DecimalField, F, IntegerField, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
-from advisor.agent.error_policy import Kind
+from advisor.agent.error_policy import Kind, error_handle, error_kind_handle, retries_due, retry_record
+from advisor.entities import BYTES_PER_TOKEN, MISSING_PREFIX, missing_message
 from advisor.models import Decision, Run
-from advisor.prompts import ADVISOR, PromptUnusable, prompt_load
+from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
 from advisor.run.execute import LEASE_MARGIN_S
-from advisor.run.failures import error_handle, kind_handle, retries_due, retry_note
-from advisor.run.priority import Candidate, Choice, choose, places_of
 from advisor.run.request import GenerateResult, run_request, run_wait
-from advisor.selectors import ACTIVE, AUTOMATIC, readers_due, readers_possibly_blocked, sufficiency_many
-from advisor.sufficiency import MISSING, missing_message
-from advisor.token_budget import BYTES_PER_TOKEN
+from advisor.selectors import (
+    ACTIVE_STATUSES,
+    LOOP_RUNS,
+    feedback_needs_many,
+    readers_due,
+    readers_possibly_blocked,
+)
 from advisor.tools.registry import schemas
 from digest.feeds.selectors import readers_without_models
 from digest.llm.client import chain_configured
@@ -32,6 +43,15 @@ from digest.llm.entities import Model, PriceUnknown
 from digest.models import Feedback, Reader, Spend
 from suggestions.models import Outcome, Suggestion
 
+# Our own weights: fresh ratings and waiting count the same; acceptance counts half, so that a reader who
+# often rejects is not excluded for it.
+FRESH_WEIGHT = 1.0
+WAIT_WEIGHT = 1.0
+ACCEPT_WEIGHT = 0.5
+FRESH_FULL = 20
+# Two assumed decisions, one of them accepted: a reader who never decided counts as one in two.
+ACCEPT_PRIOR = (1, 2)
+DAYS_PER_WEEK = 7
 Report = dict[str, Any]
 log = structlog.get_logger(__name__)
 
@@ -50,7 +70,70 @@ TYPICAL_RESULT_TOKENS = 4_100
 USD = DecimalField(max_digits=12, decimal_places=6)
 
 
-def run_candidates(*, readers: Iterable[Reader], now: datetime) -> list[Candidate]:
+@dataclass(frozen=True, slots=True)
+class RunCandidate:
+    """The facts for running one reader: ratings since the last run, days since, decisions so far."""
+
+    reader_id: UUID
+    fresh_ratings: int
+    days_waited: float
+    accepted: int
+    decided: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """Whether a reader runs or is deferred, with the score and the reason as a sentence."""
+
+    reader_id: UUID
+    runs: bool
+    score: float
+    reason: str
+
+
+def priority_score(candidate: RunCandidate) -> float:
+    """Return the score of a reader (see the module); never negative."""
+    fresh = min(candidate.fresh_ratings, FRESH_FULL) / FRESH_FULL
+    weeks = max(candidate.days_waited, 0.0) / DAYS_PER_WEEK
+    accepted, decided = ACCEPT_PRIOR
+    acceptance = (candidate.accepted + accepted) / (candidate.decided + decided)
+    return FRESH_WEIGHT * fresh + WAIT_WEIGHT * weeks + ACCEPT_WEIGHT * acceptance
+
+
+def runs_affordable(*, budget_left: Decimal, cost_per_run: Decimal, cap: Decimal) -> int | None:
+    """Return how many runs the money covers; `None`: any number, since a run costs nothing.
+
+    A day with all its money serves at least one run, whatever its expected cost: an estimate that is too high
+    could never be corrected otherwise, and the ledger stops the run at its cap.
+    """
+    if cost_per_run <= 0:
+        return None
+    least = 1 if budget_left == cap and cap > 0 else 0
+    return max(least, int(budget_left // cost_per_run))
+
+
+def readers_choose(candidates: Sequence[RunCandidate], places: int | None) -> list[RunChoice]:
+    """Return a choice for every reader, best first: the first `places` run (`None`: all of them do)."""
+    ranked = sorted(candidates, key=lambda one: (-priority_score(one), -one.days_waited, str(one.reader_id)))
+    served = len(ranked) if places is None else min(places, len(ranked))
+    return [
+        RunChoice(
+            one.reader_id, n <= served, round(priority_score(one), 4), _reason(one, n, served, len(ranked))
+        )
+        for n, one in enumerate(ranked, start=1)
+    ]
+
+
+def _reason(candidate: RunCandidate, rank: int, served: int, due: int) -> str:
+    facts = (
+        f"{candidate.fresh_ratings} ratings since the last run, {candidate.days_waited:.0f} days ago; "
+        f"{candidate.accepted} of {candidate.decided} suggestions accepted"
+    )
+    verdict = "Runs" if rank <= served else "Put off"
+    return f"{verdict}: place {rank} of {due}, and today's money covers {served}. {facts}."
+
+
+def run_candidates(*, readers: Iterable[Reader], now: datetime) -> list[RunCandidate]:
     """Return the facts for each reader's priority: two queries.
 
     Ratings are counted since the last completed run, waiting since the last run whatever its end (a run that
@@ -59,7 +142,7 @@ def run_candidates(*, readers: Iterable[Reader], now: datetime) -> list[Candidat
     ids = [reader.pk for reader in readers]
     decided = _decisions(ids)
     return [
-        Candidate(
+        RunCandidate(
             reader_id=row["pk"],
             fresh_ratings=row["fresh"],
             days_waited=(now - (row["tried_at"] or row["date_joined"])).total_seconds() / SECONDS_PER_DAY,
@@ -70,7 +153,7 @@ def run_candidates(*, readers: Iterable[Reader], now: datetime) -> list[Candidat
     ]
 
 
-def cost_expected(*, models: Iterable[Model], now: datetime) -> Decimal:
+def run_cost_expected(*, models: Iterable[Model], now: datetime) -> Decimal:
     """Return what one run of the first model with a known price will cost, in USD; 0 where all are free.
 
     The mean of that model's last hundred finished runs within four weeks, reviews included; with fewer than
@@ -85,23 +168,23 @@ def cost_expected(*, models: Iterable[Model], now: datetime) -> Decimal:
     return Decimal(0)
 
 
-def money_left(*, cost_per_run: Decimal, now: datetime) -> Decimal:
+def budget_left(*, cost_per_run: Decimal, now: datetime) -> Decimal:
     """What is left of the advisor's UTC day once runs under way have had their share; one query each."""
     day = now.astimezone(UTC).date()
     booked = Coalesce("settled_usd", "reserved_usd", output_field=USD)
     spent = Spend.objects.filter(surface=Spend.Surface.ADVISOR, day=day).aggregate(sum=Sum(booked))["sum"]
-    under_way = AUTOMATIC.filter(status__in=ACTIVE, reader__ai_enabled=True)
+    under_way = LOOP_RUNS.filter(status__in=ACTIVE_STATUSES, reader__ai_enabled=True)
     promised = under_way.count() * cost_per_run
     return Decimal(str(settings.ADVISOR_DAILY_CAP_USD)) - (spent or Decimal(0)) - promised
 
 
 def _waiting(ids: list[UUID]) -> Iterable[dict[str, Any]]:
-    runs = AUTOMATIC.filter(reader_id=OuterRef("pk")).order_by()
+    runs = LOOP_RUNS.filter(reader_id=OuterRef("pk")).order_by()
     last = runs.values("reader_id").annotate(at=Max("created_at")).values("at")
     # "Completed" filters the aggregate, not the rows: among the rows it leads SQLite to the index by status,
     # and so to everyone's runs for each rating.
     done = Max("created_at", filter=Q(status=Run.Status.COMPLETED))
-    own = AUTOMATIC.filter(reader_id=OuterRef("reader_id")).order_by()
+    own = LOOP_RUNS.filter(reader_id=OuterRef("reader_id")).order_by()
     ended = own.values("reader_id").annotate(at=done)
     never = datetime(1970, 1, 1, tzinfo=UTC)
     fresh = (
@@ -142,7 +225,7 @@ def _cost_measured(model: str, now: datetime) -> Decimal | None:
 def _typical_worst(model: Model) -> Decimal:
     """Return the worst case of a call half-way through a typical run, times its turns, capped as a run is."""
     try:
-        prompt = prompt_load(ADVISOR)
+        prompt = prompt_load(ADVISOR_PROMPT)
     except PromptUnusable:
         return Decimal(0)
     half_way = prompt + "x" * (TYPICAL_RESULT_TOKENS * BYTES_PER_TOKEN // 2)
@@ -150,7 +233,7 @@ def _typical_worst(model: Model) -> Decimal:
     return min(worst * TYPICAL_TURNS, Decimal(str(settings.ADVISOR_RUN_CAP_USD)))
 
 
-def readers_ration(*, readers: Sequence[Reader], now: datetime) -> list[Reader]:
+def readers_affordable(*, readers: Sequence[Reader], now: datetime) -> list[Reader]:
     """Return those of `readers` who run now, best first where the money does not cover all of them.
 
     Readers who cost nothing (AI off, no model configured, a local model) always run and come last, so that
@@ -160,13 +243,13 @@ def readers_ration(*, readers: Sequence[Reader], now: datetime) -> list[Reader]:
     chain = chain_configured()
     without_models = readers_without_models() if chain else set()
     paying = [reader for reader in readers if chain and reader.pk not in without_models]
-    cost = cost_expected(models=chain, now=now) if paying else Decimal(0)
+    cost = run_cost_expected(models=chain, now=now) if paying else Decimal(0)
     if not cost:
         return list(readers)
-    money = money_left(cost_per_run=cost, now=now)
+    money = budget_left(cost_per_run=cost, now=now)
     cap = Decimal(str(settings.ADVISOR_DAILY_CAP_USD))
-    places = places_of(money_left=money, cost_per_run=cost, cap=cap)
-    choices = choose(run_candidates(readers=paying, now=now), places)
+    places = runs_affordable(budget_left=money, cost_per_run=cost, cap=cap)
+    choices = readers_choose(run_candidates(readers=paying, now=now), places)
     _decisions_add(choices, money, cost, now)
     by_id, served = {reader.pk: reader for reader in paying}, [choice for choice in choices if choice.runs]
     log.info("advisor_rationed", due=len(paying), served=len(served), cost_usd=str(cost), left=str(money))
@@ -174,7 +257,7 @@ def readers_ration(*, readers: Sequence[Reader], now: datetime) -> list[Reader]:
     return [by_id[choice.reader_id] for choice in served] + free
 
 
-def _decisions_add(choices: Sequence[Choice], money: Decimal, cost: Decimal, now: datetime) -> None:
+def _decisions_add(choices: Sequence[RunChoice], money: Decimal, cost: Decimal, now: datetime) -> None:
     facts = {"money_left_usd": f"{money:.6f}", "cost_per_run_usd": f"{cost:.6f}"}
     if all(choice.runs for choice in choices):
         reason = f"Today's money covers all {len(choices)} readers due."
@@ -198,11 +281,11 @@ def _decisions_add(choices: Sequence[Choice], money: Decimal, cost: Decimal, now
 
 
 def readers_advise(*, now: datetime) -> list[GenerateResult]:
-    """Request a scheduled run for each reader due whom the day's money covers (`readers_ration`).
+    """Request a scheduled run for each reader due whom the day's money covers (`readers_affordable`).
 
     The error policy handles a request that fails; it stops none of the others.
     """
-    chosen = readers_ration(readers=readers_due(now=now), now=now)
+    chosen = readers_affordable(readers=readers_due(now=now), now=now)
     results = (_request(reader, now) for reader in chosen)
     return [result for result in results if result is not None]
 
@@ -215,7 +298,7 @@ def retries_request(*, now: datetime) -> list[GenerateResult]:
     results = []
     for run in retries_due(now=now):
         result = _request(run.reader, now)
-        retry_note(run=run, status=result.status if result else "broke", now=now)
+        retry_record(run=run, status=result.status if result else "broke", now=now)
         if result is not None:
             results.append(result)
     return results
@@ -229,19 +312,20 @@ def readers_lacking_feedback(*, readers: Sequence[Reader], now: datetime) -> dic
     if not settings.ADVISOR_ENABLED:
         return {}
     excluded = readers_possibly_blocked(now=now)
-    needs = sufficiency_many(reader_ids=[reader.pk for reader in readers if reader.pk not in excluded])
+    needs = feedback_needs_many(reader_ids=[reader.pk for reader in readers if reader.pk not in excluded])
     missing = {reader_id: missing_message(of_reader) for reader_id, of_reader in needs.items()}
     return {reader_id: message for reader_id, message in missing.items() if message}
 
 
-def reader_advise(*, reader: Reader, now: datetime, force: bool, thin: str = "") -> Report:
+def reader_advise(*, reader: Reader, now: datetime, force: bool, missing_feedback: str = "") -> Report:
     """Run the advisor for one reader in this process and return the report of `run_advisor --json`.
 
-    A reader with a message in `thin` (`readers_lacking_feedback`) is skipped without a query or an audit row.
+    A reader with a message in `missing_feedback` (of `readers_lacking_feedback`) is skipped without a query
+    or an audit row.
     """
     began = time.monotonic()
-    if thin:
-        result = GenerateResult("skipped", thin)
+    if missing_feedback:
+        result = GenerateResult("skipped", missing_feedback)
     else:
         result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=force, inline=True)
     if result.status == "in_progress" and result.run_id:
@@ -258,8 +342,10 @@ def _request(reader: Reader, now: datetime) -> GenerateResult | None:
         log.exception("advisor_request_failed", user_id=str(reader.pk))
         error_handle(error=error, where="request", now=now)
         return None
-    if result.status == "skipped" and result.reason.startswith(MISSING):
-        kind_handle(kind=Kind.NO_DATA, where="request", reason=result.reason, now=now, reader_id=reader.pk)
+    if result.status == "skipped" and result.reason.startswith(MISSING_PREFIX):
+        error_kind_handle(
+            kind=Kind.NO_DATA, where="request", reason=result.reason, now=now, reader_id=reader.pk
+        )
     return result
 
 

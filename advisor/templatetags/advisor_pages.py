@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from advisor.guidance.tips import tip_for
 from advisor.run.explain import last_run_message, need_message, script_messages
-from advisor.selectors import run_active, run_last, run_suggestions_count, sufficiency
+from advisor.selectors import feedback_needs, run_active, run_last, run_suggestions_count
 from digest.requests import is_prefetch
 
 register = template.Library()
@@ -19,7 +19,7 @@ def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
     """Return the data of the "Generate" panel: last run, missing feedback, texts; four queries."""
     last, active = run_last(reader_id=reader_id), run_active(reader_id=reader_id)
     created = run_suggestions_count(run_id=last.pk) if last else 0
-    needs = sufficiency(reader_id)
+    needs = feedback_needs(reader_id)
     return {
         "pending": pending,
         "active": active,

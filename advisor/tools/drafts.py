@@ -1,32 +1,28 @@
 """The tools for drafts and writes: test a change, critique drafts, compare configs, write a suggestion."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
-from advisor.entities import ToolContext
-from advisor.prompts import quotes_prompt
-from advisor.token_budget import (
+from pydantic import Field
+
+from advisor.entities import (
     COMPARISON_TOKENS,
     CRITIQUE_TOKENS,
     TRIAL_TOKENS,
     WRITE_TOKENS,
+    ToolContext,
+    cut_title,
     error_result,
-    fill,
     fit_rows,
     fit_text,
+    result_fill,
     tokens_left,
 )
-from advisor.tools.arguments import (
-    NOTE,
-    ChangeArguments,
-    CompareArguments,
-    CritiqueArguments,
-    SuggestionArguments,
-    draft_for,
-)
-from advisor.tools.curation import cut_title
+from advisor.prompts import quotes_prompt
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
 from digest.entities import RatedItem
 from suggestions.critique import Issue
-from suggestions.entities import Draft, Preview, Proposed, Refusal
+from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Draft, Preview, Proposed, Refusal
 from suggestions.planner.gains import Forecast
 from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_propose
@@ -36,6 +32,83 @@ DETAILS_TOKENS = 40
 VALUE_TOKENS = 16
 # What three reviewers ask for needs more room than the name of a rule.
 REVIEW_TOKENS = 300
+# As many drafts as a run may write.
+DRAFTS_MAX = 3
+T = TypeVar("T")
+# An argument that is accepted, since models send it, but not declared, and ignored.
+Ignored = Annotated[T, Field(json_schema_extra={"undeclared": True})]
+Version = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class EvidenceItem(Arguments):
+    """One rated item that supports a suggestion. Only `url` counts; the rest is looked up."""
+
+    url: Annotated[str, Field(description="As query_user_feedback gave it.")]
+    title: Ignored[str | None] = None
+    feedback: Ignored[str | None] = None
+    reason_tag: Ignored[str | None] = None
+    item_id: Ignored[int | None] = None
+
+
+class SuggestionArguments(Arguments):
+    """One proposed change. Values are checked by the rules behind the tool, not here.
+
+    What is `Ignored` is looked up or measured instead.
+    """
+
+    suggestion_type: SuggestionType
+    field: Literal["topics", "source_weights"]
+    target_key: Annotated[str | None, Field(description="The source; left out for topics.")] = None
+    current_value: Ignored[Any] = None
+    suggested_value: Annotated[Any, Field(description="The topic, or the new weight.")] = None
+    evidence_items: Annotated[list[EvidenceItem], Field(max_length=50, description="At least three.")]
+    reason: Annotated[str, Field(description="One or two plain sentences to the reader.")]
+    expected_impact: Annotated[str, Field(description="What the reader will notice.")] = ""
+    confidence: Ignored[str | None] = None
+
+
+class ChangeArguments(Arguments):
+    """One change to try: its target and its value."""
+
+    suggestion_type: SuggestionType
+    target: Annotated[str, Field(max_length=300, description="The source, or the topic.")]
+    suggested_value: Annotated[Any, Field(description="The new weight; left out: the whole step.")] = None
+
+
+class DraftArguments(ChangeArguments):
+    """A change with the evidence it would be written with."""
+
+    evidence_urls: Annotated[list[str], Field(max_length=50, description="As for write_suggestion.")] = []
+
+
+class CritiqueArguments(Arguments):
+    """Drafts to judge, before any of them is written."""
+
+    drafts: Annotated[list[DraftArguments], Field(min_length=1, max_length=DRAFTS_MAX)]
+
+
+class CompareArguments(Arguments):
+    """Two versions of the config; or, with `changes`, the current one with and without them."""
+
+    before: Annotated[Version | None, Field(description="Left out: the one before `after`.")] = None
+    after: Annotated[Version | None, Field(description="Left out: the current one.")] = None
+    changes: Annotated[
+        list[ChangeArguments],
+        Field(max_length=DRAFTS_MAX, description="Made together; no versions then."),
+    ] = []
+
+
+def draft_from_change(change: ChangeArguments, evidence_urls: Sequence[str] = ()) -> Draft:
+    """Return the draft of `change`; a topic is its own value."""
+    field = FIELD_OF_TYPE[change.suggestion_type]
+    return Draft(
+        suggestion_type=change.suggestion_type,
+        field=field,
+        target_key=change.target,
+        suggested_value=change.suggested_value if field == SOURCE_WEIGHTS else change.target,
+        evidence_urls=tuple(evidence_urls),
+        reason="",
+    )
 
 
 def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[str, Any]:
@@ -43,7 +116,7 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
 
     Holdout ratings measure `ndcg_gain` (90 % interval); `would_be_refused` is the refusing rule or "".
     """
-    trial = change_try(reader_id=context.reader_id, draft=draft_for(arguments), now=context.now)
+    trial = change_try(reader_id=context.reader_id, draft=draft_from_change(arguments), now=context.now)
     if isinstance(trial, Refusal):
         return error_result(trial.code, trial.message) | {"target": trial.target}
     change, refusal = trial.change, trial.refusal
@@ -57,12 +130,12 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "offered_this_week": trial.recent_items,
         "forecast": forecast_row(trial),
         "would_be_refused": refusal.code if refusal else "",
-        "note": NOTE,
+        "note": OUTSIDE_TEXT_NOTE,
     }
     examples = [_example(item, change.target_key) for item in trial.ratings[:EXAMPLES_MAX]]
-    digest = moves_of(trial.preview)
+    digest = preview_moves(trial.preview)
     lists = {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}
-    return fill(result, lists, TRIAL_TOKENS)
+    return result_fill(result, lists, TRIAL_TOKENS)
 
 
 def forecast_row(trial: Trial) -> dict[str, Any]:
@@ -78,7 +151,7 @@ def _measured(forecast: Forecast) -> dict[str, Any]:
     return rounded | {"later_thumbs": forecast.n}
 
 
-def moves_of(preview: Preview) -> dict[str, list[Any]]:
+def preview_moves(preview: Preview) -> dict[str, list[Any]]:
     """Return what enters and leaves today's digest, by title, and the moves as [title, before, after]."""
     moves = sorted(preview.moves, key=lambda item: -abs((item.before or 0) - (item.after or 0)))
     return {
@@ -99,11 +172,11 @@ def self_critique(context: ToolContext, arguments: CritiqueArguments) -> dict[st
     found = drafts_critique(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        drafts=[draft_for(draft, draft.evidence_urls) for draft in arguments.drafts],
+        drafts=[draft_from_change(draft, draft.evidence_urls) for draft in arguments.drafts],
         now=context.now,
     )
     share = CRITIQUE_TOKENS / len(found) - 10
-    return fill({}, {"drafts": [_row(critique, share) for critique in found]}, CRITIQUE_TOKENS)
+    return result_fill({}, {"drafts": [_row(critique, share) for critique in found]}, CRITIQUE_TOKENS)
 
 
 def _row(critique: Critique, tokens: float) -> dict[str, Any]:
@@ -133,15 +206,19 @@ def compare_configs(context: ToolContext, arguments: CompareArguments) -> dict[s
         reader_id=context.reader_id,
         before=arguments.before,
         after=arguments.after,
-        drafts=[draft_for(change) for change in arguments.changes],
+        drafts=[draft_from_change(change) for change in arguments.changes],
         now=context.now,
     )
     if isinstance(found, Refusal):
         return error_result(found.code, found.message) | {"target": found.target}
     before, after = found.names
-    result = {"before": before, "after": after, "impact_estimate": _impact(found), "note": NOTE}
-    lists = {"diffs": [_short(change) for change in found.changes], **moves_of(found.preview)}
-    return fill(result, lists, COMPARISON_TOKENS)
+    result = {"before": before, "after": after, "impact_estimate": _impact(found), "note": OUTSIDE_TEXT_NOTE}
+    diffs = [
+        {key: fit_text(text, VALUE_TOKENS) if isinstance(text, str) else text for key, text in change.items()}
+        for change in found.changes
+    ]
+    lists = {"diffs": diffs, **preview_moves(found.preview)}
+    return result_fill(result, lists, COMPARISON_TOKENS)
 
 
 def _impact(found: Comparison) -> dict[str, Any]:
@@ -151,20 +228,12 @@ def _impact(found: Comparison) -> dict[str, Any]:
     return _measured(found.forecast) | counts
 
 
-def _short(change: dict[str, Any]) -> dict[str, Any]:
-    """Return one difference with its long texts cut."""
-    return {
-        key: fit_text(value, VALUE_TOKENS) if isinstance(value, str) else value
-        for key, value in change.items()
-    }
-
-
 def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> dict[str, Any]:
     """Store a pending suggestion, or return the rule that refused it. Raises `FenceLost`."""
     answer = suggestion_propose(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        draft=draft_of(arguments),
+        draft=draft_from_suggestion(arguments),
         now=context.now,
         fence=context.fence,
         review=context.review,
@@ -172,7 +241,7 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
     return _refused(answer) if isinstance(answer, Refusal) else _written(answer)
 
 
-def draft_of(arguments: SuggestionArguments) -> Draft:
+def draft_from_suggestion(arguments: SuggestionArguments) -> Draft:
     """Return the proposal as the model wrote it, without its own `current_value` and confidence.
 
     A reason that recites the prompt is dropped: the rules then write one from the reader's ratings.

@@ -1,37 +1,42 @@
 """The tools by name: their schemas, and the dispatch of a model's call to one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from advisor.entities import ToolContext, ToolOutcome, target_of
-from advisor.token_budget import as_json, error_result
-from advisor.tools.arguments import (
+from advisor.entities import ToolContext, ToolOutcome, as_json, call_target, error_result
+from advisor.tools import NoArguments
+from advisor.tools.drafts import (
     ChangeArguments,
     CompareArguments,
     CritiqueArguments,
+    SuggestionArguments,
+    compare_configs,
+    self_critique,
+    test_suggestion,
+    write_suggestion,
+)
+from advisor.tools.queries import (
     FeedbackArguments,
     HistoryArguments,
-    NoArguments,
     OutcomesArguments,
-    SuggestionArguments,
-    declared,
-)
-from advisor.tools.drafts import compare_configs, self_critique, test_suggestion, write_suggestion
-from advisor.tools.feedback import query_user_feedback
-from advisor.tools.record import (
     get_acceptance_history,
     get_suggestion_outcomes,
     get_user_profile,
     query_user_config,
+    query_user_feedback,
 )
 from digest.llm.entities import ToolCall, ToolSchema
 
 ARGUMENTS_CHARS_MAX = 20_000
 PROBLEMS_MAX = 5
+# Limits that no sensible call comes near, and texts for people who read the code.
+UNDECLARED_KEYS = ("title", "maxLength", "exclusiveMaximum")
+ITEMS_LIMIT_DECLARED_MAX = 3
+EMPTY: tuple[object, ...] = (None, "", [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Tool:
         function = {
             "name": self.name,
             "description": self.description,
-            "parameters": declared(self.arguments.model_json_schema()),
+            "parameters": schema_simplified(self.arguments.model_json_schema()),
         }
         return {"type": "function", "function": function}
 
@@ -138,7 +143,7 @@ def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
         arguments = tool.arguments.model_validate(call.arguments)
     except ValidationError as problem:
         valid = list(tool.arguments.model_fields)
-        return _refused("invalid_arguments", _problems(problem), target_of(call), arguments=valid)
+        return _refused("invalid_arguments", _problems(problem), call_target(call), arguments=valid)
     result = tool.function(context, arguments)
     target = str(result.pop("target", ""))
     counted = bool(result.pop("counted", True))
@@ -156,3 +161,45 @@ def _problems(error: ValidationError) -> str:
     rows.sort(key=lambda row: row["type"] != "extra_forbidden")
     problems = (f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}" for row in rows[:PROBLEMS_MAX])
     return "; ".join(problems)
+
+
+def schema_simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON schema without `$ref`, which some providers do not resolve, titles and empty defaults.
+
+    What may also be null is declared as its other type: it can be left out. A tool's own description is that
+    of its arguments, so that objects have none.
+    """
+    definitions = schema.get("$defs", {})
+
+    def simplified(node: Any) -> Any:
+        if isinstance(node, list):
+            return [simplified(part) for part in node]
+        if not isinstance(node, dict):
+            return node
+        node = _plain(node, definitions)
+        result = {
+            key: simplified(value)
+            for key, value in node.items()
+            if key not in ("properties", *UNDECLARED_KEYS)
+        }
+        if result.get("maxItems", 0) > ITEMS_LIMIT_DECLARED_MAX:
+            del result["maxItems"]
+        if result.get("default", 0) in EMPTY:
+            del result["default"]
+        if "properties" not in node:
+            return result
+        result.pop("description", None)
+        shown = {name: one for name, one in node["properties"].items() if "undeclared" not in one}
+        return result | {"properties": {name: simplified(one) for name, one in shown.items()}}
+
+    return dict(simplified({key: value for key, value in schema.items() if key != "$defs"}))
+
+
+def _plain(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `node` with its reference resolved and without the choice between null and one type."""
+    if reference := node.get("$ref"):
+        node = definitions[reference.rpartition("/")[2]] | {k: v for k, v in node.items() if k != "$ref"}
+    choices = [one for one in node.get("anyOf", ()) if one != {"type": "null"}]
+    if len(choices) != 1:
+        return node
+    return {**choices[0], **{key: value for key, value in node.items() if key != "anyOf"}}

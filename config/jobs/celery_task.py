@@ -7,8 +7,8 @@ import structlog
 from celery import Task
 from django.utils import timezone
 
-from advisor.run.failures import error_handle
-from advisor.run.queue import job_turn
+from advisor.agent.error_policy import error_handle
+from advisor.run.workers import job_claim_if_due
 from config.jobs.schedule import JOBS, VISIBILITY_S
 
 log = structlog.get_logger(__name__)
@@ -36,10 +36,14 @@ class BaseTask(Task):  # type: ignore[type-arg]
         So a daily job is not delayed by a day, and one that crashes every process is not repeated for ever.
         """
         now, every = timezone.now(), INTERVALS[job]
-        if job_turn(name=job, every=every, now=now):
+        if job_claim_if_due(name=job, every=every, now=now):
             return True
         lost = bool((self.request.delivery_info or {}).get("redelivered"))
-        return lost and every > REDELIVERED_AFTER and job_turn(name=REPEAT.format(job), every=every, now=now)
+        return (
+            lost
+            and every > REDELIVERED_AFTER
+            and job_claim_if_due(name=REPEAT.format(job), every=every, now=now)
+        )
 
     def on_failure(self, exc: BaseException, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:
         """Apply the error policy to a task that raised in a Celery worker."""

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F
 
 from advisor.models import Decision
-from advisor.run.lease import lease_renewal
+from advisor.run.workers import lease_renewal
 from config.models import NightlyReport
 
 log = structlog.get_logger(__name__)
@@ -143,7 +143,7 @@ def night_lease_renewal(
         return bool(own.update(lease_until=clock() + LEASE))
 
     with lease_renewal(
-        renew=renew, clock=clock, beat_s=beat_s, lasting_s=lasting_s, failed="nightly_beat_failed"
+        renew=renew, clock=clock, beat_s=beat_s, lasting_s=lasting_s, failure_event="nightly_beat_failed"
     ):
         yield
 

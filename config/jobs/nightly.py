@@ -14,11 +14,10 @@ import structlog
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
 
-from advisor.agent.error_policy import Action
-from advisor.run.failures import alert_raise, error_handle
-from advisor.run.queue import job_failed
-from advisor.run.record import traces_prune
+from advisor.agent.error_policy import Action, alert_raise, error_handle
+from advisor.run.execute import traces_prune
 from advisor.run.scheduling import readers_advise
+from advisor.run.workers import job_failed
 from config.jobs.lease import CRASHES_MAX, LEASE, Step, night_claim, night_lease_renewal, night_save
 from config.models import NightlyReport
 from digest.build.services import digests_build

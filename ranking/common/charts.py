@@ -1,7 +1,9 @@
-"""Stacked bars of an SVG chart in its own units, y downwards. Pure."""
+"""Shapes of SVG charts in a chart's own units, y downwards: stacked bars, and lines with gaps. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +44,45 @@ def bars_stack(rows: Sequence[Sequence[float]], *, width: int, height: int, gap:
                 corner = (round(step * (n + gap / 2), 2), round(height - below, 2))
                 bars.append(Bar(*corner, round(step * (1 - gap), 2), round(tall, 2), series))
     return BarChart(tuple(bars), top, width, height)
+
+
+def line_points(
+    values: Sequence[float | None],
+    *,
+    low: float,
+    high: float,
+    width: float,
+    height: float,
+    margin: float,
+) -> list[Point | None]:
+    """Return a point for each value, evenly spaced from left to right; `None` stays `None`, a gap.
+
+    `low` is at the lower margin and `high` at the upper one; values beyond them are cut off there.
+    """
+    step = (width - 2 * margin) / max(len(values) - 1, 1)
+    span = (high - low) or 1.0
+    found: list[Point | None] = []
+    for n, value in enumerate(values):
+        if value is None:
+            found.append(None)
+        else:
+            share = min(1.0, max(0.0, (value - low) / span))
+            y = height - margin - share * (height - 2 * margin)
+            found.append((round(margin + n * step, 1), round(y, 1)))
+    return found
+
+
+def line_stretches(points: Sequence[Point | None]) -> list[list[Point]]:
+    """Return the unbroken stretches of a line, none of them empty; a single point is a dot."""
+    stretches: list[list[Point]] = [[]]
+    for point in points:
+        if point is None:
+            stretches.append([])
+        else:
+            stretches[-1].append(point)
+    return [stretch for stretch in stretches if stretch]
+
+
+def polyline(points: Sequence[Point]) -> str:
+    """Return the `points` attribute of an SVG polyline."""
+    return " ".join(f"{x:g},{y:g}" for x, y in points)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from advisor.entities import missing_message, needs_from_counts
 from advisor.run.explain import STATUSES, last_run_message, need_message, script_messages, status_message
-from advisor.sufficiency import missing_message, needs_of
 from digest.entities import FeedbackCounts
 
 
@@ -27,7 +27,9 @@ def test_every_status_has_words_of_its_own(status: str):
 
 
 def test_little_feedback_is_said_in_general_and_in_numbers():
-    reason = missing_message(needs_of(FeedbackCounts(4, 4, 3, None, None), items=10, days=0, tagged=0))
+    reason = missing_message(
+        needs_from_counts(FeedbackCounts(4, 4, 3, None, None), items=10, days=0, tagged=0)
+    )
     assert status_message("skipped", 0, reason) == (
         "Not enough feedback yet. Keep rating articles and check back later."
         " Need at least 10 feedback items (you have 4)."

@@ -19,18 +19,17 @@ from django.utils import timezone
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from advisor.mcp_server import tools_listed
-from advisor.models import Decision, Run, Step
-from advisor.run.queue import runs_reconcile
-from advisor.run.request import run_request
-from advisor.run.sessions import (
+from advisor.mcp_server import (
     LEASE_S,
     SessionRefused,
     session_call,
     session_close,
     session_open,
     session_renew,
+    tools_listed,
 )
+from advisor.models import Decision, Run, Step
+from advisor.run.request import run_request, runs_reconcile
 from advisor.tools.registry import TOOLS
 from digest.models import Reader
 from suggestions.entities import FenceLost

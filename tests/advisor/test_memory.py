@@ -12,8 +12,8 @@ from advisor.guidance.insight_files import BadInsight, insight_draft
 from advisor.guidance.retrieval import memories_recall
 from advisor.guidance.sources import FOLDER, memories_sync, patterns_sync
 from advisor.models import Memory
-from advisor.tools.arguments import NoArguments
-from advisor.tools.record import get_user_profile
+from advisor.tools import NoArguments
+from advisor.tools.queries import get_user_profile
 from advisor.tools.registry import TOOLS
 from suggestions.models import Outcome, Suggestion
 from tests.support.factories import CLOCK, ReaderFactory

@@ -18,9 +18,9 @@ import yaml
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from advisor.audit.kpis import WATCHES
+from advisor.audit.kpis import KPI_DEFINITIONS
 from advisor.models import GuidanceEvent, Run
-from advisor.run.queue import job_turn
+from advisor.run.workers import job_claim_if_due
 from config.jobs.schedule import JOBS, QUEUES
 from config.metrics import WebProcessMetrics, metrics_text
 from config.models import NightlyReport
@@ -37,7 +37,7 @@ def emitted(db, ada, client: Client, now, settings) -> dict[str, list[dict[str, 
     """Every metric of an installation that has lived a little, its broker being away, with its labels."""
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     client.get("/healthz")
-    assert job_turn(name="reconcile", every=timedelta(minutes=1), now=now)
+    assert job_claim_if_due(name="reconcile", every=timedelta(minutes=1), now=now)
     over = {"status": Run.Status.COMPLETED, "created_at": now, "finished_at": now}
     Run.objects.create(reader=ada, day=now.date(), trigger=Run.Trigger.UI, **over)
     NightlyReport.objects.create(day=now.date(), started_at=now)
@@ -84,7 +84,7 @@ def test_memory_and_processor_are_told_of_all_web_processes_together():
 def test_jobs_and_figures_named_in_rules_exist():
     named = {value for text in expressions() for label, value in LABELS.findall(text) if label == "job"}
     assert named - {"tidings"} <= {job.name for job in JOBS}
-    assert {"acceptance_rate", "silent_readers"} <= {watch.key for watch in WATCHES}
+    assert {"acceptance_rate", "silent_readers"} <= {watch.key for watch in KPI_DEFINITIONS}
 
 
 def test_every_alert_has_a_place_in_the_runbook_that_says_what_to_do():

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
 from advisor.models import Run
-from advisor.run.queue import heartbeat, job_turn
+from advisor.run.workers import heartbeat, job_claim_if_due
 from config import metrics as figures_module
 from config import readiness as module
 from config.jobs.schedule import JOBS
@@ -74,7 +74,7 @@ def test_the_schedule_moves_by_a_worker_or_by_beat(now):
     assert checks(now)["schedule"] is True
     later = now + timedelta(hours=1)
     assert checks(later)["schedule"] is False
-    assert job_turn(name="reconcile", every=timedelta(minutes=1), now=later)
+    assert job_claim_if_due(name="reconcile", every=timedelta(minutes=1), now=later)
     assert checks(later + SCHEDULE_LATE - timedelta(seconds=1))["schedule"] is True
     assert checks(later + SCHEDULE_LATE)["schedule"] is False
 
@@ -117,7 +117,7 @@ def test_metrics_count_what_the_database_knows(ada, now):
     FeedFactory(state=Feed.State.ACTIVE, next_check_at=now - timedelta(minutes=5))
     FeedFactory(state=Feed.State.PAUSED)
     Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now - timedelta(seconds=90))
-    assert job_turn(name="reconcile", every=timedelta(minutes=1), now=now - timedelta(seconds=30))
+    assert job_claim_if_due(name="reconcile", every=timedelta(minutes=1), now=now - timedelta(seconds=30))
     found = figures(now)
     assert found["tidings_feeds", ("active",)] == found["tidings_feeds", ("paused",)] == 1
     assert found["tidings_feeds_due", ()] == 1 and found["tidings_feeds_late_seconds", ()] == 300
@@ -132,7 +132,7 @@ def test_metrics_ask_no_more_with_more_rows(ada, ben, now, django_assert_num_que
         metrics_text(now=now)
     for n in range(30):
         FeedFactory(state=Feed.State.ACTIVE, next_check_at=now)
-        job_turn(name=f"job{n}", every=timedelta(minutes=1), now=now)
+        job_claim_if_due(name=f"job{n}", every=timedelta(minutes=1), now=now)
     with django_assert_num_queries(len(few)):
         metrics_text(now=now)
 

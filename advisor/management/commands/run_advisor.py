@@ -33,12 +33,16 @@ class Command(BaseCommand):
         """Run and report; exit with 1 when a run failed or timed out."""
         began = time.monotonic()
         readers = readers_named(options["user_id"])
-        thin = readers_lacking_feedback(readers=readers, now=timezone.now()) if options["all_users"] else {}
+        lacking = (
+            readers_lacking_feedback(readers=readers, now=timezone.now()) if options["all_users"] else {}
+        )
         reports: list[Report] = []
         for n, reader in enumerate(readers, start=1):
             self._progress(n, len(readers), reader, options["quiet"])
-            now, words = timezone.now(), thin.get(reader.pk, "")
-            reports.append(reader_advise(reader=reader, now=now, force=options["force"], thin=words))
+            now, missing = timezone.now(), lacking.get(reader.pk, "")
+            reports.append(
+                reader_advise(reader=reader, now=now, force=options["force"], missing_feedback=missing)
+            )
         self._print(reports, round(time.monotonic() - began, 3), options)
         if any(report["status"] in (Run.Status.AGENT_ERROR, Run.Status.AGENT_TIMEOUT) for report in reports):
             sys.exit(1)

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from advisor.mcp_server import serve
-from advisor.run.sessions import SessionRefused
+from advisor.mcp_server import SessionRefused, serve
 from digest.models import Reader
 
 

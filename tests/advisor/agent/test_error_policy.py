@@ -18,15 +18,19 @@ from advisor.agent.error_policy import (
     Action,
     Kind,
     action_of,
+    alert_raise,
+    error_handle,
+    error_kind_handle,
     kind_of_exception,
     kind_of_stop,
+    retries_due,
+    run_end_handle,
     wait_of,
 )
-from advisor.agent.tool_runner import ToolRunner
+from advisor.agent.loop import ToolRunner
 from advisor.entities import RunEnd, StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
-from advisor.run.failures import alert_raise, error_handle, kind_handle, retries_due, run_end_handle
 from advisor.run.request import ATTEMPTS_PER_DAY
 from advisor.run.scheduling import readers_advise, retries_request
 from config.celery import app
@@ -302,7 +306,7 @@ def test_an_alert_that_cannot_be_sent_is_logged_and_raises_nothing(now, settings
 def test_with_no_database_at_all_the_alert_goes_out_and_nothing_is_raised(now):
     """No database mark: every query in here raises, as when the server is gone."""
     with capture_logs() as logs:
-        done = kind_handle(kind=Kind.DATABASE, where="job fetch", reason="gone", now=now)
+        done = error_kind_handle(kind=Kind.DATABASE, where="job fetch", reason="gone", now=now)
     assert done is Action.SKIP_AND_LOG and len(mail.outbox) == 1
     assert [entry["event"] for entry in logs] == ["alert_raised", "policy_failed"]
 

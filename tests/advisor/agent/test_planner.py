@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from advisor.agent.planner import NAME, StatisticalPlanner, choose, proposal
+from advisor.agent.planner import NAME, StatisticalPlanner, hypotheses_choose, proposal_arguments
 from advisor.tools.registry import schemas
 from digest.llm.entities import ModelUnavailable
 
@@ -162,7 +162,7 @@ def test_it_calls_no_tool_that_is_not_offered():
 
 
 def test_what_another_model_wrote_before_is_not_proposed_again():
-    sent = json.dumps(proposal(FACT) | {"target_key": "LOVED.example"})
+    sent = json.dumps(proposal_arguments(FACT) | {"target_key": "LOVED.example"})
     call = {"id": "x", "type": "function", "function": {"name": "write_suggestion", "arguments": sent}}
     read = {"id": "r", "type": "function", "function": {"name": "query_user_feedback", "arguments": "{}"}}
     messages = [
@@ -191,26 +191,29 @@ def test_it_costs_nothing():
     ],
 )
 def test_it_keeps_quiet_about_what_may_well_be_chance(changed, why):
-    chosen, skipped = choose(feedback(FACT | changed), {})
+    chosen, skipped = hypotheses_choose(feedback(FACT | changed), {})
     assert chosen == [] and why in skipped[0]["reason_skipped"]
     assert skipped[0]["hypothesis"] == "More from Loved"
 
 
 @pytest.mark.parametrize("changed", [{}, {"p_helpful": 0.8}, {"ndcg_gain": -0.01}, {"ndcg_gain": None}])
 def test_it_proposes_what_is_likely_enough(changed):
-    assert choose(feedback(FACT | changed), {})[0]
+    assert hypotheses_choose(feedback(FACT | changed), {})[0]
 
 
 def test_a_reader_who_never_lets_a_source_be_reduced_is_not_asked():
-    chosen, skipped = choose(feedback(LESS, FACT), {"patterns": {"never_reduce_sources": True}})
+    chosen, skipped = hypotheses_choose(feedback(LESS, FACT), {"patterns": {"never_reduce_sources": True}})
     assert chosen == [FACT] and "turned down" in skipped[0]["reason_skipped"]
 
 
 @pytest.mark.parametrize(("rejected", "asked"), [(5, True), (6, False)])
 def test_a_type_refused_six_times_without_a_yes_is_not_brought_up_again(rejected, asked):
     stats = {"acceptance_stats": {"boost_source": {"accepted": 0, "rejected": rejected}}}
-    assert bool(choose(feedback(FACT), stats)[0]) is asked
+    assert bool(hypotheses_choose(feedback(FACT), stats)[0]) is asked
 
 
 def test_a_reader_open_to_topics_is_offered_topics_first():
-    assert choose(feedback(FACT, TOPIC), {"patterns": {"open_to_new_topics": True}})[0] == [TOPIC, FACT]
+    assert hypotheses_choose(feedback(FACT, TOPIC), {"patterns": {"open_to_new_topics": True}})[0] == [
+        TOPIC,
+        FACT,
+    ]

@@ -10,7 +10,7 @@ import yaml
 from django.conf import settings as shipped
 
 from advisor.entities import ToolContext
-from advisor.prompts import ADVISOR, PromptUnusable, messages_start, prompt_load, quotes_prompt
+from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, opening_messages, prompt_load, quotes_prompt
 from advisor.tools.registry import TOOLS
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from suggestions import entities as limits
@@ -47,7 +47,7 @@ def test_the_front_matter_is_for_people_and_is_not_sent(tmp_path: Path):
     (path := tmp_path / "prompt.md").write_text(GOOD)
     assert prompt_load(path) == "Be kind."
     assert "---" not in prompt_load()
-    assert yaml.safe_load(ADVISOR.read_text().split("---")[1])["name"] == "advisor"
+    assert yaml.safe_load(ADVISOR_PROMPT.read_text().split("---")[1])["name"] == "advisor"
 
 
 def test_the_prompt_states_the_limits_that_are_enforced():
@@ -84,7 +84,7 @@ def test_a_text_that_recites_the_prompt_is_told_from_one_that_does_not():
 def test_every_run_opens_alike_and_the_reader_comes_after(now):
     prompt = prompt_load()
     one, other = context(now), context(now + timedelta(days=1))
-    first, second = messages_start(prompt, one), messages_start(prompt, other)
+    first, second = opening_messages(prompt, one), opening_messages(prompt, other)
     assert [m["role"] for m in first] == ["system", "system", "user"]
     assert first[0] == second[0] == {"role": "system", "content": prompt}
     assert str(one.reader_id) in first[1]["content"] and "18 March 2026" in first[1]["content"]

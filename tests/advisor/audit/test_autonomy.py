@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.audit.autonomy import Record, autonomy_record, goals_of, report_of
+from advisor.audit.autonomy import AutonomyRecord, autonomy_record, goals_of, report_of
 from advisor.models import PanelVote, Run
 from ranking.models import RankConfig
 from suggestions.models import Outcome
@@ -31,7 +31,7 @@ def met(record):
 
 
 def test_nothing_on_record_meets_no_goal_and_says_why():
-    goals = goals_of(Record())
+    goals = goals_of(AutonomyRecord())
     assert not any(goal.met for goal in goals) and {goal.value for goal in goals} == {None}
     assert [goal.basis for goal in goals] == [
         "no proposal reviewed yet",
@@ -42,11 +42,11 @@ def test_nothing_on_record_meets_no_goal_and_says_why():
 
 
 def test_each_goal_is_met_just_past_its_target_and_not_on_it():
-    just = Record(
+    just = AutonomyRecord(
         proposals=200, approved=100, first_passed=121, votes=100, agreeing=81, accepted=100, corrected=4
     )
     assert met(just) == {"approvals": True, "corrected": True, "agreement": True, "first_pass": True}
-    edge = Record(
+    edge = AutonomyRecord(
         proposals=200, approved=99, first_passed=120, votes=100, agreeing=80, accepted=100, corrected=5
     )
     assert met(edge) == {"approvals": False, "corrected": False, "agreement": False, "first_pass": False}

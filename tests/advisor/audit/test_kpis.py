@@ -11,14 +11,14 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.audit.kpi_counts import kpis
 from advisor.audit.kpis import (
     HEIGHT,
+    KPI_DEFINITIONS,
     NOT_FAILURES,
-    WATCHES,
     WIDTH,
     Measured,
     State,
+    kpis,
     kpis_with_state,
     sparkline,
     value_format,
@@ -32,11 +32,11 @@ from tests.support.histories import thumbs
 
 
 def judged(**measured):
-    return {kpi.watch.key: kpi for kpi in kpis_with_state(measured)}
+    return {kpi.definition.key: kpi for kpi in kpis_with_state(measured)}
 
 
 def at(now):
-    return {kpi.watch.key: kpi for kpi in kpis(now=now)}
+    return {kpi.definition.key: kpi for kpi in kpis(now=now)}
 
 
 def run(reader, when, status="completed", trigger="ui", seconds=10, **more):
@@ -103,7 +103,7 @@ def test_a_days_threshold_is_the_cap_of_the_settings():
     (day,) = (
         kpi
         for kpi in kpis_with_state({"cost_per_day": Measured(3.0, 1)}, daily_cap_usd=5.0)
-        if kpi.watch.key == "cost_per_day"
+        if kpi.definition.key == "cost_per_day"
     )
     assert day.state is State.OK and day.threshold_text == "above $5.00"
 
@@ -177,7 +177,7 @@ def test_runs_are_counted_by_how_they_ended_and_sessions_and_old_ones_are_not(ad
     assert value["turns_per_run"] == (3.0, 4) and value["tokens_per_run"] == (250.0, 4)
     assert value["run_failure_rate"] == (0.25, 4) and value["run_timeout_rate"] == (0.25, 4)
     assert value["cost_per_run"] == (pytest.approx(0.03), 2)
-    course = found["turns_per_run"].measured.course
+    course = found["turns_per_run"].measured.by_day
     assert len(course) == 28 and course[-5:] == [0.0, 0.0, 8.0, 4.0, None]
 
 
@@ -223,7 +223,7 @@ def test_the_dearest_day_is_read_from_the_ledger(now):
     Spend.objects.create(surface="ingest", model="m", created_at=now, day=now.date(), reserved_usd="4")
     measured = at(now)["cost_per_day"].measured
     assert (measured.value, measured.n) == (0.75, 2)
-    assert measured.course[-4:] == [0.75, None, None, pytest.approx(0.30)]
+    assert measured.by_day[-4:] == [0.75, None, None, pytest.approx(0.30)]
 
 
 @pytest.mark.django_db
@@ -278,7 +278,7 @@ def page(operator, client):
 
 def test_an_empty_installation_says_no_data_yet_on_every_line(page):
     text = page().content.decode()
-    assert text.count("no data yet") == len(WATCHES) and "alert</span>" not in text
+    assert text.count("no data yet") == len(KPI_DEFINITIONS) and "alert</span>" not in text
 
 
 def test_the_page_shows_value_threshold_state_and_a_line_with_its_words(page, ada):

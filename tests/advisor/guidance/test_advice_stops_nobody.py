@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from advisor.agent.planner import StatisticalPlanner, choose
+from advisor.agent.planner import StatisticalPlanner, hypotheses_choose
 from advisor.guidance.entities import ReaderFacts
 from advisor.models import GuidanceEvent, Run, Step
 from advisor.run.request import run_request
@@ -102,10 +102,10 @@ def test_planner_and_model_get_the_same_facts(ada, now):
 
 def test_the_planner_proposes_no_declined_type_and_no_cooling_target():
     facts = ReaderFacts(declined={"reduce_source": 6}, cooling=frozenset({("topics", "chess opening")}))
-    chosen, skipped = choose(feedback(FACT, TOPIC, LESS), {}, facts)
+    chosen, skipped = hypotheses_choose(feedback(FACT, TOPIC, LESS), {}, facts)
     assert [fact["target"] for fact in chosen] == ["loved.example"]
     assert [row["hypothesis"] for row in skipped] == ["Add the topic Chess openings", "Less from Hype"]
-    assert [fact["target"] for fact in choose(feedback(FACT, TOPIC, LESS), {})[0]] == [
+    assert [fact["target"] for fact in hypotheses_choose(feedback(FACT, TOPIC, LESS), {})[0]] == [
         "loved.example",
         "chess opening",
         "hype.example",

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from advisor.entities import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
 from advisor.guidance.entities import Advice, Kind, Level, Remembered, Scored, Why
 from advisor.guidance.wording import ANSWER_TOKENS, NOTE_TOKENS, blocked_outcome, with_advice
-from advisor.token_budget import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
 
 TOLD = Advice(Level.NOTE, Why.EMITTED, "When boosting: go slowly.")
 

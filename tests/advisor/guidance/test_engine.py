@@ -8,12 +8,12 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.agent.tool_runner import ToolRunner
+from advisor.agent.loop import ToolRunner
 from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import Level, Why
 from advisor.models import GuidanceEvent, Memory
-from advisor.run.record import CountingDispatch
+from advisor.run.execute import CountingDispatch
 from advisor.tools.registry import schemas
 from digest.llm.entities import ToolCall
 from digest.models import Spend

@@ -14,7 +14,7 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from advisor.checks import check_guidance
+from advisor.apps import check_guidance
 from advisor.guidance import health as health_module
 from advisor.guidance.audit import HOLDOUT, SERIES, Observed, Stage
 from advisor.guidance.conditions import FACTS

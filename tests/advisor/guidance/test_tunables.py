@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from advisor.checks import check_guidance
+from advisor.apps import check_guidance
 from advisor.guidance.tunables import Tunables, tunables
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from django.db import connection
 from pytest_httpserver import HTTPServer
 
+from advisor.mcp_server import session_call, session_close, session_open
 from advisor.models import Run
 from advisor.prompts import prompt_load
 from advisor.run.request import run_request
-from advisor.run.sessions import session_call, session_close, session_open
 from tests.advisor.hostile.payloads import LOOKS, Turns
 from tests.advisor.hostile.world import World
 from tests.support.scripted_model import Body, Script, Step, calls, garbage, status, text

@@ -17,7 +17,7 @@ from django.db.models import Sum
 
 from advisor.entities import ToolContext
 from advisor.models import Step
-from advisor.prompts import messages_start, prompt_load
+from advisor.prompts import opening_messages, prompt_load
 from digest.models import Feedback, Item, Spend
 from suggestions.models import Outcome, Suggestion
 from tests.advisor.hostile.doors import Attempt
@@ -159,7 +159,7 @@ def trusted_text_is_ours(world: World, attempt: Attempt) -> Iterator[str]:
     What earlier decisions taught follows the opening, as a JSON string between marks it cannot close.
     """
     context = ToolContext(world.ada.pk, attempt.run.pk, world.now, lambda: None)
-    opening = messages_start(prompt_load(), context)
+    opening = opening_messages(prompt_load(), context)
     for body in attempt.bodies:
         trusted = [m for m in body["messages"] if m["role"] in ("system", "developer", "user")]
         if body.get("tools"):

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from advisor.agent.tool_runner import ToolRunner
+from advisor.agent.loop import ToolRunner
 from advisor.entities import ToolContext
 from advisor.models import Run
-from advisor.run.record import CountingDispatch, RunClock, StepLog, fence_of
+from advisor.run.execute import CountingDispatch, RunClock, StepLog, fence_of
 from advisor.tools.registry import TOOLS, schemas
 from digest.llm.entities import ToolCall
 from tests.advisor.hostile.doors import Attempt, statements

@@ -16,10 +16,9 @@ from advisor.entities import Deadline
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import prompt_load
 from advisor.review.compose import PROMPTS, panel_vote, reviewer_for
-from advisor.review.rows import Reflection, ReviewContext, review_counts, review_totals
-from advisor.review.rules import SENTENCE_WORDS_MAX
-from advisor.review.votes import POINTS_MAX, Vote
-from advisor.run.record import fence_of
+from advisor.review.context import Reflection, ReviewContext, review_counts, review_totals
+from advisor.review.votes import POINTS_MAX, SENTENCE_WORDS_MAX, Vote
+from advisor.run.execute import fence_of
 from advisor.run.request import run_request
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
@@ -27,7 +26,7 @@ from digest.models import Spend
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import P_MEDIUM
-from tests.advisor.review.test_rules import proposal
+from tests.advisor.review.test_votes import proposal
 from tests.advisor.tools.test_tools import liked_urls
 from tests.support.factories import SubscriptionFactory
 from tests.support.histories import opinionated, thumbs

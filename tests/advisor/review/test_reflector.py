@@ -12,9 +12,17 @@ from pytest_httpserver import HTTPServer
 from advisor.entities import Deadline
 from advisor.models import Judgment, Run
 from advisor.prompts import prompt_load
-from advisor.review.reflector import FIRST, SECOND, reflect
-from advisor.review.reflector_judge import NewEvidence, OwnEvidence, judge_first, judge_second, lower_by_doubt
-from advisor.review.rows import ReviewContext
+from advisor.review.context import ReviewContext
+from advisor.review.reflector import (
+    FIRST,
+    SECOND,
+    NewEvidence,
+    OwnEvidence,
+    judge_first,
+    judge_second,
+    lower_by_doubt,
+    reflect,
+)
 from digest.feedback.peers import peers_cache_clear
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model

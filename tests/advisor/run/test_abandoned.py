@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from advisor.models import Decision, Run
-from advisor.run.queue import heartbeat
 from advisor.run.request import run_request, run_wait
+from advisor.run.workers import heartbeat
 from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db

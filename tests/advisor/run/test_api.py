@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from advisor.models import Run
-from advisor.run.queue import heartbeat
+from advisor.run.workers import heartbeat
 from suggestions.models import Suggestion
 from tests.support.histories import balanced, opinionated, thumbs
 

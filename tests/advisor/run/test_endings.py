@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from advisor.entities import StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
-from advisor.run.queue import job_failed
+from advisor.run.workers import job_failed
 from tests.support.histories import opinionated
 from tests.support.scripted_model import Script, calls, garbage
 

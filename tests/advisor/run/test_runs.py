@@ -12,11 +12,10 @@ from django.db import connections
 from advisor.agent.planner import NAME
 from advisor.entities import StepRecord, StopReason, ToolContext
 from advisor.models import Decision, Heartbeat, Run, Step
-from advisor.run.execute import run_limits
-from advisor.run.queue import heartbeat, run_next, runs_reconcile
-from advisor.run.record import RunClock, StepLog, fence_of
-from advisor.run.request import run_execute, run_request, run_wait
-from advisor.selectors import readers_due, run_for, run_progress, sufficiency_many
+from advisor.run.execute import RunClock, StepLog, fence_of, run_execute, run_limits
+from advisor.run.request import run_execute_next, run_request, run_wait, runs_reconcile
+from advisor.run.workers import heartbeat
+from advisor.selectors import feedback_needs_many, readers_due, run_for, run_progress
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
 from ranking.models import RankConfig
@@ -262,9 +261,9 @@ def test_with_a_worker_alive_the_run_waits_for_it(ada, now):
     heartbeat(worker="w", now=now - timedelta(seconds=10))
     result = ask(ada, now)
     assert result.status == "in_progress"
-    assert run_next(now=now) == result.run_id
+    assert run_execute_next(now=now) == result.run_id
     assert run_wait(run_id=result.run_id, now=now, timeout_s=0).status == "completed"
-    assert run_next(now=now) is None
+    assert run_execute_next(now=now) is None
 
 
 @pytest.mark.parametrize("name", ["w", "job:fetch"])
@@ -309,7 +308,7 @@ def test_a_broker_that_is_down_costs_the_wake_up_not_the_run(
         result = ask(ada, now)
     assert result.status == "in_progress" and len(callbacks) == 1
     settings.REDIS_URL = ""
-    assert run_next(now=now) == result.run_id
+    assert run_execute_next(now=now) == result.run_id
 
 
 # --- Claims, leases, fences ---------------------------------------------------------------------------
@@ -341,7 +340,7 @@ def test_a_dead_workers_run_is_carried_out_by_the_next(ada, now):
     later = now + timedelta(seconds=61)
     assert runs_reconcile(now=later)["requeued"] == 1
     assert Decision.objects.get().action == "run_requeued"
-    run_next(now=later)
+    run_execute_next(now=later)
     run = Run.objects.get()
     assert (run.status, run.attempt, run.fence) == ("completed", 2, 3)
 
@@ -374,7 +373,7 @@ def test_a_second_attempt_counts_its_steps_on(ada, now):
     run = claimed(ada, now)
     StepLog(run, fence_of(run), RunClock(now))(StepRecord("model", model=NAME))
     runs_reconcile(now=now + timedelta(seconds=61))
-    run_next(now=now + timedelta(seconds=61))
+    run_execute_next(now=now + timedelta(seconds=61))
     run.refresh_from_db()
     numbers = list(Step.objects.values_list("n", flat=True))
     assert numbers == list(range(1, len(numbers) + 1))
@@ -485,5 +484,5 @@ def test_who_is_due_is_found_in_queries_that_do_not_grow(
 def test_sufficiency_of_many_agrees_with_that_of_one(ada, ben, operator, now):
     opinionated(ada)
     thumbs(ben, "loved.example", 4, days=20, tagged=False)
-    many = sufficiency_many(reader_ids=[ada.pk, ben.pk, operator.pk])
+    many = feedback_needs_many(reader_ids=[ada.pk, ben.pk, operator.pk])
     assert [[n.have for n in needs] for needs in many.values()] == [[200, 50, 200], [4, 16, 0], [0, 0, 0]]

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from advisor.models import Decision, PanelVote, Run, Step
-from advisor.run.record import traces_prune
+from advisor.run.execute import traces_prune
 
 DAY = timedelta(days=1)
 

@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor import token_budget
-from advisor.selectors import sufficiency
-from advisor.tools.feedback import confidence_of, trend_of
+from advisor import entities
+from advisor.selectors import feedback_needs
+from advisor.tools.queries import confidence_of, trend_of
 from advisor.tools.registry import TOOLS, dispatch, schemas
 from digest.llm.entities import ToolCall
 from digest.models import Feedback, Item
@@ -39,7 +39,7 @@ def call(context, name, **arguments):
     outcome = dispatch(context, ToolCall("c1", name, json.dumps(arguments)))
     content = json.loads(outcome.content)
     if not outcome.error_code or name == "write_suggestion":
-        assert token_budget.json_bytes(content) <= BUDGETS[name] * token_budget.BYTES_PER_TOKEN
+        assert entities.json_bytes(content) <= BUDGETS[name] * entities.BYTES_PER_TOKEN
     return outcome, content
 
 
@@ -165,7 +165,7 @@ def test_too_little_feedback_is_said_and_nothing_else(ada):
         "reason": "Need at least 10 feedback items (you have 4), 7 days of history (you have 3)"
         " and 10 items with a reason (you have 4)",
     }
-    assert [need.have for need in sufficiency(ada.pk)] == [4, 3, 4]
+    assert [need.have for need in feedback_needs(ada.pk)] == [4, 3, 4]
 
 
 def test_a_thin_window_is_widened_and_says_so(ada):

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from advisor.models import Heartbeat
-from advisor.run.queue import job_turn
+from advisor.run.workers import job_claim_if_due
 from advisor.tasks import memories_sync_task, runs_reconcile_task
 from config import celery
 from config.celery import app
@@ -61,9 +61,9 @@ def test_whatever_beat_sends_says_which_job_it_is():
 @pytest.mark.django_db
 def test_a_turn_is_taken_once_a_period_give_or_take_a_fifth(now):
     turn = {"name": "reconcile", "every": timedelta(minutes=1)}
-    assert job_turn(**turn, now=now)
-    assert not job_turn(**turn, now=now + timedelta(seconds=47))
-    assert job_turn(**turn, now=now + timedelta(seconds=48))
+    assert job_claim_if_due(**turn, now=now)
+    assert not job_claim_if_due(**turn, now=now + timedelta(seconds=47))
+    assert job_claim_if_due(**turn, now=now + timedelta(seconds=48))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -74,7 +74,7 @@ def test_of_many_workers_with_a_message_each_one_takes_the_turn(now, tmp_path):
 
 
 def _fetch_turn(moment) -> bool:
-    return job_turn(name="fetch", every=timedelta(minutes=5), now=moment)
+    return job_claim_if_due(name="fetch", every=timedelta(minutes=5), now=moment)
 
 
 @pytest.mark.django_db

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from advisor.agent.planner import proposal
+from advisor.agent.planner import proposal_arguments
 from advisor.entities import Call, calls_of, calls_to, result_of
 from digest.llm.entities import Message
 from suggestions.entities import BOOST_SOURCE, REDUCE_SOURCE, SOURCE_WEIGHTS, SUGGESTIONS_PER_RUN_MAX
@@ -62,7 +62,7 @@ def _wanted(calls: Sequence[Call]) -> list[Wanted]:
 def _proposals(facts: Mapping[str, Any], weights: Mapping[str, float]) -> Iterator[Mapping[str, Any]]:
     """What it has in mind, in its order; a target may come twice."""
     for fact in facts.get("hypotheses", []):
-        yield proposal(fact) | {"reason": ""}
+        yield proposal_arguments(fact) | {"reason": ""}
     base = facts.get("meta", {}).get("base_like_rate", 0.5)
     patterns: Mapping[str, Mapping[str, Any]] = facts.get("source_patterns", {})
     for source, row in sorted(patterns.items(), key=lambda pair: -abs(pair[1]["like_rate"] - base)):

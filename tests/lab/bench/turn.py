@@ -83,13 +83,13 @@ def ours(port: int, turns: int, runs: int) -> tuple[Row, Row]:
 
 def told(reader: object, now: datetime) -> Row:
     """What the model and the tool say in a run of ours, for the peers to say the same."""
-    from advisor.prompts import ADVISOR, prompt_load  # noqa: PLC0415
+    from advisor.prompts import ADVISOR_PROMPT, prompt_load  # noqa: PLC0415
     from advisor.tools.registry import dispatch, schemas  # noqa: PLC0415
     from digest.llm.entities import ToolCall  # noqa: PLC0415
     from tests.support.histories import context_for  # noqa: PLC0415
 
     answer = dispatch(context_for(reader, now=now), ToolCall("call", TOOL, "{}")).content  # type: ignore[arg-type]
-    return {"prompt": str(prompt_load(ADVISOR)), "schemas": schemas(), "answer": answer}
+    return {"prompt": str(prompt_load(ADVISOR_PROMPT)), "schemas": schemas(), "answer": answer}
 
 
 def peer(name: str, case: Path) -> Row:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from advisor.agent.planner import proposal
+from advisor.agent.planner import proposal_arguments
 from advisor.entities import Call, calls_of, result_of
 from digest.llm.entities import Message, ToolCall, ToolSchema, Turn, Usage
 
@@ -119,7 +119,10 @@ def _wanted(calls: Sequence[Call], turn: int) -> list[tuple[str, dict[str, Any]]
         drafts = [{**_change(fact), "evidence_urls": list(fact["supporting_items"])} for fact in facts]
         return [*((TEST, _change(fact)) for fact in facts), (CRITIQUE, {"drafts": drafts})]
     if turn == 2:
-        return [(WRITE, {**proposal(fact), "reason": REASON, "expected_impact": IMPACT}) for fact in facts]
+        return [
+            (WRITE, {**proposal_arguments(fact), "reason": REASON, "expected_impact": IMPACT})
+            for fact in facts
+        ]
     return []
 
 

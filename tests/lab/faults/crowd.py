@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from advisor.models import Decision, Run
-from advisor.run.queue import run_wake
+from advisor.run.request import run_wake
 from config.models import NightlyReport
 from digest.models import Reader
 from suggestions.models import Suggestion

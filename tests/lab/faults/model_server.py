@@ -49,10 +49,10 @@ def answer(body: Body) -> Step:
         return calls((FEEDBACK, {}))
     if len(said) > 1:
         return text(CLOSING)
-    from advisor.agent.planner import proposal  # noqa: PLC0415 - needs settings, which this process makes
+    from advisor.agent.planner import proposal_arguments  # noqa: PLC0415 - needs settings, which this process makes
 
     told = json.loads(next(m["content"] for m in body["messages"] if m["role"] == "tool"))
-    wanted = [(WRITE, proposal(fact)) for fact in told.get("hypotheses", [])[:WRITES]]
+    wanted = [(WRITE, proposal_arguments(fact)) for fact in told.get("hypotheses", [])[:WRITES]]
     return calls(*wanted) if wanted else text(CLOSING)
 
 

@@ -10,8 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from advisor.models import Run
-from advisor.run.queue import run_next, runs_reconcile
-from advisor.run.request import run_request
+from advisor.run.request import run_execute_next, run_request, runs_reconcile
 from config.jobs.lease import LEASE
 from config.jobs.nightly import nightly_run
 from config.models import NightlyReport
@@ -190,7 +189,7 @@ def runs_attended(now: datetime) -> datetime:
     leases = Run.objects.filter(status=Run.Status.RUNNING).values_list("lease_until", flat=True)
     later = max([now, *(lease for lease in leases if lease)]) + timedelta(seconds=1)
     runs_reconcile(now=later)
-    while run_next(now=later):
+    while run_execute_next(now=later):
         pass
     return later
 

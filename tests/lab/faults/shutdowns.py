@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from advisor.models import Run
-from advisor.run.queue import runs_reconcile
+from advisor.run.request import runs_reconcile
 from tests.lab.faults.boundaries import Json
 from tests.lab.faults.brokers import QUIET
 from tests.lab.faults.crowd import ends, nights_over, runs_over, runs_queue, runs_running

@@ -257,7 +257,7 @@ def _gain(chance: random.Random, null: bool) -> float:
 
     The reader likes one share of a step best, never says yes to one type, and wants no target again soon.
     """
-    from advisor.agent.planner import choose
+    from advisor.agent.planner import hypotheses_choose
     from advisor.guidance.entities import ReaderFacts
     from suggestions.entities import FIELD_OF_TYPE
     from tests.lab.guidance.world import TYPES, targets_of
@@ -273,7 +273,7 @@ def _gain(chance: random.Random, null: bool) -> float:
     )
 
     def acceptance(known: ReaderFacts) -> float:
-        chosen, _ = choose({"hypotheses": rows}, {}, known)
+        chosen, _ = hypotheses_choose({"hypotheses": rows}, {}, known)
         found = []
         for fact in chosen[:3]:
             fits = 1 - abs(known.step - taken) if fact["type"].endswith("_source") else 1.0

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from advisor.review.reflector_judge import NewEvidence, OwnEvidence, judge_first, judge_second
+from advisor.review.reflector import NewEvidence, OwnEvidence, judge_first, judge_second
 from digest.feedback.records import Record, record_parse, record_render, record_row
 from ranking.crowd import THUMBS_MIN, Crowd, Opinion, crowd_of, crowd_opinions, peer_opinions, peer_rows
 from ranking.learning import base_rate, posterior
@@ -171,7 +171,7 @@ def _judge(
         ):
             kept.append(judge_second(own_p, some, liked=True).p_helpful)
         trials.near.append(bool(near))
-        trials.news.append(news.any)
+        trials.news.append(news.has_any)
         for name, asked in (("peers", near), ("random", chance), ("community", everyone)):
             said = [votes[reader].get(rating.item, 0) for reader in asked]
             trials.vote[name].append(int(np.sign(sum(said))))

@@ -1,10 +1,11 @@
-"""Charts: bars stack within the drawing."""
+"""Charts: bars stack within the drawing, lines break where a value is missing."""
 
 import pytest
 
-from ranking.common.charts import bars_stack
+from ranking.common.charts import bars_stack, line_points, line_stretches, polyline
 
 WIDTH, HEIGHT = 600, 160
+LINE = {"low": 0.0, "high": 2.0, "width": 240, "height": 64, "margin": 4}
 
 
 def test_bars_stay_inside_the_chart_and_stack_to_the_sum_of_a_row():
@@ -19,3 +20,15 @@ def test_bars_stay_inside_the_chart_and_stack_to_the_sum_of_a_row():
 @pytest.mark.parametrize("rows", [[], [(0.0, 0.0)]])
 def test_without_a_value_there_is_no_bar(rows):
     assert bars_stack(rows, width=WIDTH, height=HEIGHT).bars == ()
+
+
+def test_points_run_from_margin_to_margin_and_values_beyond_the_scale_are_cut_off():
+    points = line_points([0.0, 1.0, 5.0], **LINE)
+    assert points == [(4.0, 60.0), (120.0, 32.0), (236.0, 4.0)]
+
+
+def test_a_missing_value_breaks_the_line_and_a_single_point_is_a_stretch():
+    points = line_points([1.0, None, 1.0, 2.0, None], **LINE)
+    dot, line = line_stretches(points)
+    assert len(dot) == 1 and polyline(line) == "120,32 178,4"
+    assert line_stretches([None, None]) == []

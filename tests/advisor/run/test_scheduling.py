@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.models import Decision, Run
-from advisor.run.priority import Candidate, choose, places_of, score_of
-from advisor.run.scheduling import cost_expected, money_left, readers_advise, readers_ration, run_candidates
+from advisor.run.scheduling import (
+    RunCandidate,
+    budget_left,
+    priority_score,
+    readers_advise,
+    readers_affordable,
+    readers_choose,
+    run_candidates,
+    run_cost_expected,
+    runs_affordable,
+)
 from digest.llm.client import chain_configured
 from digest.models import Feedback, Reader, Spend
 from suggestions.models import Outcome
@@ -25,11 +34,11 @@ LUNA = "openai:gpt-6-luna"
 
 
 def standing(n=1, fresh=0, days=7.0, accepted=0, decided=0):
-    return Candidate(UUID(int=n), fresh, days, accepted, decided)
+    return RunCandidate(UUID(int=n), fresh, days, accepted, decided)
 
 
 STANDINGS = st.builds(
-    Candidate, st.uuids(), st.integers(0, 500), st.floats(0, 400), st.integers(0, 20), st.integers(20, 40)
+    RunCandidate, st.uuids(), st.integers(0, 500), st.floats(0, 400), st.integers(0, 20), st.integers(20, 40)
 )
 
 
@@ -39,40 +48,40 @@ STANDINGS = st.builds(
 def test_fresh_ratings_waiting_and_acceptance_each_speak_for_a_reader():
     plain = standing(fresh=5, days=7, accepted=1, decided=2)
     for change in ({"fresh_ratings": 6}, {"days_waited": 8}, {"accepted": 2}):
-        assert score_of(replace(plain, **change)) > score_of(plain)
+        assert priority_score(replace(plain, **change)) > priority_score(plain)
 
 
 def test_more_thumbs_than_twenty_say_no_more_than_twenty():
-    assert score_of(standing(fresh=20)) == score_of(standing(fresh=2000))
+    assert priority_score(standing(fresh=20)) == priority_score(standing(fresh=2000))
 
 
 def test_the_written_weights_are_the_ones_used():
-    assert score_of(standing(fresh=10, days=14, accepted=2, decided=2)) == 0.5 + 2 + 0.5 * 3 / 4
+    assert priority_score(standing(fresh=10, days=14, accepted=2, decided=2)) == 0.5 + 2 + 0.5 * 3 / 4
 
 
 @given(STANDINGS, STANDINGS)
 def test_a_week_and_a_half_more_of_waiting_outweighs_everything_else(one, other):
     later = replace(one, days_waited=other.days_waited + 10.51)
-    assert score_of(later) > score_of(other)
+    assert priority_score(later) > priority_score(other)
 
 
 @given(st.lists(STANDINGS, max_size=8, unique_by=lambda one: one.reader_id), st.integers(0, 10))
 def test_the_best_run_and_the_order_they_came_in_does_not_matter(asked, places):
-    choices = choose(asked, places)
-    assert choices == choose(asked[::-1], places)
+    choices = readers_choose(asked, places)
+    assert choices == readers_choose(asked[::-1], places)
     assert [choice.runs for choice in choices] == [n < places for n in range(len(asked))]
     assert [choice.score for choice in choices] == sorted((c.score for c in choices), reverse=True)
 
 
 def test_a_tie_goes_to_who_waited_longest_and_then_to_the_id():
     equal = [standing(n=3), standing(n=2), standing(n=1)]
-    assert [choice.reader_id.int for choice in choose(equal, 1)] == [1, 2, 3]
+    assert [choice.reader_id.int for choice in readers_choose(equal, 1)] == [1, 2, 3]
 
 
 def test_a_reason_says_place_money_and_facts():
-    first, last = choose([standing(n=1, fresh=12, days=9, accepted=1, decided=3), standing(n=2)], 1)
+    first, last = readers_choose([standing(n=1, fresh=12, days=9, accepted=1, decided=3), standing(n=2)], 1)
     assert first.reason == (
-        "Runs: place 1 of 2, and today's money covers 1. 12 thumbs since the last run, 9 days ago; "
+        "Runs: place 1 of 2, and today's money covers 1. 12 ratings since the last run, 9 days ago; "
         "1 of 3 suggestions accepted."
     )
     assert last.reason.startswith("Put off: place 2 of 2")
@@ -83,12 +92,12 @@ def test_a_reason_says_place_money_and_facts():
     [("0.95", "0.30", 3), ("0.29", "0.30", 0), ("-0.10", "0.30", 0), ("0.30", "0.30", 1), ("1", "0", None)],
 )
 def test_places_are_whole_runs(left, cost, places):
-    assert places_of(money_left=Decimal(left), cost_per_run=Decimal(cost), cap=Decimal(1)) == places
+    assert runs_affordable(budget_left=Decimal(left), cost_per_run=Decimal(cost), cap=Decimal(1)) == places
 
 
 def test_a_whole_days_money_serves_one_run_however_dear_it_looks():
-    assert places_of(money_left=Decimal(1), cost_per_run=Decimal(5), cap=Decimal(1)) == 1
-    assert places_of(money_left=Decimal(0), cost_per_run=Decimal(5), cap=Decimal(0)) == 0
+    assert runs_affordable(budget_left=Decimal(1), cost_per_run=Decimal(5), cap=Decimal(1)) == 1
+    assert runs_affordable(budget_left=Decimal(0), cost_per_run=Decimal(5), cap=Decimal(0)) == 0
 
 
 # --- What it looks at -----------------------------------------------------------------------------------
@@ -134,7 +143,7 @@ def test_a_reader_who_never_ran_has_waited_since_joining(ada, now):
     ada.date_joined = now - timedelta(days=30)
     ada.save()
     thumbs(ada, "loved.example", 7, now=now)
-    assert run_candidates(readers=[ada], now=now) == [Candidate(ada.pk, 7, 30.0, 0, 0)]
+    assert run_candidates(readers=[ada], now=now) == [RunCandidate(ada.pk, 7, 30.0, 0, 0)]
 
 
 @pytest.mark.django_db
@@ -158,7 +167,7 @@ def test_decisions_count_and_what_ran_out_does_not(ada, now):
 
 @pytest.mark.django_db
 def test_a_run_is_expected_to_cost_what_that_models_runs_did(ada, now, paid):
-    unknown = cost_expected(models=chain_configured(), now=now)
+    unknown = run_cost_expected(models=chain_configured(), now=now)
     assert 0 < unknown <= Decimal("0.50")
     for n in range(5):
         past_run(
@@ -166,15 +175,15 @@ def test_a_run_is_expected_to_cost_what_that_models_runs_did(ada, now, paid):
         )
     past_run(ada, now - timedelta(days=1), model="openai:gpt-4o", cost_usd=9, status="agent_error")
     past_run(ada, now - timedelta(days=40), model=LUNA, cost_usd=9, status="agent_error")
-    assert cost_expected(models=chain_configured(), now=now) == pytest.approx(Decimal("0.06"))
+    assert run_cost_expected(models=chain_configured(), now=now) == pytest.approx(Decimal("0.06"))
 
 
 @pytest.mark.django_db
 def test_a_model_without_a_price_is_passed_over_as_a_run_would(now, paid):
     paid.LLM_CHAIN = ["openai:no-such-model"]
-    assert cost_expected(models=chain_configured(), now=now) == 0
+    assert run_cost_expected(models=chain_configured(), now=now) == 0
     paid.LLM_CHAIN = ["openai:no-such-model", LUNA]
-    assert cost_expected(models=chain_configured(), now=now) > 0
+    assert run_cost_expected(models=chain_configured(), now=now) > 0
 
 
 @pytest.mark.django_db
@@ -186,7 +195,7 @@ def test_money_is_what_is_neither_spent_nor_promised(ada, ben, now, paid):
     Spend.objects.create(**common | {"day": now.date() - timedelta(days=1)}, reserved_usd="0.90")
     Run.objects.create(reader=ada, day=now.date(), trigger="scheduled", created_at=now)
     Run.objects.create(reader=ben, day=now.date(), trigger="mcp", status="running", created_at=now)
-    assert money_left(cost_per_run=Decimal("0.05"), now=now) == pytest.approx(Decimal("0.65"))
+    assert budget_left(cost_per_run=Decimal("0.05"), now=now) == pytest.approx(Decimal("0.65"))
 
 
 # --- The choice -----------------------------------------------------------------------------------------
@@ -208,7 +217,7 @@ def costs(reader, now, usd):
 
 
 def test_with_money_for_all_everyone_runs_and_one_row_says_so(due, now, paid):
-    assert readers_ration(readers=due, now=now) == due[::-1]
+    assert readers_affordable(readers=due, now=now) == due[::-1]
     row = Decision.objects.get()
     assert (row.actor, row.action, row.data["readers"]) == ("decision_maker", "run_all", 2)
 
@@ -216,7 +225,7 @@ def test_with_money_for_all_everyone_runs_and_one_row_says_so(due, now, paid):
 def test_with_money_for_one_the_first_runs_and_the_other_is_put_off_with_a_reason(due, now, paid, operator):
     costs(operator, now, Decimal("0.60"))
     ben, ada = due
-    assert readers_ration(readers=due, now=now) == [ada]
+    assert readers_affordable(readers=due, now=now) == [ada]
     rows = {row.reader_id: row for row in Decision.objects.filter(actor="decision_maker")}
     assert (rows[ada.pk].action, rows[ben.pk].action) == ("run", "deferred")
     assert "place 2 of 2" in rows[ben.pk].reason and rows[ben.pk].data["score"] < rows[ada.pk].data["score"]
@@ -232,19 +241,19 @@ def test_whoever_is_put_off_comes_first_in_the_end(due, now, paid, operator):
         past_run(
             operator, later - timedelta(days=1), model=LUNA, cost_usd=Decimal("0.60"), status="agent_error"
         )
-    assert readers_ration(readers=due, now=later) == [ben]
+    assert readers_affordable(readers=due, now=later) == [ben]
 
 
 def test_readers_who_cost_nothing_never_compete(due, now, paid):
     paid.ADVISOR_DAILY_CAP_USD = 0.0
     ben, ada = due
     SubscriptionFactory(reader=ada, ai_enabled=False)
-    assert readers_ration(readers=due, now=now) == [ada]
+    assert readers_affordable(readers=due, now=now) == [ada]
     assert [row.reader for row in Decision.objects.all()] == [ben]
 
 
 def test_without_a_model_there_is_nothing_to_choose(due, now):
-    assert readers_ration(readers=due, now=now) == due
+    assert readers_affordable(readers=due, now=now) == due
     assert not Decision.objects.exists()
 
 
@@ -266,7 +275,7 @@ def test_the_schedule_starts_only_those_chosen(due, now, paid, operator):
 def test_many_readers_cost_no_more_reads_than_two(now, paid, ada):
     def reads(readers):
         with CaptureQueriesContext(connection) as seen:
-            readers_ration(readers=readers, now=now)
+            readers_affordable(readers=readers, now=now)
         return len([query for query in seen if query["sql"].startswith("SELECT")])
 
     paid.ADVISOR_DAILY_CAP_USD = 0.0

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.tools.curation import PER_SOURCE_MAX, QUOTAS, curate, cut_title
+from advisor.entities import cut_title
+from advisor.tools.queries import PER_SOURCE_MAX, QUOTAS, ratings_sample
 from digest.entities import RatedItem
 
 ITEMS_MAX = sum(QUOTAS.values())
@@ -50,7 +51,7 @@ def histories(draw) -> list[RatedItem]:
 
 @given(histories())
 def test_no_sample_exceeds_a_cap_or_repeats_or_invents_an_item(history):
-    sample = curate(history, RECENT)
+    sample = ratings_sample(history, RECENT)
     assert len(sample) <= ITEMS_MAX
     assert max(Counter(item.source for item in sample).values(), default=0) <= PER_SOURCE_MAX
     assert len({item.item_id for item in sample}) == len(sample)
@@ -60,14 +61,14 @@ def test_no_sample_exceeds_a_cap_or_repeats_or_invents_an_item(history):
 @given(histories())
 def test_no_place_stays_empty_while_an_item_could_fill_it(history):
     available = sum(min(n, PER_SOURCE_MAX) for n in Counter(item.source for item in history).values())
-    assert len(curate(history, RECENT)) == min(ITEMS_MAX, available)
+    assert len(ratings_sample(history, RECENT)) == min(ITEMS_MAX, available)
 
 
 @given(histories(), st.randoms(use_true_random=False))
 def test_the_order_in_which_thumbs_arrive_does_not_matter(history, random):
     shuffled = list(history)
     random.shuffle(shuffled)
-    assert curate(shuffled, RECENT) == curate(history, RECENT)
+    assert ratings_sample(shuffled, RECENT) == ratings_sample(history, RECENT)
 
 
 def full_house() -> list[RatedItem]:
@@ -80,30 +81,30 @@ def full_house() -> list[RatedItem]:
 
 
 def test_a_long_history_is_sampled_21_14_9_6():
-    counts = shares(curate(full_house(), RECENT))
+    counts = shares(ratings_sample(full_house(), RECENT))
     assert counts == {(True, True): 21, (False, True): 14, (True, False): 9, (False, False): 6}
 
 
 def test_places_that_recent_likes_cannot_fill_go_to_older_likes_first():
     history = [item for item in full_house() if not (item.useful and item.at >= RECENT)]
-    counts = shares(curate(history, RECENT))
+    counts = shares(ratings_sample(history, RECENT))
     assert counts == {(True, False): 30, (False, True): 14, (False, False): 6}
 
 
 def test_a_reader_who_only_likes_is_shown_fifty_likes():
-    assert len(curate(many(80, useful=True), RECENT)) == 50
+    assert len(ratings_sample(many(80, useful=True), RECENT)) == 50
 
 
 def test_a_thumb_with_a_reason_comes_before_a_bare_one_however_new():
     bare = many(40, start=0, days_ago=1)
     tagged = many(25, start=100, days_ago=9, tags=("depth",))
     bare_down = many(60, start=200, days_ago=1, useful=False)
-    sample = curate([*bare, *tagged, *bare_down], RECENT)
+    sample = ratings_sample([*bare, *tagged, *bare_down], RECENT)
     assert set(tagged) <= set(sample)
 
 
 def test_any_prefix_keeps_the_balance():
-    first = shares(curate(full_house(), RECENT)[:20])
+    first = shares(ratings_sample(full_house(), RECENT)[:20])
     assert 11 <= first[True, True] + first[True, False] <= 13
     assert 13 <= first[True, True] + first[False, True] <= 15
 

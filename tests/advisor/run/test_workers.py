@@ -8,9 +8,8 @@ from django.db import OperationalError
 
 from advisor.models import Run
 from advisor.run import execute
-from advisor.run.execute import LEASE
-from advisor.run.lease import lease_renewal
-from advisor.run.record import RunClock
+from advisor.run.execute import LEASE, RunClock
+from advisor.run.workers import lease_renewal
 from config.jobs.schedule import JOBS
 from tests.support.concurrency import database_on_disk, seen_by_writers
 
@@ -44,7 +43,9 @@ def test_signs_of_life_outlast_a_hiccup_of_the_database_and_end_with_the_lease(n
             lost.set()
         return answer
 
-    with lease_renewal(renew=renew, clock=lambda: now, beat_s=0.001, lasting_s=60, failed="beat_failed"):
+    with lease_renewal(
+        renew=renew, clock=lambda: now, beat_s=0.001, lasting_s=60, failure_event="beat_failed"
+    ):
         assert lost.wait(PATIENCE_S)
     assert answers == []
 
@@ -60,7 +61,11 @@ def test_work_that_takes_too_long_gives_no_more_signs_of_life(now):
         return moment
 
     with lease_renewal(
-        renew=lambda: asked.append(1) or True, clock=tick, beat_s=0.001, lasting_s=60, failed="beat_failed"
+        renew=lambda: asked.append(1) or True,
+        clock=tick,
+        beat_s=0.001,
+        lasting_s=60,
+        failure_event="beat_failed",
     ):
         assert over.wait(PATIENCE_S)
     assert len(asked) == 3

@@ -1,0 +1,106 @@
+"""The context that the reviewers of a run share, with their counts and decisions so far."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, DecimalField, Max, Sum, Value
+from django.db.models.functions import Coalesce
+
+from advisor.entities import Deadline
+from advisor.models import Judgment, PanelVote, Run
+from digest.llm.entities import Model
+from digest.llm.ledger import SpendAccount
+from suggestions.entities import FIELD_OF_TYPE, Fence, Proposal
+
+# What a review is about, whatever the type of the change: (field, target).
+Target = tuple[str, str]
+NO_COST = Value(Decimal(0), output_field=DecimalField(max_digits=12, decimal_places=6))
+
+
+def proposal_target(proposal: Proposal) -> Target:
+    """Return the (field, target) of a proposal: another type for the same target goes on counting."""
+    return proposal.field, proposal.target_key
+
+
+@dataclass(slots=True)
+class ReviewContext:
+    """What the reviewers of one run share: its time, its money, its models, its place in the audit.
+
+    `models` is empty where rules review: interactive runs, no chain for reviews, a reader who turned AI off,
+    or a chain that could not be reached (`models_unreachable`). `deadline` and `ledger` are the run's own.
+    `moment` returns the current time. `fence` must be called inside the transaction of each write. `attempts`
+    counts how often each target was proposed in this run and `rounds` how often the panel voted on it, over
+    all attempts at the run.
+    """
+
+    run: Run
+    models: tuple[Model, ...]
+    ledger: SpendAccount
+    deadline: Deadline
+    fence: Fence
+    moment: Callable[[], datetime]
+    interactive: bool
+    models_unreachable: bool = False
+    attempts: Counter[Target] = field(default_factory=Counter)
+    rounds: Counter[Target] = field(default_factory=Counter)
+
+    def attempt_of(self, proposal: Proposal) -> int:
+        """Return the number, from 1, of the write of this proposal that is under review."""
+        return max(1, self.attempts[proposal_target(proposal)])
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """The reflector's result for a proposal.
+
+    `p_helpful` replaces the proposal's own; a `refused` one is not stored, and `message` is the reason for
+    the agent; `notes` join the suggestion's validation notes.
+    """
+
+    p_helpful: float
+    refused: bool = False
+    message: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def review_counts(*, run_id: UUID) -> tuple[Counter[Target], Counter[Target]]:
+    """Return (attempts, rounds of votes) of each target in the run so far: two queries."""
+    attempts: Counter[Target] = Counter()
+    rounds: Counter[Target] = Counter()
+    for kind, key, last in _last(PanelVote.objects.filter(run_id=run_id), "round"):
+        target = FIELD_OF_TYPE[kind], key
+        rounds[target] = max(rounds[target], last)
+        attempts[target] = max(attempts[target], last)
+    for kind, key, last in _last(Judgment.objects.filter(run_id=run_id), "attempt"):
+        target = FIELD_OF_TYPE[kind], key
+        attempts[target] = max(attempts[target], last)
+    return attempts, rounds
+
+
+def _last(rows: Any, number: str) -> Any:
+    by_target = rows.order_by().values_list("suggestion_type", "target_key")
+    return by_target.annotate(last=Max(number))
+
+
+def review_totals(*, run_id: UUID) -> dict[str, Any]:
+    """Return what reviews took in a run so far, as `Run.meta` stores it under `review`: two queries.
+
+    `cost_usd` is part of the run's own cost.
+    """
+    votes = PanelVote.objects.filter(run_id=run_id).aggregate(
+        votes=Count("pk"), cost=Coalesce(Sum("cost_usd"), NO_COST)
+    )
+    judgments = Judgment.objects.filter(run_id=run_id).aggregate(
+        judgments=Count("pk"), cost=Coalesce(Sum("cost_usd"), NO_COST)
+    )
+    return {
+        "votes": votes["votes"],
+        "judgments": judgments["judgments"],
+        "panel_cost_usd": float(votes["cost"]),
+        "reflector_cost_usd": float(judgments["cost"]),
+    }
