@@ -17,7 +17,7 @@ from advisor.entities import (
     json_bytes,
 )
 from advisor.tools.registry import dispatch, schemas
-from digest.llm.caller import messages_plain
+from digest.llm.caller import messages_portable
 from digest.llm.entities import ToolCall
 from tests.advisor.tools.test_tools import boost
 from tests.support.histories import context_for
@@ -83,7 +83,7 @@ def test_another_provider_gets_nothing_it_would_not_know():
     call = {"id": "a", "type": "function", "function": {"name": "f"}, "extra_content": {"google": {}}}
     spoken = {"role": "assistant", "content": "", "tool_calls": [call], "reasoning_content": "hm"}
     answer = {"role": "tool", "tool_call_id": "a", "content": "{}"}
-    assert messages_plain([*OPENING, spoken, answer]) == [
+    assert messages_portable([*OPENING, spoken, answer]) == [
         *OPENING,
         {
             "role": "assistant",
