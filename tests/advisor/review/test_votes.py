@@ -47,10 +47,10 @@ def proposal(reason=GOOD, **changed):
         "forecast": {"ndcg_gain": 0.02, "ndcg_low": 0.0, "ndcg_high": 0.04, "enters": ["x"], "leaves": ["y"]},
         "evidence": tuple(rated(n) for n in range(4)),
         "likes": 9,
-        "thumbs": 11,
+        "ratings": 11,
         "now": CLOCK,
         "likes_all": 29,
-        "thumbs_all": 61,
+        "ratings_all": 61,
     }
     return Proposal(**facts | changed)
 
