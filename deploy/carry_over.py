@@ -30,7 +30,10 @@ LAST = {
     "tidings": "0002_kept_answers",
 }
 TABLES = {"digest_cluster": "digest_story", "tidings_keptanswer": "tidings_idempotentresponse"}
-COLUMNS = {("digest_item", "cluster_id"): "story_id"}
+COLUMNS = {
+    ("digest_item", "cluster_id"): "story_id",
+    ("ranking_learnedweight", "held_until"): "on_hold_until",
+}
 DROPPED = (("advisor_guidanceevent", "acknowledged"), ("advisor_guidancepacket", "config_version"))
 
 

@@ -29,7 +29,7 @@ class ConfigVersionAdmin(ReadOnlyAdmin, OperatorAdmin):
 class LearnedWeightAdmin(ReadOnlyAdmin, OperatorAdmin):
     """What the learning loop has added, and how sure it is."""
 
-    list_display = ["reader", "source_key", "delta", "p_better", "n", "held_until", "updated_at"]
+    list_display = ["reader", "source_key", "delta", "p_better", "n", "on_hold_until", "updated_at"]
     list_select_related = ["reader"]
     search_fields = ["reader__username", "source_key"]
 

@@ -56,7 +56,7 @@ class LearnedWeight(models.Model):
     delta = models.FloatField(default=0.0)
     p_better = models.FloatField(default=0.5)
     n = models.FloatField(default=0.0)
-    held_until = models.DateTimeField(
+    on_hold_until = models.DateTimeField(
         null=True, blank=True, help_text="The loop leaves the source alone till then."
     )
     updated_at = models.DateTimeField()

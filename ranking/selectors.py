@@ -143,7 +143,7 @@ def weights_last_learned(*, reader_id: UUID) -> datetime | None:
 
 def weights_on_hold(*, reader_id: UUID, now: datetime) -> set[str]:
     """Return the sources a person decided on so recently that the loop must leave them alone."""
-    rows = LearnedWeight.objects.filter(reader_id=reader_id, held_until__gt=now)
+    rows = LearnedWeight.objects.filter(reader_id=reader_id, on_hold_until__gt=now)
     return set(rows.values_list("source_key", flat=True))
 
 

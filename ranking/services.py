@@ -239,7 +239,7 @@ def _change_checked(
     change: WeightChange, current: float, learned: LearnedWeight | None, now: datetime
 ) -> WeightChange:
     """Return `change`, or no change where a person has decided on the source meanwhile; under the lock."""
-    on_hold = learned is not None and learned.held_until is not None and learned.held_until > now
+    on_hold = learned is not None and learned.on_hold_until is not None and learned.on_hold_until > now
     if change.moved and (on_hold or abs(current - change.before) > 1e-9):
         return replace(change, before=current, after=current, reason="changed_meanwhile")
     return change
@@ -316,13 +316,13 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
                 source_key=source,
                 delta=body_delta(after, source),
                 updated_at=now,
-                held_until=hold if source in after["source_weights"] or body_delta(after, source) else None,
+                on_hold_until=hold if source in after["source_weights"] or body_delta(after, source) else None,
             )
             for source in touched
         ],
         update_conflicts=True,
         unique_fields=["reader", "source_key"],
-        update_fields=["delta", "held_until"],
+        update_fields=["delta", "on_hold_until"],
     )
 
 

@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                 ('delta', models.FloatField(default=0.0)),
                 ('p_better', models.FloatField(default=0.5)),
                 ('n', models.FloatField(default=0.0)),
-                ('held_until', models.DateTimeField(blank=True, help_text='The loop leaves the source alone till then.', null=True)),
+                ('on_hold_until', models.DateTimeField(blank=True, help_text='The loop leaves the source alone till then.', null=True)),
                 ('updated_at', models.DateTimeField()),
                 ('reader', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='learned_weights', to=settings.AUTH_USER_MODEL)),
             ],

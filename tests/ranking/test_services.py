@@ -330,7 +330,7 @@ def test_a_cycle_keeps_the_belief_behind_each_step_on_its_utc_day(ada, now):
     east = datetime(2026, 3, 19, 1, 0, tzinfo=timezone(timedelta(hours=2)))
     assert weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15), step("b", 1.0, 0.9)], now=east) == 2
     row = LearnedWeight.objects.get(reader=ada, source_key="a")
-    assert (row.p_better, row.n, row.updated_at, row.held_until) == (0.9, 12.0, east, None)
+    assert (row.p_better, row.n, row.updated_at, row.on_hold_until) == (0.9, 12.0, east, None)
     snapshot = WeightSnapshot.objects.get(reader=ada, source_key="a")
     assert (snapshot.cycle, snapshot.p_better, snapshot.n) == (east.astimezone(UTC).date(), 0.9, 12.0)
     assert weights_learn(reader_id=ada.id, changes=[step("a", 1.15, 1.0)], now=now.replace(day=19)) == 1
