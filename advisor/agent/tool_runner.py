@@ -11,8 +11,8 @@ import structlog
 
 from advisor.agent.error_policy import Kind, kind_of_exception
 from advisor.entities import StepRecord, Stopped, StopReason, ToolOutcome, target_of
-from advisor.guidance.entities import Advice, Level
-from advisor.guidance.wording import blocked_outcome, with_advice
+from advisor.guidance.entities import Level
+from advisor.guidance.wording import Advice, blocked_outcome, with_advice
 from advisor.token_budget import DROP_NOTE, as_json, error_result
 from digest.llm.entities import ToolCall, ToolSchema, json_object, preview
 from suggestions.entities import FenceLost

@@ -1,4 +1,4 @@
-"""Whether a call gets anything, how loudly, and what is left out. Pure; only rules block, never this.
+"""Whether a call gets anything, how loudly, and what is left out; only rules block, never this.
 
     base = 0.45 relevance + 0.25 trust + 0.15, times boosts of at most 1.5 together
 
@@ -9,12 +9,11 @@ write, with outcomes or a second source behind them. It stops nobody: it is the 
 result.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from advisor.guidance.admission import injection_in
-from advisor.guidance.entities import LOUDNESS, Advice, Kind, Level, Phase, Scored, Situation, Tunables, Why
+from advisor.guidance.entities import LOUDNESS, WRITE, Level, Phase, Situation, Tunables, Why
 from advisor.guidance.ranking import (
     DAY_S,
     RELEVANCE_WEIGHT,
@@ -22,31 +21,28 @@ from advisor.guidance.ranking import (
     TRUST_WEIGHT,
     WILSON_MIN,
 )
-from advisor.guidance.situations import WRITE
-from advisor.guidance.wording import notes_text
-from ranking.common.text import fold, topic_key
+from advisor.guidance.wording import Advice, Kind, Scored, notes_text
+from ranking.common.text import topic_key
 from suggestions.entities import ADD_TOPIC, REMOVE_TOPIC
-from suggestions.rules import weight_parse
 
 BASE, WHISPER_MIN, WHISPERS_MAX, TOOL_COOLDOWN_S = 0.15, 0.30, 3, 10.0
 BOOST_MAX, BOOST_RELEVANCE_MIN = 1.5, 0.35
 PROFILE_BOOST, NEGATIVE_BOOST, REPAIR_BOOST = 1.4, 1.3, 1.5
 EVIDENCE_MIN, CONFIDENCE_MIN, SHARE_MIN, SOURCES_MIN = 3, 0.60, 0.66, 2
-WEIGHT_SLACK = 0.005
 # What people reviewed needs no outcomes; if it counts some all the same, they must suffice.
 REVIEWED = frozenset({Kind.RULE, Kind.INSIGHT})
+LOUD = (Level.NOTE, Level.WARNING)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What this reader's runs got before: `shown` memories within `shown_ttl_s` or in this run, the
-    signatures of their `texts`, and the `tools` of the last ten seconds. `current` is the config: `topics`,
-    and `source_weights` by source."""
+    signatures of their `texts`, and the `tools` of the last ten seconds; `topics` of the config, if known."""
 
     shown: frozenset[int] = frozenset()
     texts: frozenset[str] = frozenset()
     tools: frozenset[str] = frozenset()
-    current: Mapping[str, Any] = field(default_factory=dict)
+    topics: Collection[str] | None = None
 
 
 def gate(
@@ -60,8 +56,8 @@ def gate(
     levelled.sort(key=lambda one: -LOUDNESS.index(one.level))
     judged: list[Scored] = []
     for one in levelled:
-        judged.append(replace(one, why=str(_left_out(one, judged, situation, tunables, seen) or "")))
-    notes = tuple(one for one in judged if not one.why and _loud(one))
+        judged.append(replace(one, why=_left_out(one, judged, situation, tunables, seen)))
+    notes = tuple(one for one in judged if not one.why and one.level in LOUD)
     whispers = tuple(one for one in judged if not one.why and one.level is Level.WHISPER)
     why = Why(judged[0].why or Why.TOO_WEAK) if judged else Why.NOTHING_KNOWN
     return Advice(
@@ -75,21 +71,14 @@ def gate(
 
 
 def score_of(scored: Scored, situation: Situation) -> float:
-    """Return how loudly a memory asks to be heard, from 0.15 on."""
-    base = RELEVANCE_WEIGHT * scored.relevance + TRUST_WEIGHT * scored.trust + BASE
-    return base * boost_of(scored, situation)
-
-
-def boost_of(scored: Scored, situation: Situation) -> float:
-    """Return the boosts of a memory in this phase, multiplied, 1 to 1.5; 1 below a relevance of 0.35."""
-    if scored.relevance < BOOST_RELEVANCE_MIN:
-        return 1.0
-    memory, product = scored.memory, 1.0
-    if memory.kind is Kind.PROFILE and situation.phase is Phase.WRITE:
-        product *= PROFILE_BOOST
+    """Return how loudly a memory asks to be heard, from 0.15 on; boosts count from a relevance of 0.35."""
+    memory, boost = scored.memory, 1.0
+    if memory.kind == Kind.PROFILE and situation.phase is Phase.WRITE:
+        boost *= PROFILE_BOOST
     if memory.polarity < 0:
-        product *= NEGATIVE_BOOST * (REPAIR_BOOST if situation.phase is Phase.REPAIR else 1.0)
-    return min(product, BOOST_MAX)
+        boost *= NEGATIVE_BOOST * (REPAIR_BOOST if situation.phase is Phase.REPAIR else 1.0)
+    base = RELEVANCE_WEIGHT * scored.relevance + TRUST_WEIGHT * scored.trust + BASE
+    return base * min(boost, BOOST_MAX) if scored.relevance >= BOOST_RELEVANCE_MIN else base
 
 
 def level_of(
@@ -105,7 +94,7 @@ def level_of(
         level = Level.NOTE
     else:
         level = Level.WARNING
-    return min(level, scored.memory.ceiling, key=LOUDNESS.index)
+    return min(level, Level(scored.memory.ceiling), key=LOUDNESS.index)
 
 
 def worth_a_note(scored: Scored, tunables: Tunables, now_s: float) -> bool:
@@ -113,13 +102,11 @@ def worth_a_note(scored: Scored, tunables: Tunables, now_s: float) -> bool:
 
     A rule whose condition holds always is.
     """
-    if scored.matched:
-        return True
     memory, judged = scored.memory, scored.memory.helpful + scored.memory.unhelpful
     reviewed = memory.kind in REVIEWED and not memory.evidence
     share = memory.helpful / judged if judged >= WILSON_MIN else memory.confidence
     days = (now_s - memory.valid_from.timestamp()) / DAY_S
-    return (
+    return scored.matched or (
         scored.relevance >= tunables.relevance_min
         and share >= CONFIDENCE_MIN
         and (memory.share is None or memory.share >= SHARE_MIN)
@@ -127,22 +114,20 @@ def worth_a_note(scored: Scored, tunables: Tunables, now_s: float) -> bool:
     )
 
 
-def obvious(scored: Scored, situation: Situation, current: Mapping[str, Any]) -> bool:
-    """Return whether a memory says what the call does already, or what the config has already.
+def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None) -> bool:
+    """Return whether a memory advises what the call does already, or what the config has already.
 
-    By the values it speaks for, where it names any; else a topic to add that is there, one to remove that is
-    not.
+    A reader's own pattern does so for its type; other advice for a topic to add that is there, or one to
+    remove that is not.
     """
-    memory, topics = scored.memory, current.get("topics")
-    if memory.advises:
-        return all(
-            any(name in known and _same(known[name], value) for known in (situation.arguments, current))
-            for name, value in memory.advises.items()
-        )
-    if memory.polarity <= 0 or not memory.target_key or not isinstance(topics, list | tuple):
+    memory = scored.memory
+    if memory.polarity <= 0:
         return False
-    present = memory.target_key in {topic_key(str(topic)) for topic in topics}
-    kind = memory.suggestion_type
+    if memory.kind == Kind.PATTERN and not memory.shared:
+        return situation.arguments.get("suggestion_type") == memory.suggestion_type
+    if topics is None or not memory.target_key:
+        return False
+    present, kind = memory.target_key in map(topic_key, topics), memory.suggestion_type
     return present if kind == ADD_TOPIC else kind == REMOVE_TOPIC and not present
 
 
@@ -151,8 +136,6 @@ def _may_warn(scored: Scored, ranked: Sequence[Scored], situation: Situation, tu
     about = bool(memory.target_key) and memory.target_key == situation.target_key and situation.tool == WRITE
     if scored.matched or memory.polarity >= 0 or not about:
         return scored.matched
-    if memory.evidence >= EVIDENCE_MIN:
-        return True
     agreeing = {
         other.memory.kind
         for other in ranked
@@ -161,39 +144,25 @@ def _may_warn(scored: Scored, ranked: Sequence[Scored], situation: Situation, tu
         and other.memory.suggestion_type == memory.suggestion_type
         and score_of(other, situation) >= tunables.note_min
     }
-    return len(agreeing | {memory.kind}) >= SOURCES_MIN
+    return memory.evidence >= EVIDENCE_MIN or len(agreeing | {memory.kind}) >= SOURCES_MIN
 
 
 def _left_out(
     one: Scored, earlier: Sequence[Scored], situation: Situation, tunables: Tunables, seen: Seen
-) -> Why | None:
-    """Return the first filter that leaves a memory out, `None` if none does."""
-    if one.level is Level.SILENT:
-        return Why.TOO_WEAK
+) -> str:
+    """Return the first filter that leaves a memory out, "" if none does."""
     memory, passed = one.memory, [other for other in earlier if not other.why]
     texts = seen.texts | {other.memory.text_sig for other in passed}
-    alike = [other for other in passed if _loud(other) is _loud(one)]
-    most = tunables.notes_max if _loud(one) else WHISPERS_MAX * tunables.whispers
+    loud = one.level in LOUD
+    alike = sum((other.level in LOUD) is loud for other in passed)
+    most = tunables.notes_max if loud else WHISPERS_MAX * tunables.whispers
     filters: tuple[tuple[Why, Callable[[], bool]], ...] = (
+        (Why.TOO_WEAK, lambda: one.level is Level.SILENT),
         (Why.SHOWN, lambda: memory.id in seen.shown),
         (Why.COOLDOWN, lambda: one.level is not Level.WARNING and situation.tool in seen.tools),
-        (Why.OBVIOUS, lambda: obvious(one, situation, seen.current)),
+        (Why.OBVIOUS, lambda: obvious(one, situation, seen.topics)),
         (Why.REPEATED, lambda: bool(memory.text_sig) and memory.text_sig in texts),
-        (Why.OVER_LIMIT, lambda: len(alike) >= most),
+        (Why.OVER_LIMIT, lambda: alike >= most),
         (Why.UNSAFE, lambda: bool(injection_in(memory.text) or injection_in(memory.title))),
     )
-    return next((why for why, holds in filters if holds()), None)
-
-
-def _loud(one: Scored) -> bool:
-    return one.level in (Level.NOTE, Level.WARNING)
-
-
-def _same(own: object, value: object) -> bool:
-    """Return whether two values are one: weights within half a hundredth, texts folded, members of a list."""
-    if isinstance(own, list | tuple):
-        return any(_same(one, value) for one in own)
-    left, right = weight_parse(own), weight_parse(value)
-    if left is not None and right is not None:
-        return abs(left - right) < WEIGHT_SLACK
-    return fold(str(own)) == fold(str(value))
+    return next((str(why) for why, holds in filters if holds()), "")

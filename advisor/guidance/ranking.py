@@ -1,4 +1,4 @@
-"""What a memory is worth to the call at hand: relevance, quality and trust, blended. Pure.
+"""What a memory is worth to the call at hand: relevance, quality and trust, blended.
 
     score = (0.45 relevance + 0.30 quality + 0.25 trust) × penalty of noise
 
@@ -14,6 +14,7 @@ no target in particular is about each of them by half, if it is this reader's ow
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -21,31 +22,31 @@ from math import log
 from typing import Any
 
 from advisor.guidance.conditions import predicate_holds
-from advisor.guidance.entities import Kind, Remembered, Scored, Situation
-from advisor.guidance.situations import phase_of
+from advisor.guidance.entities import Situation, phase_of
+from advisor.guidance.wording import Scored
+from advisor.models import Memory
 from ranking.common.text import FUNCTION_WORDS, fold, term_matches
 from ranking.learning import wilson
 from suggestions.outcomes.search import terms_of
 
+Kind = Memory.Kind
 RELEVANCE_WEIGHT, QUALITY_WEIGHT, TRUST_WEIGHT = 0.45, 0.30, 0.25
 TARGET_SHARE, TYPE_SHARE, PHASE_SHARE, WORDS_SHARE = 0.40, 0.25, 0.10, 0.25
-# What a memory of the reader's own about no target has of the target's share.
-GENERAL_OWN = 0.5
-# What a memory of the right type, but for another tool, has of the type's share.
-OTHER_TOOL = 0.6
+# Parts of these shares: of a reader's own memory about no target, and of the right type for another tool.
+GENERAL_OWN, OTHER_TOOL = 0.5, 0.6
 RANK_MIN, ITEMS_MAX = 0.35, 8
 # What is known of all readers has this part of the score that the same has of the reader at hand.
 SHARED_PART = 0.9
 TRUST_HALF_LIFE_DAYS, WILSON_MIN, DAY_S = 90.0, 5, 86_400.0
-# How far a source is trusted to say something; the published engine's tiers of those we have.
-TIERS: Mapping[Kind, float] = {
+# How far a source is trusted; the published engine's tiers of those we have.
+TIERS: Mapping[str, float] = {
     Kind.PATTERN: 0.90, Kind.REPLAY: 0.85, Kind.PROFILE: 0.80, Kind.RULE: 0.75,
     Kind.INSIGHT: 0.65, Kind.PEER: 0.60, Kind.BANK: 0.40,
 }  # fmt: skip
 # BM25: its two constants, the score worth half the share of words, and the least corpus a store counts as.
 K1, B, BM25_HALF, CORPUS_LEAST = 1.5, 0.75, 5.0, 100
 QUERY_WORDS_MAX, SIGNED_CHARS = 32, 180
-_KINDS = tuple(Kind)
+_KINDS = Kind.values
 _FIGURE, _FIGURES = re.compile(r"\d+(?:[.,:/]\d+)*"), re.compile(r"#(?: ?#)+")
 _VOWEL, _NO_WORD = re.compile("[aeiouy]"), re.compile(r"[^\w#]+|_")
 # The published engine's penalties: what is left of the score of a text of each sort.
@@ -61,7 +62,7 @@ _NOISE = tuple(
 
 def rank(
     situation: Situation,
-    memories: Sequence[Remembered],
+    memories: Sequence[Memory],
     *,
     now: datetime,
     relevance_min: float,
@@ -75,7 +76,7 @@ def rank(
     scored = []
     for memory, score in zip(memories, scores, strict=True):
         if memory.predicate:
-            relevance = 1.0 if predicate_holds(memory.predicate, values or {}) else 0.0
+            relevance = float(predicate_holds(memory.predicate, values or {}))
         else:
             relevance = relevance_of(situation, memory, score / (score + BM25_HALF))
         one = scored_from(memory, relevance, now=now)
@@ -85,16 +86,16 @@ def rank(
     return scored[:ITEMS_MAX]
 
 
-def scored_from(memory: Remembered, relevance: float, *, now: datetime) -> Scored:
+def scored_from(memory: Memory, relevance: float, *, now: datetime) -> Scored:
     """Return a memory of known relevance (0 to 1) with its three factors and its score; no floor applies."""
-    quality, trust, matched = quality_of(memory), trust_of(memory, now=now), bool(memory.predicate)
+    quality, trust = (memory.unified + TIERS[memory.kind]) / 2, trust_of(memory, now=now)
     blend = RELEVANCE_WEIGHT * relevance + QUALITY_WEIGHT * quality + TRUST_WEIGHT * trust
+    matched = bool(memory.predicate)
     part = SHARED_PART if memory.shared and not matched else 1.0
-    score = blend * penalty_of(memory.text) * part
-    return Scored(memory, relevance, quality, trust, score, matched=matched)
+    return Scored(memory, relevance, quality, trust, blend * penalty_of(memory.text) * part, matched=matched)
 
 
-def relevance_of(situation: Situation, memory: Remembered, words: float) -> float:
+def relevance_of(situation: Situation, memory: Memory, words: float) -> float:
     """Return how much a memory is about this call, 0 to 1; `words` is the share of words in common."""
     if not memory.target_key:
         target = GENERAL_OWN if situation.suggestion_type and not memory.shared else 0.0
@@ -102,16 +103,18 @@ def relevance_of(situation: Situation, memory: Remembered, words: float) -> floa
         target = float(situation.target_key == memory.target_key)
     else:
         target = float(term_matches(memory.target_key, fold(situation.words)))
-    phases = {"", str(situation.phase), str(phase_of(situation.tool, 0))}
-    return (
-        TARGET_SHARE * target
-        + TYPE_SHARE * _type_match(situation, memory)
-        + PHASE_SHARE * (memory.phase in phases)
-        + WORDS_SHARE * words
-    )
+    other_tool = bool(memory.tool) and memory.tool != situation.tool
+    if memory.suggestion_type:
+        same = memory.suggestion_type == situation.suggestion_type
+        type_match = (OTHER_TOOL if other_tool else 1.0) if same else 0.0
+    else:
+        type_match = float(bool(memory.tool) and not other_tool)
+    phase = memory.phase in {"", str(situation.phase), str(phase_of(situation.tool, 0))}
+    shares = (TARGET_SHARE * target, TYPE_SHARE * type_match, PHASE_SHARE * phase, WORDS_SHARE * words)
+    return sum(shares)
 
 
-def elsewhere(situation: Situation, memory: Remembered) -> bool:
+def elsewhere(situation: Situation, memory: Memory) -> bool:
     """Return whether a memory is about another target, or another type of suggestion, than this call."""
     pairs = (
         (memory.target_key, situation.target_key),
@@ -120,12 +123,7 @@ def elsewhere(situation: Situation, memory: Remembered) -> bool:
     return not memory.predicate and any(own and asked and own != asked for own, asked in pairs)
 
 
-def quality_of(memory: Remembered) -> float:
-    """Return the worth of its text and of its source, half and half."""
-    return (memory.unified + TIERS[memory.kind]) / 2
-
-
-def trust_of(memory: Remembered, *, now: datetime) -> float:
+def trust_of(memory: Memory, *, now: datetime) -> float:
     """Return how far it is believed, 0 to 1: by readers' decisions from five on, else by its confidence."""
     judged = memory.helpful + memory.unhelpful
     if judged >= WILSON_MIN:
@@ -157,10 +155,7 @@ def bm25(query: Sequence[str], texts: Sequence[Sequence[str]], *, least: int = 0
     """
     wanted = frozenset(query)
     found = [{word: text.count(word) for word in wanted & set(text)} for text in texts]
-    holding: dict[str, int] = {}
-    for counts in found:
-        for word in counts:
-            holding[word] = holding.get(word, 0) + 1
+    holding = Counter(word for counts in found for word in counts)
     if not holding:
         return [0.0] * len(texts)
     total, mean = max(least, len(texts)), sum(map(len, texts)) / len(texts)
@@ -172,7 +167,7 @@ def bm25(query: Sequence[str], texts: Sequence[Sequence[str]], *, least: int = 0
 
 
 def text_signature(text: str) -> str:
-    """Return 40 hex digits, equal for texts that say the same: folded, no punctuation, figures as `#`.
+    """Return 40 hex digits, equal for texts with the same words: folded, no punctuation, figures as `#`.
 
     Only the first 180 characters of that form count, as in the published engine.
     """
@@ -182,7 +177,7 @@ def text_signature(text: str) -> str:
 
 
 def tokens_of(text: str) -> tuple[str, ...]:
-    """Return the words of `text` as BM25 compares them: folded, in one form, as often as they stand there."""
+    """Return the words of `text` as BM25 compares them: folded, in one form, as often as they occur."""
     return tuple(map(stem, terms_of(text)))
 
 
@@ -198,12 +193,3 @@ def stem(word: str) -> str:
                 word = word[:-1]
             break
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
-
-
-def _type_match(situation: Situation, memory: Remembered) -> float:
-    """Return 1 for the same type, or for the same tool where no type is named; less for another tool."""
-    other_tool = bool(memory.tool) and memory.tool != situation.tool
-    if memory.suggestion_type:
-        same = memory.suggestion_type == situation.suggestion_type
-        return (OTHER_TOOL if other_tool else 1.0) if same else 0.0
-    return float(bool(memory.tool) and not other_tool)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from advisor.entities import ToolContext
-from advisor.guidance.retrieval import memories_detail, memories_recall
+from advisor.guidance.store import memories_detail, memories_recall
 from advisor.token_budget import (
     CONFIG_TOKENS,
     HISTORY_TOKENS,

@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.guidance.curated import Refused, curated_draft, curated_retire, curated_save
-from advisor.guidance.entities import Kind
+from advisor.guidance.store import curated_retire, curated_save
 from advisor.guidance.tunables import tunables
+from advisor.guidance.wording import Kind
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
 from tests.advisor.guidance.writing import TYPED, WHEN, add, change
 

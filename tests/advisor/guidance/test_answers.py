@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Advice, Kind, Level, Remembered, Scored, Why
-from advisor.guidance.wording import ANSWER_TOKENS, NOTE_TOKENS, blocked_outcome, with_advice
+from advisor.guidance.entities import Level, Why
+from advisor.guidance.wording import (
+    ANSWER_TOKENS,
+    NOTE_TOKENS,
+    Advice,
+    Kind,
+    Scored,
+    blocked_outcome,
+    with_advice,
+)
 from advisor.token_budget import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
 
 TOLD = Advice(Level.NOTE, Why.EMITTED, "When boosting: go slowly.")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advisor.guidance.admission import admit
-from advisor.guidance.entities import Draft, Kind, Level
+from advisor.guidance.entities import Level
 from advisor.guidance.memories import (
     BEFOREHAND,
     FLAGS,
@@ -29,6 +29,7 @@ from advisor.guidance.memories import (
 from advisor.guidance.ranking import penalty_of
 from advisor.guidance.sources import memories_refresh, memories_refresh_active
 from advisor.guidance.store import memories_store
+from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from digest.feedback.peers import peers_cache_clear
 from digest.feedback.reasons import KIND_OF

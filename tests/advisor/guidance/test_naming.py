@@ -4,7 +4,6 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.guidance.curated import reader_named
 from advisor.models import Memory
 from digest.models import Reader
 from tests.advisor.guidance.writing import TYPED, add

@@ -10,7 +10,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.audit import HOLDOUT, guidance_observed, percentile, stages_due, stages_of
+from advisor.guidance.entities import HOLDOUT
+from advisor.guidance.figures import guidance_observed, percentile, stages_of
 from advisor.models import GuidanceEvent, GuidancePacket
 
 

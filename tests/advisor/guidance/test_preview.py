@@ -8,7 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from advisor.guidance.curated import PREVIEW_MAX, curated_preview
-from advisor.guidance.entities import Draft, Kind, Level
+from advisor.guidance.entities import Level
+from advisor.guidance.wording import Kind
 from advisor.models import GuidanceEvent
 from tests.conftest import NOW
 

@@ -7,16 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from advisor.guidance import daily
-from advisor.guidance.audit import guidance_observed
-from advisor.guidance.credit import uplift_report
-from advisor.guidance.daily import (
-    DAYS_SPAN,
-    EVENTS_SPAN,
-    UPLIFT_WINDOW,
-    guidance_days_count,
-    guidance_prune,
-    uplift_latest,
-)
+from advisor.guidance.events import DAYS_SPAN, EVENTS_SPAN, guidance_days_count, guidance_prune
+from advisor.guidance.figures import UPLIFT_WINDOW, guidance_observed, uplift_latest, uplift_report
 from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket
 from advisor.tasks import guidance_learn_task
 from tests.advisor.guidance.test_observability import event, packet

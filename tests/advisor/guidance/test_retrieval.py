@@ -5,9 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from advisor.guidance.entities import Kind, Level
+from advisor.guidance.entities import Level
 from advisor.guidance.facts import RunContext
-from advisor.guidance.retrieval import CANDIDATES_MAX, memories_detail, memories_for
+from advisor.guidance.store import CANDIDATES_MAX, memories_detail, memories_for
+from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from tests.advisor.guidance.desk import memory
 from tests.advisor.tools.test_tools import answer

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Phase
-from advisor.guidance.situations import intent_of, situation_of
+from advisor.guidance.entities import Phase, situation_of
 from digest.llm.entities import ToolCall
 
 READER = uuid4()

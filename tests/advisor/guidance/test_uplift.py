@@ -6,14 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.credit import (
-    CASES_MIN,
-    Arm,
-    cases_needed,
-    difference_of,
-    newcombe,
-    uplift_report,
-)
+from advisor.guidance.figures import CASES_MIN, Arm, cases_needed, difference_of, newcombe, uplift_report
 from tests.advisor.guidance.lives import DAY, ran, remember, told, wrote
 from tests.support.factories import CLOCK
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Kind, ReaderFacts
-from advisor.guidance.wording import NOTE_CHARS, START_CHARS, cut, notes_text, start_text, whisper_row
+from advisor.guidance.entities import ReaderFacts
+from advisor.guidance.wording import NOTE_CHARS, START_CHARS, Kind, cut, notes_text, start_text, whisper_row
 from tests.advisor.guidance.memories import TEXT, memory, scored
 
 

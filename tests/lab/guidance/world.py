@@ -13,7 +13,7 @@ from digest.llm.entities import ToolCall
 from digest.models import Reader
 from suggestions.entities import FIELD_OF_TYPE
 from suggestions.models import Outcome, Suggestion
-from suggestions.services.outcomes import profile_lock, profile_update
+from suggestions.outcomes.services import profile_lock, profile_update
 
 TYPES = tuple(FIELD_OF_TYPE)
 SOURCES = tuple(f"source{n}.example" for n in range(8))

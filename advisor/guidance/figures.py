@@ -1,0 +1,363 @@
+"""Figures over the events of guidance: calls, silence, stages, errors, and what guidance is worth.
+
+Worth is the difference between treated calls and control calls. Its interval is Newcombe's hybrid score
+interval (Statistics in Medicine 17 (1998) 873-890, method 10) at 95 %. Below 20 on either side nothing is
+concluded. A difference that may be nothing is called so only where one of ten points would have shown: with
+80 % power at 5 %, two-sided, that takes (1.960 + 0.842)² × 2 p (1 - p) / 0.1² on each side, 393 at p = 0.5.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from math import ceil, sqrt
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import CharField, Count, Max, Q, Sum
+from django.db.models.functions import Cast, Left
+
+from advisor.audit.kpis import NOT_FAILURES
+from advisor.guidance.entities import LOUDNESS, WRITE, Level, Why
+from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket, Step
+from ranking.learning import Z_95, wilson
+from suggestions.outcomes.profile import ACCEPTED, REJECTED
+
+# Calls that got something, and calls that would have, but were left out at random.
+SHOWN, CONTROL = ~Q(("told", [])), Q(("held_out", True))
+WINDOW_DAYS, SAMPLE, ERRORS_MAX = 28, 5_000, 20
+# Answers take two weeks, and one call in ten is control: a month would show nothing for long.
+UPLIFT_WINDOW = timedelta(days=90)
+# How the error code of an event begins where a note could not be written: of no call, so it counts as none.
+EXPORT_FAILED = "export_"
+LOUD = (Level.BLOCK, Level.WARNING, Level.NOTE)
+HOLDOUT = "control"
+SERIES = (*(level.value for level in reversed(LOUDNESS) if level is not Level.SILENT), HOLDOUT)
+# The stages in their order, the share of calls below which one is missing, and why a call may end early.
+FACTS, PACKET, RANK, GATE = STAGES = ("facts", "packet", "rank", "gate")
+MISSING_SHARE = 0.5
+EARLY = frozenset({Why.BLOCKED, Why.OUT_OF_TIME, Why.FAILED, Why.NOTHING_KNOWN})
+# Milliseconds at the 95th percentile from which a stage is warm and hot.
+HEAT = ((40.0, "●●● hot"), (10.0, "●● warm"), (0.0, "● cool"))
+CASES_MIN, DIFFERENCE_MIN, Z_POWER, RATE_MIN = 20, 0.10, 0.841621, 0.1
+HIGHER, LOWER, NO_DIFFERENCE, TOO_FEW = "higher", "lower", "no_difference", "too_few"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage: the share of calls it ran in, 0 to 1, and its milliseconds at two percentiles."""
+
+    name: str
+    share: float
+    p50: float
+    p95: float
+    missing: bool
+
+    @property
+    def heat(self) -> str:
+        """Return how hot it runs, by its 95th percentile."""
+        return next(word for least, word in HEAT if self.p95 >= least) if self.share else "○ never"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The window in figures. Series have one count a UTC day, oldest first, the day of asking last.
+
+    `levels` are calls by how loud guidance was, with control calls apart; `reasons` silent calls by why;
+    `left_out` memories of the sample by why; `faults` (code, times, last); `packets` counts by state, and
+    uses.
+    """
+
+    days: tuple[date, ...]
+    calls: int
+    levels: Mapping[str, Sequence[int]]
+    reasons: Mapping[str, Sequence[int]]
+    left_out: Mapping[str, int]
+    stages: tuple[Stage, ...]
+    sampled: int
+    p95_ms: float | None
+    faults: tuple[tuple[str, int, datetime], ...]
+    packets: Mapping[str, int]
+
+    @property
+    def holdout(self) -> int:
+        """Return the calls that would have got something and were left out at random."""
+        return sum(self.levels[HOLDOUT])
+
+    @property
+    def failed(self) -> int:
+        """Return the calls in which guidance broke and the run went on without."""
+        return sum(self.reasons.get(Why.FAILED, ()))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Return the stages that ran in fewer than half of the calls they are for."""
+        return tuple(stage.name for stage in self.stages if stage.missing)
+
+    @property
+    def summary(self) -> list[tuple[str, object]]:
+        """Return the window in a few figures, each with its name."""
+        emitted = sum(sum(self.levels[level]) for level in LOUD)
+        return [
+            ("Calls looked at", self.calls),
+            ("Block, warning or note", f"{emitted} ({emitted / max(1, self.calls):.1%})"),
+            ("Control calls", self.holdout),
+            ("Guidance failed, the run went on", f"{self.failed} ({self.failed / max(1, self.calls):.1%})"),
+            ("95th percentile", "no data yet" if self.p95_ms is None else f"{self.p95_ms:.0f} ms"),
+            ("Packets", "{ready} ready, {stale} stale, {invalid} invalid".format(**self.packets)),
+            ("Uses of packets", self.packets["uses"]),
+        ]
+
+
+class Arm(NamedTuple):
+    """So many of so many."""
+
+    hits: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The share of treated calls less the share of control calls, with its 95 % interval.
+
+    `verdict` is `higher`, `lower`, `no_difference` or `too_few`; `needs` how many more cases the side that
+    lacks most would take to show a difference of ten points.
+    """
+
+    treated: Arm
+    control: Arm
+    difference: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+    needs: int
+
+    @property
+    def words(self) -> str:
+        """Return the verdict in one sentence."""
+        if self.difference is None:
+            return f"Nothing to compare yet; needs {self.needs} more."
+        figures = f"{self.difference:+.1%} (95 %: {self.low:+.1%} to {self.high:+.1%})"
+        if self.verdict == TOO_FEW:
+            return f"Too few to tell: {figures}; needs {self.needs} more."
+        return f"{figures}: {self.verdict.replace('_', ' ')}."
+
+
+@dataclass(frozen=True, slots=True)
+class UpliftReport:
+    """Treated calls against control calls: how often suggestions were accepted, how often writes failed.
+
+    `mixed` are changes of a run with calls of both sorts; they count for neither.
+    """
+
+    since: datetime
+    until: datetime
+    accepted: Difference
+    failed_writes: Difference
+    mixed: int
+
+    def counts(self) -> dict[str, Any]:
+        """Return the report as plain counts: all else follows from them."""
+        pairs = {"accepted": self.accepted, "failed_writes": self.failed_writes}
+        arms = {name: [list(pair.treated), list(pair.control)] for name, pair in pairs.items()}
+        return {"since": self.since.isoformat(), "until": self.until.isoformat(), "mixed": self.mixed} | arms
+
+
+def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
+    """Return the figures of the last `days` UTC days up to `now`; five queries for any number of calls.
+
+    Days that are counted (`GuidanceDay`) are taken as counted: only the events of later ones are read.
+    """
+    window = [now.astimezone(UTC).date() - timedelta(days=back) for back in range(days - 1, -1, -1)]
+    counted = list(GuidanceDay.objects.filter(day__gte=window[0], day__lt=window[-1]).order_by("day"))
+    since = day_start(counted[-1].day + timedelta(days=1) if counted else window[0])
+    rows = [{"day": f"{day.day}"} | row for day in counted for row in day.calls]
+    rows += calls_by_day(since=since, until=now)
+    errors = [row for day in counted for row in day.errors] + errors_by_day(since=since, until=now)
+    levels: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        levels[HOLDOUT if row["held_out"] else row["level"]][row["day"]] += row["times"]
+        if row["level"] == Level.SILENT and not row["held_out"]:
+            reasons[row["why"]][row["day"]] += row["times"]
+    events = GuidanceEvent.objects.filter(at__gte=day_start(window[0]), at__lte=now, n__gt=0)
+    columns = ("stages", "why", "packet", "candidates", "ms")
+    sample = list(events.order_by("-at", "-id").values_list(*columns)[:SAMPLE])
+    left_out = Counter(str(one["why"]) for row in sample for one in row[3] if one.get("why"))
+    commonest = sorted(reasons, key=lambda why: -reasons[why].total())
+    return Observed(
+        days=tuple(window),
+        calls=sum(row["times"] for row in rows),
+        levels={name: [levels[name][f"{day}"] for day in window] for name in SERIES},
+        reasons={why: [reasons[why][f"{day}"] for day in window] for why in commonest},
+        left_out=dict(left_out.most_common()),
+        stages=stages_of(sample),
+        sampled=len(sample),
+        p95_ms=percentile([row[4] for row in sample], 0.95),
+        faults=_faults(errors),
+        packets=_packets(now),
+    )
+
+
+def calls_by_day(*, since: datetime, until: datetime) -> list[dict[str, Any]]:
+    """Return the calls of that time: `times` by `day` (ISO), `level`, `why`, `held_out`. One query."""
+    rows = _dated(since, until).filter(n__gt=0).values("day", "level", "why", "held_out")
+    return list(rows.annotate(times=Count("pk")))
+
+
+def errors_by_day(*, since: datetime, until: datetime) -> list[dict[str, Any]]:
+    """Return the swallowed errors of that time: `times` and `last` (ISO) by `day` and `code`. One query."""
+    rows = _dated(since, until).exclude(error_code="").values_list("day", "error_code")
+    found = rows.annotate(times=Count("pk"), last=Max("at"))
+    names = ("day", "code", "times", "last")
+    return [dict(zip(names, (*row[:3], row[3].isoformat()), strict=True)) for row in found]
+
+
+def day_start(day: date) -> datetime:
+    """Return the moment at which a UTC day begins."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def stages_of(sample: Sequence[Sequence[Any]]) -> tuple[Stage, ...]:
+    """Return the stages of many calls, slowest first, given as (stages, why, packet, candidates, …).
+
+    Each call is due for the facts, for ranking where no packet was found, for the gate where something was
+    left to weigh.
+    """
+    due, ran, took = Counter[str](), Counter[str](), dict[str, list[float]]()
+    for stages, why, packet, candidates, *_ in sample:
+        wanted = {FACTS, *((GATE,) if candidates else ()), PACKET, *(() if packet else (RANK,))}
+        wanted = {FACTS} if why in EARLY else wanted
+        due.update(wanted)
+        ran.update(wanted & stages.keys())
+        for name, ms in stages.items():
+            took.setdefault(name, []).append(float(ms))
+    missing = {name for name in STAGES if ran[name] < MISSING_SHARE * due[name]}
+    found = []
+    for name in {*took, *missing}:
+        ms = took.get(name, [])
+        p50, p95 = percentile(ms, 0.5) or 0.0, percentile(ms, 0.95) or 0.0
+        found.append(Stage(name, len(ms) / len(sample), p50, p95, name in missing))
+    return tuple(sorted(found, key=lambda stage: (-stage.p95, stage.name)))
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """Return the value at `share` of the ordered `values` (nearest rank), `None` without any."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
+
+
+def uplift_latest(*, now: datetime) -> UpliftReport:
+    """Return what guidance was worth when the newest day was counted; one query, three before any was."""
+    counted = GuidanceDay.objects.filter(uplift__isnull=False).order_by("-day")
+    found = counted.values_list("uplift", flat=True).first()
+    if not found:
+        return uplift_report(since=now - UPLIFT_WINDOW, now=now)
+    since, until = (datetime.fromisoformat(found[name]) for name in ("since", "until"))
+    pairs = ([Arm(*arm) for arm in found[name]] for name in ("accepted", "failed_writes"))
+    accepted, failed_writes = (difference_of(*pair) for pair in pairs)
+    return UpliftReport(since, until, accepted, failed_writes, found["mixed"])
+
+
+def uplift_report(*, since: datetime, now: datetime) -> UpliftReport:
+    """Compare treated calls with control calls since then, by the outcomes credited so far; two queries.
+
+    A suggestion counts once for each change of a run, as accepted 14 days after the yes. A write counts as
+    the next one after the call: what a run reads with a result it can only heed from then on.
+    """
+    rows = GuidanceEvent.objects.filter(SHOWN | CONTROL, at__gte=since, at__lte=now, n__gt=0)
+    about = ("reader_id", "run_id", "suggestion_type", "target_key")
+    rows = rows.filter(run__isnull=False).order_by("at", "pk")
+    events = list(rows.values(*about, "tool", "held_out", "outcome", "at"))
+    changes: defaultdict[tuple[Any, ...], set[tuple[bool, str]]] = defaultdict(set)
+    for event in events:
+        if event["suggestion_type"] and event["target_key"]:
+            changes[tuple(event[name] for name in about)].add((event["held_out"], event["outcome"]))
+    counts: dict[bool, list[bool]] = {False: [], True: []}
+    mixed = 0
+    for found in changes.values():
+        arms, outcomes = {arm for arm, _ in found}, {outcome for _, outcome in found}
+        mixed += len(arms) > 1
+        if len(arms) == 1 and outcomes & {ACCEPTED, REJECTED, "reverted"}:
+            counts[arms.pop()].append(ACCEPTED in outcomes)
+    failed = difference_of(*_arms(_next_writes(events, since, now)))
+    return UpliftReport(since, now, difference_of(*_arms(counts)), failed, mixed)
+
+
+def difference_of(treated: Arm, control: Arm) -> Difference:
+    """Return the difference of two shares, how sure it is, and what may be concluded from it."""
+    needs = max(0, cases_needed(treated, control) - min(treated.total, control.total))
+    if not (treated.total and control.total):
+        return Difference(treated, control, None, None, None, TOO_FEW, needs)
+    low, high = newcombe(treated, control)
+    few = min(treated.total, control.total) < CASES_MIN
+    same = TOO_FEW if needs else NO_DIFFERENCE
+    verdict = TOO_FEW if few else HIGHER if low > 0 else LOWER if high < 0 else same
+    difference = round(treated.hits / treated.total - control.hits / control.total, 4)
+    return Difference(treated, control, difference, round(low, 4), round(high, 4), verdict, needs)
+
+
+def newcombe(first: Arm, second: Arm) -> tuple[float, float]:
+    """Return the 95 % interval of the difference of two shares of something."""
+    p1, p2 = first.hits / first.total, second.hits / second.total
+    (l1, u1), (l2, u2) = (wilson(arm.hits, arm.total) for arm in (first, second))
+    low = p1 - p2 - sqrt((p1 - l1) ** 2 + (u2 - p2) ** 2)
+    return low, p1 - p2 + sqrt((u1 - p1) ** 2 + (p2 - l2) ** 2)
+
+
+def cases_needed(treated: Arm, control: Arm) -> int:
+    """Return how many on each side would show a difference of ten points, at the share of both together."""
+    total = treated.total + control.total
+    share = (treated.hits + control.hits) / total if total else 0.5
+    share = min(1 - RATE_MIN, max(RATE_MIN, share))
+    return ceil((Z_95 + Z_POWER) ** 2 * 2 * share * (1 - share) / DIFFERENCE_MIN**2)
+
+
+def _arms(counts: Mapping[bool, Sequence[bool]]) -> tuple[Arm, Arm]:
+    treated, control = (Arm(sum(counts[arm]), len(counts[arm])) for arm in (False, True))
+    return treated, control
+
+
+def _next_writes(
+    events: Iterable[Mapping[str, Any]], since: datetime, now: datetime
+) -> Mapping[bool, Sequence[bool]]:
+    """Return whether the next write failed, of treated and of control calls; one query."""
+    events = list(events)
+    rows = Step.objects.filter(kind=Step.Kind.TOOL, tool=WRITE, at__gte=since, at__lte=now)
+    rows = rows.filter(run_id__in={event["run_id"] for event in events})
+    writes: defaultdict[UUID, list[tuple[datetime, str]]] = defaultdict(list)
+    for run_id, at, code in rows.order_by("run_id", "n").values_list("run_id", "at", "error_code"):
+        writes[run_id].append((at, code))
+    counts: dict[bool, list[bool]] = {False: [], True: []}
+    for event in events:
+        later = [code for at, code in writes[event["run_id"]] if at >= event["at"]]
+        # The call itself is the first of them, where that was a write.
+        judged = [code for code in later[event["tool"] == WRITE :] if code not in NOT_FAILURES]
+        if judged:
+            counts[event["held_out"]].append(bool(judged[0]))
+    return counts
+
+
+def _dated(since: datetime, until: datetime) -> Any:
+    # Left(text) instead of TruncDate, which on SQLite is a Python function called for each row.
+    events = GuidanceEvent.objects.filter(at__gte=since, at__lte=until).order_by()
+    return events.annotate(day=Left(Cast("at", CharField()), 10))
+
+
+def _faults(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, int, datetime], ...]:
+    times, last = Counter[str](), dict[str, str]()
+    for row in rows:
+        times[row["code"]] += row["times"]
+        last[row["code"]] = max(row["last"], last.get(row["code"], ""))
+    order = sorted(times, key=lambda code: (-times[code], code))[:ERRORS_MAX]
+    return tuple((code, times[code], datetime.fromisoformat(last[code])) for code in order)
+
+
+def _packets(now: datetime) -> dict[str, int]:
+    valid = Q(invalid_at=None)
+    return GuidancePacket.objects.aggregate(
+        ready=Count("pk", filter=valid & Q(expires_at__gt=now)),
+        stale=Count("pk", filter=valid & Q(expires_at__lte=now)),
+        invalid=Count("pk", filter=~valid),
+        uses=Sum("uses", default=0),
+    )
