@@ -28,6 +28,10 @@ else:
     _MemoryForm = forms.ModelForm
 
 PREVIEW = "_preview"
+FIELDS = (
+    *("title", "text", "tool", "suggestion_type", "phase", "polarity", "ceiling", "confidence"),
+    "expires_at",
+)
 EXAMPLE = '{"fact": "thumbs_on_target", "op": "lt", "value": 20}'
 POLARITIES = [(0, "neither: it informs"), (1, "do this"), (-1, "a caution: rather not")]
 CEILINGS = [
@@ -104,22 +108,12 @@ class CuratedForm(_MemoryForm):
 
     class Meta:
         model = Memory
-        fields = (
-            "title",
-            "text",
-            "tool",
-            "suggestion_type",
-            "phase",
-            "polarity",
-            "ceiling",
-            "confidence",
-            "expires_at",
-        )
+        fields = FIELDS
         help_texts = {"title": "A few words; all that a whisper shows."}
 
     def draft(self) -> Memory:
         """Return what was written as a new memory; only once the fields are valid."""
-        typed = {name: self.cleaned_data[name] for name in self.Meta.fields}
+        typed = {name: self.cleaned_data[name] for name in FIELDS}
         row = Memory(kind=self.kind, source_ref=ADMIN, valid_from=timezone.now(), **typed)
         row.text, row.target_key = " ".join(row.text.split()), self.instance.target_key
         if "when" in self.cleaned_data:

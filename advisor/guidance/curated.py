@@ -111,7 +111,7 @@ def curated_preview(draft: Memory, *, now: datetime) -> Preview:
 
 def _level(memory: Memory, call: GuidanceEvent, wanted: Tunables, now: datetime) -> Level:
     """Return how loud it would have been at a call for which its condition holds."""
-    if memory.predicate and memory.ceiling is Level.BLOCK:
+    if memory.predicate and memory.ceiling == Level.BLOCK:
         return Level.BLOCK
     phase, floor = Phase(call.phase or Phase.EXPLORE), wanted.relevance_min
     situation = Situation(call.reader_id, call.tool, phase, call.suggestion_type, call.target_key)

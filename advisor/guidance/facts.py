@@ -55,7 +55,7 @@ class RunContext:
     def blocking(self) -> list[Memory]:
         """Return operators' rules that may stop a call: shared, with a condition and leave to block."""
         rules = (memory for memory in self.memories if memory.kind == Memory.Kind.RULE and memory.shared)
-        return [rule for rule in rules if rule.predicate and rule.ceiling is Level.BLOCK]
+        return [rule for rule in rules if rule.predicate and rule.ceiling == Level.BLOCK]
 
 
 def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:

@@ -123,7 +123,7 @@ def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None
     memory = scored.memory
     if memory.polarity <= 0:
         return False
-    if memory.kind == Kind.PATTERN and not memory.shared:
+    if "hits" in memory.data:
         return situation.arguments.get("suggestion_type") == memory.suggestion_type
     if topics is None or not memory.target_key:
         return False

@@ -7,6 +7,7 @@ from uuid import UUID
 from advisor.guidance.entities import Phase, Situation, Tunables
 from advisor.guidance.ranking import text_signature, tokens_of
 from advisor.guidance.wording import Kind, Scored
+from advisor.models import Memory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 NOW_S = NOW.timestamp()

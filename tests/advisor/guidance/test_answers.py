@@ -17,13 +17,14 @@ from advisor.guidance.wording import (
     blocked_outcome,
     with_advice,
 )
+from advisor.models import Memory
 from advisor.token_budget import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
 
 TOLD = Advice(Level.NOTE, Why.EMITTED, "When boosting: go slowly.")
 
 
 def whispered(count, title="Small steps down"):
-    memory = Remembered(7, Kind.PATTERN, title, "Secret until asked for.", datetime(2026, 1, 1, tzinfo=UTC))
+    memory = Memory(pk=7, kind=Kind.PATTERN, title=title, text="Secret until asked for.")
     rows = tuple(Scored(memory, 0.4, 0.5, 0.5, 0.4, Level.WHISPER) for _ in range(count))
     return Advice(Level.WHISPER, Why.EMITTED, whispers=rows)
 

@@ -12,6 +12,7 @@ from advisor.guidance.memories import many_drafts
 from advisor.guidance.ranking import text_signature
 from advisor.guidance.sources import FOLDER, insight_draft
 from advisor.guidance.wording import Kind
+from advisor.models import Memory
 from tests.advisor.guidance.memories import NOW, TEXT
 
 

@@ -17,8 +17,8 @@ from django.utils import timezone
 from advisor.checks import check_guidance
 from advisor.guidance import health as health_module
 from advisor.guidance.conditions import FACTS
-from advisor.guidance.entities import HOLDOUT, Tunables
-from advisor.guidance.figures import SERIES, Observed, Stage
+from advisor.guidance.entities import Tunables
+from advisor.guidance.figures import HOLDOUT, SERIES, Observed, Stage
 from advisor.guidance.health import State, guidance_checks, worst
 from advisor.guidance.notes import guidance_export
 from advisor.management.commands import guidance_health

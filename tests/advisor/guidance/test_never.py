@@ -8,8 +8,11 @@ from datetime import timedelta
 
 import pytest
 
+from advisor.guidance.admission import admit
 from advisor.guidance.figures import guidance_observed
+from advisor.guidance.store import memories_store
 from advisor.guidance.wording import Kind
+from advisor.models import Memory
 from digest.models import Reader
 from tests.advisor.guidance.desk import Desk, memory
 from tests.advisor.guidance.lives import decided

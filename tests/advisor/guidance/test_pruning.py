@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.guidance import daily
+from advisor.guidance import events
 from advisor.guidance.events import DAYS_SPAN, EVENTS_SPAN, guidance_days_count, guidance_prune
 from advisor.guidance.figures import UPLIFT_WINDOW, guidance_observed, uplift_latest, uplift_report
 from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket
@@ -104,7 +104,7 @@ def test_calls_go_after_half_a_year_and_not_before(ada, now):
 
 
 def test_more_than_one_delete_takes_go_all_the_same(ada, now, monkeypatch):
-    monkeypatch.setattr(daily, "BATCH", 2)
+    monkeypatch.setattr(events, "BATCH", 2)
     for _ in range(5):
         event(ada, now - 2 * EVENTS_SPAN)
     guidance_days_count(now=now)
@@ -121,7 +121,7 @@ def test_no_call_goes_before_its_day_is_counted(ada, now):
 
 
 def test_stale_packets_go_but_for_those_that_have_notes(ada, now, monkeypatch):
-    monkeypatch.setattr(daily, "PACKETS_MAX", 1)
+    monkeypatch.setattr(events, "PACKETS_MAX", 1)
     packet(ada, now, "newest", expires_at=now - 2 * DAY)
     packet(ada, now - SECOND, "fresh", expires_at=now + DAY)
     packet(ada, now - SECOND, "just stale", expires_at=now - DAY)

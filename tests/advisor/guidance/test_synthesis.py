@@ -2,7 +2,6 @@
 
 import json
 import time
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -12,6 +11,7 @@ from advisor.guidance.entities import Level
 from advisor.guidance.synthesis import Writer, is_grounded, synthesise, writer_for
 from advisor.guidance.tunables import Tunables
 from advisor.guidance.wording import Kind, Scored
+from advisor.models import Memory
 from digest.llm.caller import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Spend

@@ -173,6 +173,7 @@ def _rule_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
     from advisor.guidance.conditions import block_of
     from advisor.guidance.entities import CallFacts, Level, Phase, Situation
     from advisor.guidance.wording import Kind
+    from advisor.models import Memory
 
     values = {"thumbs": chance.randrange(40), "step": chance.choice((-0.3, -0.1, 0.2)), "pinned": False}
     known = {name: value for name, value in values.items() if chance.random() < 0.8}
