@@ -14,9 +14,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from advisor.admin.guidance import InForceFilter
-from advisor.guidance.curated import AS_WRITTEN, Preview, condition_of, curated_preview, curated_problems
 from advisor.guidance.entities import Level, Phase
-from advisor.guidance.store import ADMIN, ChangedMeanwhile, curated_retire, curated_save
+from advisor.guidance.store import (
+    ADMIN,
+    AS_WRITTEN,
+    ChangedMeanwhile,
+    Preview,
+    condition_of,
+    curated_preview,
+    curated_problems,
+    curated_retire,
+    curated_save,
+)
 from advisor.models import GuidanceInsight, GuidanceRule, Memory
 from advisor.tools.registry import TOOLS
 from ranking.common.admin import OperatorAdmin, seen
@@ -223,11 +232,9 @@ class CuratedAdmin(OperatorAdmin):
         """Store what was written in the place of `obj`, which from here on is the new row."""
         now, draft = timezone.now(), form.draft()
         preview = curated_preview(draft, now=now)
-        draft.pk = None
         saved = curated_save(draft, replacing=obj.pk if change else None, now=now)
         obj.__dict__.update(type(obj).objects.get(pk=saved.pk).__dict__)
-        most = "at most " if preview.at_most else ""
-        self.message_user(request, f"It would have touched {most}{preview.words}.")
+        self.message_user(request, f"It would have touched {preview.words}.")
 
 
 @admin.register(GuidanceRule)

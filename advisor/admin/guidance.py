@@ -89,12 +89,11 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         now: datetime = timezone.now()
-        seen, uplift = guidance_observed(now=now), uplift_latest(now=now)
-        pairs = [("Suggestions accepted", uplift.accepted), ("Writes that failed", uplift.failed_writes)]
+        seen, (uplift, until) = guidance_observed(now=now), uplift_latest(now=now)
         context = {
             **self.admin_site.each_context(request),
             **{"title": "Guidance", "opts": self.opts, "now": now, "seen": seen},
-            **{"uplift": pairs, "uplift_until": uplift.until, "uplift_days": UPLIFT_WINDOW.days},
+            **{"uplift": uplift, "uplift_until": until, "uplift_days": UPLIFT_WINDOW.days},
             "courses": [
                 _course("How loud guidance was", seen.levels, seen.days),
                 _course("Why calls got nothing", seen.reasons, seen.days),

@@ -210,14 +210,15 @@ def guidance_days_count(*, now: datetime) -> int:
     if not days:
         return 0
     since, until = day_start(first), day_start(over) - timedelta(microseconds=1)
-    found = (calls_by_day(since=since, until=until), errors_by_day(since=since, until=until))
     calls: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     errors: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for rows, by_day in zip(found, (calls, errors), strict=True):
-        for row in rows:
+    pairs = ((calls_by_day, calls), (errors_by_day, errors))
+    for read, by_day in pairs:
+        for row in read(since=since, until=until):
             by_day[row.pop("day")].append(row)
     counted = [GuidanceDay(day=day, calls=calls[f"{day}"], errors=errors[f"{day}"]) for day in days]
-    counted[-1].uplift = uplift_report(since=now - UPLIFT_WINDOW, now=now).counts()
+    found = uplift_report(since=now - UPLIFT_WINDOW, now=now)
+    counted[-1].uplift = {"accepted": [found.treated, found.control], "until": now.isoformat()}
     GuidanceDay.objects.bulk_create(counted, ignore_conflicts=True)
     return len(counted)
 

@@ -2,25 +2,22 @@
 
 Worth is the difference between treated calls and control calls. Its interval is Newcombe's hybrid score
 interval (Statistics in Medicine 17 (1998) 873-890, method 10) at 95 %. Below 20 on either side nothing is
-concluded. A difference that may be nothing is called so only where one of ten points would have shown: with
-80 % power at 5 %, two-sided, that takes (1.960 + 0.842)² × 2 p (1 - p) / 0.1² on each side, 393 at p = 0.5.
+concluded.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from django.db.models import CharField, Count, Max, Q, Sum
 from django.db.models.functions import Cast, Left
 
-from advisor.audit.kpis import NOT_FAILURES
-from advisor.guidance.entities import LOUDNESS, WRITE, Level, Why
-from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket, Step
-from ranking.learning import Z_95, wilson
+from advisor.guidance.entities import LOUDNESS, Level, Why
+from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket
+from ranking.learning import wilson
 from suggestions.outcomes.profile import ACCEPTED, REJECTED
 
 # Calls that got something, and calls that would have, but were left out at random.
@@ -39,8 +36,8 @@ MISSING_SHARE = 0.5
 EARLY = frozenset({Why.BLOCKED, Why.OUT_OF_TIME, Why.FAILED, Why.NOTHING_KNOWN})
 # Milliseconds at the 95th percentile from which a stage is warm and hot.
 HEAT = ((40.0, "●●● hot"), (10.0, "●● warm"), (0.0, "● cool"))
-CASES_MIN, DIFFERENCE_MIN, Z_POWER, RATE_MIN = 20, 0.10, 0.841621, 0.1
-HIGHER, LOWER, NO_DIFFERENCE, TOO_FEW = "higher", "lower", "no_difference", "too_few"
+CASES_MIN = 20
+HIGHER, LOWER, NOT_CLEAR, TOO_FEW = "higher", "lower", "not_clear", "too_few"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +113,10 @@ class Arm(NamedTuple):
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """The share of treated calls less the share of control calls, with its 95 % interval.
 
-    `verdict` is `higher`, `lower`, `no_difference` or `too_few`; `needs` how many more cases the side that
-    lacks most would take to show a difference of ten points.
+    `verdict` is `higher`, `lower`, `not_clear` or `too_few`.
     """
 
     treated: Arm
@@ -130,37 +125,14 @@ class Difference:
     low: float | None
     high: float | None
     verdict: str
-    needs: int
 
     @property
     def words(self) -> str:
         """Return the verdict in one sentence."""
         if self.difference is None:
-            return f"Nothing to compare yet; needs {self.needs} more."
+            return "Nothing to compare yet."
         figures = f"{self.difference:+.1%} (95 %: {self.low:+.1%} to {self.high:+.1%})"
-        if self.verdict == TOO_FEW:
-            return f"Too few to tell: {figures}; needs {self.needs} more."
         return f"{figures}: {self.verdict.replace('_', ' ')}."
-
-
-@dataclass(frozen=True, slots=True)
-class UpliftReport:
-    """Treated calls against control calls: how often suggestions were accepted, how often writes failed.
-
-    `mixed` are changes of a run with calls of both sorts; they count for neither.
-    """
-
-    since: datetime
-    until: datetime
-    accepted: Difference
-    failed_writes: Difference
-    mixed: int
-
-    def counts(self) -> dict[str, Any]:
-        """Return the report as plain counts: all else follows from them."""
-        pairs = {"accepted": self.accepted, "failed_writes": self.failed_writes}
-        arms = {name: [list(pair.treated), list(pair.control)] for name, pair in pairs.items()}
-        return {"since": self.since.isoformat(), "until": self.until.isoformat(), "mixed": self.mixed} | arms
 
 
 def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
@@ -247,54 +219,46 @@ def percentile(values: Sequence[float], share: float) -> float | None:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
 
 
-def uplift_latest(*, now: datetime) -> UpliftReport:
-    """Return what guidance was worth when the newest day was counted; one query, three before any was."""
+def uplift_latest(*, now: datetime) -> tuple[Difference, datetime]:
+    """Return what guidance was worth when the newest day was counted, and when; one query, or two."""
     counted = GuidanceDay.objects.filter(uplift__isnull=False).order_by("-day")
     found = counted.values_list("uplift", flat=True).first()
     if not found:
-        return uplift_report(since=now - UPLIFT_WINDOW, now=now)
-    since, until = (datetime.fromisoformat(found[name]) for name in ("since", "until"))
-    pairs = ([Arm(*arm) for arm in found[name]] for name in ("accepted", "failed_writes"))
-    accepted, failed_writes = (difference_of(*pair) for pair in pairs)
-    return UpliftReport(since, until, accepted, failed_writes, found["mixed"])
+        return uplift_report(since=now - UPLIFT_WINDOW, now=now), now
+    treated, control = (Arm(*arm) for arm in found["accepted"])
+    return difference_of(treated, control), datetime.fromisoformat(found["until"])
 
 
-def uplift_report(*, since: datetime, now: datetime) -> UpliftReport:
-    """Compare treated calls with control calls since then, by the outcomes credited so far; two queries.
+def uplift_report(*, since: datetime, now: datetime) -> Difference:
+    """Compare how often suggestions were accepted after treated and control calls since then; one query.
 
-    A suggestion counts once for each change of a run, as accepted 14 days after the yes. A write counts as
-    the next one after the call: what a run reads with a result it can only heed from then on.
+    A suggestion counts once for each change of a run, by the outcome credited so far, as accepted 14 days
+    after the yes. A change of a run with calls of both sorts counts for neither.
     """
     rows = GuidanceEvent.objects.filter(SHOWN | CONTROL, at__gte=since, at__lte=now, n__gt=0)
+    rows = rows.exclude(Q(run=None) | Q(suggestion_type="") | Q(target_key=""))
     about = ("reader_id", "run_id", "suggestion_type", "target_key")
-    rows = rows.filter(run__isnull=False).order_by("at", "pk")
-    events = list(rows.values(*about, "tool", "held_out", "outcome", "at"))
     changes: defaultdict[tuple[Any, ...], set[tuple[bool, str]]] = defaultdict(set)
-    for event in events:
-        if event["suggestion_type"] and event["target_key"]:
-            changes[tuple(event[name] for name in about)].add((event["held_out"], event["outcome"]))
+    for *change, arm, outcome in rows.values_list(*about, "held_out", "outcome"):
+        changes[tuple(change)].add((arm, outcome))
     counts: dict[bool, list[bool]] = {False: [], True: []}
-    mixed = 0
     for found in changes.values():
         arms, outcomes = {arm for arm, _ in found}, {outcome for _, outcome in found}
-        mixed += len(arms) > 1
         if len(arms) == 1 and outcomes & {ACCEPTED, REJECTED, "reverted"}:
             counts[arms.pop()].append(ACCEPTED in outcomes)
-    failed = difference_of(*_arms(_next_writes(events, since, now)))
-    return UpliftReport(since, now, difference_of(*_arms(counts)), failed, mixed)
+    treated, control = (Arm(sum(counts[arm]), len(counts[arm])) for arm in (False, True))
+    return difference_of(treated, control)
 
 
 def difference_of(treated: Arm, control: Arm) -> Difference:
     """Return the difference of two shares, how sure it is, and what may be concluded from it."""
-    needs = max(0, cases_needed(treated, control) - min(treated.total, control.total))
     if not (treated.total and control.total):
-        return Difference(treated, control, None, None, None, TOO_FEW, needs)
+        return Difference(treated, control, None, None, None, TOO_FEW)
     low, high = newcombe(treated, control)
-    few = min(treated.total, control.total) < CASES_MIN
-    same = TOO_FEW if needs else NO_DIFFERENCE
-    verdict = TOO_FEW if few else HIGHER if low > 0 else LOWER if high < 0 else same
+    verdict = HIGHER if low > 0 else LOWER if high < 0 else NOT_CLEAR
+    verdict = TOO_FEW if min(treated.total, control.total) < CASES_MIN else verdict
     difference = round(treated.hits / treated.total - control.hits / control.total, 4)
-    return Difference(treated, control, difference, round(low, 4), round(high, 4), verdict, needs)
+    return Difference(treated, control, difference, round(low, 4), round(high, 4), verdict)
 
 
 def newcombe(first: Arm, second: Arm) -> tuple[float, float]:
@@ -303,39 +267,6 @@ def newcombe(first: Arm, second: Arm) -> tuple[float, float]:
     (l1, u1), (l2, u2) = (wilson(arm.hits, arm.total) for arm in (first, second))
     low = p1 - p2 - sqrt((p1 - l1) ** 2 + (u2 - p2) ** 2)
     return low, p1 - p2 + sqrt((u1 - p1) ** 2 + (p2 - l2) ** 2)
-
-
-def cases_needed(treated: Arm, control: Arm) -> int:
-    """Return how many on each side would show a difference of ten points, at the share of both together."""
-    total = treated.total + control.total
-    share = (treated.hits + control.hits) / total if total else 0.5
-    share = min(1 - RATE_MIN, max(RATE_MIN, share))
-    return ceil((Z_95 + Z_POWER) ** 2 * 2 * share * (1 - share) / DIFFERENCE_MIN**2)
-
-
-def _arms(counts: Mapping[bool, Sequence[bool]]) -> tuple[Arm, Arm]:
-    treated, control = (Arm(sum(counts[arm]), len(counts[arm])) for arm in (False, True))
-    return treated, control
-
-
-def _next_writes(
-    events: Iterable[Mapping[str, Any]], since: datetime, now: datetime
-) -> Mapping[bool, Sequence[bool]]:
-    """Return whether the next write failed, of treated and of control calls; one query."""
-    events = list(events)
-    rows = Step.objects.filter(kind=Step.Kind.TOOL, tool=WRITE, at__gte=since, at__lte=now)
-    rows = rows.filter(run_id__in={event["run_id"] for event in events})
-    writes: defaultdict[UUID, list[tuple[datetime, str]]] = defaultdict(list)
-    for run_id, at, code in rows.order_by("run_id", "n").values_list("run_id", "at", "error_code"):
-        writes[run_id].append((at, code))
-    counts: dict[bool, list[bool]] = {False: [], True: []}
-    for event in events:
-        later = [code for at, code in writes[event["run_id"]] if at >= event["at"]]
-        # The call itself is the first of them, where that was a write.
-        judged = [code for code in later[event["tool"] == WRITE :] if code not in NOT_FAILURES]
-        if judged:
-            counts[event["held_out"]].append(bool(judged[0]))
-    return counts
 
 
 def _dated(since: datetime, until: datetime) -> Any:

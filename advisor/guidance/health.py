@@ -124,12 +124,10 @@ def _export(now: datetime) -> list[Check]:
     except OSError as error:
         found = f"The folder of notes cannot be read: {error.strerror or error}."
         return [Check("export_folder", State.BROKEN, found, "See whether it exists and may be read.")]
-    rows = GuidancePacket.objects.order_by("-made_at", "-id").values_list("key", "made_at", "invalid_at")
-    settled, newest = now - GRACE, list(rows[:PACKETS_MAX])
-    absent = sum(key not in noted for key, made, _ in newest if made <= settled)
-    unmarked = sum(
-        noted.get(key, "invalid") != "invalid" for key, _, invalid in newest if invalid and invalid <= settled
-    )
+    newest = GuidancePacket.objects.order_by("-made_at", "-id")[:PACKETS_MAX]
+    rows = [row for row in newest if max(row.made_at, row.invalid_at or row.made_at) <= now - GRACE]
+    absent = sum(row.key not in noted for row in rows)
+    unmarked = sum(noted.get(row.key, "invalid") != "invalid" for row in rows if row.invalid_at)
     failed = GuidanceEvent.objects.filter(error_code__startswith=EXPORT_FAILED)
     failures = failed.filter(at__gt=now - timedelta(days=WINDOW_DAYS)).count()
     other = "It is somebody else's file. Export to another folder."

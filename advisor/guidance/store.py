@@ -7,7 +7,8 @@ Nothing is deleted: what a run read stays readable.
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -15,9 +16,11 @@ from django.db import transaction
 from django.db.models import Case, Exists, IntegerField, Q, QuerySet, Value, When
 from django.utils.text import slugify
 
-from advisor.guidance.admission import quality_of_text
+from advisor.guidance.admission import ADMITTED, REFUSALS, admit, marked_up, quality_of_text
+from advisor.guidance.conditions import predicate_check, predicate_holds
 from advisor.guidance.ranking import text_signature, tokens_of
-from advisor.models import Memory, Tip
+from advisor.models import GuidanceEvent, Memory, Tip
+from advisor.models.memory import CONDITION
 from digest.models import Reader
 
 # What ranking compares in Python: more rows would only cost time (500 take about 10 ms).
@@ -39,6 +42,24 @@ WRITTEN = (*DRAFTED, "dimensions", "unified", "tokens", "text_sig", "retired_at"
 SILENT = frozenset({"expires_at", "valid_from"})
 OLD_KEY_CHARS, KEY_CHARS = 96, 80
 COUNTS = ("added", "updated", "superseded", "retired", "unchanged", "refused")
+AS_WRITTEN = "written"
+PREVIEW_SPAN, PREVIEW_MAX, NEWEST = timedelta(days=30), 5_000, 20
+NAMED = ("tool", "suggestion_type", "phase", "target_key")
+
+
+class Problem(NamedTuple):
+    """Why it cannot be stored: the field to mend, a stable code, and words."""
+
+    field: str
+    code: str
+    message: str
+
+
+class Preview(NamedTuple):
+    """At how many past calls it would have been weighed, in words, and the newest of them."""
+
+    words: str
+    newest: list[GuidanceEvent]
 
 
 class ChangedMeanwhile(Exception):
@@ -167,6 +188,52 @@ def curated_save(fresh: Memory, *, replacing: int | None = None, now: datetime) 
 def curated_retire(*, ids: Collection[int], now: datetime) -> int:
     """Take rules and insights made by hand out of force; how many were in force until now."""
     return _by_hand().filter(pk__in=ids).update(retired_at=now, updated_at=now)
+
+
+def condition_of(row: Memory, when: Any) -> dict[str, Any]:
+    """Return the data of a rule: its condition with tool, type, phase and target around it."""
+    names = {"tool": "tool", "suggestion_type": "suggestion_type", "phase": "phase", "target": "target_key"}
+    pairs = {fact: getattr(row, column) for fact, column in names.items()}
+    parts = [{"fact": name, "op": "eq", "value": value} for name, value in pairs.items() if value]
+    return {CONDITION: {"all": [*parts, when]} if parts else when, AS_WRITTEN: when}
+
+
+def curated_problems(draft: Memory, *, replacing: int | None = None, now: datetime) -> list[Problem]:
+    """Return what speaks against storing this in the place of the memory `replacing`; one query."""
+    problems = []
+    if draft.kind == Memory.Kind.RULE and draft.data[AS_WRITTEN] in (None, {}):
+        words = "A rule needs a condition. For advice without one, write an insight."
+        problems.append(Problem("when", "no_condition", words))
+    elif draft.kind == Memory.Kind.RULE:
+        found = predicate_check(draft.data[AS_WRITTEN])
+        problems += [Problem("when", "bad_condition", words) for words in found]
+    memory_prepare(draft, reader_id=None, now=now)
+    others = Memory.objects.filter(reader=None, kind=draft.kind, retired_at=None).exclude(pk=replacing or 0)
+    same = others.filter(text_sig=draft.text_sig).exists()
+    why = admit(draft, now=now, known={text_signature(draft.text)} if same else ()).why
+    if why == "expired":
+        problems.append(Problem("expires_at", why, "This moment has passed. Choose a later one."))
+    elif why != ADMITTED:
+        words = f"Guidance would never show this ({why}). {REFUSALS[why]}"
+        problems.append(Problem("title" if why == "code" and marked_up(draft.title) else "text", why, words))
+    return problems
+
+
+def curated_preview(draft: Memory, *, now: datetime) -> Preview:
+    """Try `draft` on the newest 5,000 calls of the last 30 days; one query.
+
+    A rule counts where its condition holds, an insight at calls of the tool, type and phase it names.
+    """
+    rows = GuidanceEvent.objects.filter(at__gt=now - PREVIEW_SPAN, at__lte=now, n__gt=0)
+    columns = (*NAMED, "at", "run_id", "level", "facts")
+    calls = list(rows.order_by("-at", "-id").only(*columns)[:PREVIEW_MAX])
+    found = [
+        call
+        for call in calls
+        if (draft.predicate and predicate_holds(draft.predicate, call.facts))
+        or not (draft.predicate or any(getattr(draft, n) not in ("", getattr(call, n)) for n in NAMED))
+    ]
+    return Preview(f"{len(found)} of the last {len(calls):,} calls", found[:NEWEST])
 
 
 def tip_show(*, reader_id: UUID, memory_id: int, now: datetime) -> Tip:

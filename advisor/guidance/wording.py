@@ -1,9 +1,5 @@
-"""What a call gets, and how a model reads it: "When …: …. Because …." beside a tool's result or in its place.
+"""What a call gets, and how a model reads it: beside a tool's result or in its place."""
 
-Fixed words around the texts of memories; nothing of the call itself is repeated.
-"""
-
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,29 +25,6 @@ DOING = {
     "boost_source": "boosting {} source",
     "reduce_source": "reducing {} source",
 }
-USING = {
-    "write_suggestion": "writing a suggestion",
-    "test_suggestion": "testing a change",
-    "self_critique": "judging drafts",
-    "query_user_feedback": "reading feedback",
-    "query_user_config": "reading the settings",
-    "get_user_profile": "reading the profile",
-    "get_suggestion_outcomes": "reading past decisions",
-    "get_acceptance_history": "reading past decisions",
-    "compare_configs": "comparing settings",
-}
-SOURCES: dict[str, str] = {
-    Kind.PATTERN: "past decisions say so",
-    Kind.REPLAY: "an earlier attempt showed it",
-    Kind.PROFILE: "the reader's profile says so",
-    Kind.RULE: "it is an operator's rule",
-    Kind.INSIGHT: "a reviewed insight says so",
-    Kind.PEER: "other readers' answers say so",
-    Kind.BANK: "reasons given before say so",
-}
-_OPENED = re.compile(r"(?:when|whenever|before|after|while|if|for)\b[^.]{3,}?[,:;]\s", re.IGNORECASE)
-_REASON = re.compile(r"\b(?:because|since)\b", re.IGNORECASE)
-_PLAIN_START = re.compile(r"[^\W\d_][^\WA-Z\d_]*(?=[\s.,;:!?…]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +65,15 @@ class Advice:
 
 
 def notes_text(scored: Sequence[Scored]) -> str:
-    """Return the memories as notes, best first, in at most 500 characters; "" for none.
+    """Return the texts of memories as one note, best first, in at most 500 characters; "" for none.
 
-    What does not fit loses its frame; a second note that does not fit even so is left out, and only the first
-    may be cut.
+    A second text that does not fit is left out; only the first may be cut.
     """
     text = ""
     for one in scored:
-        room, bare = NOTE_CHARS - len(text) - bool(text), cut(one.memory.text, len(one.memory.text) + 1)
-        note = next((form for form in (_framed(one.memory, bare), bare) if len(form) <= room), "")
-        text = f"{text} {note or ('' if text else cut(bare, room))}".strip()
+        line = cut(one.memory.text, NOTE_CHARS)
+        if len(f"{text} {line}".strip()) <= NOTE_CHARS:
+            text = f"{text} {line}".strip()
     return text
 
 
@@ -186,24 +158,3 @@ def _facts_words(facts: ReaderFacts) -> Iterable[str]:
         yield f"Sources that rest, wait or are pinned: {cut(', '.join(cooling), 200)}."
     if topics := sum(field != SOURCE_WEIGHTS for field, _ in facts.cooling):
         yield f"{topics} topics rest, wait or are pinned; a write about one is refused."
-
-
-def _framed(memory: Memory, text: str) -> str:
-    """Return the text with its occasion before it and its source behind it, where it names none itself."""
-    if not text:
-        return ""
-    text = text if text[-1] in ".!?…" else f"{text}."
-    because = f" Because {_source(memory)}."
-    if _OPENED.match(text):
-        return text if _REASON.search(text) else text + because
-    occasion = USING.get(memory.tool, "advising this reader")
-    if memory.suggestion_type in DOING:
-        occasion = DOING[memory.suggestion_type].format("this" if memory.target_key else "a")
-    plain = text[0].lower() + text[1:] if _PLAIN_START.match(text) else text
-    return f"When {occasion}: {plain}" + ("" if _REASON.search(text) else because)
-
-
-def _source(memory: Memory) -> str:
-    if memory.evidence > 1 and memory.kind in (Kind.PATTERN, Kind.REPLAY):
-        return f"{memory.evidence} past decisions say so"
-    return SOURCES[memory.kind]

@@ -171,7 +171,7 @@ def test_a_preview_saves_nothing_and_shows_what_would_have_been(site, ada):
     event(ada, timezone.now() - timedelta(hours=2), facts=facts(thumbs_on_target=50))
     answer = add(site, _preview="1")
     body = answer.content.decode()
-    assert "1 of the last 2 calls (1 block)" in body
+    assert "1 of the last 2 calls" in body
     assert "Nothing is saved yet" in body and TYPED["title"] in body
     assert not Memory.objects.exists() and not LogEntry.objects.exists()
 

@@ -154,10 +154,10 @@ def test_a_run_s_end_writes_its_notes_where_that_is_switched_on(ada, now, folder
     for switched_on in ("false", "true"):
         settings.GUIDANCE = settings.GUIDANCE | {"export": switched_on}
         desk.guide = desk.again()
-        desk.write()
+        desk.write(f"{switched_on}.example")
         desk.guide.close()
         assert folder.exists() is (switched_on == "true")
-    assert set(exported_states(folder)) == set(GuidancePacket.objects.values_list("key", flat=True))
+    assert len(exported_states(folder)) == 1
 
 
 @pytest.mark.django_db

@@ -71,11 +71,11 @@ def test_a_day_is_over_two_hours_after_its_end(ada, now):
 
 
 def test_what_telling_was_worth_stands_as_counted_until_the_next_day(ada, now):
-    assert uplift_latest(now=now) == uplift_report(since=now - UPLIFT_WINDOW, now=now)
+    assert uplift_latest(now=now) == (uplift_report(since=now - UPLIFT_WINDOW, now=now), now)
     told = {"suggestion_type": "boost_source", "target_key": "x.example", "told": [1]}
     event(ada, now - DAY, level="note", **told)
     guidance_days_count(now=now)
-    assert uplift_latest(now=now + DAY / 2) == uplift_report(since=now - UPLIFT_WINDOW, now=now)
+    assert uplift_latest(now=now + DAY / 2) == (uplift_report(since=now - UPLIFT_WINDOW, now=now), now)
 
 
 def test_counting_and_the_figures_cost_the_same_for_few_calls_and_for_many(ada, now):
