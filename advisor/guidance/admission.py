@@ -8,6 +8,7 @@ conversation is refused. Words can be put in more ways than a list knows; what k
 a model can change nothing without a reader.
 """
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
@@ -15,7 +16,6 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from advisor.guidance.ranking import text_signature
 from advisor.models import Memory
 from ranking.common.text import FUNCTION_WORDS, fold
 from suggestions.outcomes.search import terms_of
@@ -24,7 +24,9 @@ WEIGHTS: Mapping[str, float] = {
     "actionable": 0.30, "reasoned": 0.20, "outcome_linked": 0.20, "specific": 0.15, "new": 0.15,
 }  # fmt: skip
 UNIFIED_MIN, EVIDENCE_FULL, WORDS_FULL, WORDS_MIN = 0.20, 5, 8, 4
-TITLE_CHARS_MAX, TEXT_CHARS_MAX = 80, 500
+TITLE_CHARS_MAX, TEXT_CHARS_MAX, SIGNED_CHARS = 80, 500, 180
+_FIGURE, _FIGURES = re.compile(r"\d+(?:[.,:/]\d+)*"), re.compile(r"#(?: ?#)+")
+_VOWEL, _NO_WORD = re.compile("[aeiouy]"), re.compile(r"[^\w#]+|_")
 ADMITTED = "admitted"
 REFUSALS: Mapping[str, str] = {
     "expired": "Its time is over before it begins. Give it a later end, or none.",
@@ -132,6 +134,35 @@ def quality_of_text(draft: Memory) -> tuple[dict[str, float], float]:
         "new": round(min(1.0, len(_content_words(draft)) / WORDS_FULL), 4),
     }
     return dimensions, round(sum(weight * dimensions[name] for name, weight in WEIGHTS.items()), 4)
+
+
+def text_signature(text: str) -> str:
+    """Return 40 hex digits, equal for texts with the same words: folded, no punctuation, figures as `#`.
+
+    Only the first 180 characters of that form count, as in the published engine.
+    """
+    words = " ".join(_NO_WORD.sub(" ", _FIGURE.sub("#", fold(text))).split())
+    plain = _FIGURES.sub("#", words)
+    return hashlib.sha1(plain[:SIGNED_CHARS].encode(), usedforsecurity=False).hexdigest()
+
+
+def tokens_of(text: str) -> tuple[str, ...]:
+    """Return the words of `text` as BM25 compares them: folded, in one form, as often as they occur."""
+    return tuple(map(stem, terms_of(text)))
+
+
+def stem(word: str) -> str:
+    """Return a folded word without the endings of English verbs, so that "rated" and "rating" are one.
+
+    Step 1b of Porter (1980), "An algorithm for suffix stripping", and its step 5a for a last e.
+    """
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and _VOWEL.search(word[: -len(ending)]) and len(word) > len(ending) + 2:
+            word = word[: -len(ending)]
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
 
 
 @lru_cache(maxsize=4096)

@@ -32,10 +32,9 @@ from advisor.guidance.entities import (
 from advisor.guidance.events import Clock, Ledger, Look
 from advisor.guidance.facts import RunContext, call_facts, reader_facts
 from advisor.guidance.figures import EXPORT_FAILED
-from advisor.guidance.gate import TOOL_COOLDOWN_S, Seen, gate
 from advisor.guidance.notes import export_folder, packets_write
 from advisor.guidance.packets import EXACT, PacketCache
-from advisor.guidance.ranking import ITEMS_MAX, rank
+from advisor.guidance.ranking import ITEMS_MAX, TOOL_COOLDOWN_S, Seen, gate, rank
 from advisor.guidance.sources import memories_refresh
 from advisor.guidance.synthesis import PURPOSE, Writer, synthesise, writer_for
 from advisor.guidance.tunables import tunables

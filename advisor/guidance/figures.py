@@ -30,10 +30,6 @@ EXPORT_FAILED = "export_"
 LOUD = (Level.BLOCK, Level.WARNING, Level.NOTE)
 HOLDOUT = "control"
 SERIES = (*(level.value for level in reversed(LOUDNESS) if level is not Level.SILENT), HOLDOUT)
-# The stages in their order, the share of calls below which one is missing, and why a call may end early.
-FACTS, PACKET, RANK, GATE = STAGES = ("facts", "packet", "rank", "gate")
-MISSING_SHARE = 0.5
-EARLY = frozenset({Why.BLOCKED, Why.OUT_OF_TIME, Why.FAILED, Why.NOTHING_KNOWN})
 # Milliseconds at the 95th percentile from which a stage is warm and hot.
 HEAT = ((40.0, "●●● hot"), (10.0, "●● warm"), (0.0, "● cool"))
 CASES_MIN = 20
@@ -48,12 +44,11 @@ class Stage:
     share: float
     p50: float
     p95: float
-    missing: bool
 
     @property
     def heat(self) -> str:
         """Return how hot it runs, by its 95th percentile."""
-        return next(word for least, word in HEAT if self.p95 >= least) if self.share else "○ never"
+        return next(word for least, word in HEAT if self.p95 >= least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +56,7 @@ class Observed:
     """The window in figures. Series have one count a UTC day, oldest first, the day of asking last.
 
     `levels` are calls by how loud guidance was, with control calls apart; `reasons` silent calls by why;
-    `left_out` memories of the sample by why; `faults` (code, times, last); `packets` counts by state, and
+    `faults` (code, times, last); `packets` counts by state, and
     uses.
     """
 
@@ -69,7 +64,6 @@ class Observed:
     calls: int
     levels: Mapping[str, Sequence[int]]
     reasons: Mapping[str, Sequence[int]]
-    left_out: Mapping[str, int]
     stages: tuple[Stage, ...]
     sampled: int
     p95_ms: float | None
@@ -85,11 +79,6 @@ class Observed:
     def failed(self) -> int:
         """Return the calls in which guidance broke and the run went on without."""
         return sum(self.reasons.get(Why.FAILED, ()))
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Return the stages that ran in fewer than half of the calls they are for."""
-        return tuple(stage.name for stage in self.stages if stage.missing)
 
     @property
     def summary(self) -> list[tuple[str, object]]:
@@ -153,19 +142,16 @@ def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
         if row["level"] == Level.SILENT and not row["held_out"]:
             reasons[row["why"]][row["day"]] += row["times"]
     events = GuidanceEvent.objects.filter(at__gte=day_start(window[0]), at__lte=now, n__gt=0)
-    columns = ("stages", "why", "packet", "candidates", "ms")
-    sample = list(events.order_by("-at", "-id").values_list(*columns)[:SAMPLE])
-    left_out = Counter(str(one["why"]) for row in sample for one in row[3] if one.get("why"))
+    sample = list(events.order_by("-at", "-id").values_list("stages", "ms")[:SAMPLE])
     commonest = sorted(reasons, key=lambda why: -reasons[why].total())
     return Observed(
         days=tuple(window),
         calls=sum(row["times"] for row in rows),
         levels={name: [levels[name][f"{day}"] for day in window] for name in SERIES},
         reasons={why: [reasons[why][f"{day}"] for day in window] for why in commonest},
-        left_out=dict(left_out.most_common()),
-        stages=stages_of(sample),
+        stages=stages_of([stages for stages, _ in sample]),
         sampled=len(sample),
-        p95_ms=percentile([row[4] for row in sample], 0.95),
+        p95_ms=percentile([ms for _, ms in sample], 0.95),
         faults=_faults(errors),
         packets=_packets(now),
     )
@@ -190,26 +176,16 @@ def day_start(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
-def stages_of(sample: Sequence[Sequence[Any]]) -> tuple[Stage, ...]:
-    """Return the stages of many calls, slowest first, given as (stages, why, packet, candidates, …).
-
-    Each call is due for the facts, for ranking where no packet was found, for the gate where something was
-    left to weigh.
-    """
-    due, ran, took = Counter[str](), Counter[str](), dict[str, list[float]]()
-    for stages, why, packet, candidates, *_ in sample:
-        wanted = {FACTS, *((GATE,) if candidates else ()), PACKET, *(() if packet else (RANK,))}
-        wanted = {FACTS} if why in EARLY else wanted
-        due.update(wanted)
-        ran.update(wanted & stages.keys())
+def stages_of(sample: Sequence[Mapping[str, float]]) -> tuple[Stage, ...]:
+    """Return the stages of many calls, slowest first, given as milliseconds by stage."""
+    took: defaultdict[str, list[float]] = defaultdict(list)
+    for stages in sample:
         for name, ms in stages.items():
-            took.setdefault(name, []).append(float(ms))
-    missing = {name for name in STAGES if ran[name] < MISSING_SHARE * due[name]}
-    found = []
-    for name in {*took, *missing}:
-        ms = took.get(name, [])
-        p50, p95 = percentile(ms, 0.5) or 0.0, percentile(ms, 0.95) or 0.0
-        found.append(Stage(name, len(ms) / len(sample), p50, p95, name in missing))
+            took[name].append(float(ms))
+    found = [
+        Stage(name, len(ms) / len(sample), percentile(ms, 0.5) or 0.0, percentile(ms, 0.95) or 0.0)
+        for name, ms in took.items()
+    ]
     return tuple(sorted(found, key=lambda stage: (-stage.p95, stage.name)))
 
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from advisor.guidance.conditions import predicate_check
 from advisor.guidance.entities import Level, Tunables
-from advisor.guidance.figures import EXPORT_FAILED, FACTS, Observed, guidance_observed
+from advisor.guidance.figures import EXPORT_FAILED, Observed, guidance_observed
 from advisor.guidance.notes import DASHBOARD, INDEX, PACKETS, export_folder, exported_states, is_ours
 from advisor.guidance.packets import PACKETS_MAX
 from advisor.guidance.tunables import tunables
@@ -67,7 +67,7 @@ def _check(code: str, bad: object, found: str, todo: str, state: State = State.L
 
 
 def _calls(seen: Observed, wanted: Tunables) -> list[Check]:
-    """Return what the events of seven days show: the engine, failures, time, stages and the control calls."""
+    """Return what the events of seven days show: the engine, failures, time and the control calls."""
     if settings.ADVISOR_GUIDANCE:
         stopped = not seen.calls and GuidanceEvent.objects.filter(n__gt=0).exists()
         words = f"It is on; {seen.calls} calls were looked at in seven days."
@@ -86,16 +86,12 @@ def _calls(seen: Observed, wanted: Tunables) -> list[Check]:
     state = State.BROKEN if p95 > wanted.budget_ms else State.LOOK
     slow = p95 > SLOW_SHARE * wanted.budget_ms
     timing = _check("time", slow, words, "See which stage is slow on the page of figures.", state)
-    words = f"Missing, in at least half of the calls they are for: {', '.join(seen.missing) or 'none'}."
-    state = State.BROKEN if FACTS in seen.missing else State.LOOK
-    bad = FACTS in seen.missing or (seen.missing and enough)
-    stages = _check("stages", bad, words, "Look at the errors by code; an error ends a call early.", state)
     tries = seen.holdout + sum(sum(seen.levels[level]) for level in (Level.WARNING, Level.NOTE))
     words = f"{seen.holdout} of {tries} were control calls; {wanted.holdout:.0%} are wanted."
     error = (wanted.holdout * (1 - wanted.holdout) / max(1, tries)) ** 0.5
     off = tries >= EMISSIONS_MIN and abs(seen.holdout / tries - wanted.holdout) > Z * error
     todo = "The share by which guidance is measured is off; if `holdout` was changed lately, wait a week."
-    return [engine, failures, timing, stages, _check("holdout", off, words, todo)]
+    return [engine, failures, timing, _check("holdout", off, words, todo)]
 
 
 def _memories(now: datetime) -> list[Check]:

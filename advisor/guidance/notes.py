@@ -170,25 +170,17 @@ def _packet(packet: GuidancePacket, memories: Mapping[int, Memory], now: datetim
 
 
 def _dashboard(seen: Observed, packets: int, now: datetime) -> str:
-    """Return the dashboard: summary, silence by its reasons, memories left out, stages."""
+    """Return the dashboard: summary, silence by its reasons, stages."""
     front = {"type": "dashboard", "packets": packets, "exported_at": _moment(now)}
     stages = [
-        (
-            plain(one.name),
-            "missing" if one.missing else "",
-            f"{one.share:.0%}",
-            f"{one.p50:.1f}",
-            f"{one.p95:.1f}",
-        )
-        for one in seen.stages
+        (plain(one.name), f"{one.share:.0%}", f"{one.p50:.1f}", f"{one.p95:.1f}") for one in seen.stages
     ]
     lines = [
         f"[Packets](packets/index.md): {packets}. {len(seen.days)} days to {now:%Y-%m-%d %H:%M} UTC.",
         "",
         *_table("Summary", ("Figure", "Value"), [(name, plain(value)) for name, value in seen.summary]),
         *_table("Silence", ("Why", "Calls"), [(plain(why), sum(days)) for why, days in seen.reasons.items()]),
-        *_table("Memories left out", ("Why", "Memories"), [(plain(w), n) for w, n in seen.left_out.items()]),
-        *_table("Stages", ("Stage", "", "Ran in", "p50 ms", "p95 ms"), stages),
+        *_table("Stages", ("Stage", "Ran in", "p50 ms", "p95 ms"), stages),
     ]
     return _note(front, "Guidance", lines)
 

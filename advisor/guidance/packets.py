@@ -9,9 +9,10 @@ from uuid import UUID
 
 from django.db.models import Case, F, Q, Value, When
 
+from advisor.guidance.admission import tokens_of
 from advisor.guidance.entities import Situation
 from advisor.guidance.facts import RunContext
-from advisor.guidance.ranking import ITEMS_MAX, tokens_of
+from advisor.guidance.ranking import ITEMS_MAX
 from advisor.guidance.wording import Scored
 from advisor.models import GuidancePacket
 

@@ -16,9 +16,16 @@ from django.db import transaction
 from django.db.models import Case, Exists, IntegerField, Q, QuerySet, Value, When
 from django.utils.text import slugify
 
-from advisor.guidance.admission import ADMITTED, REFUSALS, admit, marked_up, quality_of_text
+from advisor.guidance.admission import (
+    ADMITTED,
+    REFUSALS,
+    admit,
+    marked_up,
+    quality_of_text,
+    text_signature,
+    tokens_of,
+)
 from advisor.guidance.conditions import predicate_check, predicate_holds
-from advisor.guidance.ranking import text_signature, tokens_of
 from advisor.models import GuidanceEvent, Memory, Tip
 from advisor.models.memory import CONDITION
 from digest.models import Reader

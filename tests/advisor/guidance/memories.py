@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from advisor.guidance.admission import text_signature, tokens_of
 from advisor.guidance.entities import Phase, Situation, Tunables
-from advisor.guidance.ranking import text_signature, tokens_of
 from advisor.guidance.wording import Kind, Scored
 from advisor.models import Memory
 

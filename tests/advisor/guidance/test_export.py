@@ -142,8 +142,7 @@ def test_the_dashboard_holds_silence_and_stages(ada, now, folder):
     event(ada, now, level="note", why="told", told=[1], tool="test_suggestion", stages={"facts": 1})
     guidance_export(now=now)
     text = (folder / "guidance.md").read_text()
-    assert text.count("| shown | 3 |") == 2
-    assert re.search(r"\| rank \|  \| 75% \|", text) and "| gate | missing | 0% |" in text
+    assert "| shown | 3 |" in text and "| rank | 75% |" in text
     assert "[Packets](packets/index.md): 0." in text
 
 

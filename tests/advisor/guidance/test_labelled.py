@@ -14,8 +14,7 @@ from django.conf import settings
 
 from advisor.guidance.admission import ADMITTED, admit
 from advisor.guidance.entities import LOUDNESS, Level
-from advisor.guidance.gate import level_of
-from advisor.guidance.ranking import RANK_MIN, scored_from
+from advisor.guidance.ranking import RANK_MIN, level_of, scored_from
 from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from tests.advisor.guidance.memories import NOW, NOW_S, TUNED, call
