@@ -14,18 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from advisor.admin.guidance import InForceFilter
+from advisor.guidance import store
 from advisor.guidance.entities import Level, Phase
-from advisor.guidance.store import (
-    ADMIN,
-    AS_WRITTEN,
-    ChangedMeanwhile,
-    Preview,
-    condition_of,
-    curated_preview,
-    curated_problems,
-    curated_retire,
-    curated_save,
-)
 from advisor.models import GuidanceInsight, GuidanceRule, Memory
 from advisor.tools.registry import TOOLS
 from ranking.common.admin import OperatorAdmin, seen
@@ -85,7 +75,7 @@ class CuratedForm(_MemoryForm):
     """What rules and insights have in common; it refuses what guidance would never show."""
 
     kind = Memory.Kind.INSIGHT
-    preview: Preview | None = None
+    preview: store.Preview | None = None
     text = forms.CharField(
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
@@ -123,17 +113,18 @@ class CuratedForm(_MemoryForm):
     def draft(self) -> Memory:
         """Return what was written as a new memory; only once the fields are valid."""
         typed = {name: self.cleaned_data[name] for name in FIELDS}
-        row = Memory(kind=self.kind, source_ref=ADMIN, valid_from=timezone.now(), **typed)
+        row = Memory(kind=self.kind, source_ref=store.ADMIN, valid_from=timezone.now(), **typed)
         row.text, row.target_key = " ".join(row.text.split()), self.instance.target_key
         if "when" in self.cleaned_data:
-            row.data = condition_of(row, self.cleaned_data["when"])
+            row.data = store.condition_of(row, self.cleaned_data["when"])
         return row
 
     def clean(self) -> dict[str, Any] | None:
         """Refuse what speaks against storing it, each problem at its field with its code."""
         cleaned = super().clean()
         if not self.errors:
-            for problem in curated_problems(self.draft(), replacing=self.instance.pk, now=timezone.now()):
+            replaced, now = self.instance.pk, timezone.now()
+            for problem in store.curated_problems(self.draft(), replacing=replaced, now=now):
                 self.add_error(problem.field, forms.ValidationError(problem.message, code=problem.code))
         return cleaned
 
@@ -141,7 +132,7 @@ class CuratedForm(_MemoryForm):
         """Return whether it may be saved: not where only a preview was asked for, which is made."""
         valid = super().is_valid()
         if valid and PREVIEW in self.data:
-            self.preview = curated_preview(self.draft(), now=timezone.now())
+            self.preview = store.curated_preview(self.draft(), now=timezone.now())
         return valid and self.preview is None
 
 
@@ -164,7 +155,7 @@ class RuleForm(CuratedForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            self.initial["when"] = self.instance.data.get(AS_WRITTEN, self.instance.predicate)
+            self.initial["when"] = self.instance.data.get(store.AS_WRITTEN, self.instance.predicate)
 
 
 class CuratedAdmin(OperatorAdmin):
@@ -194,7 +185,7 @@ class CuratedAdmin(OperatorAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Memory | None = None) -> bool:
         """What comes from a file is changed in the file, and what is retired or replaced stays as it was."""
-        by_hand = obj is None or (obj.source_ref == ADMIN and obj.retired_at is None)
+        by_hand = obj is None or (obj.source_ref == store.ADMIN and obj.retired_at is None)
         return by_hand and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Memory | None = None) -> bool:
@@ -204,8 +195,8 @@ class CuratedAdmin(OperatorAdmin):
     @admin.action(description="Retire: take out of force", permissions=["change"])
     def retire(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
         """Take those made by hand out of force."""
-        rows = list(queryset.filter(source_ref=ADMIN, retired_at=None))
-        retired = curated_retire(ids=[row.pk for row in rows], now=timezone.now())
+        rows = list(queryset.filter(source_ref=store.ADMIN, retired_at=None))
+        retired = store.curated_retire(ids=[row.pk for row in rows], now=timezone.now())
         for row in rows:
             self.log_change(request, row, "Retired.")
         self.message_user(request, f"{retired} retired. Those from files are retired by removing the file.")
@@ -221,18 +212,18 @@ class CuratedAdmin(OperatorAdmin):
         context = {"show_save_and_continue": False, **(extra_context or {})}
         row = self.get_object(request, unquote(object_id)) if object_id else None
         try:
-            if request.method == "POST" and row and row.source_ref == ADMIN and row.retired_at:
-                raise ChangedMeanwhile
+            if request.method == "POST" and row and row.source_ref == store.ADMIN and row.retired_at:
+                raise store.ChangedMeanwhile
             return super().changeform_view(request, object_id, form_url, context)
-        except ChangedMeanwhile:
+        except store.ChangedMeanwhile:
             messages.error(request, CHANGED)
             return HttpResponseRedirect(reverse(f"admin:advisor_{self.opts.model_name}_changelist"))
 
     def save_model(self, request: HttpRequest, obj: Memory, form: Any, change: bool) -> None:
         """Store what was written in the place of `obj`, which from here on is the new row."""
         now, draft = timezone.now(), form.draft()
-        preview = curated_preview(draft, now=now)
-        saved = curated_save(draft, replacing=obj.pk if change else None, now=now)
+        preview = store.curated_preview(draft, now=now)
+        saved = store.curated_save(draft, replacing=obj.pk if change else None, now=now)
         obj.__dict__.update(type(obj).objects.get(pk=saved.pk).__dict__)
         self.message_user(request, f"It would have touched {preview.words}.")
 

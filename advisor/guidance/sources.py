@@ -12,23 +12,9 @@ import yaml
 from django.conf import settings
 from django.db.models import Count, Exists, Max, OuterRef, Q, Subquery
 
+from advisor.guidance import memories as learnt
 from advisor.guidance.admission import ADMITTED, REFUSALS, admit
 from advisor.guidance.entities import WRITE, Phase, target_of
-from advisor.guidance.memories import (
-    PATTERN_SPAN,
-    REPLAY_SPAN,
-    TAG_SPAN,
-    Decided,
-    Write,
-    decision_drafts,
-    flag_drafts,
-    many_drafts,
-    midnight,
-    peer_drafts,
-    reason_drafts,
-    tag_drafts,
-    write_drafts,
-)
 from advisor.guidance.store import memories_store
 from advisor.models import Memory, Run, Step
 from digest.models import Feedback, FeedbackTag, Reader
@@ -149,43 +135,43 @@ def insight_draft(name: str, raw: bytes, *, now: datetime) -> Memory:
         text=text,
         source_ref=f"{name}.md",
         ceiling=Memory.Ceiling.NOTE,
-        valid_from=midnight(now),
-        expires_at=midnight(expires) if expires else None,
+        valid_from=learnt.midnight(now),
+        expires_at=learnt.midnight(expires) if expires else None,
         **{column: front[column] for column in ("title", "suggestion_type", "tool", "phase", "confidence")},
     )
 
 
 def patterns_sync(*, now: datetime) -> dict[str, int]:
     """Sum up the readers who share; a pattern with too few of them is retired. Two queries to sum up."""
-    found = list(many_drafts(_shares(now), now=now)) if settings.PEERS_ENABLED else []
+    found = list(learnt.many_drafts(_shares(now), now=now)) if settings.PEERS_ENABLED else []
     return memories_store(reader_id=None, kinds=(Memory.Kind.PATTERN,), drafts=found, now=now)
 
 
 def reader_drafts(*, reader_id: UUID, now: datetime) -> list[Memory]:
     """Return every memory that a reader's own rows bear out, most trusted source first."""
     decided = decisions_of(reader_id=reader_id, now=now)
-    drafts = decision_drafts(decided, now=now) + write_drafts(
+    drafts = learnt.decision_drafts(decided, now=now) + learnt.write_drafts(
         writes_of(reader_id=reader_id, now=now), now=now
     )
     profile = PreferenceProfile.objects.filter(reader_id=reader_id).first()
     if profile is not None:
         last_at = profile.last_outcome_at
-        drafts += flag_drafts(profile.patterns, profile.acceptance_stats, last_at=last_at, now=now)
+        drafts += learnt.flag_drafts(profile.patterns, profile.acceptance_stats, last_at=last_at, now=now)
     if deviations := deviations_for(reader_id=reader_id, now=now):
         rated = Feedback.objects.filter(reader_id=reader_id, item__source_id__in=deviations).order_by()
         sources = frozenset(rated.values_list("item__source_id", flat=True).distinct())
-        drafts += peer_drafts(deviations, sources, now=now)
-    drafts += reason_drafts(decided, now=now)
-    return [*drafts, *tag_drafts(tagged_of(reader_id=reader_id, now=now))]
+        drafts += learnt.peer_drafts(deviations, sources, now=now)
+    drafts += learnt.reason_drafts(decided, now=now)
+    return [*drafts, *learnt.tag_drafts(tagged_of(reader_id=reader_id, now=now))]
 
 
-def decisions_of(*, reader_id: UUID, now: datetime) -> list[Decided]:
+def decisions_of(*, reader_id: UUID, now: datetime) -> list[learnt.Decided]:
     """Return the reader's suggestions that ended and had an outcome of any kind lately, newest first; one
     query.
 
     An answer taken back at once is none. A reason is read only as the code of its words.
     """
-    others, since = Outcome.objects.filter(suggestion=OuterRef("suggestion")), now - PATTERN_SPAN
+    others, since = Outcome.objects.filter(suggestion=OuterRef("suggestion")), now - learnt.PATTERN_SPAN
     effects, reverts = others.filter(kind=Kind.EFFECT), others.filter(kind=Kind.REVERT)
     rows = (
         Outcome.objects.filter(reader_id=reader_id, kind=Kind.DECISION)
@@ -203,27 +189,27 @@ def decisions_of(*, reader_id: UUID, now: datetime) -> list[Decided]:
     for row in rows.values(*columns, "user_reason")[:OUTCOMES_MAX]:
         reason, row["effect"] = row.pop("user_reason"), row["effect"] or ""
         refused = row["outcome"] == Result.REJECTED and reason != NEVER
-        found.append(Decided(**row, reason=reason_code(reason) if refused else ""))
+        found.append(learnt.Decided(**row, reason=reason_code(reason) if refused else ""))
     return found
 
 
-def writes_of(*, reader_id: UUID, now: datetime) -> list[Write]:
+def writes_of(*, reader_id: UUID, now: datetime) -> list[learnt.Write]:
     """Return the newest writes of the reader's runs in the last 90 days, whoever drove them; one query."""
     rows = Step.objects.filter(
-        run__reader_id=reader_id, kind=Step.Kind.TOOL, tool=WRITE, at__gt=now - REPLAY_SPAN
+        run__reader_id=reader_id, kind=Step.Kind.TOOL, tool=WRITE, at__gt=now - learnt.REPLAY_SPAN
     )
     found = []
     columns = ("run_id", "n", "arguments", "error_code", "at")
     for run_id, n, given, code, at in rows.order_by("-at", "-n").values_list(*columns)[:WRITES_MAX]:
         kind = str(given.get("suggestion_type") or "")
-        found.append(Write(str(run_id), n, kind, target_of(kind, given), code, at))
+        found.append(learnt.Write(str(run_id), n, kind, target_of(kind, given), code, at))
     return found
 
 
 def tagged_of(*, reader_id: UUID, now: datetime) -> list[tuple[str, str, bool, int, datetime]]:
     """Return how often the reader named each reason about each source in the last 90 days; one query."""
     rows = (
-        FeedbackTag.objects.filter(feedback__reader_id=reader_id, feedback__at__gt=now - TAG_SPAN)
+        FeedbackTag.objects.filter(feedback__reader_id=reader_id, feedback__at__gt=now - learnt.TAG_SPAN)
         .values_list("feedback__item__source_id", "tag_id", "feedback__useful")
         .annotate(count=Count("pk"), last=Max("feedback__at"))
         .order_by("-count", "feedback__item__source_id", "tag_id", "feedback__useful")

@@ -6,6 +6,7 @@ Nothing is deleted: what a run read stays readable.
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -154,24 +155,25 @@ def memories_store(
             return counts
     found = Memory.objects.select_for_update().filter(owner, kind__in=kinds, superseded_by=None)
     rows = {(row.kind, row.key): row for row in found}
-    places, signatures = set[tuple[str, str]](), set[tuple[str, str]]()
-    new, changed, replaced = list[Memory](), list[Memory](), list[tuple[Memory, Memory]]()
-    for draft in drafts:
-        fresh = memory_prepare(draft, reader_id=reader_id, now=now)
-        place, signature = (fresh.kind, fresh.key), (fresh.kind, fresh.text_sig)
-        row = rows.get(place)
-        if signature in signatures or place in places or (row is not None and row.source_ref == ADMIN):
-            counts["refused"] += 1
+    seen = set[tuple[str, str]]()
+    plan: defaultdict[str, list[tuple[Memory, Memory]]] = defaultdict(list)
+    for fresh in drafts:
+        memory_prepare(fresh, reader_id=reader_id, now=now)
+        place = (fresh.kind, fresh.key)
+        row, marks = rows.get(place), {place, ("same words", fresh.kind + fresh.text_sig)}
+        if marks & seen or (row is not None and row.source_ref == ADMIN):
+            plan["refused"].append((fresh, fresh))
             continue
-        places.add(place)
-        signatures.add(signature)
-        counts[_plan(row, fresh, new, changed, replaced)] += 1
-    gone = [row for place, row in rows.items() if place not in places and row.key not in spared]
+        seen |= marks
+        plan[_action(row, fresh)].append((row or fresh, fresh))
+    gone = [row for place, row in rows.items() if place not in seen and row.key not in spared]
     gone = [row for row in gone if row.retired_at is None and row.source_ref != ADMIN]
     for row in gone:
         row.retired_at = row.updated_at = now
-    _write(new, [*changed, *gone], replaced, now)
-    return counts | {"retired": len(gone)}
+    changed = [row for row, _ in plan["updated"] + plan["renewed"]]
+    _write([fresh for _, fresh in plan["added"]], [*changed, *gone], plan["superseded"], now)
+    counts |= {name: len(plan[name]) for name in COUNTS}
+    return counts | {"retired": len(gone), "unchanged": len(plan["unchanged"] + plan["renewed"])}
 
 
 @transaction.atomic
@@ -260,28 +262,18 @@ def _by_hand() -> QuerySet[Memory]:
     return rows.filter(retired_at=None, superseded_by=None)
 
 
-def _plan(
-    row: Memory | None,
-    fresh: Memory,
-    new: list[Memory],
-    changed: list[Memory],
-    replaced: list[tuple[Memory, Memory]],
-) -> str:
-    """Add, supersede, renew or leave a row; return which of `COUNTS` it is."""
+def _action(row: Memory | None, fresh: Memory) -> str:
+    """Return what becomes of a row, in a word of `COUNTS`, and renew it; `renewed`: only its dates differ."""
     if row is None:
-        new.append(fresh)
         return "added"
-    differing = {name for name in DRAFTED if getattr(row, name) != getattr(fresh, name)}
-    if row.retired_at is None and not differing:
+    retired, differing = row.retired_at, {n for n in DRAFTED if getattr(row, n) != getattr(fresh, n)}
+    if retired is None and not differing:
         return "unchanged"
     if _meaning(row) != _meaning(fresh):
-        replaced.append((row, fresh))
         return "superseded"
-    audible = row.retired_at is not None or bool(differing - SILENT)
     for name in WRITTEN:
         setattr(row, name, getattr(fresh, name))
-    changed.append(row)
-    return "updated" if audible else "unchanged"
+    return "updated" if retired or differing - SILENT else "renewed"
 
 
 def _meaning(row: Memory) -> tuple[object, ...]:
