@@ -146,13 +146,12 @@ def memories_store(
     At most five queries. Rows of people and keys in `spared` stay; of drafts with the same words the first
     counts.
     """
-    counts = dict.fromkeys(COUNTS, 0)
     owner = Q(reader=None)
     if reader_id is not None:
         owner = Q(reader_id=reader_id)
         locked = Reader.objects.select_for_update(no_key=True).filter(pk=reader_id)
         if not list(locked.values_list("pk")):
-            return counts
+            return dict.fromkeys(COUNTS, 0)
     found = Memory.objects.select_for_update().filter(owner, kind__in=kinds, superseded_by=None)
     rows = {(row.kind, row.key): row for row in found}
     seen = set[tuple[str, str]]()
@@ -172,7 +171,7 @@ def memories_store(
         row.retired_at = row.updated_at = now
     changed = [row for row, _ in plan["updated"] + plan["renewed"]]
     _write([fresh for _, fresh in plan["added"]], [*changed, *gone], plan["superseded"], now)
-    counts |= {name: len(plan[name]) for name in COUNTS}
+    counts = {name: len(plan[name]) for name in COUNTS}
     return counts | {"retired": len(gone), "unchanged": len(plan["unchanged"] + plan["renewed"])}
 
 
