@@ -178,8 +178,7 @@ class Guide:
             return sorted(both, key=lambda scored: -scored.score)[:ITEMS_MAX]
         with look.stage("rank"):
             ranked = rank(situation, context.memories, now=now, relevance_min=floor, values=facts.values)
-        ttl_s, stages = look.tunables.packet_ttl_s, dict(look.stages)
-        self.packets.add(situation, context, ranked, now=now, ttl_s=ttl_s, stages=stages)
+        self.packets.add(situation, context, ranked, now=now, ttl_s=look.tunables.packet_ttl_s)
         return ranked
 
     def _opening(self) -> Advice:

@@ -30,25 +30,17 @@ EXPORT_FAILED = "export_"
 LOUD = (Level.BLOCK, Level.WARNING, Level.NOTE)
 HOLDOUT = "control"
 SERIES = (*(level.value for level in reversed(LOUDNESS) if level is not Level.SILENT), HOLDOUT)
-# Milliseconds at the 95th percentile from which a stage is warm and hot.
-HEAT = ((40.0, "●●● hot"), (10.0, "●● warm"), (0.0, "● cool"))
 CASES_MIN = 20
 HIGHER, LOWER, NOT_CLEAR, TOO_FEW = "higher", "lower", "not_clear", "too_few"
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """One stage: the share of calls it ran in, 0 to 1, and its milliseconds at two percentiles."""
 
     name: str
     share: float
     p50: float
     p95: float
-
-    @property
-    def heat(self) -> str:
-        """Return how hot it runs, by its 95th percentile."""
-        return next(word for least, word in HEAT if self.p95 >= least)
 
 
 @dataclass(frozen=True, slots=True)

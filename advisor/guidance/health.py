@@ -6,12 +6,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Q
 
 from advisor.guidance.conditions import predicate_check
 from advisor.guidance.entities import Level, Tunables
 from advisor.guidance.figures import EXPORT_FAILED, Observed, guidance_observed
-from advisor.guidance.notes import DASHBOARD, INDEX, PACKETS, export_folder, exported_states, is_ours
+from advisor.guidance.notes import DASHBOARD, INDEX, PACKETS, export_folder, exported_states
 from advisor.guidance.packets import PACKETS_MAX
 from advisor.guidance.tunables import tunables
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
@@ -96,16 +95,13 @@ def _calls(seen: Observed, wanted: Tunables) -> list[Check]:
 
 def _memories(now: datetime) -> list[Check]:
     rows = Memory.objects.filter(retired_at=None, superseded_by=None)
-    unsigned = rows.filter(Q(text_sig="") | Q(tokens=[])).count()
     expired = rows.filter(expires_at__lte=now - timedelta(days=EXPIRED_DAYS)).count()
     rules = rows.filter(kind=Memory.Kind.RULE).only("title", "data")
     bad = [rule.title for rule in rules if predicate_check(rule.predicate, whole=True)][:NAMED_MAX]
-    words = "Run manage.py sync_memories; save rules made by hand anew."
     idle = "None of them is used, but nothing tidies up: see whether the nightly jobs run."
     unread = f"Conditions that cannot be read: {', '.join(bad) or 'none'}."
     mend = "Open them in the admin, mend the condition and save."
     return [
-        _check("memories", unsigned, f"{unsigned} memories in force have no words or no signature.", words),
         _check("expired", expired, f"{expired} memories expired two days ago and are not retired.", idle),
         _check("rules", bad, unread, mend, State.BROKEN),
     ]
@@ -116,7 +112,6 @@ def _export(now: datetime) -> list[Check]:
     try:
         noted = exported_states(folder)
         missing = [path.name for path in (folder / DASHBOARD, folder / PACKETS / INDEX) if not path.exists()]
-        foreign = (folder / DASHBOARD).exists() and not is_ours(folder / DASHBOARD)
     except OSError as error:
         found = f"The folder of notes cannot be read: {error.strerror or error}."
         return [Check("export_folder", State.BROKEN, found, "See whether it exists and may be read.")]
@@ -126,12 +121,10 @@ def _export(now: datetime) -> list[Check]:
     unmarked = sum(noted.get(row.key, "invalid") != "invalid" for row in rows if row.invalid_at)
     failed = GuidanceEvent.objects.filter(error_code__startswith=EXPORT_FAILED)
     failures = failed.filter(at__gt=now - timedelta(days=WINDOW_DAYS)).count()
-    other = "It is somebody else's file. Export to another folder."
     room = "See whether the folder exists, may be written and has room; then run export_guidance."
     step = f"{absent} packets have no note, {unmarked} notes call an invalid packet ready."
     checks = [
         _check("export_missing", missing, f"There is no {' and no '.join(missing)}.", todo, State.BROKEN),
-        _check("export_foreign", foreign, f"{DASHBOARD} is not ours.", other, State.BROKEN),
         _check("export_sync", absent or unmarked, step, todo, State.BROKEN),
         _check("export_failures", failures, f"{failures} notes could not be written in seven days.", room),
     ]

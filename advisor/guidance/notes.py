@@ -164,9 +164,7 @@ def _packet(packet: GuidancePacket, memories: Mapping[int, Memory], now: datetim
     }
     found = [(memories[row["id"]], row["score"]) for row in packet.ranked if row["id"] in memories]
     rows = [(one.kind, plain(one.title), plain(one.text), f"{score:.2f}") for one, score in found]
-    stages = [(plain(name), f"{ms:.1f}") for name, ms in packet.stages.items()]
-    tables = _table("Memories", ("Kind", "Title", "Text", "Score"), rows)
-    return _note(front, _title(packet), [*tables, *_table("Stages", ("Stage", "ms"), stages)])
+    return _note(front, _title(packet), _table("Memories", ("Kind", "Title", "Text", "Score"), rows))
 
 
 def _dashboard(seen: Observed, packets: int, now: datetime) -> str:

@@ -18,7 +18,7 @@ from advisor.models import GuidancePacket
 
 PACKETS_MAX, READ_MAX = 2000, 50
 EXACT, CHANGED = "exact", "memories_changed"
-RENEWED = ("ranked", "stages", "uses", "made_at", "used_at", "expires_at", "invalid_at", "invalid_why")
+RENEWED = ("ranked", "uses", "made_at", "used_at", "expires_at", "invalid_at", "invalid_why")
 FACTORS = ("relevance", "quality", "trust", "score")
 
 
@@ -55,7 +55,6 @@ class PacketCache:
         *,
         now: datetime,
         ttl_s: float,
-        stages: dict[str, float],
     ) -> None:
         """Add what was ranked, without rules: these are asked anew at each call."""
         plain = [one for one in ranked if not one.memory.predicate]
@@ -71,7 +70,6 @@ class PacketCache:
                 {"id": one.memory.id, **{name: round(getattr(one, name), 4) for name in FACTORS}}
                 for one in plain
             ],
-            stages=stages,
             made_at=now,
             expires_at=now + timedelta(seconds=ttl_s),
         )

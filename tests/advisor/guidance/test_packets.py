@@ -36,7 +36,7 @@ def add(situation, reader, now, cache=None):
     """What is ranked for the situation now, stored by a run of its own unless it has a cache."""
     context, own = context_of(reader, now), cache or PacketCache(reader.pk)
     ranked = rank(situation, context.memories, now=now, relevance_min=0.45)
-    own.add(situation, context, ranked, now=now, ttl_s=TTL_S, stages={"rank": 1.0})
+    own.add(situation, context, ranked, now=now, ttl_s=TTL_S)
     if cache is None:
         own.store(context, now=now)
     return packet_key(situation, context.fingerprint)
