@@ -137,10 +137,7 @@ def quality_of_text(draft: Memory) -> tuple[dict[str, float], float]:
 
 
 def text_signature(text: str) -> str:
-    """Return 40 hex digits, equal for texts with the same words: folded, no punctuation, figures as `#`.
-
-    Only the first 180 characters of that form count, as in the published engine.
-    """
+    """Return 40 hex digits, equal for texts with the same words: folded, no punctuation, figures as `#`."""
     words = " ".join(_NO_WORD.sub(" ", _FIGURE.sub("#", fold(text))).split())
     plain = _FIGURES.sub("#", words)
     return hashlib.sha1(plain[:SIGNED_CHARS].encode(), usedforsecurity=False).hexdigest()

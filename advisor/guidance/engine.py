@@ -250,10 +250,7 @@ def _progress(run_id: UUID) -> tuple[int, int, set[str]]:
 
 
 def _seen(look: Look, facts: CallFacts, context: RunContext) -> Seen:
-    """Return what this reader's runs got within `shown_ttl_s`, and this run at any time; one query.
-
-    What a run's start has about one target may come again beside a write about it.
-    """
+    """Return what this reader's runs got within `shown_ttl_s`, and this run at any time; one query."""
     since = look.now - timedelta(seconds=look.tunables.shown_ttl_s)
     rows = GuidanceEvent.objects.filter(
         Q(at__gt=since) | Q(run_id=context.run_id), reader_id=context.reader_id

@@ -76,10 +76,7 @@ def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
 def call_facts(
     *, situation: Situation, context: RunContext, failed_writes: int, calls_left: int | None, now: datetime
 ) -> CallFacts:
-    """Return the facts about one call: of a write what the database has of it, else no query.
-
-    Without `calls_left` nothing is known of the calls that a run has left.
-    """
+    """Return the facts about one call: of a write what the database has of it, else no query."""
     kind, reader_id = situation.suggestion_type, context.reader_id
     values: dict[str, Any] = {"tool": situation.tool, "phase": situation.phase.value}
     values["failed_writes"] = failed_writes

@@ -117,10 +117,7 @@ class Difference(NamedTuple):
 
 
 def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
-    """Return the figures of the last `days` UTC days up to `now`; five queries for any number of calls.
-
-    Days that are counted (`GuidanceDay`) are taken as counted: only the events of later ones are read.
-    """
+    """Return the figures of the last `days` UTC days up to `now`; five queries for any number of calls."""
     window = [now.astimezone(UTC).date() - timedelta(days=back) for back in range(days - 1, -1, -1)]
     counted = list(GuidanceDay.objects.filter(day__gte=window[0], day__lt=window[-1]).order_by("day"))
     since = day_start(counted[-1].day + timedelta(days=1) if counted else window[0])

@@ -185,10 +185,7 @@ def lean_of(hits: int, total: int) -> int:
 def flag_drafts(
     patterns: Mapping[str, Any], acceptance: Mapping[str, Any], *, last_at: datetime | None, now: datetime
 ) -> Iterator[Memory]:
-    """Yield one draft for each flag of the profile's `patterns` that holds and each type it is about.
-
-    `acceptance` is the profile's own by type, `last_at` when the newest outcome in it came.
-    """
+    """Yield one draft for each flag of the profile's `patterns` that holds and each type it is about."""
     if last_at is None or last_at <= now - PATTERN_SPAN:
         return
     for name, (types, polarity, deed, because) in FLAGS.items():

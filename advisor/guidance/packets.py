@@ -76,10 +76,7 @@ class PacketCache:
         self.added[packet.key] = packet
 
     def store(self, context: RunContext, *, now: datetime) -> list[GuidancePacket]:
-        """Store what was added, count uses, and mark fresh packets of other memories as invalid.
-
-        Returns those whose notes are to be written anew.
-        """
+        """Store what was added, count uses, and mark fresh packets of other memories as invalid."""
         added, used, self.added, self.used = list(self.added.values()), self.used, {}, Counter()
         if not (added or used):
             return []

@@ -238,10 +238,7 @@ def level_of(
 
 
 def worth_a_note(scored: Scored, tunables: Tunables, now_s: float) -> bool:
-    """Return whether a memory is worth an interruption: about the call, clear, borne out, not out of date.
-
-    A rule whose condition holds always is.
-    """
+    """Return whether a memory is worth an interruption: about the call, clear, borne out, not out of date."""
     memory, judged = scored.memory, scored.memory.helpful + scored.memory.unhelpful
     reviewed = memory.kind in REVIEWED and not memory.evidence
     share = memory.helpful / judged if judged >= WILSON_MIN else memory.confidence
@@ -255,11 +252,7 @@ def worth_a_note(scored: Scored, tunables: Tunables, now_s: float) -> bool:
 
 
 def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None) -> bool:
-    """Return whether a memory advises what the call does already, or what the config has already.
-
-    A reader's own pattern does so for its type; other advice for a topic to add that is there, or one to
-    remove that is not.
-    """
+    """Return whether a memory advises what the call does already, or what the config has already."""
     memory = scored.memory
     if memory.polarity <= 0:
         return False

@@ -167,10 +167,7 @@ def reader_drafts(*, reader_id: UUID, now: datetime) -> list[Memory]:
 
 def decisions_of(*, reader_id: UUID, now: datetime) -> list[learnt.Decided]:
     """Return the reader's suggestions that ended and had an outcome of any kind lately, newest first; one
-    query.
-
-    An answer taken back at once is none. A reason is read only as the code of its words.
-    """
+    query."""
     others, since = Outcome.objects.filter(suggestion=OuterRef("suggestion")), now - learnt.PATTERN_SPAN
     effects, reverts = others.filter(kind=Kind.EFFECT), others.filter(kind=Kind.REVERT)
     rows = (

@@ -119,10 +119,7 @@ def memories_recall(*, reader_id: UUID, now: datetime, types: Collection[str] = 
 
 
 def memory_prepare(row: Memory, *, reader_id: UUID | None, now: datetime) -> Memory:
-    """Return an unsaved memory with what follows from its text: quality, words, and a signature.
-
-    The signature is equal for the same words, about the same target if it has one.
-    """
+    """Return an unsaved memory with what follows from its text: quality, words, and a signature."""
     row.reader_id, row.updated_at = reader_id, now
     row.dimensions, row.unified = quality_of_text(row)
     row.tokens, row.text_sig = list(tokens_of(f"{row.target_key} {row.text}")), text_signature(row.text)
@@ -228,10 +225,7 @@ def curated_problems(draft: Memory, *, replacing: int | None = None, now: dateti
 
 
 def curated_preview(draft: Memory, *, now: datetime) -> Preview:
-    """Try `draft` on the newest 5,000 calls of the last 30 days; one query.
-
-    A rule counts where its condition holds, an insight at calls of the tool, type and phase it names.
-    """
+    """Try `draft` on the newest 5,000 calls of the last 30 days; one query."""
     rows = GuidanceEvent.objects.filter(at__gt=now - PREVIEW_SPAN, at__lte=now, n__gt=0)
     columns = (*NAMED, "at", "run_id", "level", "facts")
     calls = list(rows.order_by("-at", "-id").only(*columns)[:PREVIEW_MAX])

@@ -76,10 +76,7 @@ def synthesise(*, text: str, emitted: Sequence[Scored], writer: Writer, left_ms:
 
 
 def is_grounded(text: str, emitted: Sequence[Scored]) -> bool:
-    """Return whether `text` follows from the notes alone: their numbers, names, keys and their "not".
-
-    Compares words, never meanings: it can be fooled by other words for the opposite, not by new facts.
-    """
+    """Return whether `text` follows from the notes alone: their numbers, names, keys and their "not"."""
     notes = " ".join(scored.memory.text for scored in emitted)
     if len(text) > NOTE_CHARS or quotes_prompt(text) or not any(content_stems(text)):
         return False

@@ -95,10 +95,7 @@ def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
 
 
 def tip_words(row: Memory, target: str) -> TipWords | None:
-    """Return a memory as a tip; `None` for one that leads to nothing a reader can do.
-
-    `target` is its name as the reader knows it, empty for none.
-    """
+    """Return a memory as a tip; `None` for one that leads to nothing a reader can do."""
     if row.kind == Memory.Kind.RULE:
         return TipWords(row.text, "suggestions:list", "See what is suggested now", RULE_WHY)
     hits, total, statistic = row.data.get("hits"), row.data.get("of"), row.key.partition(":")[0]

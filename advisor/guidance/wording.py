@@ -65,10 +65,7 @@ class Advice:
 
 
 def notes_text(scored: Sequence[Scored]) -> str:
-    """Return the texts of memories as one note, best first, in at most 500 characters; "" for none.
-
-    A second text that does not fit is left out; only the first may be cut.
-    """
+    """Return the texts of memories as one note, best first, in at most 500 characters; "" for none."""
     text = ""
     for one in scored:
         line = cut(one.memory.text, NOTE_CHARS)
@@ -122,10 +119,7 @@ def blocked_outcome(advice: Advice, *, target: str, counted: bool) -> ToolOutcom
 
 
 def with_advice(content: str, advice: Advice) -> str:
-    """Return a tool's result with what guidance adds: a warning first, a note last, whispers as titles.
-
-    Titles are left out where the answer would pass 2,000 tokens. What is no JSON object goes as it is.
-    """
+    """Return a tool's result with what guidance adds: a warning first, a note last, whispers as titles."""
     loud = advice.level in (Level.WARNING, Level.NOTE)
     text = fit_text(advice.text, NOTE_TOKENS) if loud else ""
     rows = [whisper_row(scored) for scored in advice.whispers]
