@@ -4,8 +4,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from advisor.agent.error_policy import alert_raise
-from advisor.guidance.credit import guidance_credit
-from advisor.guidance.daily import guidance_days_count, guidance_prune
+from advisor.guidance.events import guidance_credit, guidance_days_count, guidance_prune
 from advisor.guidance.notes import guidance_export
 from advisor.guidance.sources import memories_refresh_active, memories_sync
 from advisor.guidance.tunables import tunables

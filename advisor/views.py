@@ -7,7 +7,8 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from advisor.guidance.tips import AWAY_DAYS, tip_dismiss
+from advisor.guidance.store import tip_dismiss
+from advisor.guidance.tips import AWAY_DAYS
 from advisor.models import Run
 from advisor.run.explain import status_message
 from advisor.run.request import run_request

@@ -316,7 +316,9 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
                 source_key=source,
                 delta=body_delta(after, source),
                 updated_at=now,
-                on_hold_until=hold if source in after["source_weights"] or body_delta(after, source) else None,
+                on_hold_until=(
+                    hold if source in after["source_weights"] or body_delta(after, source) else None
+                ),
             )
             for source in touched
         ],

@@ -33,8 +33,8 @@ from advisor.entities import (
     error_result,
     turn_closes_run,
 )
-from advisor.guidance.entities import Advice, Level
-from advisor.guidance.wording import blocked_outcome, with_advice
+from advisor.guidance.entities import Level
+from advisor.guidance.wording import Advice, blocked_outcome, with_advice
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, opening_messages, prompt_load
 from digest.llm.caller import Attempt, ModelCaller, Reply, messages_portable
 from digest.llm.entities import (

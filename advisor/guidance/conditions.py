@@ -1,18 +1,19 @@
 """What stops a call: the rules of suggestions asked early, and operators' own rules in a small language.
-Pure.
 
     {"all": [...]}   {"any": [...]}   {"not": ...}   {"fact": name, "op": op, "value": value}
 
 `eq` and `ne` take any fact, `in` a list of values, `lt`, `le`, `gt`, `ge` numbers only. A condition holds
-only where that is certain (Kleene's three-valued logic): an unknown fact, or a condition that makes no sense,
-is neither true nor false, and neither is its negation.
+only where that is certain (Kleene's three-valued logic): an unknown fact is neither true nor false, and
+neither is its negation.
 """
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from advisor.guidance.entities import Advice, CallFacts, Level, Remembered, Why
+from advisor.guidance.entities import CallFacts, Level, Why
+from advisor.guidance.wording import Advice
+from advisor.models import Memory
 from suggestions.rules import early_refusal
 
 DEPTH_MAX, PARTS_MAX = 6, 20
@@ -41,7 +42,7 @@ EXAMPLE = '{"fact": "step", "op": "lt", "value": 0}'
 MONEY_SPENT, ON_COOLDOWN = "money_spent", "on_cooldown"
 
 
-def block_of(call: CallFacts, rules: Iterable[Remembered]) -> Advice | None:
+def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
     """Return the block of a call, by the first rule that certainly holds, else `None`.
 
     The rules of suggestions come first, by the very function that a write is checked with; then the run's
@@ -60,8 +61,8 @@ def block_of(call: CallFacts, rules: Iterable[Remembered]) -> Advice | None:
 
 
 def predicate_holds(raw: object, values: Mapping[str, Any]) -> bool:
-    """Return whether the condition certainly holds; False for anything that is none. Raises nothing."""
-    return _truth(raw, values, WHOLE_DEPTH_MAX) is True
+    """Return whether the condition certainly holds; False for anything that is none."""
+    return not predicate_check(raw, whole=True) and _truth(raw, values) is True
 
 
 def predicate_check(raw: object, *, whole: bool = False) -> list[str]:
@@ -72,28 +73,18 @@ def predicate_check(raw: object, *, whole: bool = False) -> list[str]:
     return list(_problems(raw, "the condition", WHOLE_DEPTH_MAX if whole else DEPTH_MAX))
 
 
-def _truth(raw: object, values: Mapping[str, Any], depth: int) -> bool | None:
-    if not isinstance(raw, Mapping) or depth < 1:
-        return None
-    if set(raw) == {"not"}:
-        inner = _truth(raw["not"], values, depth - 1)
+def _truth(condition: Any, values: Mapping[str, Any]) -> bool | None:
+    """Return whether a condition without problems holds; `None` where a fact that decides is unknown."""
+    if "not" in condition:
+        inner = _truth(condition["not"], values)
         return None if inner is None else not inner
     for word, decisive in (("all", False), ("any", True)):
-        if set(raw) == {word}:
-            parts = raw[word]
-            if not isinstance(parts, list) or not 0 < len(parts) <= PARTS_MAX:
-                return None
-            truths = [_truth(part, values, depth - 1) for part in parts]
+        if word in condition:
+            truths = [_truth(part, values) for part in condition[word]]
             return decisive if decisive in truths else None if None in truths else not decisive
-    return _compared(raw, values) if set(raw) == {"fact", "op", "value"} else None
-
-
-def _compared(raw: Mapping[str, Any], values: Mapping[str, Any]) -> bool | None:
-    name, op, wanted = raw["fact"], raw["op"], raw["value"]
-    kind = FACTS.get(name) if isinstance(name, str) else None
-    if kind is None or _value_problem(kind, op, wanted) or not _fits(values.get(name), kind):
+    name, op, wanted = condition["fact"], condition["op"], condition["value"]
+    if not _fits(known := values.get(name), FACTS[name]):
         return None
-    known = values[name]
     if op in ("eq", "ne"):
         return bool((known == wanted) is (op == "eq"))
     return known in wanted if op == "in" else ORDERED[op](known, wanted)
@@ -106,17 +97,6 @@ def _fits(value: object, kind: type) -> bool:
     return isinstance(value, kind)
 
 
-def _value_problem(kind: type, op: object, value: object) -> str:
-    if op not in OPS:
-        return f"`op` must be one of {', '.join(OPS)}"
-    if op == "in":
-        fine = isinstance(value, list) and value and all(_fits(one, kind) for one in value)
-        return "" if fine else f"`value` must be a list of which each is {TYPE_WORDS[kind]}"
-    if op in ORDERED and kind is not float:
-        return f"`{op}` compares numbers, and this fact is {TYPE_WORDS[kind]}"
-    return "" if _fits(value, kind) else f"`value` must be {TYPE_WORDS[kind]}"
-
-
 def _problems(raw: object, place: str, depth: int) -> Iterable[str]:
     if depth < 1:
         yield f"In {place}: more than {DEPTH_MAX} conditions inside one another."
@@ -125,12 +105,11 @@ def _problems(raw: object, place: str, depth: int) -> Iterable[str]:
     elif set(raw) == {"not"}:
         yield from _problems(raw["not"], f"{place}, `not`", depth - 1)
     elif set(raw) == {"fact", "op", "value"}:
-        name = raw["fact"]
-        kind = FACTS.get(name) if isinstance(name, str) else None
+        kind = FACTS.get(raw["fact"]) if isinstance(raw["fact"], str) else None
         if kind is None:
             yield f"In {place}: there is no such fact. There are {', '.join(FACTS)}."
         elif problem := _value_problem(kind, raw["op"], raw["value"]):
-            yield f"In {place}, fact `{name}`: {problem}."
+            yield f"In {place}, fact `{raw['fact']}`: {problem}."
     elif len(raw) == 1 and set(raw) <= {"all", "any"}:
         [(word, parts)] = raw.items()
         if not isinstance(parts, list) or not 0 < len(parts) <= PARTS_MAX:
@@ -140,3 +119,14 @@ def _problems(raw: object, place: str, depth: int) -> Iterable[str]:
             yield from _problems(part, f"{place}, `{word}` {number}", depth - 1)
     else:
         yield f"In {place}: a condition is `all`, `any`, `not`, or `fact` with `op` and `value`."
+
+
+def _value_problem(kind: type, op: object, value: object) -> str:
+    if op not in OPS:
+        return f"`op` must be one of {', '.join(OPS)}"
+    if op == "in":
+        fine = isinstance(value, list) and value and all(_fits(one, kind) for one in value)
+        return "" if fine else f"`value` must be a list of which each is {TYPE_WORDS[kind]}"
+    if op in ORDERED and kind is not float:
+        return f"`{op}` compares numbers, and this fact is {TYPE_WORDS[kind]}"
+    return "" if _fits(value, kind) else f"`value` must be {TYPE_WORDS[kind]}"

@@ -8,45 +8,43 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Max, Q
 
 from advisor.audit.kpis import NOT_FAILURES
 from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.admission import injection_in
-from advisor.guidance.audit import Clock, Ledger, Look, run_progress, seen_lately, signatures_of
 from advisor.guidance.conditions import block_of
 from advisor.guidance.entities import (
-    Advice,
+    WRITE,
     CallFacts,
-    Kind,
     Level,
     Phase,
     ReaderFacts,
-    Remembered,
-    Scored,
     Situation,
     Tunables,
     Why,
+    situation_of,
 )
+from advisor.guidance.events import Clock, Ledger, Look
 from advisor.guidance.facts import RunContext, call_facts, reader_facts
-from advisor.guidance.gate import gate
-from advisor.guidance.notes import packets_noted
+from advisor.guidance.figures import EXPORT_FAILED
+from advisor.guidance.notes import export_folder, packets_write
 from advisor.guidance.packets import EXACT, PacketCache
-from advisor.guidance.ranking import ITEMS_MAX, rank
-from advisor.guidance.situations import WRITE, situation_of
+from advisor.guidance.ranking import ITEMS_MAX, TOOL_COOLDOWN_S, Seen, gate, rank
 from advisor.guidance.sources import memories_refresh
 from advisor.guidance.synthesis import PURPOSE, Writer, synthesise, writer_for
 from advisor.guidance.tunables import tunables
-from advisor.guidance.wording import START_ROWS, start_text
-from advisor.models import Run
+from advisor.guidance.wording import START_ROWS, Advice, Kind, Scored, start_text
+from advisor.models import GuidanceEvent, Memory, Run, Step
 from digest.llm.entities import ToolCall
 from digest.llm.ledger import advisor_account
 from suggestions.entities import FenceLost
 
-BUCKETS = 10_000
+BUCKETS, RECENT_MAX, WRITES_MAX = 10_000, 200, 10
 
 
 @dataclass(slots=True)
@@ -83,39 +81,18 @@ class Guide:
         """Return what the run reads before its first call, "" for nothing. The memories are renewed first."""
         look = self._look("")
         try:
-            with look.stage("refresh"):
-                memories_refresh(reader_id=self.context.reader_id, now=look.now)
+            memories_refresh(reader_id=self.context.reader_id, now=look.now)
         except Exception as error:
             self.ledger.failed(look, error)
         look = self._look("")
-        try:
-            look.situation = Situation(self.context.reader_id, "", Phase.EXPLORE)
-            self.context.renew(look.now)
-            advice = _opening(self.context, self.reader_facts())
-            self.ledger.add(look, advice)
-        except FenceLost:
-            raise
-        except Exception as error:
-            self.ledger.failed(look, error)
-            return ""
-        return advice.text
+        look.situation = Situation(self.context.reader_id, "", Phase.EXPLORE)
+        return self._stored(look, self._opening).text
 
     def before(self, call: ToolCall) -> Advice:
-        """Return what to say of `call`, or the rule that stops it; stores an event. Raises `FenceLost`."""
+        """Return what a call gets, or the rule that stops it; stores an event. Raises `FenceLost`."""
         self.calls += 1
         look = self._look(call.name)
-        try:
-            look.situation = situation_of(
-                call, reader_id=self.context.reader_id, failed_writes=self.failed_writes
-            )
-            advice = self._advice(look, look.situation)
-            self.ledger.add(look, advice)
-        except FenceLost:
-            raise
-        except Exception as error:
-            self.ledger.failed(look, error)
-            return Advice(Level.SILENT, Why.FAILED)
-        return advice
+        return self._stored(look, lambda: self._advice(look, call))
 
     def after(self, call: ToolCall, outcome: ToolOutcome) -> None:
         """Count the writes that failed in a row."""
@@ -128,48 +105,58 @@ class Guide:
         """Store the packets of the run, and their notes where notes are written."""
         now = self.moment()
         try:
-            packets_noted(self.packets.store(self.context, now=now), now=now)
+            packets = self.packets.store(self.context, now=now)
+            if packets and self.tunables.export:
+                packets_write(export_folder(), packets, now)
         except Exception as error:
-            self.ledger.failed(self._look(""), error)
+            code = EXPORT_FAILED if isinstance(error, OSError) else ""
+            self.ledger.failed(self._look(""), error, code)
 
     def _look(self, tool: str) -> Look:
         return Look(self.calls if tool else 0, tool, self.moment(), self.tunables, self.clock)
 
-    def _advice(self, look: Look, situation: Situation) -> Advice:
-        """Return a block, or what memories say."""
+    def _stored(self, look: Look, advise: Callable[[], Advice]) -> Advice:
+        """Return and store what `advise` returns; silence where it breaks."""
+        try:
+            advice = advise()
+            self.ledger.add(look, advice)
+        except FenceLost:
+            raise
+        except Exception as error:
+            self.ledger.failed(look, error)
+            return Advice(Level.SILENT, Why.FAILED)
+        return advice
+
+    def _advice(self, look: Look, call: ToolCall) -> Advice:
+        """Return a block, or what memories advise. May ask a model: no transaction."""
+        reader_id = self.context.reader_id
+        look.situation = situation_of(call, reader_id=reader_id, failed_writes=self.failed_writes)
         with look.stage("facts"):
             self.context.renew(look.now)
             look.facts = facts = call_facts(
-                situation=situation,
+                situation=look.situation,
                 context=self.context,
                 failed_writes=self.failed_writes,
                 calls_left=None if self.calls_max is None else max(0, self.calls_max - self.calls),
                 now=look.now,
             )
-        look.situation = facts.situation
         if blocked := block_of(facts, self.context.blocking):
-            key = f"{blocked.rule}|{situation.target_key}"
+            key = f"{blocked.rule}|{look.situation.target_key}"
             repeated = key in self.blocks
             self.blocks.add(key)
             return replace(blocked, repeated=repeated)
-        tunables()  # Values that cannot be raise here: memories then say nothing, and rules still stop.
-        if not self.context.memories:
-            return Advice(Level.SILENT, Why.NOTHING_KNOWN)
-        return Advice(Level.SILENT, Why.OUT_OF_TIME) if look.left_ms <= 0 else self._weigh(look, facts)
-
-    def _weigh(self, look: Look, facts: CallFacts) -> Advice:
-        """Return what memories say to a call that no rule stops. May ask a model: no transaction."""
-        ranked = self._ranked(look, facts)
-        if not ranked:
+        tunables()  # Values that cannot be raise here: memories are then silent, and rules still stop.
+        if not self.context.memories or look.left_ms <= 0:
+            late = Why.OUT_OF_TIME if self.context.memories else Why.NOTHING_KNOWN
+            return Advice(Level.SILENT, late)
+        if not (ranked := self._ranked(look, facts)):
             return Advice(Level.SILENT, Why.BELOW_FLOOR)
-        run_id = self.context.run_id
         with look.stage("gate"):
-            signatures = signatures_of(self.context.memories)
-            seen = seen_lately(look=look, run_id=run_id, facts=facts, signatures=signatures)
-            situation, now_s = facts.situation, look.now.timestamp()
-            advice = gate(ranked, situation=situation, tunables=look.tunables, seen=seen, now_s=now_s)
-        if drawn_for_holdout(run_id=run_id, n=look.n, emitted=advice.emitted, share=look.tunables.holdout):
-            return _left_out(advice)
+            seen, now_s = _seen(look, facts, self.context), look.now.timestamp()
+            advice = gate(ranked, situation=facts.situation, tunables=look.tunables, seen=seen, now_s=now_s)
+        run_id, share = self.context.run_id, look.tunables.holdout
+        if drawn_for_holdout(run_id=run_id, n=look.n, emitted=advice.emitted, share=share):
+            return _withheld(advice)
         if self.writer is not None and advice.emitted:
             with look.stage("synthesis"):
                 text, look.error_code = synthesise(
@@ -191,9 +178,24 @@ class Guide:
             return sorted(both, key=lambda scored: -scored.score)[:ITEMS_MAX]
         with look.stage("rank"):
             ranked = rank(situation, context.memories, now=now, relevance_min=floor, values=facts.values)
-        ttl_s, stages = look.tunables.packet_ttl_s, dict(look.stages)
-        self.packets.add(situation, context, ranked, now=now, ttl_s=ttl_s, stages=stages)
+        self.packets.add(situation, context, ranked, now=now, ttl_s=look.tunables.packet_ttl_s)
         return ranked
+
+    def _opening(self) -> Advice:
+        """Return what a run starts with: the reader's facts, flags, patterns, rules that block."""
+        self.context.renew(self.moment())
+        memories = self.context.memories
+        flags, patterns = (_best(memories, kind) for kind in (Kind.PROFILE, Kind.PATTERN))
+        rules = [rule.text for rule in self.context.blocking]
+        text = start_text(self.reader_facts(), flags=flags, patterns=patterns, rules=rules)
+        if not text:
+            return Advice(Level.SILENT, Why.BELOW_FLOOR if memories else Why.NOTHING_KNOWN)
+        emitted = tuple(
+            Scored(memory, 0.0, memory.unified, memory.confidence, memory.unified, Level.NOTE)
+            for memory in (*flags, *patterns)
+            if memory.text in text
+        )
+        return Advice(Level.NOTE, Why.EMITTED, text, emitted=emitted, ranked=emitted)
 
 
 def drawn_for_holdout(*, run_id: UUID, n: int, emitted: Sequence[Scored], share: float) -> bool:
@@ -201,7 +203,7 @@ def drawn_for_holdout(*, run_id: UUID, n: int, emitted: Sequence[Scored], share:
 
     Drawn by the run, the call and the best memory. An operator's rule is never left out: it is no experiment.
     """
-    if not emitted or any(scored.memory.kind is Kind.RULE for scored in emitted):
+    if not emitted or any(scored.memory.kind == Kind.RULE for scored in emitted):
         return False
     drawn = hashlib.sha1(f"{run_id}:{n}:{emitted[0].memory.id}".encode(), usedforsecurity=False).hexdigest()
     return int(drawn[:8], 16) % BUCKETS < share * BUCKETS
@@ -222,7 +224,7 @@ def guide_for(
     guide.calls_max = None if manual else settings.ADVISOR_MAX_TOOL_CALLS
     try:
         guide.tunables = tunables()
-        guide.calls, guide.failed_writes, guide.blocks = run_progress(run_id=run.pk)
+        guide.calls, guide.failed_writes, guide.blocks = _progress(run.pk)
         if not manual:
             account = advisor_account(
                 reader_id=run.reader_id, run_id=run.pk, now=context.now, purpose=PURPOSE
@@ -233,28 +235,49 @@ def guide_for(
     return guide
 
 
-def _opening(context: RunContext, facts: ReaderFacts) -> Advice:
-    """Return what is said at the start: the reader's facts, flags, patterns, rules that block."""
-    flags, patterns = (_best(context.memories, kind) for kind in (Kind.PROFILE, Kind.PATTERN))
-    rules = [rule.text for rule in context.blocking]
-    text = start_text(facts, flags=flags, patterns=patterns, rules=rules)
-    if not text:
-        return Advice(Level.SILENT, Why.BELOW_FLOOR if context.memories else Why.NOTHING_KNOWN)
-    emitted = tuple(
-        Scored(memory, 0.0, memory.unified, memory.confidence, memory.unified, Level.NOTE)
-        for memory in (*flags, *patterns)
-        if memory.text in text
+def _progress(run_id: UUID) -> tuple[int, int, set[str]]:
+    """Return a run's calls so far, its writes that failed in a row, and its blocks as `rule|target`."""
+    rows = GuidanceEvent.objects.filter(run_id=run_id)
+    calls = rows.aggregate(last=Max("n"))["last"] or 0
+    writes = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool=WRITE).order_by("-n")
+    failed_writes = 0
+    for code in writes.values_list("error_code", flat=True)[:WRITES_MAX]:
+        if not code or code in NOT_FAILURES:
+            break
+        failed_writes += 1
+    blocks = rows.filter(level=Level.BLOCK).values_list("rule", "target_key")
+    return calls, failed_writes, {f"{rule}|{target}" for rule, target in blocks}
+
+
+def _seen(look: Look, facts: CallFacts, context: RunContext) -> Seen:
+    """Return what this reader's runs got within `shown_ttl_s`, and this run at any time; one query."""
+    since = look.now - timedelta(seconds=look.tunables.shown_ttl_s)
+    rows = GuidanceEvent.objects.filter(
+        Q(at__gt=since) | Q(run_id=context.run_id), reader_id=context.reader_id
     )
-    return Advice(Level.NOTE, Why.EMITTED, text, emitted=emitted, ranked=emitted)
+    rows = rows.filter(level__in=(Level.WARNING, Level.NOTE, Level.WHISPER)).order_by("-at")
+    targeted = {memory.id for memory in context.memories if memory.target_key}
+    shown: set[int] = set()
+    tools: set[str] = set()
+    for n, tool, at, emitted, ranked in rows.values_list("n", "tool", "at", "told", "candidates")[
+        :RECENT_MAX
+    ]:
+        named = {one["id"] for one in ranked if one["level"] == Level.WHISPER and not one["why"]}
+        shown |= {*emitted, *named} - (set() if n else targeted)
+        if emitted and (look.now - at).total_seconds() < TOOL_COOLDOWN_S:
+            tools.add(tool)
+    texts = {memory.text_sig for memory in context.memories if memory.id in shown} - {""}
+    topics = facts.rules.effective.config.topics if facts.rules else None
+    return Seen(frozenset(shown), frozenset(texts), frozenset(tools), topics)
 
 
-def _best(memories: Sequence[Remembered], kind: Kind) -> list[Remembered]:
+def _best(memories: Sequence[Memory], kind: Kind) -> list[Memory]:
     """Return the memories of one kind with the most behind them; conditions need a call to hold."""
-    fit = (one for one in memories if one.kind is kind and not one.predicate and not injection_in(one.text))
+    fit = (one for one in memories if one.kind == kind and not one.predicate and not injection_in(one.text))
     return sorted(fit, key=lambda one: (-one.confidence * one.unified, -one.evidence, one.id))[:START_ROWS]
 
 
-def _left_out(advice: Advice) -> Advice:
+def _withheld(advice: Advice) -> Advice:
     """Return the same for nobody: what would have been emitted is named in the audit."""
     ids = {scored.memory.id for scored in advice.emitted}
     ranked = tuple(

@@ -1,18 +1,20 @@
-"""The nouns of guidance, frozen: the call, the memories, what is known of the reader, what is said. Pure."""
+"""The nouns of guidance, frozen, and a tool call in the normal form the rules know targets by. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from digest.llm.entities import ToolCall
+from ranking.common.text import fold, topic_key
+from suggestions.entities import FIELD_OF_TYPE, TOPICS
 from suggestions.rules import Facts as RuleFacts
-from suggestions.rules import Target
+from suggestions.rules import Target, topic_clean
 
 
 class Level(StrEnum):
-    """How loudly guidance speaks: a rule's block stops the call; all else is text beside its result."""
+    """How loud guidance is: a rule's block stops the call; all else is text beside its result."""
 
     BLOCK = "block"
     WARNING = "warning"
@@ -23,18 +25,6 @@ class Level(StrEnum):
 
 # From silent to loud, to compare levels by.
 LOUDNESS = (Level.SILENT, Level.WHISPER, Level.NOTE, Level.WARNING, Level.BLOCK)
-
-
-class Kind(StrEnum):
-    """Where a memory comes from, most trusted first; `Memory.kind` stores it."""
-
-    PATTERN = "pattern"
-    REPLAY = "replay"
-    PROFILE = "profile"
-    RULE = "rule"
-    INSIGHT = "insight"
-    PEER = "peer"
-    BANK = "bank"
 
 
 class Phase(StrEnum):
@@ -67,6 +57,22 @@ class Why(StrEnum):
     FAILED = "failed"
 
 
+WRITE, TRY, CRITIQUE = "write_suggestion", "test_suggestion", "self_critique"
+WORDS_CHARS_MAX, TARGET_CHARS_MAX = 1000, 120
+WORDY = ("target_key", "target", "suggested_value", "query", "reason", "expected_impact")
+# Of the tools that take several changes, the argument they are in.
+LISTS = {CRITIQUE: "drafts", "compare_configs": "changes"}
+# So many failed writes in a row, and whatever the run calls next is for mending them.
+REPAIR_AT = 2
+PHASE_OF_TOOL = {
+    **dict.fromkeys(("query_user_feedback", "query_user_config", "get_user_profile"), Phase.EXPLORE),
+    **dict.fromkeys(("get_acceptance_history", "get_suggestion_outcomes", "compare_configs"), Phase.ANALYZE),
+    TRY: Phase.HYPOTHESIZE,
+    WRITE: Phase.WRITE,
+    CRITIQUE: Phase.CRITIQUE,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Tunables:
     """Scores and shares are 0 to 1, `_s` seconds, `_ms` milliseconds.
@@ -91,7 +97,7 @@ class Tunables:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A tool call about to be made. `step` is the change of weight it asks for, in weight units.
+    """A tool call about to be made.
 
     `words` are what BM25 compares memories with; `arguments` as the model gave them, unchecked.
     """
@@ -101,7 +107,6 @@ class Situation:
     phase: Phase
     suggestion_type: str = ""
     target_key: str = ""
-    step: float | None = None
     words: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
@@ -112,7 +117,7 @@ class CallFacts:
 
     `values` are what operators' conditions may ask, by the names of `conditions.FACTS`. `rules` are the facts
     that the rules of suggestions ask, for a write; `target` the field and key it is about; `evidence` the
-    most items it can rest on, `None` if unknown; `current` the config as it is.
+    most items it can rest on, `None` if unknown.
     """
 
     situation: Situation
@@ -120,7 +125,6 @@ class CallFacts:
     rules: RuleFacts | None = None
     target: Target = ("", "")
     evidence: int | None = None
-    current: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,96 +140,36 @@ class ReaderFacts:
     cooling: frozenset[Target] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A memory as ranking takes it. `tokens` were made when it was stored.
-
-    `polarity` is 1 for advice, -1 for a caution, 0 for neither; `unified` the quality of its text, 0 to 1;
-    `helpful` and `unhelpful` count readers' decisions; `ceiling` is the loudest it may be; `predicate` the
-    condition of a rule; `advises` argument values it speaks for, by name; `share` the part of its outcomes
-    that went its way, where its figures say so; `shared`: of no reader in particular.
-    """
-
-    id: int
-    kind: Kind
-    title: str
-    text: str
-    valid_from: datetime
-    tool: str = ""
-    suggestion_type: str = ""
-    target_key: str = ""
-    phase: str = ""
-    polarity: int = 0
-    unified: float = 0.5
-    confidence: float = 0.5
-    helpful: int = 0
-    unhelpful: int = 0
-    evidence: int = 0
-    tokens: tuple[str, ...] = ()
-    text_sig: str = ""
-    ceiling: Level = Level.WARNING
-    predicate: Mapping[str, Any] = field(default_factory=dict)
-    advises: Mapping[str, Any] = field(default_factory=dict)
-    shared: bool = False
-    share: float | None = None
+def phase_of(tool: str, failed_writes: int) -> Phase:
+    """Return the phase of a call to `tool` after `failed_writes` in a row; an unknown tool explores."""
+    return Phase.REPAIR if failed_writes >= REPAIR_AT else PHASE_OF_TOOL.get(tool, Phase.EXPLORE)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A memory that is to be stored, with the columns it would have (see `advisor.models.Memory`)."""
-
-    kind: Kind
-    title: str
-    text: str
-    valid_from: datetime
-    key: str = ""
-    tool: str = ""
-    suggestion_type: str = ""
-    target_key: str = ""
-    phase: str = ""
-    polarity: int = 0
-    evidence: int = 0
-    confidence: float = 0.5
-    shared: bool = False
-    data: Mapping[str, Any] = field(default_factory=dict)
-    expires_at: datetime | None = None
-    source_ref: str = ""
-    ceiling: Level = Level.WARNING
+def situation_of(call: ToolCall, *, reader_id: UUID, failed_writes: int) -> Situation:
+    """Return what `call` is about; several drafts at once are about the first of them. Nothing raises."""
+    rows = call.arguments.get(LISTS.get(call.name, ""))
+    about: Mapping[str, Any] = call.arguments
+    if isinstance(rows, list) and rows and isinstance(rows[0], dict):
+        about = rows[0]
+    kind = about.get("suggestion_type")
+    kind = kind if isinstance(kind, str) and kind in FIELD_OF_TYPE else ""
+    words = " ".join(text for text in map(about.get, WORDY) if isinstance(text, str))
+    return Situation(
+        reader_id=reader_id,
+        tool=call.name[:64],
+        phase=phase_of(call.name, failed_writes),
+        suggestion_type=kind,
+        target_key=target_of(kind, about),
+        words=words[:WORDS_CHARS_MAX],
+        arguments=call.arguments,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A memory with its worth for one call: three factors of 0 to 1, their blend, and what the gate made of
-    it.
-
-    `matched`: a rule whose condition holds. `why` says why it was left out; empty for what is emitted.
-    """
-
-    memory: Remembered
-    relevance: float
-    quality: float
-    trust: float
-    score: float
-    level: Level = Level.SILENT
-    why: str = ""
-    matched: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """What guidance says to one call. `emitted` are the memories in `text`; `whispers` only their titles.
-
-    For a block: the `rule`, `text` why, `until` when it may be tried again, `repeated` if the run met the
-    same block before. `ranked` are all candidates with what became of each. `holdout`: left out at random.
-    """
-
-    level: Level
-    why: Why
-    text: str = ""
-    emitted: tuple[Scored, ...] = ()
-    whispers: tuple[Scored, ...] = ()
-    ranked: tuple[Scored, ...] = ()
-    rule: str = ""
-    until: datetime | None = None
-    holdout: bool = False
-    repeated: bool = False
+def target_of(kind: str, about: Mapping[str, Any]) -> str:
+    """Return the target's key as suggestions store it: a folded source or a topic's key; "" for none."""
+    field = FIELD_OF_TYPE.get(kind, "")
+    names = ("target_key", "target", *(("suggested_value",) if field == TOPICS else ()))
+    text = next((value for value in map(about.get, names) if isinstance(value, str) and value), "")
+    if field == TOPICS:
+        return topic_key(topic_clean(text) or "")[:TARGET_CHARS_MAX]
+    return fold(text[: 4 * TARGET_CHARS_MAX])[:TARGET_CHARS_MAX] if field else ""

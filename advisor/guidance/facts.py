@@ -1,7 +1,7 @@
 """What is known of a reader and a call: memories, read anew when they change; facts, at each write."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,9 +9,9 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Count, F, Max, Sum
 
-from advisor.guidance.entities import CallFacts, Kind, Level, ReaderFacts, Remembered, Situation
-from advisor.guidance.retrieval import memories_for, memories_in_force
-from advisor.guidance.situations import WRITE
+from advisor.guidance.entities import WRITE, CallFacts, Level, ReaderFacts, Situation
+from advisor.guidance.store import memories_for, memories_in_force
+from advisor.models import Memory
 from advisor.selectors import run_cost_usd
 from digest.models import Feedback
 from ranking.common.text import fold, term_matches, topic_key
@@ -20,7 +20,7 @@ from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOP
 from suggestions.entities import Draft as SuggestionDraft
 from suggestions.models import Outcome, PreferenceProfile
 from suggestions.outcomes.profile import SMALLER
-from suggestions.rules import Accepted, Facts, change_parse, step_share, target_pinned, types_declined
+from suggestions.rules import Accepted, Facts, Target, change_parse, step_share, target_pinned, types_declined
 from suggestions.selectors import answers_by_type, fields_written, suggestions_waiting, targets_cooling
 
 # The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
@@ -34,7 +34,7 @@ class RunContext:
     reader_id: UUID
     run_id: UUID
     fingerprint: str = ""
-    memories: Sequence[Remembered] = field(default_factory=tuple)
+    memories: Sequence[Memory] = field(default_factory=tuple)
 
     def renew(self, now: datetime) -> None:
         """Read the memories anew if any of their rows has changed; one query, two if so."""
@@ -52,10 +52,10 @@ class RunContext:
             self.fingerprint = fingerprint
 
     @property
-    def blocking(self) -> list[Remembered]:
+    def blocking(self) -> list[Memory]:
         """Return operators' rules that may stop a call: shared, with a condition and leave to block."""
-        rules = (memory for memory in self.memories if memory.kind is Kind.RULE and memory.shared)
-        return [rule for rule in rules if rule.predicate and rule.ceiling is Level.BLOCK]
+        rules = (memory for memory in self.memories if memory.kind == Memory.Kind.RULE and memory.shared)
+        return [rule for rule in rules if rule.predicate and rule.ceiling == Level.BLOCK]
 
 
 def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
@@ -76,11 +76,8 @@ def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
 def call_facts(
     *, situation: Situation, context: RunContext, failed_writes: int, calls_left: int | None, now: datetime
 ) -> CallFacts:
-    """Return the facts about one call: of a write what the database says of it, else no query.
-
-    Without `calls_left` nothing is known of the calls that a run has left.
-    """
-    kind = situation.suggestion_type
+    """Return the facts about one call: of a write what the database has of it, else no query."""
+    kind, reader_id = situation.suggestion_type, context.reader_id
     values: dict[str, Any] = {"tool": situation.tool, "phase": situation.phase.value}
     values["failed_writes"] = failed_writes
     if calls_left is not None:
@@ -89,47 +86,58 @@ def call_facts(
         values |= {"suggestion_type": kind, "field": FIELD_OF_TYPE[kind], "target": situation.target_key}
     if situation.tool != WRITE:
         return CallFacts(situation, values)
-    answers = answers_by_type(reader_id=context.reader_id)
+    answers = answers_by_type(reader_id=reader_id)
     rules = Facts(
-        effective=config_effective(reader_id=context.reader_id),
+        effective=config_effective(reader_id=reader_id),
         sources=frozenset({situation.target_key}),
-        waiting=suggestions_waiting(reader_id=context.reader_id),
-        cooling=targets_cooling(reader_id=context.reader_id, now=now),
-        written=fields_written(reader_id=context.reader_id, run_id=context.run_id),
+        waiting=suggestions_waiting(reader_id=reader_id),
+        cooling=targets_cooling(reader_id=reader_id, now=now),
+        written=fields_written(reader_id=reader_id, run_id=context.run_id),
         declined=types_declined(answers),
     )
-    return _write_facts(situation, values, rules, answers.get(kind, (0, 0)), run_id=context.run_id)
-
-
-def _write_facts(
-    situation: Situation, values: dict[str, Any], rules: Facts, answers: tuple[int, int], *, run_id: UUID
-) -> CallFacts:
-    """Add what the database says of a write to the facts that every call has."""
-    kind = situation.suggestion_type
+    values["accepted_of_type"], values["rejected_of_type"] = answers.get(kind, (0, 0))
     target = (values.get("field", ""), situation.target_key)
-    change = _change(situation, rules)
-    if change is not None and change.weight is not None:
-        step = round(change.weight - rules.effective.weight(change.target_key), 4)
-        situation, values["step"] = replace(situation, step=step), step
-    accepted, rejected = answers
-    values |= {
+    values |= _rule_values(target, rules, kind) | _change_values(situation, rules)
+    # A run that has spent nothing pays for nothing: the planner goes on where no money may be spent at all.
+    if spent := run_cost_usd(run_id=context.run_id):
+        values["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
+    counts = [values[name] for name in ("cited", "fitting_on_target") if name in values]
+    return CallFacts(situation, values, rules, target, min(counts, default=None))
+
+
+def _rule_values(target: Target, rules: Facts, kind: str) -> dict[str, Any]:
+    return {
         "waiting": all(target) and target in rules.waiting,
         "cooling": all(target) and target in rules.cooling,
         "pinned": all(target) and target_pinned(target, rules.effective),
         "declined": kind in rules.declined,
         "written": len(rules.written),
         "written_in_field": list(rules.written).count(target[0]),
-        "accepted_of_type": accepted,
-        "rejected_of_type": rejected,
     }
-    # A run that has spent nothing pays for nothing: the planner goes on where no money may be spent at all.
-    if spent := run_cost_usd(run_id=run_id):
-        values["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
-    values |= _cited(situation.arguments.get("evidence_items"))
-    values |= _thumbs(situation, change.label if change else situation.target_key)
-    counts = [values[name] for name in ("cited", "fitting_on_target") if name in values]
-    current = {"topics": rules.effective.config.topics, "source_weights": rules.effective.weights()}
-    return CallFacts(situation, values, rules, target, min(counts, default=None), current)
+
+
+def _change_values(situation: Situation, rules: Facts) -> dict[str, Any]:
+    """Return the step the write asks for, how many different items it cites, and the thumbs on its target;
+    without what its arguments do not make clear."""
+    given, values = situation.arguments, dict[str, Any]()
+    draft = SuggestionDraft(
+        suggestion_type=situation.suggestion_type,
+        field=str(given.get("field") or ""),
+        target_key=given.get("target_key"),
+        suggested_value=given.get("suggested_value"),
+        evidence_urls=(),
+        reason="",
+    )
+    change = change_parse(draft, rules)
+    accepted = change if isinstance(change, Accepted) else None
+    if accepted is not None and accepted.weight is not None:
+        values["step"] = round(accepted.weight - rules.effective.weight(accepted.target_key), 4)
+    items = given.get("evidence_items")
+    rows = items if isinstance(items, list) else [None]
+    urls = [row.get("url") if isinstance(row, Mapping) else None for row in rows]
+    if all(isinstance(url, str) for url in urls):
+        values["cited"] = len({*urls} - {""})
+    return values | _thumbs(situation, accepted.label if accepted else situation.target_key)
 
 
 def _step(reader_id: UUID) -> float:
@@ -146,29 +154,7 @@ def _step(reader_id: UUID) -> float:
     return min(SMALLER, max(0.1, sum(shares) / len(shares))) if shares else SMALLER
 
 
-def _change(situation: Situation, facts: Facts) -> Accepted | None:
-    """Return the change the write asks for, in the rules' own numbers; `None` where it is none."""
-    given = situation.arguments
-    draft = SuggestionDraft(
-        suggestion_type=situation.suggestion_type,
-        field=str(given.get("field") or ""),
-        target_key=given.get("target_key"),
-        suggested_value=given.get("suggested_value"),
-        evidence_urls=(),
-        reason="",
-    )
-    change = change_parse(draft, facts)
-    return change if isinstance(change, Accepted) else None
-
-
-def _cited(items: Any) -> Mapping[str, int]:
-    """Return how many different items are given as evidence; unknown where that is no list of such."""
-    fine = isinstance(items, list) and all(isinstance(row, Mapping) for row in items)
-    urls = [row.get("url") for row in items] if fine else [None]
-    return {"cited": len({*urls} - {""})} if all(isinstance(url, str) for url in urls) else {}
-
-
-def _thumbs(situation: Situation, label: str) -> Mapping[str, int]:
+def _thumbs(situation: Situation, label: str) -> dict[str, int]:
     """Return how many of the newest thumbs there are, likes among them, thumbs on the target, and fitting
     ones.
 

@@ -1,24 +1,22 @@
 """Whether guidance does its work: checks of seven days that are fine, to be looked at, or broken."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
+from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Q
 
-from advisor.guidance.audit import EXPORT_FAILED, FACTS, Observed, guidance_observed
 from advisor.guidance.conditions import predicate_check
-from advisor.guidance.entities import Level
-from advisor.guidance.notes import DASHBOARD, INDEX, PACKETS, export_folder, exported_states, is_ours
+from advisor.guidance.entities import Level, Tunables
+from advisor.guidance.figures import EXPORT_FAILED, Observed, guidance_observed
+from advisor.guidance.notes import DASHBOARD, INDEX, PACKETS, export_folder, exported_states
 from advisor.guidance.packets import PACKETS_MAX
-from advisor.guidance.retrieval import CONDITION
-from advisor.guidance.tunables import Tunables, tunables
+from advisor.guidance.tunables import tunables
 from advisor.models import GuidanceEvent, GuidancePacket, Memory
 
 WINDOW_DAYS, EXPIRED_DAYS, NAMED_MAX = 7, 2, 10
-# With fewer, a share says nothing: one failure in ten calls is one failure.
+# With fewer, a share shows nothing: one failure in ten calls is one failure.
 CALLS_MIN, EMISSIONS_MIN, FAILURES_MAX = 100, 200, 0.01
 # How far the share of control calls may be off, in standard errors; the part of the budget p95 may take.
 Z, SLOW_SHARE = 4.0, 0.25
@@ -34,8 +32,7 @@ class State(IntEnum):
     BROKEN = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One check: a stable code, how it came out, and in words what was found and what to do."""
 
     code: str
@@ -52,15 +49,10 @@ def guidance_checks(*, now: datetime) -> list[Check]:
         return [Check("tunables", State.BROKEN, str(error), "Correct GUIDANCE in the environment.")]
     seen = guidance_observed(now=now, days=WINDOW_DAYS)
     packets = "{ready} packets are ready, {stale} stale, {invalid} invalid.".format(**seen.packets)
+    found = [*_calls(seen, wanted), Check("packets", State.FINE, packets), *_memories(now)]
     return [
-        _engine(seen),
-        _failures(seen),
-        _time(seen, wanted),
-        _stages(seen),
-        _holdout(seen, wanted),
-        Check("packets", State.FINE, packets),
-        *_memories(now),
-        *_export(wanted, now),
+        *found,
+        *(_export(now) if wanted.export else [Check("export", State.FINE, "It is switched off.")]),
     ]
 
 
@@ -73,99 +65,66 @@ def _check(code: str, bad: object, found: str, todo: str, state: State = State.L
     return Check(code, state if bad else State.FINE, found, todo if bad else "")
 
 
-def _engine(seen: Observed) -> Check:
-    if not settings.ADVISOR_GUIDANCE:
-        todo = "Set ADVISOR_GUIDANCE=true unless that is meant."
-        return Check("engine", State.LOOK, "Guidance is switched off.", todo)
-    ever = seen.calls or GuidanceEvent.objects.filter(n__gt=0).exists()
-    found = f"It is on; {seen.calls} calls were looked at in seven days."
-    todo = "Nothing is wrong if no run was due; else see whether runs are made at all."
-    return _check("engine", ever and not seen.calls, found, todo)
-
-
-def _failures(seen: Observed) -> Check:
-    share = seen.failed / seen.calls if seen.calls else 0.0
-    found = f"{seen.failed} of {seen.calls} calls failed inside guidance ({share:.1%}); 1 % is the most."
+def _calls(seen: Observed, wanted: Tunables) -> list[Check]:
+    """Return what the events of seven days show: the engine, failures, time and the control calls."""
+    if settings.ADVISOR_GUIDANCE:
+        stopped = not seen.calls and GuidanceEvent.objects.filter(n__gt=0).exists()
+        words = f"It is on; {seen.calls} calls were looked at in seven days."
+        engine = _check("engine", stopped, words, "Fine if no run was due; else see whether runs are made.")
+    else:
+        engine = Check(
+            "engine", State.LOOK, "Guidance is off.", "Set ADVISOR_GUIDANCE=true unless that is meant."
+        )
+    enough, share = seen.calls >= CALLS_MIN, seen.failed / max(1, seen.calls)
+    words = f"{seen.failed} of {seen.calls} calls failed inside guidance ({share:.1%}); 1 % is the most."
     todo = "Look at the errors by code on the page of figures; the runs themselves went on without guidance."
-    state = State.BROKEN if seen.calls >= CALLS_MIN else State.LOOK
-    return _check("failures", share > FAILURES_MAX, found, todo, state)
-
-
-def _time(seen: Observed, wanted: Tunables) -> Check:
-    if seen.p95_ms is None:
-        return Check("time", State.FINE, "No call to time yet.")
-    found = f"The 95th percentile is {seen.p95_ms:.0f} ms, of {wanted.budget_ms:.0f} ms a call may take."
-    state = State.BROKEN if seen.p95_ms > wanted.budget_ms else State.LOOK
-    slow = seen.p95_ms > SLOW_SHARE * wanted.budget_ms
-    return _check("time", slow, found, "See which stage is slow on the page of figures.", state)
-
-
-def _stages(seen: Observed) -> Check:
-    found = f"Missing, in at least half of the calls they are for: {', '.join(seen.missing) or 'none'}."
-    state = State.BROKEN if FACTS in seen.missing else State.LOOK
-    bad = FACTS in seen.missing or (seen.missing and seen.calls >= CALLS_MIN)
-    return _check("stages", bad, found, "Look at the errors by code; an error ends a call early.", state)
-
-
-def _holdout(seen: Observed, wanted: Tunables) -> Check:
+    state = State.BROKEN if enough else State.LOOK
+    failures = _check("failures", share > FAILURES_MAX, words, todo, state)
+    p95 = seen.p95_ms or 0.0
+    words = f"The 95th percentile is {p95:.0f} ms, of {wanted.budget_ms:.0f} ms a call may take."
+    state = State.BROKEN if p95 > wanted.budget_ms else State.LOOK
+    slow = p95 > SLOW_SHARE * wanted.budget_ms
+    timing = _check("time", slow, words, "See which stage is slow on the page of figures.", state)
     tries = seen.holdout + sum(sum(seen.levels[level]) for level in (Level.WARNING, Level.NOTE))
-    found = f"{seen.holdout} of {tries} were held out; {wanted.holdout:.0%} are wanted."
+    words = f"{seen.holdout} of {tries} were control calls; {wanted.holdout:.0%} are wanted."
     error = (wanted.holdout * (1 - wanted.holdout) / max(1, tries)) ** 0.5
     off = tries >= EMISSIONS_MIN and abs(seen.holdout / tries - wanted.holdout) > Z * error
     todo = "The share by which guidance is measured is off; if `holdout` was changed lately, wait a week."
-    return _check("holdout", off, found, todo)
+    return [engine, failures, timing, _check("holdout", off, words, todo)]
 
 
 def _memories(now: datetime) -> list[Check]:
     rows = Memory.objects.filter(retired_at=None, superseded_by=None)
-    unsigned = rows.filter(Q(text_sig="") | Q(tokens=[])).count()
     expired = rows.filter(expires_at__lte=now - timedelta(days=EXPIRED_DAYS)).count()
-    rules = rows.filter(kind=Memory.Kind.RULE).values_list("title", "data")
-    bad = [
-        title
-        for title, data in rules
-        if not isinstance(data, dict) or predicate_check(data.get(CONDITION), whole=True)
-    ][:NAMED_MAX]
-    words = "Run manage.py sync_memories; save rules made by hand anew."
+    rules = rows.filter(kind=Memory.Kind.RULE).only("title", "data")
+    bad = [rule.title for rule in rules if predicate_check(rule.predicate, whole=True)][:NAMED_MAX]
     idle = "None of them is used, but nothing tidies up: see whether the nightly jobs run."
+    unread = f"Conditions that cannot be read: {', '.join(bad) or 'none'}."
     mend = "Open them in the admin, mend the condition and save."
     return [
-        _check("memories", unsigned, f"{unsigned} memories in force have no words or no signature.", words),
         _check("expired", expired, f"{expired} memories expired two days ago and are not retired.", idle),
-        _check(
-            "rules", bad, f"Conditions that cannot be read: {', '.join(bad) or 'none'}.", mend, State.BROKEN
-        ),
+        _check("rules", bad, unread, mend, State.BROKEN),
     ]
 
 
-def _export(wanted: Tunables, now: datetime) -> list[Check]:
-    if not wanted.export:
-        return [Check("export", State.FINE, "Export is switched off.")]
+def _export(now: datetime) -> list[Check]:
     folder, todo = export_folder(), "Run manage.py export_guidance."
     try:
         noted = exported_states(folder)
         missing = [path.name for path in (folder / DASHBOARD, folder / PACKETS / INDEX) if not path.exists()]
-        foreign = (folder / DASHBOARD).exists() and not is_ours(folder / DASHBOARD)
     except OSError as error:
         found = f"The folder of notes cannot be read: {error.strerror or error}."
         return [Check("export_folder", State.BROKEN, found, "See whether it exists and may be read.")]
-    rows = GuidancePacket.objects.order_by("-made_at", "-id").values_list("key", "made_at", "invalid_at")
-    settled, newest = now - GRACE, list(rows[:PACKETS_MAX])
-    absent = sum(key not in noted for key, made, _ in newest if made <= settled)
-    unmarked = sum(
-        noted.get(key, "invalid") != "invalid" for key, _, invalid in newest if invalid and invalid <= settled
-    )
-    since, failed = (
-        now - timedelta(days=WINDOW_DAYS),
-        GuidanceEvent.objects.filter(error_code__startswith=EXPORT_FAILED),
-    )
-    failures = failed.filter(at__gt=since).count()
-    other = "It is somebody else's file. Export to another folder."
+    newest = GuidancePacket.objects.order_by("-made_at", "-id")[:PACKETS_MAX]
+    rows = [row for row in newest if max(row.made_at, row.invalid_at or row.made_at) <= now - GRACE]
+    absent = sum(row.key not in noted for row in rows)
+    unmarked = sum(noted.get(row.key, "invalid") != "invalid" for row in rows if row.invalid_at)
+    failed = GuidanceEvent.objects.filter(error_code__startswith=EXPORT_FAILED)
+    failures = failed.filter(at__gt=now - timedelta(days=WINDOW_DAYS)).count()
     room = "See whether the folder exists, may be written and has room; then run export_guidance."
     step = f"{absent} packets have no note, {unmarked} notes call an invalid packet ready."
     checks = [
         _check("export_missing", missing, f"There is no {' and no '.join(missing)}.", todo, State.BROKEN),
-        _check("export_foreign", foreign, f"{DASHBOARD} is not ours.", other, State.BROKEN),
         _check("export_sync", absent or unmarked, step, todo, State.BROKEN),
         _check("export_failures", failures, f"{failures} notes could not be written in seven days.", room),
     ]

@@ -1,4 +1,4 @@
-"""What rows teach, as drafts of memories: patterns, replays, profile flags, peers, reasons. Pure.
+"""What rows teach, as drafts of memories: patterns, replays, profile flags, peers, reasons.
 
 Texts are made of our words alone ("When …: …. Because …."): no reader's note, title or topic and no source's
 name is in them; what a memory is about is in its columns. A pattern needs three outcomes and two thirds or
@@ -11,20 +11,21 @@ rests on more than five, each counted once, rounded to 5 points and to fives of 
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from scipy.special import betainc
 
-from advisor.guidance.entities import Draft, Kind, Level, Phase
-from advisor.guidance.situations import WRITE
+from advisor.guidance.entities import WRITE, Phase
 from advisor.guidance.wording import DOING
+from advisor.models import Memory
 from ranking.crowd import READERS_MIN
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 from suggestions.outcomes.effects import HARMED, HELPED
 from suggestions.outcomes.profile import ACCEPTED, BACKFIRES, REJECTED
 
+Kind, Ceiling = Memory.Kind, Memory.Ceiling
 PATTERN_SPAN, REPLAY_SPAN, TAG_SPAN = timedelta(days=180), timedelta(days=90), timedelta(days=90)
 PEER_LIFE, MANY_LIFE = timedelta(days=7), timedelta(days=30)
 OUTCOMES_MIN, REASONS_MIN, TAGS_MIN, TARGETS_MAX, REASONS_MAX, TAGS_MAX, PEERS_MAX = 3, 2, 3, 20, 12, 8, 8
@@ -32,7 +33,11 @@ LEAN, LEAN_MANY, TINY = 2 / 3, 0.6, 1e-9
 # Smaller deviations are within what five readers differ by; the largest there is is 0.2 (`ranking.crowd`).
 DEVIATION_MIN, MANY_CONFIDENCE, RATE_STEP, READERS_STEP = 0.1, 0.6, 0.05, 5
 KEY_CHARS_MAX, HASH_CHARS = 120, 16
-SOURCE_REFS = {Kind.PROFILE: "profile", Kind.BANK: "reasons given", Kind.PEER: "readers who share"}
+SOURCE_REFS: dict[str, str] = {
+    Kind.PROFILE: "profile",
+    Kind.BANK: "reasons given",
+    Kind.PEER: "readers who share",
+}
 OWN, MANY, RUNS = "own outcomes", "many readers", "own runs"
 CONFIDENCE = {"low": 0.5, "medium": 0.65, "high": 0.8}
 ALIKE = "the thumbs speak alike for several changes"
@@ -124,7 +129,7 @@ class Decided:
 
     @property
     def answer(self) -> bool | None:
-        """Return whether the reader said yes and stayed with it; `None` where no answer stands."""
+        """Return whether the reader said yes and stayed with it; `None` where no answer is in force."""
         if self.outcome == ACCEPTED:
             return self.reverted_at is None
         return False if self.outcome == REJECTED and self.reverted_at is None else None
@@ -155,7 +160,7 @@ class Write(NamedTuple):
     at: datetime
 
 
-def decision_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Draft]:
+def decision_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
     """Return the patterns and warnings that a reader's own outcomes bear out, in a stable order."""
     known = list(rows)
     types: defaultdict[str, list[Decided]] = defaultdict(list)
@@ -178,19 +183,10 @@ def lean_of(hits: int, total: int) -> int:
     return (hits / total >= LEAN - TINY) - (hits / total <= 1 - LEAN + TINY)
 
 
-def sureness(hits: int, total: int) -> float:
-    """Return P(the share of yes lies on its side of one half) after `hits` of `total`, from Beta(1, 1)."""
-    below_half = float(betainc(hits + 1, total - hits + 1, 0.5))
-    return round(max(below_half, 1 - below_half), 4)
-
-
 def flag_drafts(
     patterns: Mapping[str, Any], acceptance: Mapping[str, Any], *, last_at: datetime | None, now: datetime
-) -> Iterator[Draft]:
-    """Yield one draft for each flag of the profile's `patterns` that holds and each type it is about.
-
-    `acceptance` is the profile's own by type, `last_at` when the newest outcome in it came.
-    """
+) -> Iterator[Memory]:
+    """Yield one draft for each flag of the profile's `patterns` that holds and each type it is about."""
     if last_at is None or last_at <= now - PATTERN_SPAN:
         return
     for name, (types, polarity, deed, because) in FLAGS.items():
@@ -201,10 +197,10 @@ def flag_drafts(
             title = f"{name.replace('_', ' ').capitalize()}: {change}"
             text, life = (f"thinking of {change}", deed, because), (last_at, PATTERN_SPAN)
             about = (kind, "", polarity)
-            yield _draft(Kind.PROFILE, (name, kind), title, text, life, about, worth, {"flag": name})
+            yield _draft(Kind.PROFILE, (name, kind), title, text, life, about, worth, data={"flag": name})
 
 
-def write_drafts(writes: Iterable[Write], *, now: datetime) -> list[Draft]:
+def write_drafts(writes: Iterable[Write], *, now: datetime) -> list[Memory]:
     """Return what the writes of the last 90 days teach, by code: refusals that a second attempt about the
     same change mended, and those that came three times and nothing mended."""
     by_change: defaultdict[tuple[str, str, str], list[Write]] = defaultdict(list)
@@ -221,18 +217,18 @@ def write_drafts(writes: Iterable[Write], *, now: datetime) -> list[Draft]:
     for code, dates in sorted(mended.items()):
         because = f"{len(dates)} such writes came through at the second attempt"
         text = (f"a write comes back as {code}", f"{BEFOREHAND[code]}, then write again", because)
-        drafts.append(_replay(("mended", code), f"Mends {code}", text, dates, Phase.REPAIR, 1))
+        drafts.append(_tried(("mended", code), f"Mends {code}", text, dates, Phase.REPAIR, 1))
     for code, dates in sorted(lost.items()):
         because = f"{len(dates)} writes for this reader came back as {code} and none was mended"
         text = ("about to write a suggestion", BEFOREHAND[code], because)
         if code not in mended and len(dates) >= OUTCOMES_MIN:
-            drafts.append(_replay(("refused", code), f"Refused as {code}", text, dates, Phase.WRITE, -1))
+            drafts.append(_tried(("refused", code), f"Refused as {code}", text, dates, Phase.WRITE, -1))
     return drafts
 
 
 def peer_drafts(
     deviations: Mapping[str, float], sources: Collection[str], *, now: datetime
-) -> Iterator[Draft]:
+) -> Iterator[Memory]:
     """Yield a hint for and one against each of the eight `sources` of the reader that others differ on most.
 
     `deviations` rest on at least five readers each. A hint carries no number of anybody, and no evidence.
@@ -242,19 +238,16 @@ def peer_drafts(
         more = "more" if lean > 0 else "less"
         for kind in (BOOST_SOURCE, REDUCE_SOURCE):
             agrees, change = (lean > 0) is (kind == BOOST_SOURCE), DOING[kind].format("this")
-            deed = (
-                "count it as one light sign for it"
-                if agrees
-                else "ask for more evidence of this reader's own"
-            )
+            own = "ask for more evidence of this reader's own"
+            deed = "count it as one light sign for it" if agrees else own
             text = (f"weighing {change}", deed, f"five or more readers who share like it {more} than usual")
             title, about = f"Others like this source {more}: {change}", (kind, source, 1 if agrees else -1)
             life, worth = (midnight(now), PEER_LIFE), (0, round(0.5 + abs(lean), 4))
             data = {"deviation": round(lean, 2)}
-            yield _draft(Kind.PEER, (kind, source), title, text, life, about, worth, data)
+            yield _draft(Kind.PEER, (kind, source), title, text, life, about, worth, data=data)
 
 
-def reason_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Draft]:
+def reason_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
     """Return what a reader's reasons against a type of change come to, by code, the commonest first."""
     grouped: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
     refused = Counter[str]()
@@ -271,11 +264,13 @@ def reason_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Draft]:
         text, life = (f"proposing {change}", deed, because), (max(dates), PATTERN_SPAN)
         about, worth = (kind, "", polarity), (count, round(count / (refused[kind] + 2), 4))
         key, data = ("reason", kind, code), {"code": code, "times": count, "total": refused[kind]}
-        drafts.append(_draft(Kind.BANK, key, f"Against {change}: {meant}", text, life, about, worth, data))
+        drafts.append(
+            _draft(Kind.BANK, key, f"Against {change}: {meant}", text, life, about, worth, data=data)
+        )
     return drafts
 
 
-def tag_drafts(rows: Iterable[tuple[str, str, bool, int, datetime]]) -> Iterator[Draft]:
+def tag_drafts(rows: Iterable[tuple[str, str, bool, int, datetime]]) -> Iterator[Memory]:
     """Yield what a reader names most about single sources, from (source, tag, liked, times, last) rows."""
     known = [row for row in rows if row[1] in TAG_WORDS and row[3] >= TAGS_MIN]
     known.sort(key=lambda row: (-row[3], row[0], row[1], row[2]))
@@ -287,15 +282,14 @@ def tag_drafts(rows: Iterable[tuple[str, str, bool, int, datetime]]) -> Iterator
         title, life = f"{words.capitalize()}: {change}", (last, TAG_SPAN)
         about, worth = (kind, source, 1), (count, round(count / (count + 4), 4))
         data = {"tag": tag, "times": count}
-        yield _draft(Kind.BANK, ("tag", tag, way, source), title, text, life, about, worth, data)
+        yield _draft(Kind.BANK, ("tag", tag, way, source), title, text, life, about, worth, data=data)
 
 
-def many_drafts(shares: Iterable[tuple[str, str, int, int]], *, now: datetime) -> Iterator[Draft]:
+def many_drafts(shares: Iterable[tuple[str, str, int, int]], *, now: datetime) -> Iterator[Memory]:
     """Yield patterns over more than five readers, from (statistic, type, hits, total), one row a reader."""
     rates: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for statistic, kind, hits, total in shares:
-        if total:
-            rates[statistic, kind].append(hits / total)
+        rates[statistic, kind].append(hits / total)
     for (statistic, kind), own in sorted(rates.items()):
         rate = round(round(sum(own) / len(own) / RATE_STEP) * RATE_STEP, 2)
         readers = len(own) // READERS_STEP * READERS_STEP
@@ -306,8 +300,8 @@ def many_drafts(shares: Iterable[tuple[str, str, int, int]], *, now: datetime) -
         # To the day, so that a second run on the same day changes nothing.
         life, worth, key = (midnight(now), MANY_LIFE), (readers, MANY_CONFIDENCE), (statistic, kind)
         if len(own) > READERS_MIN:
-            draft = _draft(Kind.PATTERN, key, title, text, life, about, worth, data, source_ref=MANY)
-            yield replace(draft, shared=True, phase=Phase.HYPOTHESIZE, ceiling=Level.NOTE)
+            more = {"source_ref": MANY, "phase": Phase.HYPOTHESIZE.value, "ceiling": Ceiling.NOTE}
+            yield _draft(Kind.PATTERN, key, title, text, life, about, worth, data=data, **more)
 
 
 def midnight(day: datetime | date) -> datetime:
@@ -317,41 +311,32 @@ def midnight(day: datetime | date) -> datetime:
 
 
 def _draft(
-    kind: Kind,
-    key: tuple[str, ...],
+    kind: str,
+    key: Sequence[str],
     title: str,
     text: tuple[str, str, str],
     life: tuple[datetime, timedelta],
     about: tuple[str, str, int],
     worth: tuple[int, float],
-    data: Mapping[str, Any],
-    source_ref: str = OWN,
-) -> Draft:
-    """Return a draft of a text (situation, deed, reason) that holds from a moment for a span, about a type, a
-    target and with a polarity, worth (outcomes, confidence)."""
+    **columns: Any,
+) -> Memory:
+    """Return an unsaved memory of a text (situation, deed, reason) that holds from a moment for a span, about
+    a type, a target and with a polarity, worth (outcomes, confidence)."""
     joined = ":".join(key)
     if len(joined) > KEY_CHARS_MAX:
         digest = hashlib.sha1(joined.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
         joined = f"{joined[: KEY_CHARS_MAX - HASH_CHARS - 1]}~{digest[:HASH_CHARS]}"
-    return Draft(
-        kind=kind,
-        key=joined,
-        title=title,
-        text="When {}: {}. Because {}.".format(*text),
-        suggestion_type=about[0],
-        target_key=about[1],
-        polarity=about[2],
-        evidence=worth[0],
-        confidence=worth[1],
-        data=data,
-        source_ref=SOURCE_REFS.get(kind, source_ref),
-        ceiling=Level.NOTE if kind in (Kind.PEER, Kind.BANK) else Level.WARNING,
-        valid_from=life[0],
-        expires_at=life[0] + life[1],
+    ceiling = Ceiling.NOTE if kind in (Kind.PEER, Kind.BANK) else Ceiling.WARNING
+    columns = {"source_ref": SOURCE_REFS.get(kind, OWN), "ceiling": ceiling, **columns}
+    columns |= dict(zip(("suggestion_type", "target_key", "polarity"), about, strict=True))
+    columns |= {"evidence": worth[0], "confidence": worth[1]}
+    columns |= {"valid_from": life[0], "expires_at": life[0] + life[1]}
+    return Memory(
+        kind=kind, key=joined, title=title, text="When {}: {}. Because {}.".format(*text), **columns
     )
 
 
-def _accepted(rows: Sequence[Decided], kind: str, target: str = "") -> Draft | None:
+def _accepted(rows: Sequence[Decided], kind: str, target: str = "") -> Memory | None:
     answered = [row for row in rows if row.answer is not None]
     hits, total = sum(bool(row.answer) for row in answered), len(answered)
     change = f"{DOING[kind].format('a')}{' asked about before' if target else ''}"
@@ -363,14 +348,12 @@ def _accepted(rows: Sequence[Decided], kind: str, target: str = "") -> Draft | N
     return _pattern(("accepted", kind, *([target] if target else [])), target, hits, answered, title, text)
 
 
-def _worked(rows: Sequence[Decided], kind: str) -> Draft | None:
+def _worked(rows: Sequence[Decided], kind: str) -> Memory | None:
     known = [row for row in rows if row.worked is not None]
     hits, total, change = sum(bool(row.worked) for row in known), len(known), DOING[kind].format("a")
     because = f"{total - hits} of {total} such changes did harm or were taken back"
-    title, text = (
-        f"Does harm: {change}",
-        (f"thinking of {change}", "take a smaller step or another change", because),
-    )
+    deed = "take a smaller step or another change"
+    title, text = f"Does harm: {change}", (f"thinking of {change}", deed, because)
     if lean_of(hits, total) > 0:
         because = f"{hits} of {total} such changes made this reader's digest better"
         title, text = f"Helps: {change}", (ALIKE, f"prefer {change}", because)
@@ -384,17 +367,17 @@ def _pattern(
     rows: Sequence[Decided],
     title: str,
     text: tuple[str, str, str],
-) -> Draft | None:
+) -> Memory | None:
     total = len(rows)
     if not (lean := lean_of(hits, total)):
         return None
     life, about = (max(row.last_at for row in rows), PATTERN_SPAN), (key[1], target, lean)
-    advises = {"advises": {"suggestion_type": key[1]}} if lean > 0 else {}
-    data, worth = {"hits": hits, "of": total, **advises}, (total, sureness(hits, total))
-    return _draft(Kind.PATTERN, key, title, text, life, about, worth, data)
+    below_half = float(betainc(hits + 1, total - hits + 1, 0.5))
+    data, worth = {"hits": hits, "of": total}, (total, round(max(below_half, 1 - below_half), 4))
+    return _draft(Kind.PATTERN, key, title, text, life, about, worth, data=data)
 
 
-def _gone_wrong(rows: Sequence[Decided], now: datetime) -> Iterator[Draft]:
+def _gone_wrong(rows: Sequence[Decided], now: datetime) -> Iterator[Memory]:
     """Yield what was taken back or did harm in the last 90 days, by target."""
     grouped: defaultdict[tuple[str, str, str], list[datetime]] = defaultdict(list)
     for row in rows:
@@ -405,32 +388,28 @@ def _gone_wrong(rows: Sequence[Decided], now: datetime) -> Iterator[Draft]:
     for key, dates in grouped.items():
         change, last, undone = DOING[key[1]].format("this"), max(dates), key[0] == "reverted"
         after = f"took it back on {last:%F}" if undone else f"by {last:%F} it had made the digest worse"
-        text = (
-            f"thinking again of {change}",
-            "choose another target",
-            f"this reader accepted it, and {after}",
-        )
+        because = f"this reader accepted it, and {after}"
+        text = (f"thinking again of {change}", "choose another target", because)
         title, about = f"{'Taken back' if undone else 'Did harm'}: {change}", (key[1], key[2], -1)
         times = len(dates)
         worth, data = (times, round((times + 1) / (times + 2), 4)), {"times": times}
         if last > now - REPLAY_SPAN:
-            yield _draft(Kind.REPLAY, key, title, text, (last, REPLAY_SPAN), about, worth, data)
+            yield _draft(Kind.REPLAY, key, title, text, (last, REPLAY_SPAN), about, worth, data=data)
 
 
-def _replay(
+def _tried(
     key: tuple[str, str],
     title: str,
     text: tuple[str, str, str],
     dates: Sequence[datetime],
     phase: Phase,
-    way: int,
-) -> Draft:
-    times, life = len(dates), (max(dates), REPLAY_SPAN)
-    worth = (times, round((times + 1) / (times + 2), 4))
-    data = {"times": times}
-    draft = _draft(Kind.REPLAY, key, title, text, life, ("", "", way), worth, data, source_ref=RUNS)
-    return replace(draft, tool=WRITE, phase=phase)
+    lean: int,
+) -> Memory:
+    times, life, about = len(dates), (max(dates), REPLAY_SPAN), ("", "", lean)
+    worth, data = (times, round((times + 1) / (times + 2), 4)), {"times": times}
+    more = {"source_ref": RUNS, "tool": WRITE, "phase": phase.value}
+    return _draft(Kind.REPLAY, key, title, text, life, about, worth, data=data, **more)
 
 
-def _newest(drafts: Iterable[Draft]) -> list[Draft]:
+def _newest(drafts: Iterable[Memory]) -> list[Memory]:
     return sorted(drafts, key=lambda draft: (-draft.valid_from.timestamp(), draft.key))[:TARGETS_MAX]

@@ -1,4 +1,4 @@
-"""What a memory is worth to the call at hand: relevance, quality and trust, blended. Pure.
+"""What a memory is worth to the call at hand, whether the call gets it, and how loudly.
 
     score = (0.45 relevance + 0.30 quality + 0.25 trust) × penalty of noise
 
@@ -7,46 +7,55 @@
     trust     = lower bound of its helpfulness, once readers decided often enough; before, its confidence,
                 halved each 90 days
 
-The blend is the published engine's (vibeship-spark-intelligence, 2026-02). Relevance has a floor of its own
-here, and a memory about another target or another type of suggestion is no candidate at all. A memory about
-no target in particular is about each of them by half, if it is this reader's own.
+    gate = (0.45 relevance + 0.25 trust + 0.15) × boosts of at most 1.5 together
+
+Blend and gate are the published engine's (vibeship-spark-intelligence, 2026-02). Relevance has a floor here,
+and a memory about another target or type is no candidate. A note must be worth an interruption; a warning is
+for rules that match and for cautions about the very target of a write. Neither stops anybody.
 """
 
-import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from math import log
 from typing import Any
 
+from advisor.guidance.admission import injection_in, stem
 from advisor.guidance.conditions import predicate_holds
-from advisor.guidance.entities import Kind, Remembered, Scored, Situation
-from advisor.guidance.situations import phase_of
-from ranking.common.text import FUNCTION_WORDS, fold, search_terms, term_matches
+from advisor.guidance.entities import LOUDNESS, WRITE, Level, Phase, Situation, Tunables, Why, phase_of
+from advisor.guidance.wording import Advice, Kind, Scored, notes_text
+from advisor.models import Memory
+from ranking.common.text import FUNCTION_WORDS, fold, search_terms, term_matches, topic_key
 from ranking.learning import wilson
+from suggestions.entities import ADD_TOPIC, REMOVE_TOPIC
 
 RELEVANCE_WEIGHT, QUALITY_WEIGHT, TRUST_WEIGHT = 0.45, 0.30, 0.25
 TARGET_SHARE, TYPE_SHARE, PHASE_SHARE, WORDS_SHARE = 0.40, 0.25, 0.10, 0.25
-# What a memory of the reader's own about no target has of the target's share.
-GENERAL_OWN = 0.5
-# What a memory of the right type, but for another tool, has of the type's share.
-OTHER_TOOL = 0.6
+# Parts of these shares: of a reader's own memory about no target, and of the right type for another tool.
+GENERAL_OWN, OTHER_TOOL = 0.5, 0.6
 RANK_MIN, ITEMS_MAX = 0.35, 8
 # What is known of all readers has this part of the score that the same has of the reader at hand.
 SHARED_PART = 0.9
 TRUST_HALF_LIFE_DAYS, WILSON_MIN, DAY_S = 90.0, 5, 86_400.0
-# How far a source is trusted to say something; the published engine's tiers of those we have.
-TIERS: Mapping[Kind, float] = {
+# How far a source is trusted; the published engine's tiers of those we have.
+TIERS: Mapping[str, float] = {
     Kind.PATTERN: 0.90, Kind.REPLAY: 0.85, Kind.PROFILE: 0.80, Kind.RULE: 0.75,
     Kind.INSIGHT: 0.65, Kind.PEER: 0.60, Kind.BANK: 0.40,
 }  # fmt: skip
 # BM25: its two constants, the score worth half the share of words, and the least corpus a store counts as.
 K1, B, BM25_HALF, CORPUS_LEAST = 1.5, 0.75, 5.0, 100
-QUERY_WORDS_MAX, SIGNED_CHARS = 32, 180
-_KINDS = tuple(Kind)
-_FIGURE, _FIGURES = re.compile(r"\d+(?:[.,:/]\d+)*"), re.compile(r"#(?: ?#)+")
-_VOWEL, _NO_WORD = re.compile("[aeiouy]"), re.compile(r"[^\w#]+|_")
+QUERY_WORDS_MAX = 32
+_KINDS = Kind.values
+BASE, WHISPER_MIN, WHISPERS_MAX, TOOL_COOLDOWN_S = 0.15, 0.30, 3, 10.0
+BOOST_MAX, BOOST_RELEVANCE_MIN = 1.5, 0.35
+PROFILE_BOOST, NEGATIVE_BOOST, REPAIR_BOOST = 1.4, 1.3, 1.5
+EVIDENCE_MIN, CONFIDENCE_MIN, SHARE_MIN, SOURCES_MIN = 3, 0.60, 0.66, 2
+# What people reviewed needs no outcomes; if it counts some all the same, they must suffice.
+REVIEWED = frozenset({Kind.RULE, Kind.INSIGHT})
+LOUD = (Level.NOTE, Level.WARNING)
 # The published engine's penalties: what is left of the score of a text of each sort.
 _NOISE = tuple(
     (re.compile(pattern), share)
@@ -60,7 +69,7 @@ _NOISE = tuple(
 
 def rank(
     situation: Situation,
-    memories: Sequence[Remembered],
+    memories: Sequence[Memory],
     *,
     now: datetime,
     relevance_min: float,
@@ -74,7 +83,7 @@ def rank(
     scored = []
     for memory, score in zip(memories, scores, strict=True):
         if memory.predicate:
-            relevance = 1.0 if predicate_holds(memory.predicate, values or {}) else 0.0
+            relevance = float(predicate_holds(memory.predicate, values or {}))
         else:
             relevance = relevance_of(situation, memory, score / (score + BM25_HALF))
         one = scored_from(memory, relevance, now=now)
@@ -84,16 +93,16 @@ def rank(
     return scored[:ITEMS_MAX]
 
 
-def scored_from(memory: Remembered, relevance: float, *, now: datetime) -> Scored:
+def scored_from(memory: Memory, relevance: float, *, now: datetime) -> Scored:
     """Return a memory of known relevance (0 to 1) with its three factors and its score; no floor applies."""
-    quality, trust, matched = quality_of(memory), trust_of(memory, now=now), bool(memory.predicate)
+    quality, trust = (memory.unified + TIERS[memory.kind]) / 2, trust_of(memory, now=now)
     blend = RELEVANCE_WEIGHT * relevance + QUALITY_WEIGHT * quality + TRUST_WEIGHT * trust
+    matched = bool(memory.predicate)
     part = SHARED_PART if memory.shared and not matched else 1.0
-    score = blend * penalty_of(memory.text) * part
-    return Scored(memory, relevance, quality, trust, score, matched=matched)
+    return Scored(memory, relevance, quality, trust, blend * penalty_of(memory.text) * part, matched=matched)
 
 
-def relevance_of(situation: Situation, memory: Remembered, words: float) -> float:
+def relevance_of(situation: Situation, memory: Memory, words: float) -> float:
     """Return how much a memory is about this call, 0 to 1; `words` is the share of words in common."""
     if not memory.target_key:
         target = GENERAL_OWN if situation.suggestion_type and not memory.shared else 0.0
@@ -101,16 +110,18 @@ def relevance_of(situation: Situation, memory: Remembered, words: float) -> floa
         target = float(situation.target_key == memory.target_key)
     else:
         target = float(term_matches(memory.target_key, fold(situation.words)))
-    phases = {"", str(situation.phase), str(phase_of(situation.tool, 0))}
-    return (
-        TARGET_SHARE * target
-        + TYPE_SHARE * _type_match(situation, memory)
-        + PHASE_SHARE * (memory.phase in phases)
-        + WORDS_SHARE * words
-    )
+    other_tool = bool(memory.tool) and memory.tool != situation.tool
+    if memory.suggestion_type:
+        same = memory.suggestion_type == situation.suggestion_type
+        type_match = (OTHER_TOOL if other_tool else 1.0) if same else 0.0
+    else:
+        type_match = float(bool(memory.tool) and not other_tool)
+    phase = memory.phase in {"", str(situation.phase), str(phase_of(situation.tool, 0))}
+    shares = (TARGET_SHARE * target, TYPE_SHARE * type_match, PHASE_SHARE * phase, WORDS_SHARE * words)
+    return sum(shares)
 
 
-def elsewhere(situation: Situation, memory: Remembered) -> bool:
+def elsewhere(situation: Situation, memory: Memory) -> bool:
     """Return whether a memory is about another target, or another type of suggestion, than this call."""
     pairs = (
         (memory.target_key, situation.target_key),
@@ -119,12 +130,7 @@ def elsewhere(situation: Situation, memory: Remembered) -> bool:
     return not memory.predicate and any(own and asked and own != asked for own, asked in pairs)
 
 
-def quality_of(memory: Remembered) -> float:
-    """Return the worth of its text and of its source, half and half."""
-    return (memory.unified + TIERS[memory.kind]) / 2
-
-
-def trust_of(memory: Remembered, *, now: datetime) -> float:
+def trust_of(memory: Memory, *, now: datetime) -> float:
     """Return how far it is believed, 0 to 1: by readers' decisions from five on, else by its confidence."""
     judged = memory.helpful + memory.unhelpful
     if judged >= WILSON_MIN:
@@ -156,10 +162,7 @@ def bm25(query: Sequence[str], texts: Sequence[Sequence[str]], *, least: int = 0
     """
     wanted = frozenset(query)
     found = [{word: text.count(word) for word in wanted & set(text)} for text in texts]
-    holding: dict[str, int] = {}
-    for counts in found:
-        for word in counts:
-            holding[word] = holding.get(word, 0) + 1
+    holding = Counter(word for counts in found for word in counts)
     if not holding:
         return [0.0] * len(texts)
     total, mean = max(least, len(texts)), sum(map(len, texts)) / len(texts)
@@ -170,39 +173,128 @@ def bm25(query: Sequence[str], texts: Sequence[Sequence[str]], *, least: int = 0
     ]
 
 
-def text_signature(text: str) -> str:
-    """Return 40 hex digits, equal for texts that say the same: folded, no punctuation, figures as `#`.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What this reader's runs got before: `shown` memories within `shown_ttl_s` or in this run, the
+    signatures of their `texts`, and the `tools` of the last ten seconds; `topics` of the config, if known."""
 
-    Only the first 180 characters of that form count, as in the published engine.
+    shown: frozenset[int] = frozenset()
+    texts: frozenset[str] = frozenset()
+    tools: frozenset[str] = frozenset()
+    topics: Collection[str] | None = None
+
+
+def gate(
+    ranked: Sequence[Scored], *, situation: Situation, tunables: Tunables, seen: Seen, now_s: float
+) -> Advice:
+    """Return what of `ranked`, best first, this call gets; `now_s` are seconds since the epoch.
+
+    Each memory comes back in `Advice.ranked` with its level, and why it was left out.
     """
-    words = " ".join(_NO_WORD.sub(" ", _FIGURE.sub("#", fold(text))).split())
-    plain = _FIGURES.sub("#", words)
-    return hashlib.sha1(plain[:SIGNED_CHARS].encode(), usedforsecurity=False).hexdigest()
+    levelled = [replace(one, level=level_of(one, ranked, situation, tunables, now_s)) for one in ranked]
+    levelled.sort(key=lambda one: -LOUDNESS.index(one.level))
+    judged: list[Scored] = []
+    for one in levelled:
+        judged.append(replace(one, why=_left_out(one, judged, situation, tunables, seen)))
+    notes = tuple(one for one in judged if not one.why and one.level in LOUD)
+    whispers = tuple(one for one in judged if not one.why and one.level is Level.WHISPER)
+    why = Why(judged[0].why or Why.TOO_WEAK) if judged else Why.NOTHING_KNOWN
+    return Advice(
+        level=notes[0].level if notes else Level.WHISPER if whispers else Level.SILENT,
+        why=Why.EMITTED if notes or whispers else why,
+        text=notes_text(notes),
+        emitted=notes,
+        whispers=whispers,
+        ranked=tuple(judged),
+    )
 
 
-def tokens_of(text: str) -> tuple[str, ...]:
-    """Return the words of `text` as BM25 compares them: folded, in one form, as often as they stand there."""
-    return tuple(map(stem, search_terms(text)))
+def score_of(scored: Scored, situation: Situation) -> float:
+    """Return how loudly a memory asks to be heard, from 0.15 on; boosts count from a relevance of 0.35."""
+    memory, boost = scored.memory, 1.0
+    if memory.kind == Kind.PROFILE and situation.phase is Phase.WRITE:
+        boost *= PROFILE_BOOST
+    if memory.polarity < 0:
+        boost *= NEGATIVE_BOOST * (REPAIR_BOOST if situation.phase is Phase.REPAIR else 1.0)
+    base = RELEVANCE_WEIGHT * scored.relevance + TRUST_WEIGHT * scored.trust + BASE
+    return base * min(boost, BOOST_MAX) if scored.relevance >= BOOST_RELEVANCE_MIN else base
 
 
-def stem(word: str) -> str:
-    """Return a folded word without the endings of English verbs, so that "rated" and "rating" are one.
+def level_of(
+    scored: Scored, ranked: Sequence[Scored], situation: Situation, tunables: Tunables, now_s: float
+) -> Level:
+    """Return the level a memory reaches by its score and by what it rests on, no louder than its ceiling."""
+    score = score_of(scored, situation)
+    if score < WHISPER_MIN:
+        return Level.SILENT
+    if score < tunables.note_min or not worth_a_note(scored, tunables, now_s):
+        level = Level.WHISPER
+    elif score < tunables.warning_min or not _may_warn(scored, ranked, situation, tunables):
+        level = Level.NOTE
+    else:
+        level = Level.WARNING
+    return min(level, Level(scored.memory.ceiling), key=LOUDNESS.index)
 
-    Step 1b of Porter (1980), "An algorithm for suffix stripping", and its step 5a for a last e.
-    """
-    for ending in ("ing", "ed"):
-        if word.endswith(ending) and _VOWEL.search(word[: -len(ending)]) and len(word) > len(ending) + 2:
-            word = word[: -len(ending)]
-            if word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-            break
-    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+def worth_a_note(scored: Scored, tunables: Tunables, now_s: float) -> bool:
+    """Return whether a memory is worth an interruption: about the call, clear, borne out, not out of date."""
+    memory, judged = scored.memory, scored.memory.helpful + scored.memory.unhelpful
+    reviewed = memory.kind in REVIEWED and not memory.evidence
+    share = memory.helpful / judged if judged >= WILSON_MIN else memory.confidence
+    days = (now_s - memory.valid_from.timestamp()) / DAY_S
+    return scored.matched or (
+        scored.relevance >= tunables.relevance_min
+        and share >= CONFIDENCE_MIN
+        and (memory.share is None or memory.share >= SHARE_MIN)
+        and (reviewed or (memory.evidence >= EVIDENCE_MIN and days <= TRUST_HALF_LIFE_DAYS))
+    )
 
 
-def _type_match(situation: Situation, memory: Remembered) -> float:
-    """Return 1 for the same type, or for the same tool where no type is named; less for another tool."""
-    other_tool = bool(memory.tool) and memory.tool != situation.tool
-    if memory.suggestion_type:
-        same = memory.suggestion_type == situation.suggestion_type
-        return (OTHER_TOOL if other_tool else 1.0) if same else 0.0
-    return float(bool(memory.tool) and not other_tool)
+def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None) -> bool:
+    """Return whether a memory advises what the call does already, or what the config has already."""
+    memory = scored.memory
+    if memory.polarity <= 0:
+        return False
+    if "hits" in memory.data:
+        return situation.arguments.get("suggestion_type") == memory.suggestion_type
+    if topics is None or not memory.target_key:
+        return False
+    present, kind = memory.target_key in map(topic_key, topics), memory.suggestion_type
+    return present if kind == ADD_TOPIC else kind == REMOVE_TOPIC and not present
+
+
+def _may_warn(scored: Scored, ranked: Sequence[Scored], situation: Situation, tunables: Tunables) -> bool:
+    memory = scored.memory
+    about = bool(memory.target_key) and memory.target_key == situation.target_key and situation.tool == WRITE
+    if scored.matched or memory.polarity >= 0 or not about:
+        return scored.matched
+    agreeing = {
+        other.memory.kind
+        for other in ranked
+        if other.memory.polarity < 0
+        and other.memory.target_key == memory.target_key
+        and other.memory.suggestion_type == memory.suggestion_type
+        and score_of(other, situation) >= tunables.note_min
+    }
+    return memory.evidence >= EVIDENCE_MIN or len(agreeing | {memory.kind}) >= SOURCES_MIN
+
+
+def _left_out(
+    one: Scored, earlier: Sequence[Scored], situation: Situation, tunables: Tunables, seen: Seen
+) -> str:
+    """Return the first filter that leaves a memory out, "" if none does."""
+    memory, passed = one.memory, [other for other in earlier if not other.why]
+    texts = seen.texts | {other.memory.text_sig for other in passed}
+    loud = one.level in LOUD
+    alike = sum((other.level in LOUD) is loud for other in passed)
+    most = tunables.notes_max if loud else WHISPERS_MAX * tunables.whispers
+    filters: tuple[tuple[Why, Callable[[], bool]], ...] = (
+        (Why.TOO_WEAK, lambda: one.level is Level.SILENT),
+        (Why.SHOWN, lambda: memory.id in seen.shown),
+        (Why.COOLDOWN, lambda: one.level is not Level.WARNING and situation.tool in seen.tools),
+        (Why.OBVIOUS, lambda: obvious(one, situation, seen.topics)),
+        (Why.REPEATED, lambda: bool(memory.text_sig) and memory.text_sig in texts),
+        (Why.OVER_LIMIT, lambda: alike >= most),
+        (Why.UNSAFE, lambda: bool(injection_in(memory.text) or injection_in(memory.title))),
+    )
+    return next((str(why) for why, holds in filters if holds()), "")

@@ -1,36 +1,24 @@
 """The rows that memories are derived from, and bringing the memories of one reader, or of all, up to date."""
 
+import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import structlog
+import yaml
 from django.conf import settings
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, Max, OuterRef, Q, Subquery
 
-from advisor.guidance.admission import REFUSALS, admit
-from advisor.guidance.entities import Draft
-from advisor.guidance.insight_files import BadInsight, insight_draft
-from advisor.guidance.memories import (
-    PATTERN_SPAN,
-    REPLAY_SPAN,
-    TAG_SPAN,
-    Decided,
-    Write,
-    decision_drafts,
-    flag_drafts,
-    many_drafts,
-    peer_drafts,
-    reason_drafts,
-    tag_drafts,
-    write_drafts,
-)
-from advisor.guidance.situations import WRITE, target_of
+from advisor.guidance import memories as learnt
+from advisor.guidance.admission import ADMITTED, REFUSALS, admit
+from advisor.guidance.entities import WRITE, Phase, target_of
 from advisor.guidance.store import memories_store
 from advisor.models import Memory, Run, Step
 from digest.models import Feedback, FeedbackTag, Reader
+from suggestions.entities import FIELD_OF_TYPE
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.outcomes.profile import reason_code
 from suggestions.planner.evidence import deviations_for
@@ -42,10 +30,19 @@ DERIVED = (Memory.Kind.PATTERN, Memory.Kind.REPLAY, Memory.Kind.PROFILE, Memory.
 # The newest that are read: more would only cost time.
 OUTCOMES_MAX, WRITES_MAX, TAGGED_MAX, ACTIVE_DAYS = 2000, 300, 200, 30
 MANY_SPAN = timedelta(days=365)
-# What is no fault of a file: that its time is over, or that another says the same.
-NO_FAULT = frozenset({"expired", "duplicate"})
-NEVER = "never"
+NEVER, TYPES = "never", ", ".join(FIELD_OF_TYPE)
 Kind, Result = Outcome.Kind, Outcome.Result
+FRONT_FIELDS = ("id", "title", "suggestion_type", "tool", "phase", "confidence", "expires")
+_FILE = re.compile(r"\A---\n(?P<front>.*?)\n---\n(?P<body>.*)\Z", re.DOTALL)
+_TOOL = re.compile(r"(?:[a-z]+(?:_[a-z]+)*)?")
+
+
+class BadInsight(ValueError):
+    """A file that is no insight: a stable `code`, and words on what to mend."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
 
 
 def memories_refresh(*, reader_id: UUID, now: datetime) -> dict[str, int]:
@@ -55,7 +52,7 @@ def memories_refresh(*, reader_id: UUID, now: datetime) -> dict[str, int]:
     `unchanged`, `refused`. A fixed number of queries whatever the history.
     """
     drafts = reader_drafts(reader_id=reader_id, now=now)
-    return memories_store(reader_id=reader_id, kinds=DERIVED, drafts=drafts, now=now).counts
+    return memories_store(reader_id=reader_id, kinds=DERIVED, drafts=drafts, now=now)
 
 
 def memories_refresh_active(*, now: datetime) -> dict[str, int]:
@@ -89,53 +86,89 @@ def memories_sync(*, now: datetime, folder: Path = FOLDER) -> dict[str, Any]:
 
     Returns `{"insights": counts, "patterns": counts, "errors": [{"file", "code", "message"}]}` with the
     counts of `memories_refresh`. A bad file, or one that admission refuses, is listed, its memory left as it
-    is, and the rest goes through; the memory of a file that is gone is retired.
+    is, and the rest goes through; the memory of a file that is gone, or whose time is over, is retired.
     """
     drafts, errors = [], []
     for path in sorted(folder.glob("*.md")):
         try:
             draft = insight_draft(path.stem, path.read_bytes(), now=now)
-            why = admit(draft, now=now).why
-            if why in REFUSALS and why not in NO_FAULT:
+            if (why := admit(draft, now=now).why) in REFUSALS and why != "expired":
                 raise BadInsight(why, REFUSALS[why])
-            drafts.append(draft)
+            drafts += [draft] if why == ADMITTED else []
         except BadInsight as bad:
             errors.append({"file": path.name, "code": bad.code, "message": bad.message})
-        except OSError as error:
-            message = error.strerror or "The file cannot be read."
-            errors.append({"file": path.name, "code": "unreadable", "message": message})
-    bad_keys = frozenset(Path(error["file"]).stem for error in errors)
-    counts = _sync_kind(Memory.Kind.INSIGHT, drafts, now, spared=bad_keys)
+    spared = frozenset(Path(error["file"]).stem for error in errors)
+    kinds = (Memory.Kind.INSIGHT,)
+    counts = memories_store(reader_id=None, kinds=kinds, drafts=drafts, spared=spared, now=now)
     log.info("memories_synced", errors=len(errors), **counts)
     return {"insights": counts, "patterns": patterns_sync(now=now), "errors": errors}
 
 
+def insight_draft(name: str, raw: bytes, *, now: datetime) -> Memory:
+    """Return the insight in the file called `name`, without ".md". Raises `BadInsight` for the first thing
+    wrong.
+
+    Front matter: `id` (the file's name), `title`, `suggestion_type`, `tool` and `phase` (each may be empty),
+    `confidence` (0 to 1), `expires` (a date, or empty); the body is one paragraph. While its file is there it
+    does not age.
+    """
+    try:
+        match = _FILE.match(raw.decode("utf-8").replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        raise BadInsight("unreadable", f"The file is not UTF-8: byte {error.start}.") from None
+    if match is None:
+        raise BadInsight("no_front_matter", "The file must begin with front matter between two --- lines.")
+    try:
+        front = yaml.safe_load(match["front"])
+    except yaml.YAMLError:
+        raise BadInsight("bad_front_matter", "The front matter is not valid YAML.") from None
+    if not isinstance(front, dict) or set(front) != set(FRONT_FIELDS):
+        raise BadInsight("bad_front_matter", f"The front matter has the fields {', '.join(FRONT_FIELDS)}.")
+    front = {key: "" if value is None else value for key, value in front.items()}
+    text, expires = " ".join(match["body"].split()), front["expires"]
+    for fine, code, message in _checks(front, name, text):
+        if not fine:
+            raise BadInsight(code, message)
+    return Memory(
+        kind=Memory.Kind.INSIGHT,
+        key=name,
+        text=text,
+        source_ref=f"{name}.md",
+        ceiling=Memory.Ceiling.NOTE,
+        valid_from=learnt.midnight(now),
+        expires_at=learnt.midnight(expires) if expires else None,
+        **{column: front[column] for column in ("title", "suggestion_type", "tool", "phase", "confidence")},
+    )
+
+
 def patterns_sync(*, now: datetime) -> dict[str, int]:
-    """Sum up the readers who share; a pattern that too few stand behind is retired. Two queries to sum up."""
-    found = list(many_drafts(_shares(now), now=now)) if settings.PEERS_ENABLED else []
-    return _sync_kind(Memory.Kind.PATTERN, found, now)
+    """Sum up the readers who share; a pattern with too few of them is retired. Two queries to sum up."""
+    found = list(learnt.many_drafts(_shares(now), now=now)) if settings.PEERS_ENABLED else []
+    return memories_store(reader_id=None, kinds=(Memory.Kind.PATTERN,), drafts=found, now=now)
 
 
-def reader_drafts(*, reader_id: UUID, now: datetime) -> list[Draft]:
+def reader_drafts(*, reader_id: UUID, now: datetime) -> list[Memory]:
     """Return every memory that a reader's own rows bear out, most trusted source first."""
     decided = decisions_of(reader_id=reader_id, now=now)
-    return [
-        *decision_drafts(decided, now=now),
-        *write_drafts(writes_of(reader_id=reader_id, now=now), now=now),
-        *_profile_drafts(reader_id, now),
-        *_peer_drafts(reader_id, now),
-        *reason_drafts(decided, now=now),
-        *tag_drafts(tagged_of(reader_id=reader_id, now=now)),
-    ]
+    drafts = learnt.decision_drafts(decided, now=now) + learnt.write_drafts(
+        writes_of(reader_id=reader_id, now=now), now=now
+    )
+    profile = PreferenceProfile.objects.filter(reader_id=reader_id).first()
+    if profile is not None:
+        last_at = profile.last_outcome_at
+        drafts += learnt.flag_drafts(profile.patterns, profile.acceptance_stats, last_at=last_at, now=now)
+    if deviations := deviations_for(reader_id=reader_id, now=now):
+        rated = Feedback.objects.filter(reader_id=reader_id, item__source_id__in=deviations).order_by()
+        sources = frozenset(rated.values_list("item__source_id", flat=True).distinct())
+        drafts += learnt.peer_drafts(deviations, sources, now=now)
+    drafts += learnt.reason_drafts(decided, now=now)
+    return [*drafts, *learnt.tag_drafts(tagged_of(reader_id=reader_id, now=now))]
 
 
-def decisions_of(*, reader_id: UUID, now: datetime) -> list[Decided]:
+def decisions_of(*, reader_id: UUID, now: datetime) -> list[learnt.Decided]:
     """Return the reader's suggestions that ended and had an outcome of any kind lately, newest first; one
-    query.
-
-    An answer taken back at once is none. A reason is read only as the code of its words.
-    """
-    others, since = Outcome.objects.filter(suggestion=OuterRef("suggestion")), now - PATTERN_SPAN
+    query."""
+    others, since = Outcome.objects.filter(suggestion=OuterRef("suggestion")), now - learnt.PATTERN_SPAN
     effects, reverts = others.filter(kind=Kind.EFFECT), others.filter(kind=Kind.REVERT)
     rows = (
         Outcome.objects.filter(reader_id=reader_id, kind=Kind.DECISION)
@@ -153,29 +186,27 @@ def decisions_of(*, reader_id: UUID, now: datetime) -> list[Decided]:
     for row in rows.values(*columns, "user_reason")[:OUTCOMES_MAX]:
         reason, row["effect"] = row.pop("user_reason"), row["effect"] or ""
         refused = row["outcome"] == Result.REJECTED and reason != NEVER
-        found.append(Decided(**row, reason=reason_code(reason) if refused else ""))
+        found.append(learnt.Decided(**row, reason=reason_code(reason) if refused else ""))
     return found
 
 
-def writes_of(*, reader_id: UUID, now: datetime) -> list[Write]:
+def writes_of(*, reader_id: UUID, now: datetime) -> list[learnt.Write]:
     """Return the newest writes of the reader's runs in the last 90 days, whoever drove them; one query."""
     rows = Step.objects.filter(
-        run__reader_id=reader_id, kind=Step.Kind.TOOL, tool=WRITE, at__gt=now - REPLAY_SPAN
+        run__reader_id=reader_id, kind=Step.Kind.TOOL, tool=WRITE, at__gt=now - learnt.REPLAY_SPAN
     )
     found = []
     columns = ("run_id", "n", "arguments", "error_code", "at")
-    for run_id, n, arguments, code, at in rows.order_by("-at", "-n").values_list(*columns)[:WRITES_MAX]:
-        given = arguments if isinstance(arguments, dict) else {}
-        kind = given.get("suggestion_type")
-        kind = kind if isinstance(kind, str) else ""
-        found.append(Write(str(run_id), n, kind, target_of(kind, given), code, at))
+    for run_id, n, given, code, at in rows.order_by("-at", "-n").values_list(*columns)[:WRITES_MAX]:
+        kind = str(given.get("suggestion_type") or "")
+        found.append(learnt.Write(str(run_id), n, kind, target_of(kind, given), code, at))
     return found
 
 
 def tagged_of(*, reader_id: UUID, now: datetime) -> list[tuple[str, str, bool, int, datetime]]:
     """Return how often the reader named each reason about each source in the last 90 days; one query."""
     rows = (
-        FeedbackTag.objects.filter(feedback__reader_id=reader_id, feedback__at__gt=now - TAG_SPAN)
+        FeedbackTag.objects.filter(feedback__reader_id=reader_id, feedback__at__gt=now - learnt.TAG_SPAN)
         .values_list("feedback__item__source_id", "tag_id", "feedback__useful")
         .annotate(count=Count("pk"), last=Max("feedback__at"))
         .order_by("-count", "feedback__item__source_id", "tag_id", "feedback__useful")
@@ -183,24 +214,20 @@ def tagged_of(*, reader_id: UUID, now: datetime) -> list[tuple[str, str, bool, i
     return list(rows[:TAGGED_MAX])
 
 
-def _profile_drafts(reader_id: UUID, now: datetime) -> Iterator[Draft]:
-    row = PreferenceProfile.objects.filter(reader_id=reader_id).first()
-    if row is not None:
-        yield from flag_drafts(row.patterns, row.acceptance_stats, last_at=row.last_outcome_at, now=now)
-
-
-def _peer_drafts(reader_id: UUID, now: datetime) -> Iterator[Draft]:
-    """Yield hints about sources the reader rated, where the reader shares and others may be asked at all."""
-    if deviations := deviations_for(reader_id=reader_id, now=now):
-        rated = Feedback.objects.filter(reader_id=reader_id, item__source_id__in=deviations).order_by()
-        sources = frozenset(rated.values_list("item__source_id", flat=True).distinct())
-        yield from peer_drafts(deviations, sources, now=now)
-
-
-def _sync_kind(
-    kind: str, drafts: list[Draft], now: datetime, *, spared: frozenset[str] = frozenset()
-) -> dict[str, int]:
-    return memories_store(reader_id=None, kinds=(kind,), drafts=drafts, spared=spared, now=now).counts
+def _checks(front: dict[str, Any], name: str, text: str) -> tuple[tuple[object, str, str], ...]:
+    """Return what an insight must be: whether it is, a code and words for where it is not."""
+    title, expires, sure = front["title"], front["expires"], front["confidence"]
+    number = isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1
+    return (
+        (front["id"] == name, "bad_id", f"`id` must be the file's name, {name!r}."),
+        (isinstance(title, str) and 0 < len(title) <= 80, "bad_title", "`title` has 1 to 80 characters."),
+        (front["suggestion_type"] in ("", *FIELD_OF_TYPE), "bad_type", f"A type is one of {TYPES}."),
+        (_TOOL.fullmatch(str(front["tool"])), "bad_tool", "`tool` is a tool's name, or empty."),
+        (front["phase"] in ("", *Phase), "bad_phase", f"`phase` is empty or one of {', '.join(Phase)}."),
+        (0 < len(text) <= 500, "bad_text", "The text is one paragraph of 1 to 500 characters."),
+        (number, "bad_confidence", "`confidence` is a number from 0 to 1."),
+        (expires == "" or type(expires) is date, "bad_expiry", "`expires` is a date, or empty."),
+    )
 
 
 def _shares(now: datetime) -> Iterator[tuple[str, str, int, int]]:
@@ -211,13 +238,7 @@ def _shares(now: datetime) -> Iterator[tuple[str, str, int, int]]:
     decided = rows.filter(kind=Kind.DECISION, outcome__in=[Result.ACCEPTED, Result.REJECTED])
     decided = decided.exclude(suggestion__status=Suggestion.Status.TAKEN_BACK)
     judged = rows.filter(kind=Kind.EFFECT, outcome__in=[Result.HELPED, Result.HARMED])
-    yield from _counted(decided, Result.ACCEPTED)
-    yield from _counted(judged, Result.HELPED)
-
-
-def _counted(rows: QuerySet[Outcome], hit: str) -> Iterator[tuple[str, str, int, int]]:
-    counted = rows.values_list("reader_id", "suggestion_type").annotate(
-        hits=Count("pk", filter=Q(outcome=hit)), total=Count("pk")
-    )
-    for _, kind, hits, total in counted:
-        yield str(hit), kind, hits, total
+    for answers, hit in ((decided, Result.ACCEPTED), (judged, Result.HELPED)):
+        counts = {"hits": Count("pk", filter=Q(outcome=hit)), "total": Count("pk")}
+        for _, kind, hits, total in answers.values_list("reader_id", "suggestion_type").annotate(**counts):
+            yield str(hit), kind, hits, total

@@ -1,105 +1,132 @@
-"""Drafts of memories against what is stored: what to add, renew, supersede and retire, in a few queries.
+"""Memories in the database: which a run may use, making them what drafts say, and what people write.
 
-A memory that says the same with newer figures is renewed and keeps the credit it earned; one whose meaning
-changed is superseded by a new row, which starts without. What its source no longer says is retired. Nothing
-is deleted: what a run read stays readable.
+A memory that means the same with newer figures is renewed and keeps the credit it earned; one whose meaning
+changed is superseded by a new row, which starts without. What its source no longer bears out is retired.
+Nothing is deleted: what a run read stays readable.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Case, Exists, IntegerField, Q, QuerySet, Value, When
+from django.utils.text import slugify
 
-from advisor.guidance.admission import Admission, admit
-from advisor.guidance.entities import Draft
-from advisor.guidance.ranking import text_signature, tokens_of
-from advisor.guidance.retrieval import CONDITION
-from advisor.models import Memory
+from advisor.guidance.admission import (
+    ADMITTED,
+    REFUSALS,
+    admit,
+    marked_up,
+    quality_of_text,
+    text_signature,
+    tokens_of,
+)
+from advisor.guidance.conditions import predicate_check, predicate_holds
+from advisor.models import GuidanceEvent, Memory, Tip
+from advisor.models.memory import CONDITION
 from digest.models import Reader
 
+# What ranking compares in Python: more rows would only cost time (500 take about 10 ms).
+CANDIDATES_MAX, DETAILS_MAX, RECALLED_MAX = 500, 3, 3
+# Figures over many readers are for those who share their own.
+OVER_MANY = (Memory.Kind.PATTERN, Memory.Kind.PEER)
+# Kinds that people word: a figure in them is no running count.
+CURATED = frozenset({Memory.Kind.INSIGHT, Memory.Kind.RULE})
 # What people wrote in the admin; no source takes it back or over.
 ADMIN = "admin"
-KEY_TAKEN, DUPLICATE = "key_taken", "duplicate"
+# What a recalled memory gains for being about a type that is in question.
+ABOUT = 0.3
 DRAFTED = (
     *("title", "text", "suggestion_type", "target_key", "tool", "phase", "polarity", "data", "confidence"),
     *("evidence", "ceiling", "source_ref", "valid_from", "expires_at"),
 )
-WRITTEN = (*DRAFTED, "dimensions", "unified", "tokens", "text_sig", "key", "retired_at", "updated_at")
+WRITTEN = (*DRAFTED, "dimensions", "unified", "tokens", "text_sig", "retired_at", "updated_at")
 # Of these, the ones without which nothing a run reads differs.
 SILENT = frozenset({"expires_at", "valid_from"})
-# Kinds that people word: a figure in them is no running count.
-CURATED = frozenset({Memory.Kind.INSIGHT, Memory.Kind.RULE})
-OLD_KEY_CHARS = 96
+OLD_KEY_CHARS, KEY_CHARS = 96, 80
 COUNTS = ("added", "updated", "superseded", "retired", "unchanged", "refused")
+AS_WRITTEN = "written"
+PREVIEW_SPAN, PREVIEW_MAX, NEWEST = timedelta(days=30), 5_000, 20
+NAMED = ("tool", "suggestion_type", "phase", "target_key")
 
 
-@dataclass(slots=True)
-class Stored:
-    """What became of the drafts: counts, why some were refused by key, the rows in force by kind and key."""
+class Problem(NamedTuple):
+    """Why it cannot be stored: the field to mend, a stable code, and words."""
 
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
-    refused: dict[str, str] = field(default_factory=dict)
-    rows: dict[tuple[str, str], Memory] = field(default_factory=dict)
-
-
-def memory_signature(draft: Draft) -> str:
-    """Return 40 hex digits, equal for drafts that say the same, of the same target if they have one."""
-    own = text_signature(draft.text)
-    if not draft.target_key:
-        return own
-    about = f"{own} {draft.suggestion_type} {draft.target_key}"
-    return hashlib.sha1(about.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+    field: str
+    code: str
+    message: str
 
 
-def memory_build(draft: Draft, admission: Admission, *, reader_id: UUID | None, now: datetime) -> Memory:
-    """Return the unsaved row of a draft that was let in."""
-    return Memory(
-        reader_id=reader_id,
-        kind=str(draft.kind),
-        key=draft.key,
-        updated_at=now,
-        dimensions=dict(admission.dimensions),
-        unified=admission.unified,
-        tokens=list(tokens_of(f"{draft.target_key} {draft.text}")),
-        text_sig=memory_signature(draft),
-        **_columns(draft),
+class Preview(NamedTuple):
+    """At how many past calls it would have been weighed, in words, and the newest of them."""
+
+    words: str
+    newest: list[GuidanceEvent]
+
+
+class ChangedMeanwhile(Exception):
+    """Somebody else has replaced or retired the memory; nothing was stored."""
+
+
+def memories_in_force(*, reader_id: UUID, now: datetime) -> QuerySet[Memory]:
+    """Return the rows a run of this reader may use: no other reader's, none expired, superseded or retired.
+
+    Without figures over many readers for one who does not share.
+    """
+    sharing = Exists(Reader.objects.filter(pk=reader_id, peers_enabled=True))
+    over_many = Q(reader=None, kind__in=OVER_MANY) | Q(kind=Memory.Kind.PEER)
+    rows = Memory.objects.filter(
+        Q(reader=None) | Q(reader_id=reader_id),
+        Q(expires_at=None) | Q(expires_at__gt=now),
+        retired_at=None,
+        superseded_by=None,
+        valid_from__lte=now,
     )
+    return rows.filter(~over_many | Q(sharing)) if settings.PEERS_ENABLED else rows.exclude(over_many)
 
 
-def _rows_locked(reader_id: UUID | None, kinds: Collection[str]) -> dict[tuple[str, str], Memory] | None:
-    """Return the current memories of `kinds` by kind and key, locked; `None` where the reader is gone."""
-    if reader_id is not None:
-        locked = Reader.objects.select_for_update(no_key=True).filter(pk=reader_id)
-        if not list(locked.values_list("pk")):
-            return None
-    owner = Q(reader=None) if reader_id is None else Q(reader_id=reader_id)
-    found = Memory.objects.select_for_update().filter(owner, kind__in=kinds, superseded_by=None)
-    return {(row.kind, row.key): row for row in found}
+def memories_for(*, reader_id: UUID, now: datetime) -> list[Memory]:
+    """Return at most 500 memories of a reader's runs: operators' rules first, then the surest; one query."""
+    first = Case(When(kind=Memory.Kind.RULE, then=Value(0)), default=Value(1), output_field=IntegerField())
+    rows = memories_in_force(reader_id=reader_id, now=now).order_by(first, "-confidence", "-unified", "pk")
+    return list(rows.defer("dimensions")[:CANDIDATES_MAX])
 
 
-def _retired(
-    rows: Mapping[tuple[str, str], Memory],
-    named: Collection[tuple[str, str]] | None,
-    stored: Stored,
-    spared: Collection[str],
-    now: datetime,
-) -> list[Memory]:
-    """Mark as retired what no draft stored: of all `rows`, or of those `named` that no person wrote."""
-    places = rows.keys() if named is None else {place for place in named if place[0] not in CURATED}
-    gone = [
-        row
-        for place, row in rows.items()
-        if place in places and place not in stored.rows and row.key not in spared
-        if row.retired_at is None and row.source_ref != ADMIN
-    ]
-    for row in gone:
-        row.retired_at = row.updated_at = now
-    return gone
+def memories_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> list[dict[str, object]]:
+    """Return the first three of `ids` in full, for whoever was shown their titles; one query."""
+    found = memories_in_force(reader_id=reader_id, now=now).in_bulk(list(dict.fromkeys(ids))[:DETAILS_MAX])
+    rows = [found[pk] for pk in dict.fromkeys(ids) if pk in found]
+    return [{"id": row.pk, "title": row.title, "text": row.text} for row in rows]
+
+
+def memories_recall(*, reader_id: UUID, now: datetime, types: Collection[str] = ()) -> list[Memory]:
+    """Return the three surest insights and patterns over many readers, those about `types` first; one query.
+
+    What a reader's own rows bear out is the profile itself, and rules are for the calls they name: neither is
+    in here.
+    """
+    rows = memories_in_force(reader_id=reader_id, now=now).filter(
+        Q(kind=Memory.Kind.INSIGHT) | Q(kind=Memory.Kind.PATTERN, reader=None)
+    )
+    worth = {row: row.confidence + ABOUT * (row.suggestion_type in types) for row in rows}
+    return sorted(worth, key=lambda row: (-worth[row], row.kind, row.key))[:RECALLED_MAX]
+
+
+def memory_prepare(row: Memory, *, reader_id: UUID | None, now: datetime) -> Memory:
+    """Return an unsaved memory with what follows from its text: quality, words, and a signature."""
+    row.reader_id, row.updated_at = reader_id, now
+    row.dimensions, row.unified = quality_of_text(row)
+    row.tokens, row.text_sig = list(tokens_of(f"{row.target_key} {row.text}")), text_signature(row.text)
+    if row.target_key:
+        about = f"{row.text_sig} {row.suggestion_type} {row.target_key}".encode("utf-8", "replace")
+        row.text_sig = hashlib.sha1(about, usedforsecurity=False).hexdigest()
+    return row
 
 
 @transaction.atomic
@@ -107,92 +134,146 @@ def memories_store(
     *,
     reader_id: UUID | None,
     kinds: Collection[str],
-    drafts: Iterable[Draft],
+    drafts: Iterable[Memory],
     now: datetime,
     spared: Collection[str] = (),
-    retire: bool = True,
-) -> Stored:
-    """Make the memories of `kinds` of a reader, or the shared ones, what the drafts say.
+) -> dict[str, int]:
+    """Make the memories of `kinds` of a reader, or the shared ones, what the drafts hold; return counts.
 
-    At most five queries. Rows of people and keys in `spared` stay; a refused draft retires its older row.
+    At most five queries. Rows of people and keys in `spared` stay; of drafts with the same words the first
+    counts.
     """
-    stored = Stored()
-    if (rows := _rows_locked(reader_id, kinds)) is None:
-        return stored
-    signed, named = set[tuple[str, str]](), set[tuple[str, str]]()
-    new, changed, replaced = list[Memory](), list[Memory](), list[tuple[Memory, Memory]]()
-    for draft in drafts:
-        place, signature = (str(draft.kind), draft.key), (str(draft.kind), memory_signature(draft))
-        named.add(place)
-        row = rows.get(place)
-        if signature in signed or place in stored.rows:
-            stored.refused[draft.key] = DUPLICATE
-        elif row is not None and row.source_ref == ADMIN != draft.source_ref:
-            stored.refused[draft.key] = KEY_TAKEN
-        elif row is not None and row.retired_at is None and not _differing(row, draft):
-            stored.counts["unchanged"] += 1
-            stored.rows[place] = row
-        elif not (admission := admit(draft, now=now)).admitted:
-            stored.refused[draft.key] = admission.why
-        else:
-            fresh = memory_build(draft, admission, reader_id=reader_id, now=now)
-            stored.rows[place] = _plan(row, fresh, draft, stored, new, changed, replaced)
-        if place in stored.rows:
-            signed.add(signature)
-    gone = _retired(rows, named if not retire else None, stored, spared, now)
-    _write(new, [*changed, *gone], replaced, now)
-    stored.counts |= {"retired": len(gone), "refused": len(stored.refused)}
-    return stored
+    owner = Q(reader=None)
+    if reader_id is not None:
+        owner = Q(reader_id=reader_id)
+        locked = Reader.objects.select_for_update(no_key=True).filter(pk=reader_id)
+        if not list(locked.values_list("pk")):
+            return dict.fromkeys(COUNTS, 0)
+    found = Memory.objects.select_for_update().filter(owner, kind__in=kinds, superseded_by=None)
+    rows = {(row.kind, row.key): row for row in found}
+    seen = set[tuple[str, str]]()
+    plan: defaultdict[str, list[tuple[Memory, Memory]]] = defaultdict(list)
+    for fresh in drafts:
+        memory_prepare(fresh, reader_id=reader_id, now=now)
+        place = (fresh.kind, fresh.key)
+        row, marks = rows.get(place), {place, ("same words", fresh.kind + fresh.text_sig)}
+        if marks & seen or (row is not None and row.source_ref == ADMIN):
+            plan["refused"].append((fresh, fresh))
+            continue
+        seen |= marks
+        plan[_action(row, fresh)].append((row or fresh, fresh))
+    gone = [row for place, row in rows.items() if place not in seen and row.key not in spared]
+    gone = [row for row in gone if row.retired_at is None and row.source_ref != ADMIN]
+    for row in gone:
+        row.retired_at = row.updated_at = now
+    changed = [row for row, _ in plan["updated"] + plan["renewed"]]
+    _write([fresh for _, fresh in plan["added"]], [*changed, *gone], plan["superseded"], now)
+    counts = {name: len(plan[name]) for name in COUNTS}
+    return counts | {"retired": len(gone), "unchanged": len(plan["unchanged"] + plan["renewed"])}
 
 
-def _plan(
-    row: Memory | None,
-    fresh: Memory,
-    draft: Draft,
-    stored: Stored,
-    new: list[Memory],
-    changed: list[Memory],
-    replaced: list[tuple[Memory, Memory]],
-) -> Memory:
-    """Add, supersede or renew; return the row that is in force then."""
+@transaction.atomic
+def curated_save(fresh: Memory, *, replacing: int | None = None, now: datetime) -> Memory:
+    """Store a checked rule or insight, in the place of the memory `replacing` if that is given.
+
+    The old one keeps its words and points to the new one. Raises `ChangedMeanwhile`.
+    """
+    memory_prepare(fresh, reader_id=None, now=now)
+    fresh.key = f"{slugify(fresh.title)[:KEY_CHARS]}-{now:%Y%m%d-%H%M%S-%f}"
+    if replacing is None:
+        _write([fresh], [], [], now)
+        return fresh
+    if (old := _by_hand().select_for_update().filter(pk=replacing).first()) is None:
+        raise ChangedMeanwhile
+    fresh.key = old.key
+    _write([], [], [(old, fresh)], now)
+    return fresh
+
+
+def curated_retire(*, ids: Collection[int], now: datetime) -> int:
+    """Take rules and insights made by hand out of force; how many were in force until now."""
+    return _by_hand().filter(pk__in=ids).update(retired_at=now, updated_at=now)
+
+
+def condition_of(row: Memory, when: Any) -> dict[str, Any]:
+    """Return the data of a rule: its condition with tool, type, phase and target around it."""
+    names = {"tool": "tool", "suggestion_type": "suggestion_type", "phase": "phase", "target": "target_key"}
+    pairs = {fact: getattr(row, column) for fact, column in names.items()}
+    parts = [{"fact": name, "op": "eq", "value": value} for name, value in pairs.items() if value]
+    return {CONDITION: {"all": [*parts, when]} if parts else when, AS_WRITTEN: when}
+
+
+def curated_problems(draft: Memory, *, replacing: int | None = None, now: datetime) -> list[Problem]:
+    """Return what speaks against storing this in the place of the memory `replacing`; one query."""
+    problems = []
+    if draft.kind == Memory.Kind.RULE and draft.data[AS_WRITTEN] in (None, {}):
+        words = "A rule needs a condition. For advice without one, write an insight."
+        problems.append(Problem("when", "no_condition", words))
+    elif draft.kind == Memory.Kind.RULE:
+        found = predicate_check(draft.data[AS_WRITTEN])
+        problems += [Problem("when", "bad_condition", words) for words in found]
+    memory_prepare(draft, reader_id=None, now=now)
+    others = Memory.objects.filter(reader=None, kind=draft.kind, retired_at=None).exclude(pk=replacing or 0)
+    same = others.filter(text_sig=draft.text_sig).exists()
+    why = admit(draft, now=now, known={text_signature(draft.text)} if same else ()).why
+    if why == "expired":
+        problems.append(Problem("expires_at", why, "This moment has passed. Choose a later one."))
+    elif why != ADMITTED:
+        words = f"Guidance would never show this ({why}). {REFUSALS[why]}"
+        problems.append(Problem("title" if why == "code" and marked_up(draft.title) else "text", why, words))
+    return problems
+
+
+def curated_preview(draft: Memory, *, now: datetime) -> Preview:
+    """Try `draft` on the newest 5,000 calls of the last 30 days; one query."""
+    rows = GuidanceEvent.objects.filter(at__gt=now - PREVIEW_SPAN, at__lte=now, n__gt=0)
+    columns = (*NAMED, "at", "run_id", "level", "facts")
+    calls = list(rows.order_by("-at", "-id").only(*columns)[:PREVIEW_MAX])
+    found = [
+        call
+        for call in calls
+        if (draft.predicate and predicate_holds(draft.predicate, call.facts))
+        or not (draft.predicate or any(getattr(draft, n) not in ("", getattr(call, n)) for n in NAMED))
+    ]
+    return Preview(f"{len(found)} of the last {len(calls):,} calls", found[:NEWEST])
+
+
+def tip_show(*, reader_id: UUID, memory_id: int, now: datetime) -> Tip:
+    """Store that a tip is shown from now on."""
+    shown = {"shown_at": now, "dismissed_at": None}
+    return Tip.objects.update_or_create(reader_id=reader_id, memory_id=memory_id, defaults=shown)[0]
+
+
+def tip_dismiss(*, reader_id: UUID, tip_id: int, now: datetime) -> bool:
+    """Put a tip of the reader's away; `False` if there is none such. Twice is once."""
+    own = Tip.objects.filter(pk=tip_id, reader_id=reader_id)
+    return bool(own.filter(dismissed_at=None).update(dismissed_at=now)) or own.exists()
+
+
+def _by_hand() -> QuerySet[Memory]:
+    rows = Memory.objects.filter(reader=None, kind__in=CURATED, source_ref=ADMIN)
+    return rows.filter(retired_at=None, superseded_by=None)
+
+
+def _action(row: Memory | None, fresh: Memory) -> str:
+    """Return what becomes of a row, in a word of `COUNTS`, and renew it; `renewed`: only its dates differ."""
     if row is None:
-        stored.counts["added"] += 1
-        new.append(fresh)
-        return fresh
+        return "added"
+    retired, differing = row.retired_at, {n for n in DRAFTED if getattr(row, n) != getattr(fresh, n)}
+    if retired is None and not differing:
+        return "unchanged"
     if _meaning(row) != _meaning(fresh):
-        stored.counts["superseded"] += 1
-        replaced.append((row, fresh))
-        return fresh
-    audible = row.retired_at is not None or bool(_differing(row, draft) - SILENT)
-    stored.counts["updated" if audible else "unchanged"] += 1
-    for name in (*DRAFTED, "updated_at", "retired_at"):
+        return "superseded"
+    for name in WRITTEN:
         setattr(row, name, getattr(fresh, name))
-    changed.append(row)
-    return row
-
-
-def _columns(draft: Draft) -> dict[str, Any]:
-    plain = {"phase": str(draft.phase), "ceiling": str(draft.ceiling), "data": dict(draft.data)}
-    return {name: getattr(draft, name) for name in DRAFTED} | plain
-
-
-def _differing(row: Memory, draft: Draft) -> set[str]:
-    return {name for name, value in _columns(draft).items() if getattr(row, name) != value}
+    return "updated" if retired or differing - SILENT else "renewed"
 
 
 def _meaning(row: Memory) -> tuple[object, ...]:
     """Return what must stay for a row to stay: of figures only those that people wrote."""
     words = row.text if row.kind in CURATED else text_signature(row.text)
-    condition = row.data.get(CONDITION) if isinstance(row.data, Mapping) else None
-    return (
-        words,
-        row.suggestion_type,
-        row.target_key,
-        row.tool,
-        str(row.phase),
-        row.polarity,
-        repr(condition),
-    )
+    about = (row.suggestion_type, row.target_key, row.tool, row.phase, row.polarity)
+    return (words, *about, repr(row.predicate))
 
 
 def _write(
@@ -203,7 +284,7 @@ def _write(
         row.key = f"{row.key[:OLD_KEY_CHARS]}#{row.pk}"
         row.retired_at, row.updated_at = row.retired_at or now, now
     if rows := [*changed, *(row for row, _ in replaced)]:
-        Memory.objects.bulk_update(rows, WRITTEN)
+        Memory.objects.bulk_update(rows, [*WRITTEN, "key"])
     Memory.objects.bulk_create([*new, *(fresh for _, fresh in replaced)])
     for row, fresh in replaced:
         row.superseded_by = fresh

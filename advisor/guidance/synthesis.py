@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from advisor.guidance.entities import Scored, Tunables
-from advisor.guidance.wording import NOTE_CHARS
+from advisor.guidance.entities import Tunables
+from advisor.guidance.wording import NOTE_CHARS, Scored
 from advisor.prompts import ADVISOR_PROMPT, prompt_load, quotes_prompt
 from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
@@ -52,7 +52,7 @@ def writer_for(*, reader_id: UUID, ledger: SpendAccount, tunables: Tunables) -> 
 
 
 def synthesise(*, text: str, emitted: Sequence[Scored], writer: Writer, left_ms: float) -> tuple[str, str]:
-    """Return the notes in a model's words where these hold nothing but what the notes say, else `text`.
+    """Return the notes in a model's words where these hold nothing but what the notes hold, else `text`.
 
     With it the code of why the words are not a model's: `synthesis_` and the answer's code, or
     `synthesis_unfaithful`; "" where none was asked. Asked only with 1,800 ms left or more, and given up at
@@ -71,15 +71,12 @@ def synthesise(*, text: str, emitted: Sequence[Scored], writer: Writer, left_ms:
     if answer.value is None:
         return text, FAILED + answer.error_code
     worded = reason_clean(answer.value.text)
-    faithful = bool(worded) and says_the_same(worded, emitted)
+    faithful = bool(worded) and is_grounded(worded, emitted)
     return (worded, "") if faithful else (text, FAILED + "unfaithful")
 
 
-def says_the_same(text: str, emitted: Sequence[Scored]) -> bool:
-    """Return whether `text` could be said from the notes alone: their numbers, names, keys and their "not".
-
-    Compares words, never meanings: it can be fooled by other words for the opposite, not by new facts.
-    """
+def is_grounded(text: str, emitted: Sequence[Scored]) -> bool:
+    """Return whether `text` follows from the notes alone: their numbers, names, keys and their "not"."""
     notes = " ".join(scored.memory.text for scored in emitted)
     if len(text) > NOTE_CHARS or quotes_prompt(text) or not any(content_stems(text)):
         return False

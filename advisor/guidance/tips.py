@@ -1,17 +1,17 @@
 """The one tip that a reader's page may show: from their own answers, until it is put away."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
 from django.urls import reverse
 
+from advisor.guidance.store import memories_in_force, tip_show
 from advisor.models import Memory, Tip
 from digest.models import Subscription
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, FIELD_OF_TYPE, REDUCE_SOURCE, REMOVE_TOPIC
+from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 
 KINDS, MEMORIES_MAX = (Memory.Kind.PATTERN, Memory.Kind.RULE), 100
 # Before another new tip, and before one that was put away may come back.
@@ -51,8 +51,7 @@ WHY = (
 RULE_WHY = "An operator of this site wrote it for you."
 
 
-@dataclass(frozen=True, slots=True)
-class TipWords:
+class TipWords(NamedTuple):
     """A tip in words: what is so, what to do about it (a page's name and words), and why it is shown."""
 
     sentence: str
@@ -61,8 +60,7 @@ class TipWords:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A tip as a page shows it: its id, words, and the address of what it leads to."""
 
     id: int
@@ -71,21 +69,15 @@ class Shown:
 
 
 def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
-    """Return the tip that a page shows this reader now, noted as shown if it is new; `None` for none.
+    """Return the tip that a page shows this reader now, stored as shown if it is new; `None` for none.
 
     A new one if none was new for a day, the surest first; else the newest not put away. One query for a
     reader of whom nothing is known; never more for more memories.
     """
     if not settings.ADVISOR_GUIDANCE:
         return None
-    rows = Memory.objects.filter(
-        Q(expires_at=None) | Q(expires_at__gt=now),
-        reader_id=reader_id,
-        kind__in=KINDS,
-        retired_at=None,
-        superseded_by=None,
-        valid_from__lte=now,
-    ).order_by("-confidence", "pk")[:MEMORIES_MAX]
+    own = memories_in_force(reader_id=reader_id, now=now).filter(reader_id=reader_id, kind__in=KINDS)
+    rows = own.order_by("-confidence", "pk")[:MEMORIES_MAX]
     memories = {row.pk: row for row in rows if tip_words(row, "") is not None}
     if not memories:
         return None
@@ -95,40 +87,27 @@ def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
     last_at = max((tip.shown_at for tip in tips.values()), default=None)
     waiting = [tip for tip in tips.values() if tip.memory_id in memories and tip.dismissed_at is None]
     if fresh and (last_at is None or now - last_at >= GAP):
-        values = {"shown_at": now, "dismissed_at": None}
-        tip, _ = Tip.objects.update_or_create(reader_id=reader_id, memory_id=fresh[0], defaults=values)
-    elif waiting:
-        tip = max(waiting, key=lambda tip: (tip.shown_at, tip.memory_id))
-    else:
+        waiting = [tip_show(reader_id=reader_id, memory_id=fresh[0], now=now)]
+    if not waiting:
         return None
+    tip = max(waiting, key=lambda tip: (tip.shown_at, tip.memory_id))
     return _shown(tip, memories[tip.memory_id])
 
 
-def tip_dismiss(*, reader_id: UUID, tip_id: int, now: datetime) -> bool:
-    """Put a tip of the reader's away; `False` if there is none such. Twice is once."""
-    own = Tip.objects.filter(pk=tip_id, reader_id=reader_id)
-    return bool(own.filter(dismissed_at=None).update(dismissed_at=now)) or own.exists()
-
-
 def tip_words(row: Memory, target: str) -> TipWords | None:
-    """Return a memory as a tip; `None` for one that leads to nothing a reader can do.
-
-    `target` is its name as the reader knows it, empty for none.
-    """
+    """Return a memory as a tip; `None` for one that leads to nothing a reader can do."""
     if row.kind == Memory.Kind.RULE:
         return TipWords(row.text, "suggestions:list", "See what is suggested now", RULE_WHY)
-    data = row.data if isinstance(row.data, dict) else {}
-    hits, total, statistic = data.get("hits"), data.get("of"), row.key.partition(":")[0]
+    hits, total, statistic = row.data.get("hits"), row.data.get("of"), row.key.partition(":")[0]
     form = FORMS.get((statistic, row.polarity > 0))
-    if not (isinstance(hits, int) and isinstance(total, int) and 0 <= hits <= total and total):
-        return None
-    if not row.polarity or form is None or row.suggestion_type not in FIELD_OF_TYPE:
+    if hits is None or not total or not row.polarity or form is None:
         return None
     kind, named = ABOUT[row.suggestion_type]
-    sentence = form[0].format(
-        hits=hits, misses=total - hits, total=total, about=named.format(target) if target else kind
+    about, answers = (
+        named.format(target) if target else kind,
+        "answers" if statistic == ACCEPTED else "changes",
     )
-    answers = "answers" if statistic == ACCEPTED else "changes"
+    sentence = form[0].format(hits=hits, misses=total - hits, total=total, about=about)
     return TipWords(sentence, form[1], form[2], WHY.format(total=total, answers=answers, last=row.valid_from))
 
 
@@ -141,7 +120,7 @@ def _shown(tip: Tip, row: Memory) -> Shown | None:
     words = tip_words(row, str(read.feed.source) if read else row.target_key)
     if words is None:
         return None
-    if read is not None and row.polarity > 0:
-        words = TipWords(words.sentence, words.page, "See how this source is doing", words.why)
-        return Shown(tip.pk, words, reverse("digest:source", args=[read.feed_id]))
-    return Shown(tip.pk, words, reverse(words.page))
+    if read is None or row.polarity < 1:
+        return Shown(tip.pk, words, reverse(words.page))
+    words = words._replace(action="See how this source is doing")
+    return Shown(tip.pk, words, reverse("digest:source", args=[read.feed_id]))

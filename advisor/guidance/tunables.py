@@ -1,4 +1,4 @@
-"""The numbers an operator may change, with their defaults and bounds, and `settings.GUIDANCE` over them."""
+"""`settings.GUIDANCE` over the defaults of the tunables, checked."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,8 +12,6 @@ from advisor.guidance.entities import Tunables
 
 __all__ = ["Tunables", "tunables", "tunables_repeated"]
 DAYS_31_S = 31 * 86_400.0
-
-
 BOUNDS: dict[str, float] = {
     "notes_max": 20, "shown_ttl_s": DAYS_31_S, "packet_ttl_s": DAYS_31_S, "budget_ms": 600_000.0,
 }  # fmt: skip
@@ -21,7 +19,7 @@ WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 
 
 def tunables() -> Tunables:
-    """Return the tunables in force: the defaults with `settings.GUIDANCE` over them.
+    """Return the tunables in force.
 
     Raises `ValueError`, naming the tunable, for an unknown name, a value that cannot be, or a floor for notes
     above that for warnings.

@@ -1,18 +1,17 @@
-"""What a model reads of guidance: "When …: …. Because ….", beside a tool's result or in its place. Pure.
+"""What a call gets, and how a model reads it: beside a tool's result or in its place."""
 
-Fixed words around the texts of memories. Nothing of the call itself is repeated, and no name of a target:
-what a model asked for is not ours to vouch for.
-"""
-
-import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from advisor.entities import BYTES_PER_TOKEN, ToolOutcome, as_json, fit_text, json_bytes
-from advisor.guidance.entities import Advice, Kind, Level, ReaderFacts, Remembered, Scored
+from advisor.guidance.entities import Level, ReaderFacts, Why
+from advisor.models import Memory
 from digest.llm.entities import json_object
 from suggestions.entities import SOURCE_WEIGHTS
 
+Kind = Memory.Kind
 BLOCKED = "blocked"
 NOTE_CHARS, WHISPER_CHARS, START_CHARS, START_ROWS = 500, 80, 900, 3
 # What a note may take; other scripts take more bytes a character, so that less of them fits.
@@ -25,59 +24,65 @@ DOING = {
     "boost_source": "boosting {} source",
     "reduce_source": "reducing {} source",
 }
-USING = {
-    "write_suggestion": "writing a suggestion",
-    "test_suggestion": "testing a change",
-    "self_critique": "judging drafts",
-    "query_user_feedback": "reading feedback",
-    "query_user_config": "reading the settings",
-    "get_user_profile": "reading the profile",
-    "get_suggestion_outcomes": "reading past decisions",
-    "get_acceptance_history": "reading past decisions",
-    "compare_configs": "comparing settings",
-}
-SOURCES = {
-    Kind.PATTERN: "past decisions say so",
-    Kind.REPLAY: "an earlier attempt showed it",
-    Kind.PROFILE: "the reader's profile says so",
-    Kind.RULE: "it is an operator's rule",
-    Kind.INSIGHT: "a reviewed insight says so",
-    Kind.PEER: "other readers' answers say so",
-    Kind.BANK: "reasons given before say so",
-}
-_OPENED = re.compile(r"(?:when|whenever|before|after|while|if|for)\b[^.]{3,}?[,:;]\s", re.IGNORECASE)
-_REASON = re.compile(r",?\s+(?:—\s+)?(?:because|since)\s+(?P<why>[^.]{3,})\.?$", re.IGNORECASE)
-_PLAIN_START = re.compile(r"[^\W\d_][^\WA-Z\d_]*(?=[\s.,;:!?…]|$)")
-_END = re.compile(r"[.!?…]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A memory with its worth for one call: three factors of 0 to 1, their blend, and what became of it.
+
+    `matched`: a rule whose condition holds. `why` it was left out; empty for what is emitted.
+    """
+
+    memory: Memory
+    relevance: float
+    quality: float
+    trust: float
+    score: float
+    level: Level = Level.SILENT
+    why: str = ""
+    matched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What one call gets. `emitted` are the memories in `text`; `whispers` only their titles.
+
+    For a block: the `rule`, `text` why, `until` when it may be tried again, `repeated` if the run met the
+    same block before. `ranked` are all candidates with what became of each. `holdout`: left out at random.
+    """
+
+    level: Level
+    why: Why
+    text: str = ""
+    emitted: tuple[Scored, ...] = ()
+    whispers: tuple[Scored, ...] = ()
+    ranked: tuple[Scored, ...] = ()
+    rule: str = ""
+    until: datetime | None = None
+    holdout: bool = False
+    repeated: bool = False
 
 
 def notes_text(scored: Sequence[Scored]) -> str:
-    """Return the memories as notes, best first, in at most 500 characters; "" for none.
-
-    What does not fit loses its frame first; a second note that does not fit even so is left out, and only the
-    first may be cut.
-    """
+    """Return the texts of memories as one note, best first, in at most 500 characters; "" for none."""
     text = ""
     for one in scored:
-        room = NOTE_CHARS - len(text) - bool(text)
-        note = next((form for form in _forms(one.memory) if len(form) <= room), None)
-        if note is None and not text:
-            note = cut(one.memory.text, room)
-        if note:
-            text = f"{text} {note}".strip()
+        line = cut(one.memory.text, NOTE_CHARS)
+        if len(f"{text} {line}".strip()) <= NOTE_CHARS:
+            text = f"{text} {line}".strip()
     return text
 
 
 def whisper_row(scored: Scored) -> str:
     """Return a memory as a row of an index: its number and title, at most 80 characters."""
-    return cut(f"#{scored.memory.id} {_line(scored.memory.title)}", WHISPER_CHARS)
+    return cut(f"#{scored.memory.id} {scored.memory.title}", WHISPER_CHARS)
 
 
 def start_text(
     facts: ReaderFacts,
     *,
-    flags: Sequence[Remembered] = (),
-    patterns: Sequence[Remembered] = (),
+    flags: Sequence[Memory] = (),
+    patterns: Sequence[Memory] = (),
     rules: Iterable[str] = (),
 ) -> str:
     """Return what a run reads before its first call, at most 900 characters; "" where nothing is known.
@@ -93,7 +98,7 @@ def start_text(
     )
     text = ""
     for head, lines in parts:
-        for n, line in enumerate(dict.fromkeys(map(_line, lines))):
+        for n, line in enumerate(dict.fromkeys(" ".join(line.split()) for line in lines)):
             added = (f"{head}:\n" if not n or f"{head}:" not in text else "") + f"- {line}\n"
             if line and len(text) + len(added) <= START_CHARS:
                 text += added
@@ -113,10 +118,7 @@ def blocked_outcome(advice: Advice, *, target: str, counted: bool) -> ToolOutcom
 
 
 def with_advice(content: str, advice: Advice) -> str:
-    """Return a tool's result with what guidance says: a warning first, a note last, whispers as titles.
-
-    Titles are left out where the answer would pass 2,000 tokens. What is no JSON object goes as it is.
-    """
+    """Return a tool's result with what guidance adds: a warning first, a note last, whispers as titles."""
     loud = advice.level in (Level.WARNING, Level.NOTE)
     text = fit_text(advice.text, NOTE_TOKENS) if loud else ""
     rows = [whisper_row(scored) for scored in advice.whispers]
@@ -135,15 +137,9 @@ def with_advice(content: str, advice: Advice) -> str:
 
 
 def cut(text: str, chars: int) -> str:
-    """Return `text` on one line in at most `chars` characters, cut after a word and marked where cut."""
-    line = _line(text)
-    if len(line) <= chars:
-        return line
-    if chars < 2:
-        return "…"[:chars]
-    head = line[: chars - 1]
-    at = head.rfind(" ")
-    return f"{(head[:at] if at > chars // 2 else head).rstrip()}…"
+    """Return `text` on one line in at most `chars` characters, marked where cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= chars else f"{line[: chars - 1].rstrip()}…"
 
 
 def _facts_words(facts: ReaderFacts) -> Iterable[str]:
@@ -155,42 +151,3 @@ def _facts_words(facts: ReaderFacts) -> Iterable[str]:
         yield f"Sources that rest, wait or are pinned: {cut(', '.join(cooling), 200)}."
     if topics := sum(field != SOURCE_WEIGHTS for field, _ in facts.cooling):
         yield f"{topics} topics rest, wait or are pinned; a write about one is refused."
-
-
-def _forms(memory: Remembered) -> Iterable[str]:
-    """Yield the note in full, without its reason where that is only its source, and bare."""
-    text = _line(memory.text)
-    if not text:
-        return
-    reason = _REASON.search(text)
-    action = _sentence(text[: reason.start()] if reason else text)
-    because = _sentence(f"Because {reason['why'].strip()}") if reason else f"Because {_source(memory)}."
-    when = "" if _OPENED.match(text) else f"When {_occasion(memory)}: "
-    if when and _PLAIN_START.match(action):
-        action = action[0].lower() + action[1:]
-    yield f"{when}{action} {because}"
-    if reason is None:
-        yield f"{when}{action}"
-    yield _sentence(text)
-
-
-def _occasion(memory: Remembered) -> str:
-    if memory.suggestion_type in DOING:
-        return DOING[memory.suggestion_type].format("this" if memory.target_key else "a")
-    return USING.get(memory.tool, "advising this reader")
-
-
-def _source(memory: Remembered) -> str:
-    if memory.evidence > 1 and memory.kind in (Kind.PATTERN, Kind.REPLAY):
-        return f"{memory.evidence} past decisions say so"
-    return SOURCES[memory.kind]
-
-
-def _sentence(text: str) -> str:
-    text = text.strip(" ,;:")
-    return text if not text or _END.search(text) else f"{text}."
-
-
-def _line(text: str) -> str:
-    """Return `text` on one line, without what cannot be printed."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

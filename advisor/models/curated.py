@@ -4,7 +4,7 @@ from advisor.models.memory import Memory
 
 
 class GuidanceRule(Memory):
-    """A rule of operators: what to keep to, when it applies, and how loudly it may be told."""
+    """A rule of operators: what to keep to, when it applies, and how loud it may be."""
 
     class Meta:
         proxy = True

@@ -1,10 +1,15 @@
-"""What outlives a run, and what it said to later ones: memories, guidance, packets, tips."""
+"""What outlives a run, and what later ones got of it: memories, guidance, packets, tips."""
+
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from advisor.models.runs import Run
+
+# Within `Memory.data`: the condition of a rule.
+CONDITION = "when"
 
 
 class Memory(models.Model):
@@ -70,9 +75,28 @@ class Memory(models.Model):
     def __str__(self) -> str:
         return self.title
 
+    @property
+    def shared(self) -> bool:
+        """Return whether it is of no reader in particular."""
+        return self.reader_id is None
+
+    @property
+    def predicate(self) -> Any:
+        """Return the condition of a rule; empty for none."""
+        return self.data.get(CONDITION) or {}
+
+    @property
+    def share(self) -> float | None:
+        """Return the share of outcomes that went its way: for a caution the no's, else the larger side."""
+        hits, total = self.data.get("hits"), self.data.get("of")
+        if hits is None or not total:
+            return None
+        yes = float(hits / total)
+        return yes if self.polarity > 0 else 1 - yes if self.polarity else max(yes, 1 - yes)
+
 
 class GuidanceEvent(models.Model):
-    """What guidance said to one tool call, or why it said nothing; with all it weighed, and what followed."""
+    """What one tool call got, or why it got nothing; with all that was weighed, and what followed."""
 
     run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="guidance")
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="guidance")
@@ -131,7 +155,7 @@ class GuidanceDay(models.Model):
 
 
 class GuidancePacket(models.Model):
-    """What was found and ranked for one situation of one reader, ready to be told again while it is fresh."""
+    """What was found and ranked for one situation of one reader, ready to be used again while it is fresh."""
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="guidance_packets")
     key = models.CharField(max_length=40, unique=True, help_text="A digest of all that it was found for.")

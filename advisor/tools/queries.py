@@ -29,7 +29,7 @@ from advisor.entities import (
     result_fill,
     tokens_left,
 )
-from advisor.guidance.retrieval import memories_detail, memories_recall
+from advisor.guidance.store import memories_detail, memories_recall
 from advisor.selectors import feedback_needs
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
 from digest.entities import FeedbackCounts, RatedItem, TagCount

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from advisor.guidance.insight_files import BadInsight, insight_draft
-from advisor.guidance.retrieval import memories_recall
-from advisor.guidance.sources import FOLDER, memories_sync, patterns_sync
+from advisor.guidance.sources import FOLDER, BadInsight, insight_draft, memories_sync, patterns_sync
+from advisor.guidance.store import memories_recall
 from advisor.models import Memory
 from advisor.tools import NoArguments
 from advisor.tools.queries import get_user_profile

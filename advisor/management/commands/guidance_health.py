@@ -3,7 +3,6 @@
 import json
 import sys
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -11,8 +10,6 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from advisor.guidance.health import State, guidance_checks, worst
-
-WORDS = {State.FINE: "fine", State.LOOK: "look", State.BROKEN: "broken"}
 
 
 class Command(BaseCommand):
@@ -23,7 +20,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """In which form."""
+        """Add the form of the report."""
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,14 +30,14 @@ class Command(BaseCommand):
         except DatabaseError as error:
             words = f"broken  the database does not answer ({type(error).__name__}). See DATABASE_URL."
             raise CommandError(words, returncode=int(State.BROKEN)) from error
+        rows = [{**check._asdict(), "state": check.state.name.lower()} for check in checks]
         state = worst(checks)
         if options["json"]:
-            rows = [{**asdict(check), "state": WORDS[check.state]} for check in checks]
-            self.stdout.write(json.dumps({"state": WORDS[state], "checks": rows}))
-        else:
-            for check in checks:
-                self.stdout.write(f"{WORDS[check.state]:<6}  {check.code:<16}  {check.found}")
-                if check.todo and check.state is not State.FINE:
-                    self.stdout.write(f"{'':<26}{check.todo}")
+            self.stdout.write(json.dumps({"state": state.name.lower(), "checks": rows}))
+            rows = []
+        for row in rows:
+            self.stdout.write("{state:<6}  {code:<16}  {found}".format(**row))
+            if row["todo"]:
+                self.stdout.write(f"{'':<26}{row['todo']}")
         if state:
             sys.exit(int(state))

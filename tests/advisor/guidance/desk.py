@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from advisor.entities import ToolContext, ToolOutcome
+from advisor.guidance.admission import text_signature, tokens_of
 from advisor.guidance.engine import Guide, guide_for
 from advisor.guidance.entities import Level
-from advisor.guidance.ranking import text_signature, tokens_of
 from advisor.models import GuidanceEvent, Memory, Run
 from digest.llm.entities import ToolCall
 from digest.models import Reader

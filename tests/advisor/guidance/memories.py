@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from advisor.guidance.entities import Kind, Phase, Remembered, Scored, Situation, Tunables
-from advisor.guidance.ranking import text_signature, tokens_of
+from advisor.guidance.admission import text_signature, tokens_of
+from advisor.guidance.entities import Phase, Situation, Tunables
+from advisor.guidance.wording import Kind, Scored
+from advisor.models import Memory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 NOW_S = NOW.timestamp()
@@ -14,7 +16,7 @@ TUNED = Tunables()
 TEXT = "Leave the weight of reuters.com alone, because 4 of 5 reductions were turned down."
 
 
-def memory(number: int = 1, **changed: Any) -> Remembered:
+def memory(number: int = 1, **changed: Any) -> Memory:
     """A caution about reducing reuters.com on five outcomes, a day old."""
     text = changed.get("text", TEXT)
     values: dict[str, Any] = {
@@ -31,10 +33,13 @@ def memory(number: int = 1, **changed: Any) -> Remembered:
         "unified": 0.8,
         "confidence": 0.8,
         "evidence": 5,
-        "tokens": tokens_of(text),
+        "tokens": list(tokens_of(text)),
         "text_sig": text_signature(text),
     }
-    return Remembered(**{**values, **changed})
+    if "predicate" in changed:
+        changed["data"] = {"when": changed.pop("predicate")}
+    values["reader_id"] = None if changed.pop("shared", False) else READER
+    return Memory(**{**values, **changed})
 
 
 def call(**changed: Any) -> Situation:

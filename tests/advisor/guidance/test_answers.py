@@ -8,14 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.entities import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
-from advisor.guidance.entities import Advice, Kind, Level, Remembered, Scored, Why
-from advisor.guidance.wording import ANSWER_TOKENS, NOTE_TOKENS, blocked_outcome, with_advice
+from advisor.guidance.entities import Level, Why
+from advisor.guidance.wording import (
+    ANSWER_TOKENS,
+    NOTE_TOKENS,
+    Advice,
+    Kind,
+    Scored,
+    blocked_outcome,
+    with_advice,
+)
+from advisor.models import Memory
 
 TOLD = Advice(Level.NOTE, Why.EMITTED, "When boosting: go slowly.")
 
 
 def whispered(count, title="Small steps down"):
-    memory = Remembered(7, Kind.PATTERN, title, "Secret until asked for.", datetime(2026, 1, 1, tzinfo=UTC))
+    memory = Memory(pk=7, kind=Kind.PATTERN, title=title, text="Secret until asked for.")
     rows = tuple(Scored(memory, 0.4, 0.5, 0.5, 0.4, Level.WHISPER) for _ in range(count))
     return Advice(Level.WHISPER, Why.EMITTED, whispers=rows)
 

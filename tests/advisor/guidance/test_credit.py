@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from advisor.guidance.credit import Fate, borne_out, guidance_credit, outcome_of
+from advisor.guidance.events import Fate, borne_out, guidance_credit, outcome_of
 from advisor.models import GuidanceEvent, Memory
 from suggestions.models import Suggestion
 from tests.advisor.guidance.lives import DAY, SOURCE, answered, ran, remember, suggestion, told

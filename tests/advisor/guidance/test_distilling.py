@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.admission import ADMITTED, REFUSALS, WEIGHTS, admit, dimensions_of
-from advisor.guidance.entities import Draft, Kind
-from advisor.guidance.insight_files import insight_draft
+from advisor.guidance.admission import ADMITTED, REFUSALS, WEIGHTS, admit, quality_of_text, text_signature
 from advisor.guidance.memories import many_drafts
-from advisor.guidance.ranking import text_signature
-from advisor.guidance.sources import FOLDER
+from advisor.guidance.sources import FOLDER, insight_draft
+from advisor.guidance.wording import Kind
+from advisor.models import Memory
 from tests.advisor.guidance.memories import NOW, TEXT
 
 
-def draft(text: str = TEXT, **changed: Any) -> Draft:
+def draft(text: str = TEXT, **changed: Any) -> Memory:
     """A caution with its columns and figures."""
     values: dict[str, Any] = {
         "kind": Kind.PATTERN,
@@ -30,21 +29,21 @@ def draft(text: str = TEXT, **changed: Any) -> Draft:
         "evidence": 5,
         "data": {"hits": 1, "of": 5},
     }
-    return Draft(text=text, **{**values, **changed})
+    return Memory(text=text, **{**values, **changed})
 
 
-def bare(text: str, **changed: Any) -> Draft:
+def bare(text: str, **changed: Any) -> Memory:
     """A text with no columns to help it."""
-    return Draft(**{"kind": Kind.INSIGHT, "title": "Of note", "text": text, "valid_from": NOW, **changed})
+    return Memory(**{"kind": Kind.INSIGHT, "title": "Of note", "text": text, "valid_from": NOW, **changed})
 
 
-def why(drafted: Draft, **more: Any) -> str:
+def why(drafted: Memory, **more: Any) -> str:
     return admit(drafted, now=NOW, **more).why
 
 
 def test_a_caution_with_its_reason_and_figures_is_admitted_and_scores_well() -> None:
     admission = admit(draft(), now=NOW)
-    assert (admission.admitted, admission.why) == (True, ADMITTED)
+    assert admission.why == ADMITTED
     assert admission.dimensions["actionable"] == admission.dimensions["reasoned"] == 1.0
     assert admission.unified > 0.85
     assert sum(WEIGHTS.values()) == pytest.approx(1.0)
@@ -79,13 +78,7 @@ def test_patterns_over_many_readers_are_admitted() -> None:
     ("changed", "code"),
     [
         ({"expires_at": NOW}, "expired"),
-        ({"shared": True, "kind": Kind.REPLAY}, "private"),
-        ({"shared": True, "data": {"readers": 4, "of": 5}}, "private"),
-        ({"shared": True, "data": {"of": 5}}, "private"),
-        (
-            {"shared": True, "data": {"readers": 9}, "text": "Ask ada@example.org first about it."},
-            "names_a_reader",
-        ),
+        ({"text": "Ask ada@example.org first about it."}, "names_a_reader"),
         ({"title": ""}, "bounds"),
         ({"title": "x" * 81}, "bounds"),
         ({"text": "Wait. " * 90}, "bounds"),
@@ -101,10 +94,6 @@ def test_patterns_over_many_readers_are_admitted() -> None:
 def test_each_refusal_is_for_what_it_names(changed: dict[str, Any], code: str) -> None:
     assert why(draft(**changed)) == code
     assert REFUSALS[code]
-
-
-def test_what_its_maker_found_to_name_a_reader_is_refused() -> None:
-    assert why(draft(), names_a_reader=True) == "names_a_reader"
 
 
 def test_the_same_again_is_a_duplicate_whatever_its_figures_and_marks() -> None:
@@ -124,16 +113,16 @@ def test_the_same_again_is_a_duplicate_whatever_its_figures_and_marks() -> None:
 def test_any_text_is_judged_without_an_error(
     text: str, title: str, kind: Kind, polarity: int, evidence: int, data: dict[str, Any]
 ) -> None:
-    drafted = Draft(kind, title, text, NOW, polarity=polarity, evidence=evidence, data=data, shared=True)
+    drafted = Memory(kind=kind, title=title, text=text, polarity=polarity, evidence=evidence, data=data)
     admission = admit(drafted, now=NOW)
     assert 0 <= admission.unified <= 1
     assert set(admission.dimensions) == set(WEIGHTS)
     assert all(0 <= value <= 1 for value in admission.dimensions.values())
-    assert admission.admitted or REFUSALS[admission.why]
+    assert admission.why == ADMITTED or REFUSALS[admission.why]
 
 
 @given(st.integers(0, 20), st.integers(0, 20))
 def test_more_outcomes_never_make_a_memory_worth_less(few: int, more: int) -> None:
     few, more = sorted((few, more))
-    worth = [dimensions_of(draft("Look there.", evidence=n))["outcome_linked"] for n in (few, more)]
+    worth = [quality_of_text(draft("Look there.", evidence=n))[0]["outcome_linked"] for n in (few, more)]
     assert worth[0] <= worth[1]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Advice, Kind, Level, Phase, Scored, Why
-from advisor.guidance.gate import BOOST_MAX, BOOST_RELEVANCE_MIN, Seen, boost_of, gate, obvious, score_of
+from advisor.guidance.entities import Level, Phase, Why
+from advisor.guidance.ranking import BOOST_MAX, BOOST_RELEVANCE_MIN, Seen, gate, obvious, score_of
+from advisor.guidance.wording import Advice, Kind, Scored
 from tests.advisor.guidance.memories import NOW, NOW_S, TUNED, call, scored
 
 
@@ -49,7 +50,7 @@ def test_anything_less_is_a_note(changed: dict[str, Any], about: dict[str, Any])
     [
         {"evidence": 2},
         {"confidence": 0.59},
-        {"share": 0.65},
+        {"data": {"hits": 7, "of": 20}},
         {"helpful": 2, "unhelpful": 4},
         {"valid_from": NOW - timedelta(days=91)},
         {"relevance": 0.44},
@@ -71,16 +72,17 @@ def test_what_a_person_reviewed_needs_no_outcomes_and_does_not_age() -> None:
 
 def test_two_reviewed_sources_that_agree_may_warn() -> None:
     one = scored(1, kind=Kind.INSIGHT, evidence=0)
-    same_kind = replace(one, memory=replace(one.memory, id=2, text_sig="b"))
-    rule = replace(one, memory=replace(one.memory, id=3, kind=Kind.RULE, text_sig="c"))
+    same_kind = scored(2, kind=Kind.INSIGHT, evidence=0, text_sig="b")
+    rule = scored(3, kind=Kind.RULE, evidence=0, text_sig="c")
     assert gated(one, same_kind).level is Level.NOTE
     assert gated(one, rule).level is Level.WARNING
 
 
 def test_a_rule_whose_condition_holds_may_warn_any_call() -> None:
-    rule = replace(scored(kind=Kind.RULE, evidence=0, polarity=0, target_key=""), relevance=1.0, matched=True)
-    assert gated(rule, tool="test_suggestion").level is Level.WARNING
-    assert gated(replace(rule, memory=replace(rule.memory, ceiling=Level.BLOCK))).level is Level.WARNING
+    for ceiling in (Level.WARNING, Level.BLOCK):
+        rule = scored(kind=Kind.RULE, evidence=0, polarity=0, target_key="", ceiling=ceiling)
+        rule = replace(rule, relevance=1.0, matched=True)
+        assert gated(rule, tool="test_suggestion").level is Level.WARNING
 
 
 def test_what_is_too_weak_stays_silent() -> None:
@@ -119,9 +121,9 @@ def test_another_tools_cooldown_is_no_reason() -> None:
 
 
 def test_what_the_call_does_already_is_not_told() -> None:
-    to_weight = scored(polarity=1, advises={"suggested_value": "1.3"})
-    assert gated(to_weight, arguments={"suggested_value": 1.3}).why is Why.OBVIOUS
-    assert gated(to_weight, arguments={"suggested_value": 1.2}).level is Level.NOTE
+    pattern = scored(polarity=1, data={"hits": 4, "of": 5})
+    assert gated(pattern, arguments={"suggestion_type": "reduce_source"}).why is Why.OBVIOUS
+    assert gated(pattern, arguments={"suggestion_type": "boost_source"}).level is Level.NOTE
 
 
 @pytest.mark.parametrize(
@@ -134,18 +136,16 @@ def test_what_the_call_does_already_is_not_told() -> None:
     ],
 )
 def test_a_topic_that_is_there_need_not_be_added(kind: str, topics: list[str], idle: bool) -> None:
-    one = scored(suggestion_type=kind, target_key="battery", polarity=1)
+    one = scored(kind=Kind.INSIGHT, suggestion_type=kind, target_key="battery", polarity=1)
     about = call(suggestion_type=kind, target_key="battery")
-    assert obvious(one, about, {"topics": topics}) is idle
-    assert not obvious(replace(one, memory=replace(one.memory, polarity=-1)), about, {"topics": topics})
-    assert not obvious(one, about, {})
+    assert obvious(one, about, topics) is idle
+    assert not obvious(scored(suggestion_type=kind, target_key="battery"), about, topics)
+    assert not obvious(one, about, None)
 
 
 def test_at_most_two_are_told_the_loudest_first_and_one_text_once() -> None:
     notes = [other(n, relevance=0.9 - n / 100) for n in (2, 3)]
-    notes[1] = replace(
-        notes[1], memory=replace(notes[1].memory, text_sig="third", text="Wait a week, since it pays.")
-    )
+    notes[1].memory.text_sig, notes[1].memory.text = "third", "Wait a week, since it pays."
     advice = gated(*notes, scored(1, relevance=0.8))
     assert [one.memory.id for one in advice.emitted] == [1, 2]
     assert [one.why for one in advice.ranked] == ["", "", Why.OVER_LIMIT]
@@ -170,11 +170,12 @@ def test_at_most_three_titles_are_named_and_none_when_switched_off() -> None:
 
 def test_boosts_need_relevance_and_their_place() -> None:
     caution, profile = scored(), scored(kind=Kind.PROFILE, polarity=0)
-    assert boost_of(caution, call()) == pytest.approx(1.3)
-    assert boost_of(caution, call(phase=Phase.REPAIR)) == pytest.approx(1.5)
-    assert boost_of(profile, call()) == pytest.approx(1.4)
-    assert boost_of(profile, call(phase=Phase.EXPLORE)) == 1.0
-    assert boost_of(scored(relevance=0.34), call(phase=Phase.REPAIR)) == 1.0
+    base = score_of(profile, call(phase=Phase.EXPLORE))
+    assert score_of(caution, call()) == pytest.approx(1.3 * base)
+    assert score_of(caution, call(phase=Phase.REPAIR)) == pytest.approx(1.5 * base)
+    assert score_of(profile, call()) == pytest.approx(1.4 * base)
+    faint = scored(relevance=0.34)
+    assert score_of(faint, call(phase=Phase.REPAIR)) == score_of(faint, call(phase=Phase.EXPLORE))
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.sampled_from(Phase), st.sampled_from(Kind), st.integers(-1, 1))
@@ -182,10 +183,10 @@ def test_boosts_together_stay_within_their_cap(
     relevance: float, trust: float, phase: Phase, kind: Kind, polarity: int
 ) -> None:
     one = scored(relevance=relevance, trust=trust, kind=kind, polarity=polarity)
-    boost = boost_of(one, call(phase=phase))
-    assert 1.0 <= boost <= BOOST_MAX
-    assert score_of(one, call(phase=phase)) / boost <= 0.85 + 1e-9
-    assert relevance >= BOOST_RELEVANCE_MIN or boost == 1.0
+    base = 0.45 * relevance + 0.25 * trust + 0.15
+    boost = score_of(one, call(phase=phase)) / base
+    assert 1.0 - 1e-9 <= boost <= BOOST_MAX + 1e-9
+    assert relevance >= BOOST_RELEVANCE_MIN or boost == pytest.approx(1.0)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(-1, 1))

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from advisor.apps import check_guidance
 from advisor.guidance import health as health_module
-from advisor.guidance.audit import HOLDOUT, SERIES, Observed, Stage
 from advisor.guidance.conditions import FACTS
 from advisor.guidance.entities import Tunables
+from advisor.guidance.figures import HOLDOUT, SERIES, Observed
 from advisor.guidance.health import State, guidance_checks, worst
 from advisor.guidance.notes import guidance_export
 from advisor.management.commands import guidance_health
@@ -30,17 +30,12 @@ WELL = Observed(
     calls=1000,
     levels=dict.fromkeys(SERIES, (0,)) | {"note": (359,), HOLDOUT: (41,)},
     reasons={"failed": (2,)},
-    left_out={},
     stages=(),
     sampled=1000,
     p95_ms=35,
     faults=(),
     packets={"ready": 3, "stale": 1, "invalid": 2, "uses": 0},
 )
-
-
-def lacking(name: str) -> dict:
-    return {"stages": (Stage(name, 0.0, 0.0, 0.0, missing=True),)}
 
 
 @pytest.fixture
@@ -74,9 +69,6 @@ def test_a_well_installation_is_fine_in_every_check(now, monkeypatch):
         ("time", {"p95_ms": 1001}, State.LOOK),
         ("time", {"p95_ms": 4001}, State.BROKEN),
         ("time", {"p95_ms": None}, State.FINE),
-        ("stages", lacking("facts"), State.BROKEN),
-        ("stages", lacking("rank"), State.LOOK),
-        ("stages", {**lacking("rank"), "calls": 5}, State.FINE),
         ("holdout", {"levels": {**WELL.levels, HOLDOUT: (0,)}}, State.LOOK),
         ("holdout", {"levels": {**WELL.levels, HOLDOUT: (120,)}}, State.LOOK),
         ("holdout", {"levels": {**WELL.levels, "note": (20,), HOLDOUT: (0,)}}, State.FINE),
@@ -88,10 +80,10 @@ def test_each_trouble_is_found_and_weighed(state_of, code, more, state):
 
 @pytest.mark.django_db
 def test_what_is_not_fine_says_what_to_do(now, monkeypatch):
-    ill = replace(WELL, p95_ms=9000, reasons={"failed": (500,)}, **lacking("facts"))
+    ill = replace(WELL, p95_ms=9000, reasons={"failed": (500,)})
     monkeypatch.setattr(health_module, "guidance_observed", lambda **_: ill)
     troubled = [check for check in guidance_checks(now=now) if check.state is not State.FINE]
-    assert len(troubled) == 3 and all(check.todo for check in troubled)
+    assert len(troubled) == 2 and all(check.todo for check in troubled)
 
 
 @pytest.mark.django_db
@@ -110,22 +102,18 @@ def memory(now, **more):
 
 
 @pytest.mark.django_db
-def test_memories_that_nobody_finds_or_retires_and_rules_that_never_hold_are_counted(now):
+def test_memories_that_nobody_retires_and_rules_that_never_hold_are_counted(now):
     memory(now)
-    memory(now, tokens=[])
-    memory(now, text_sig="")
-    memory(now, text_sig="", retired_at=now)
     memory(now, expires_at=now - timedelta(days=3))
     memory(now, expires_at=now - timedelta(days=1))
     memory(now, kind="rule", title="Odd", data={"when": {"fact": "mood", "op": "eq", "value": 1}})
     memory(now, kind="rule", title="Empty")
     memory(now, kind="rule", data={"when": {"fact": "waiting", "op": "eq", "value": True}})
     checks = {check.code: check for check in guidance_checks(now=now)}
-    assert checks["memories"].found.startswith("2 ") and checks["expired"].found.startswith("1 ")
+    assert checks["expired"].found.startswith("1 ")
     assert "Empty" in checks["rules"].found and "Odd" in checks["rules"].found
-    assert checks["rules"].state is State.BROKEN and all(
-        checks[code].state is State.LOOK and checks[code].todo for code in ("memories", "expired")
-    )
+    assert checks["rules"].state is State.BROKEN
+    assert checks["expired"].state is State.LOOK and checks["expired"].todo
 
 
 @pytest.mark.django_db
@@ -182,13 +170,6 @@ def test_what_changed_in_the_last_minutes_is_not_out_of_step(ada, now, folder):
     guidance_export(now=now)
     packet(ada, now, "a", invalid_at=now)
     assert exports(now + timedelta(minutes=1)) == {}
-
-
-@pytest.mark.django_db
-def test_somebody_elses_dashboard_is_told(now, folder):
-    guidance_export(now=now)
-    (folder / "guidance.md").write_text("# Mine\n")
-    assert "guidance.md is not ours" in exports(now)["export_foreign"]
 
 
 # --- The commands -----------------------------------------------------------------------------------------

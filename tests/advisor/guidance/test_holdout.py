@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from advisor.guidance.engine import drawn_for_holdout
-from advisor.guidance.entities import Kind
+from advisor.guidance.wording import Kind
 from tests.advisor.guidance.memories import scored
 
 RUN, OTHER = UUID(int=1), UUID(int=2)

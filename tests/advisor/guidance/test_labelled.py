@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from advisor.guidance.admission import admit
-from advisor.guidance.entities import LOUDNESS, Draft, Kind, Level, Remembered
-from advisor.guidance.gate import level_of
-from advisor.guidance.ranking import RANK_MIN, scored_from
+from advisor.guidance.admission import ADMITTED, admit
+from advisor.guidance.entities import LOUDNESS, Level
+from advisor.guidance.ranking import RANK_MIN, level_of, scored_from
+from advisor.guidance.wording import Kind
+from advisor.models import Memory
 from tests.advisor.guidance.memories import NOW, NOW_S, TUNED, call
 
 pytestmark = pytest.mark.data
@@ -32,23 +33,14 @@ USEFUL, NOISE = 23, 7
 
 def heard(item: dict) -> bool:
     kind = KINDS[item["source"]]
-    draft = Draft(kind, "Of note", item["text"], NOW, tool=item["tool"], evidence=3)
-    admission = admit(draft, now=NOW)
-    memory = Remembered(
-        id=1,
-        kind=kind,
-        title=item["case_id"],
-        text=item["text"],
-        valid_from=NOW,
-        tool=item["tool"],
-        unified=admission.unified,
-        confidence=item["confidence"],
-        evidence=3,
-    )
+    memory = Memory(pk=1, kind=kind, title="Of note", text=item["text"], tool=item["tool"], evidence=3)
+    admission = admit(memory, now=NOW)
+    memory.title, memory.valid_from = item["case_id"], NOW
+    memory.unified, memory.confidence = admission.unified, item["confidence"]
     scored = scored_from(memory, item["context_match"], now=NOW)
     level = level_of(scored, [scored], call(tool=item["tool"]), TUNED, NOW_S)
     floors = scored.score >= RANK_MIN and scored.relevance >= TUNED.relevance_min
-    return admission.admitted and floors and LOUDNESS.index(level) >= LOUDNESS.index(Level.NOTE)
+    return admission.why == ADMITTED and floors and LOUDNESS.index(level) >= LOUDNESS.index(Level.NOTE)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advisor.guidance.admission import admit
-from advisor.guidance.entities import Draft, Kind, Level
+from advisor.guidance.entities import Level
 from advisor.guidance.memories import (
     BEFOREHAND,
     FLAGS,
@@ -29,13 +29,14 @@ from advisor.guidance.memories import (
 from advisor.guidance.ranking import penalty_of
 from advisor.guidance.sources import memories_refresh, memories_refresh_active
 from advisor.guidance.store import memories_store
+from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from digest.feedback.peers import peers_cache_clear
 from digest.feedback.reasons import KIND_OF
 from digest.models import Source
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.outcomes.profile import BACKFIRES, REASON_TERMS, profile_compute
-from tests.advisor.guidance.lives import DAY, SOURCE, decided, ran, remember, wrote
+from tests.advisor.guidance.lives import DAY, SOURCE, decided, ran, wrote
 from tests.digest.feedback.test_peers import DULL, GOOD, member, rated
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.factories import CLOCK
@@ -50,7 +51,7 @@ def row(outcome: str, kind: str = "boost_source", target: str = SOURCE, **more) 
     return Decided(kind, target, outcome, **more)
 
 
-def keys(drafts: list[Draft]) -> set[str]:
+def keys(drafts: list[Memory]) -> set[str]:
     return {draft.key for draft in drafts}
 
 
@@ -165,7 +166,7 @@ def test_others_are_told_of_as_a_hint_for_and_a_hint_against_of_the_readers_own_
         ("reduce_source", -1),
     }
     assert {draft.target_key for draft in drafts} == {SOURCE}
-    assert all(draft.evidence == 0 and draft.ceiling is Level.NOTE for draft in drafts)
+    assert all(draft.evidence == 0 and draft.ceiling == Level.NOTE for draft in drafts)
     many = {f"s{n}.example": 0.15 for n in range(30)}
     assert len(list(peer_drafts(many, many, now=CLOCK))) == 2 * PEERS_MAX
 
@@ -464,7 +465,7 @@ def test_readers_long_gone_are_left_alone_until_their_memories_lapse(ada):
 # --- Admitting one ----------------------------------------------------------------------------------------
 
 
-def draft(**fields) -> Draft:
+def draft(**fields) -> Memory:
     given = {
         "kind": Kind.INSIGHT,
         "key": "second-sign",
@@ -472,40 +473,13 @@ def draft(**fields) -> Draft:
         "text": "Look for a second sign, because three thumbs in a row come by chance.",
         "valid_from": CLOCK,
     }
-    return Draft(**{**given, **fields})
+    return Memory(**{**given, **fields})
 
 
-def store_one(one: Draft, reader_id=None):
-    """Store one memory beside the others; its row, or the code it was refused with."""
-    stored = memories_store(
-        reader_id=reader_id, kinds=(str(one.kind),), drafts=[one], now=CLOCK, retire=False
-    )
-    return stored.rows.get((str(one.kind), one.key)) or stored.refused[one.key]
-
-
-@pytest.mark.django_db
-def test_a_memory_is_looked_at_as_it_is_stored_and_a_refused_one_is_named_by_its_code(ada):
-    stored = store_one(draft(), ada.pk)
-    assert stored.reader == ada and stored.unified > 0.2
-    assert store_one(draft(key="worse", text=f"{POISON}."), ada.pk) == "noise"
-    assert Memory.objects.count() == 1
-
-
-@pytest.mark.django_db
-def test_older_figures_go_where_newer_ones_are_refused_and_what_people_wrote_stays(ada):
-    for kind, left in ((Kind.BANK, 0), (Kind.INSIGHT, 1)):
-        assert store_one(draft(kind=kind, key=kind.value, evidence=3), ada.pk).pk
-        assert store_one(draft(kind=kind, key=kind.value, evidence=3, text=f"{POISON}."), ada.pk) == "noise"
-        assert Memory.objects.filter(kind=kind, retired_at=None).count() == left
-
-
-@pytest.mark.django_db
-def test_storing_one_memory_leaves_the_others_and_what_people_wrote(ada):
-    remember(ada, "other", kind="insight")
-    assert store_one(draft(), ada.pk).pk
-    remember(None, "second-sign", kind="insight", source_ref="admin")
-    assert store_one(draft(shared=True)) == "key_taken"
-    assert Memory.objects.filter(retired_at=None).count() == 3
+def store_one(one: Memory, reader_id=None):
+    """Store one memory; its row."""
+    memories_store(reader_id=reader_id, kinds=(str(one.kind),), drafts=[one], now=CLOCK)
+    return Memory.objects.get(reader_id=reader_id, kind=one.kind, key=one.key)
 
 
 @pytest.mark.django_db

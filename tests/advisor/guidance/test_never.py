@@ -8,13 +8,15 @@ from datetime import timedelta
 
 import pytest
 
-from advisor.guidance.audit import guidance_observed
-from advisor.guidance.entities import Draft, Kind
+from advisor.guidance.admission import admit
+from advisor.guidance.figures import guidance_observed
+from advisor.guidance.store import memories_store
+from advisor.guidance.wording import Kind
+from advisor.models import Memory
 from digest.models import Reader
 from tests.advisor.guidance.desk import Desk, memory
 from tests.advisor.guidance.lives import decided
 from tests.advisor.guidance.test_engine import Loop
-from tests.advisor.guidance.test_memories import store_one
 from tests.advisor.tools.test_tools import boost, liked_urls
 from tests.support.factories import CLOCK
 from tests.support.histories import thumbs
@@ -55,7 +57,7 @@ def a_dead_redis(ada: Reader, ben: Reader, settings) -> Iterator[str]:
 def a_poisoned_note(ada: Reader, ben: Reader, settings) -> Iterator[str]:
     """A reader's notes give orders; they become no memory, and one that had got in is told to nobody."""
     decided(ada, ["rejected"] * 3, "add_topic", None, user_reason=NOTE)
-    assert store_one(draft(NOTE), ada.pk) == "noise"
+    assert admit(draft(NOTE), now=CLOCK).why == "noise"
     memory(ada, f"Take small steps, because 3 of 3 were declined. {NOTE}", **KEPT)
     yield ""
 
@@ -78,14 +80,16 @@ def an_expired_fact(ada: Reader, ben: Reader, settings) -> Iterator[str]:
 def a_superseded_fact(ada: Reader, ben: Reader, settings) -> Iterator[str]:
     """What is known now says something else under the same key."""
     for words in (TEXT.format(LURE), TEXT.format("very small")):
-        assert store_one(draft(words), ada.pk).pk
+        kinds = (Kind.INSIGHT,)
+        memories_store(reader_id=ada.pk, kinds=kinds, drafts=[draft(words)], now=CLOCK)
     yield "take very small steps"
 
 
-def draft(text: str) -> Draft:
+def draft(text: str) -> Memory:
     """A caution about the target, offered as a person would offer it."""
     known = {"polarity": -1, "evidence": 5, "confidence": 0.95, "key": "fact", "phase": "write"}
-    return Draft(Kind.INSIGHT, "Steps up", text, CLOCK - timedelta(days=1), **ABOUT, **known)
+    named = {"kind": Kind.INSIGHT, "title": "Steps up", "valid_from": CLOCK - timedelta(days=1)}
+    return Memory(text=text, **named, **ABOUT, **known)
 
 
 @pytest.mark.parametrize(

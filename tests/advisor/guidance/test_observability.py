@@ -10,7 +10,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.audit import HOLDOUT, guidance_observed, percentile, stages_due, stages_of
+from advisor.guidance.figures import HOLDOUT, guidance_observed, percentile, stages_of
 from advisor.models import GuidanceEvent, GuidancePacket
 
 
@@ -32,7 +32,7 @@ def test_calls_are_counted_by_day_and_level_and_those_held_out_apart(ada, now):
     event(ada, now, why="held_out", held_out=True)
     event(ada, now, why="shown")
     seen = guidance_observed(now=now, days=3)
-    assert (seen.calls, seen.emitted, seen.holdout) == (4, 2, 1)
+    assert (seen.calls, seen.holdout) == (4, 1)
     assert seen.levels["note"] == [0, 0, 1] and seen.levels["block"] == [0, 1, 0]
     assert seen.levels[HOLDOUT] == [0, 0, 1]
     assert seen.reasons == {"shown": [0, 0, 1]}
@@ -55,30 +55,28 @@ def test_a_day_is_a_utc_day(ada, now):
 
 
 @pytest.mark.django_db
-def test_errors_packets_and_what_kept_memories_back_are_counted(ada, now):
+def test_errors_and_packets_are_counted(ada, now):
     event(ada, now, why="failed", error_code="KeyError")
     event(ada, now - timedelta(hours=1), n=0, why="failed", error_code="export_OSError")
-    event(ada, now, candidates=[{"id": 1, "why": "shown"}, {"id": 2, "why": ""}, {"id": 3, "why": "shown"}])
     packet(ada, now, "a")
     packet(ada, now, "b", expires_at=now)
     packet(ada, now, "c", invalid_at=now)
     seen = guidance_observed(now=now)
     assert {code: times for code, times, _ in seen.faults} == {"KeyError": 1, "export_OSError": 1}
-    assert (seen.failed, seen.left_out) == (1, {"shown": 2})
+    assert seen.failed == 1
     assert seen.packets == {"ready": 1, "stale": 1, "invalid": 1, "uses": 6}
 
 
 @pytest.mark.django_db
-def test_stages_are_slowest_first_and_one_that_never_ran_is_missing(ada, now):
+def test_stages_are_slowest_first(ada, now):
     for ms in (1, 2, 100):
         event(ada, now, stages={"facts": ms, **({"rank": 300} if ms == 100 else {})}, ms=ms)
     seen = guidance_observed(now=now)
-    assert [(one.name, round(one.share, 2), one.p50, one.p95, one.missing) for one in seen.stages] == [
-        ("rank", 0.33, 300, 300, True),
-        ("facts", 1.0, 2, 100, False),
-        ("packet", 0.0, 0.0, 0.0, True),
+    assert [(one.name, round(one.share, 2), one.p50, one.p95) for one in seen.stages] == [
+        ("rank", 0.33, 300, 300),
+        ("facts", 1.0, 2, 100),
     ]
-    assert seen.stages[2].heat == "○ never" and seen.p95_ms == 100 and seen.missing == ("rank", "packet")
+    assert seen.p95_ms == 100
 
 
 @pytest.mark.django_db
@@ -126,21 +124,7 @@ def test_a_percentile_is_one_of_the_values_and_grows_with_its_share(values, shar
         assert found in values and percentile(values, 0) <= found <= max(values)
 
 
-@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.floats(0, 5000)) | st.none(), max_size=30))
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.floats(0, 5000)), max_size=30))
 def test_a_stage_ran_in_a_share_of_calls_and_its_percentiles_are_in_order(samples):
-    for stage in stages_of([(sample, "told", "", []) for sample in samples]):
+    for stage in stages_of(samples):
         assert 0 <= stage.share <= 1 and stage.p50 <= stage.p95
-
-
-@pytest.mark.parametrize(
-    ("call", "due"),
-    [
-        (("told", "", [1]), {"facts", "packet", "rank", "gate"}),
-        (("told", "exact", [1]), {"facts", "packet", "gate"}),
-        (("below_floor", "", []), {"facts", "packet", "rank"}),
-        (("blocked", "", []), {"facts"}),
-        (("nothing_known", "", []), {"facts"}),
-    ],
-)
-def test_the_stages_a_call_should_go_through(call, due):
-    assert stages_due(*call) == due

@@ -7,10 +7,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.guidance import packets
 from advisor.guidance.entities import Phase, Situation
 from advisor.guidance.facts import RunContext
-from advisor.guidance.packets import PacketCache, packet_key, packets_invalidate
+from advisor.guidance.packets import PacketCache, packet_key
 from advisor.guidance.ranking import rank
 from advisor.guidance.tunables import Tunables
 from advisor.models import GuidancePacket, Memory
@@ -37,7 +36,7 @@ def add(situation, reader, now, cache=None):
     """What is ranked for the situation now, stored by a run of its own unless it has a cache."""
     context, own = context_of(reader, now), cache or PacketCache(reader.pk)
     ranked = rank(situation, context.memories, now=now, relevance_min=0.45)
-    own.add(situation, context, ranked, now=now, ttl_s=TTL_S, stages={"rank": 1.0})
+    own.add(situation, context, ranked, now=now, ttl_s=TTL_S)
     if cache is None:
         own.store(context, now=now)
     return packet_key(situation, context.fingerprint)
@@ -137,41 +136,20 @@ def test_after_fifteen_minutes_a_packet_is_stale(ada, now):
     assert find(asking(ada), ada, later) is None
 
 
-def test_invalidation_is_of_one_reader_or_of_all_and_says_why(ada, ben, now):
-    for reader in (ada, ben):
-        memory(reader)
-        add(asking(reader), reader, now)
-    assert len(packets_invalidate(reader_id=ada.pk, why="memories_changed", now=now)) == 1
-    assert find(asking(ada), ada, now) is None and find(asking(ben), ben, now)
-    assert len(packets_invalidate(why="rule_changed", now=now)) == 1
-    assert packets_invalidate(why="rule_changed", now=now) == []
-    whys = GuidancePacket.objects.order_by("reader__username").values_list("invalid_why", flat=True)
-    assert list(whys) == ["memories_changed", "rule_changed"]
-
-
 def test_a_packet_made_again_takes_the_place_of_the_old_one(ada, now):
     memory(ada)
     first = add(asking(ada), ada, now)
     find(asking(ada), ada, now)
-    packets_invalidate(reader_id=ada.pk, why="rule_changed", now=now)
+    GuidancePacket.objects.update(invalid_at=now)
     add(asking(ada), ada, now + timedelta(minutes=1))
     packet = GuidancePacket.objects.get()
     assert packet.key == first and packet.invalid_at is None
     assert (packet.uses, packet.made_at) == (0, now + timedelta(minutes=1))
 
 
-def test_no_more_than_the_newest_packets_remain(ada, now, monkeypatch):
-    monkeypatch.setattr(packets, "PACKETS_MAX", 5)
-    memory(ada)
-    for n in range(9):
-        add(asking(ada, words=f"word{n}"), ada, now + timedelta(seconds=n))
-    assert GuidancePacket.objects.count() == 5
-    assert GuidancePacket.objects.order_by("made_at").first().made_at == now + timedelta(seconds=4)
-
-
 def test_the_key_is_of_the_call_and_its_words_and_of_nothing_else(ada, ben):
     key = packet_key(asking(ada), "1")
-    assert key == packet_key(asking(ada, arguments={"x": 1}, step=0.3, words="Loud, too"), "1")
+    assert key == packet_key(asking(ada, arguments={"x": 1}, words="Loud, too"), "1")
     changes = ({"words": "quiet"}, {"tool": "self_critique"}, {"phase": Phase.REPAIR}, {"target_key": "a"})
     other = [packet_key(asking(ada, **change), "1") for change in changes]
     other += [packet_key(asking(ben), "1"), packet_key(asking(ada), "2")]

@@ -6,17 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.guidance import daily
-from advisor.guidance.audit import guidance_observed
-from advisor.guidance.credit import uplift_report
-from advisor.guidance.daily import (
-    DAYS_SPAN,
-    EVENTS_SPAN,
-    UPLIFT_WINDOW,
-    guidance_days_count,
-    guidance_prune,
-    uplift_latest,
-)
+from advisor.guidance import events
+from advisor.guidance.events import DAYS_SPAN, EVENTS_SPAN, guidance_days_count, guidance_prune
+from advisor.guidance.figures import UPLIFT_WINDOW, guidance_observed, uplift_latest, uplift_report
 from advisor.models import GuidanceDay, GuidanceEvent, GuidancePacket
 from advisor.tasks import guidance_learn_task
 from tests.advisor.guidance.test_observability import event, packet
@@ -79,11 +71,11 @@ def test_a_day_is_over_two_hours_after_its_end(ada, now):
 
 
 def test_what_telling_was_worth_stands_as_counted_until_the_next_day(ada, now):
-    assert uplift_latest(now=now) == uplift_report(since=now - UPLIFT_WINDOW, now=now)
+    assert uplift_latest(now=now) == (uplift_report(since=now - UPLIFT_WINDOW, now=now), now)
     told = {"suggestion_type": "boost_source", "target_key": "x.example", "told": [1]}
     event(ada, now - DAY, level="note", **told)
     guidance_days_count(now=now)
-    assert uplift_latest(now=now + DAY / 2) == uplift_report(since=now - UPLIFT_WINDOW, now=now)
+    assert uplift_latest(now=now + DAY / 2) == (uplift_report(since=now - UPLIFT_WINDOW, now=now), now)
 
 
 def test_counting_and_the_figures_cost_the_same_for_few_calls_and_for_many(ada, now):
@@ -112,7 +104,7 @@ def test_calls_go_after_half_a_year_and_not_before(ada, now):
 
 
 def test_more_than_one_delete_takes_go_all_the_same(ada, now, monkeypatch):
-    monkeypatch.setattr(daily, "BATCH", 2)
+    monkeypatch.setattr(events, "BATCH", 2)
     for _ in range(5):
         event(ada, now - 2 * EVENTS_SPAN)
     guidance_days_count(now=now)
@@ -129,7 +121,7 @@ def test_no_call_goes_before_its_day_is_counted(ada, now):
 
 
 def test_stale_packets_go_but_for_those_that_have_notes(ada, now, monkeypatch):
-    monkeypatch.setattr(daily, "PACKETS_MAX", 1)
+    monkeypatch.setattr(events, "PACKETS_MAX", 1)
     packet(ada, now, "newest", expires_at=now - 2 * DAY)
     packet(ada, now - SECOND, "fresh", expires_at=now + DAY)
     packet(ada, now - SECOND, "just stale", expires_at=now - DAY)

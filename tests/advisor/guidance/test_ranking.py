@@ -1,13 +1,12 @@
 """What is about the call ranks, what is about another does not, and nothing said against a memory is lost."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Kind, Phase
+from advisor.guidance.entities import Phase
 from advisor.guidance.ranking import (
     ITEMS_MAX,
     RANK_MIN,
@@ -18,6 +17,7 @@ from advisor.guidance.ranking import (
     scored_from,
     trust_of,
 )
+from advisor.guidance.wording import Kind
 from ranking.learning import wilson
 from tests.advisor.guidance.memories import NOW, TUNED, call, memory
 
@@ -64,7 +64,7 @@ def test_what_is_shared_stands_behind_the_readers_own() -> None:
 def test_a_lesson_about_the_whole_type_is_about_each_call_of_it_and_a_shared_one_hardly() -> None:
     whole = memory(1, target_key="", tokens=("nothing", "else"))
     assert ranked_ids([whole]) == [1]
-    assert ranked_ids([replace(whole, shared=True)]) == []
+    assert ranked_ids([memory(2, shared=True, target_key="", tokens=("nothing", "else"))]) == []
     assert ranked_ids([whole], suggestion_type="add_topic") == []
 
 

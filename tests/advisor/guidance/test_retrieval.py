@@ -5,9 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from advisor.guidance.entities import Kind, Level
+from advisor.guidance.entities import Level
 from advisor.guidance.facts import RunContext
-from advisor.guidance.retrieval import CANDIDATES_MAX, memories_detail, memories_for
+from advisor.guidance.store import CANDIDATES_MAX, memories_detail, memories_for
+from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from tests.advisor.guidance.desk import memory
 from tests.advisor.tools.test_tools import answer
@@ -80,14 +81,7 @@ def test_a_row_becomes_a_memory_with_all_that_ranking_asks_for(ada, now):
     row = memory(ada, kind=Memory.Kind.RULE, ceiling="note", data={"when": condition}, helpful=3)
     (one,) = memories_for(reader_id=ada.pk, now=now)
     assert (one.id, one.kind, one.ceiling, one.predicate) == (row.pk, Kind.RULE, Level.NOTE, condition)
-    assert (one.helpful, one.polarity, one.tokens) == (3, -1, tuple(row.tokens))
-
-
-@pytest.mark.parametrize("data", [[], "x", None, {"when": "always"}, {"when": []}])
-def test_a_condition_that_is_none_is_no_condition(ada, now, data):
-    memory(ada, data=data if data is not None else {})
-    (one,) = memories_for(reader_id=ada.pk, now=now)
-    assert one.predicate == {}
+    assert (one.helpful, one.polarity, one.tokens) == (3, -1, row.tokens)
 
 
 def test_only_shared_rules_with_a_condition_and_leave_to_block_may_block(ada, now):

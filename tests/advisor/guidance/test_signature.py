@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.ranking import SIGNED_CHARS, stem, text_signature, tokens_of
+from advisor.guidance.admission import SIGNED_CHARS, stem, text_signature, tokens_of
 
 
 def test_case_punctuation_and_figures_make_no_other_text() -> None:

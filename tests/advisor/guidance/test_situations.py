@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Phase
-from advisor.guidance.situations import intent_of, situation_of
+from advisor.guidance.entities import Phase, Situation, situation_of
 from digest.llm.entities import ToolCall
 
 READER = uuid4()
+
+
+def intent_of(situation: Situation) -> tuple[str, str]:
+    return situation.suggestion_type, situation.target_key
 
 
 def seen(name, failed_writes=0, **arguments):

@@ -2,15 +2,16 @@
 
 import json
 import time
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Kind, Level, Remembered, Scored
-from advisor.guidance.synthesis import Writer, says_the_same, synthesise, writer_for
+from advisor.guidance.entities import Level
+from advisor.guidance.synthesis import Writer, is_grounded, synthesise, writer_for
 from advisor.guidance.tunables import Tunables
+from advisor.guidance.wording import Kind, Scored
+from advisor.models import Memory
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Spend
@@ -24,8 +25,7 @@ TUNABLES = Tunables(synthesis=True)
 
 
 def told(*texts):
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    memories = (Remembered(n, Kind.PATTERN, "t", words, at) for n, words in enumerate(texts))
+    memories = (Memory(pk=n, kind=Kind.PATTERN, text=words) for n, words in enumerate(texts))
     return tuple(Scored(one, 0.9, 0.9, 0.9, 0.9, Level.NOTE) for one in memories)
 
 
@@ -49,7 +49,7 @@ def worded(words):
     return text(json.dumps({"text": words}))
 
 
-def test_a_wording_that_says_the_same_is_told_and_paid_for(served):
+def test_a_wording_that_is_grounded_is_told_and_paid_for(served):
     said, script = served(worded(GOOD))
     assert said == (GOOD, "")
     row = Spend.objects.get()
@@ -126,10 +126,10 @@ def test_a_manual_session_asks_no_model(ada, settings):
 
 @given(st.integers(0, 10_000).filter(lambda n: str(n) not in ("3", "4", "0")))
 def test_no_number_of_its_own_passes(number):
-    assert not says_the_same(GOOD.replace("0.3", f"0.3 and {number}"), told(NOTE))
+    assert not is_grounded(GOOD.replace("0.3", f"0.3 and {number}"), told(NOTE))
 
 
 @given(st.text(max_size=700))
 def test_any_text_is_judged_and_none_beyond_the_limit_passes(words):
-    assert says_the_same(words, told(NOTE)) in (True, False)
-    assert not says_the_same(words + "x" * 500, told(NOTE))
+    assert is_grounded(words, told(NOTE)) in (True, False)
+    assert not is_grounded(words + "x" * 500, told(NOTE))

@@ -10,7 +10,8 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from advisor.guidance.tips import tip_dismiss, tip_for, tip_words
+from advisor.guidance.store import tip_dismiss
+from advisor.guidance.tips import tip_for
 from advisor.models import Memory, Tip
 from tests.conftest import NOW
 from tests.support.browser import subscribe, suggested
@@ -95,9 +96,7 @@ def test_a_source_that_is_no_longer_read_goes_by_its_key(ada, now):
         {"valid_from": NOW + HOUR},
         {"polarity": 0},
         {"data": {}},
-        {"data": {"hits": 9, "of": 5}},
         {"key": "counted:add_topic"},
-        {"kind": "nonsense"},
     ],
 )
 def test_what_is_not_so_or_leads_to_nothing_is_no_tip(ada, now, more):
@@ -191,14 +190,6 @@ def test_never_two_new_ones_within_a_day_nor_one_that_was_put_away_lately(ada, s
                 tip_dismiss(reader_id=ada.pk, tip_id=tip.id, now=at)
                 away[tip.id] = at
         transaction.set_rollback(True)
-
-
-@given(st.dictionaries(st.sampled_from(["hits", "of"]), st.integers(-3, 9) | st.text(max_size=3) | st.none()))
-def test_whatever_the_figures_a_tip_never_counts_more_than_there_were(data):
-    about = {"key": "accepted:add_topic", "suggestion_type": "add_topic", "polarity": 1}
-    words = tip_words(Memory(kind="pattern", data=data, valid_from=NOW, **about), "")
-    if words is not None:
-        assert 0 <= data["hits"] <= data["of"] and words.sentence.endswith(".")
 
 
 # --- On the page ------------------------------------------------------------------------------------------

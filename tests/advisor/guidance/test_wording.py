@@ -1,58 +1,22 @@
 """Calls are told memories in few words, whole where they fit, and never more than is allowed."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Kind, ReaderFacts
+from advisor.guidance.entities import ReaderFacts
 from advisor.guidance.wording import NOTE_CHARS, START_CHARS, cut, notes_text, start_text, whisper_row
 from tests.advisor.guidance.memories import TEXT, memory, scored
 
 
-def test_a_note_says_when_what_and_why() -> None:
-    assert notes_text([scored()]) == (
-        "When reducing this source: leave the weight of reuters.com alone. "
-        "Because 4 of 5 reductions were turned down."
-    )
+def test_a_note_is_the_memory_s_own_text() -> None:
+    assert notes_text([scored()]) == TEXT
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        (
-            {"text": "Keep steps small.", "target_key": "", "evidence": 6},
-            "When reducing a source: keep steps small. Because 6 past decisions say so.",
-        ),
-        (
-            {"text": "When thumbs are few, wait.", "kind": Kind.INSIGHT},
-            "When thumbs are few, wait. Because a reviewed insight says so.",
-        ),
-        (
-            {"text": "NDCG may mislead", "kind": Kind.RULE, "suggestion_type": ""},
-            "When writing a suggestion: NDCG may mislead. Because it is an operator's rule.",
-        ),
-        (
-            {"text": "Wait.", "kind": Kind.PROFILE, "suggestion_type": "", "tool": ""},
-            "When advising this reader: wait. Because the reader's profile says so.",
-        ),
-    ],
-)
-def test_its_situation_and_its_source_are_told_from_its_columns(changed: dict, said: str) -> None:
-    assert notes_text([scored(**changed)]) == said
-
-
-def test_a_second_note_is_told_only_whole() -> None:
+def test_a_second_note_is_whole_or_left_out_and_only_the_first_is_cut() -> None:
     long = "Wait a week between questions. " * 12
-    assert notes_text([scored(), scored(2, text="Ask once.", kind=Kind.INSIGHT)]).count("When ") == 2
-    assert notes_text([scored(text=long, kind=Kind.INSIGHT), scored(2, text=long)]).count("ait a week") == 12
-
-
-def test_a_frame_gives_way_before_the_text_does() -> None:
-    text = "Wait a week between questions. " * 16
-    assert notes_text([scored(text=text, kind=Kind.INSIGHT)]) == text.strip()
-    longer = notes_text([scored(text=text * 2)])
-    assert longer.endswith("…")
-    assert text.startswith(longer[:100])
+    assert notes_text([scored(), scored(2, text="Ask once.")]) == f"{TEXT} Ask once."
+    assert notes_text([scored(text=long), scored(2, text=long)]) == long.strip()
+    assert notes_text([scored(text=long * 2)]).endswith("…")
 
 
 def test_nothing_is_said_of_nothing() -> None:
@@ -68,11 +32,11 @@ def test_no_text_is_longer_than_allowed(texts: list[str]) -> None:
     assert "\n" not in said
 
 
-@given(st.text(max_size=200), st.integers(0, 60))
+@given(st.text(max_size=200), st.integers(1, 60))
 def test_what_is_cut_is_cut_to_size_and_marked(text: str, chars: int) -> None:
     short = cut(text, chars)
     assert len(short) <= chars
-    assert short == cut(text, 1000) or chars == 0 or short.endswith("…")
+    assert short == cut(text, 1000) or short.endswith("…")
 
 
 def test_a_whisper_is_a_number_and_a_title() -> None:

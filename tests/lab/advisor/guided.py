@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from advisor.audit.kpis import NOT_FAILURES
-from advisor.guidance.credit import Arm, difference_of
+from advisor.guidance.figures import Arm, difference_of
 from tests.lab.advisor.eager import eager_turn
 from tests.lab.advisor.metrics import difference, row_of
 from tests.lab.advisor.report import Scale
@@ -124,7 +124,7 @@ def _row(arm: str, courses: Sequence[Course], parts: Sequence[Json]) -> Json:
 def _told(arm: str, parts: Sequence[Json]) -> list[Json]:
     """Told against held out within an arm that holds out: two shares, their difference and its interval."""
     rows = []
-    for what in ("accepted", "failed_writes") if arm == HOLDOUT else ():
+    for what in ("accepted",) if arm == HOLDOUT else ():
         told, held_out = (_arm(parts, what, side) for side in ("told", "held_out"))
         found = difference_of(told, held_out)
         rows.append(

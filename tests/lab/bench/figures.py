@@ -43,7 +43,7 @@ def measured(events: int, rounds: int) -> dict[str, Any]:
     from django.db import connection  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
-    from advisor.guidance.daily import guidance_days_count, guidance_prune  # noqa: PLC0415
+    from advisor.guidance.events import guidance_days_count, guidance_prune  # noqa: PLC0415
     from digest.models import Reader  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)

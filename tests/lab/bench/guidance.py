@@ -114,7 +114,7 @@ def call_of(tool: str, n: int) -> Any:
 
 def reader_with(size: int, now: Any) -> UUID:
     """A reader with `size` memories of their own, thumbs, and decided suggestions; nothing of it cools."""
-    from advisor.guidance.ranking import text_signature, tokens_of  # noqa: PLC0415
+    from advisor.guidance.admission import text_signature, tokens_of  # noqa: PLC0415
     from advisor.models import Memory  # noqa: PLC0415
     from suggestions.models import Suggestion  # noqa: PLC0415
     from tests.advisor.guidance.lives import suggestion  # noqa: PLC0415

@@ -171,7 +171,9 @@ def _block_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
 def _rule_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
     """Return whether a random condition holds, by plain Python, and whether it stops the call."""
     from advisor.guidance.conditions import block_of
-    from advisor.guidance.entities import CallFacts, Kind, Level, Phase, Remembered, Situation
+    from advisor.guidance.entities import CallFacts, Level, Phase, Situation
+    from advisor.guidance.wording import Kind
+    from advisor.models import Memory
 
     values = {"thumbs": chance.randrange(40), "step": chance.choice((-0.3, -0.1, 0.2)), "pinned": False}
     known = {name: value for name, value in values.items() if chance.random() < 0.8}
@@ -184,9 +186,7 @@ def _rule_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
     truths.append(known["step"] < most if "step" in known else None)
     word = chance.choice(("all", "any"))
     truth = any(one is True for one in truths) if word == "any" else all(one is True for one in truths)
-    rule = Remembered(
-        1, Kind.RULE, "Few", "Wait.", NOW, predicate={word: either}, ceiling=Level.BLOCK, shared=True
-    )
+    rule = Memory(pk=1, kind=Kind.RULE, text="Wait.", data={"when": {word: either}}, ceiling=Level.BLOCK)
     asked = CallFacts(Situation(_NOBODY, "test_suggestion", Phase.HYPOTHESIZE), known)
     return truth, not null and block_of(asked, [rule]) is not None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from advisor.guidance.ranking import text_signature, tokens_of
+from advisor.guidance.admission import text_signature, tokens_of
 from advisor.models import Memory, Run
 from digest.llm.entities import ToolCall
 from digest.models import Reader

@@ -92,7 +92,7 @@ def test_guidance_that_spares_too_few_failures_misses_its_target():
     assert [target["met"] for target in guided_targets([compared])] == [False]
     assert guided_targets([compared | {"failed_fewer": 0.61}])[0]["met"] and not guided_targets([])
     counts = {"told": [8, 10], "held_out": [1, 2]}
-    part = {"guidance": {"levels": {"note": 2}, "accepted": counts, "failed_writes": counts}}
+    part = {"guidance": {"levels": {"note": 2}, "accepted": counts}}
     rows = [_row(OFF, off, [part]), _row(ON, on, [part, part]), *_told("holdout", [part, part]), compared]
     assert rows[1]["levels"] == {"note": 4} and rows[1]["failed_writes"] == 2
     assert (rows[2]["told"], rows[2]["held_out"], rows[2]["difference"]) == ("16 of 20", "2 of 4", 0.3)
