@@ -31,6 +31,8 @@ LAST = {
 }
 TABLES = {"digest_cluster": "digest_story", "tidings_keptanswer": "tidings_idempotentresponse"}
 COLUMNS = {
+    ("advisor_guidanceevent", "held_out"): "holdout",
+    ("advisor_guidanceevent", "told"): "emitted_ids",
     ("digest_item", "cluster_id"): "story_id",
     ("ranking_learnedweight", "held_until"): "on_hold_until",
 }

@@ -75,7 +75,6 @@ def test_few_modules_have_one_importer_only():
     assert len(single) < ONE_IMPORTER_SHARE_MAX * len(MODULES), single
 
 
-@pytest.mark.xfail(reason="names are still being changed")
 def test_identifiers_say_what_they_name():
     assert source.banned_names(ROOT) == []
 

@@ -77,7 +77,7 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
     @admin.display(boolean=True, description="control call")
     def control(self, row: GuidanceEvent) -> bool:
         """Return whether it was not shown, by chance, to measure by."""
-        return row.held_out
+        return row.holdout
 
     def get_urls(self) -> list[URLPattern]:
         """Return the admin's own addresses, and that of the figures."""

@@ -259,7 +259,7 @@ def _seen(look: Look, facts: CallFacts, context: RunContext) -> Seen:
     targeted = {memory.id for memory in context.memories if memory.target_key}
     shown: set[int] = set()
     tools: set[str] = set()
-    for n, tool, at, emitted, ranked in rows.values_list("n", "tool", "at", "told", "candidates")[
+    for n, tool, at, emitted, ranked in rows.values_list("n", "tool", "at", "emitted_ids", "candidates")[
         :RECENT_MAX
     ]:
         named = {one["id"] for one in ranked if one["level"] == Level.WHISPER and not one["why"]}

@@ -148,10 +148,10 @@ class Ledger:
             rule=advice.rule[:RULE_CHARS],
             text=preview(advice.text)[:TEXT_CHARS],
             tokens=round(json_bytes(advice.text) / BYTES_PER_TOKEN) if advice.text else 0,
-            told=[scored.memory.id for scored in advice.emitted],
+            emitted_ids=[scored.memory.id for scored in advice.emitted],
             candidates=[_candidate(scored) for scored in advice.ranked],
             facts=dict(look.facts.values) if look.facts else {},
-            held_out=advice.holdout,
+            holdout=advice.holdout,
             stages=look.stages,
             ms=round(look.ms),
             packet=look.packet,
@@ -265,11 +265,11 @@ def _credit(runs: Sequence[UUID], now: datetime) -> dict[str, int]:
     """Settle the open events of these runs by the answers so far, and credit each memory once a change."""
     changes: defaultdict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     events = _open(now).filter(run_id__in=runs).select_for_update().order_by("pk")
-    for event in events.values("pk", "told", "held_out", *CHANGE):
+    for event in events.values("pk", "emitted_ids", "holdout", *CHANGE):
         changes[tuple(event[name] for name in CHANGE)].append(event)
     fates = _fates(runs)
     over = set(Run.objects.filter(pk__in=runs, finished_at__isnull=False).values_list("pk", flat=True))
-    used = {pk for own in changes.values() for event in own for pk in event["told"]}
+    used = {pk for own in changes.values() for event in own for pk in event["emitted_ids"]}
     polarity = dict(Memory.objects.filter(pk__in=used).values_list("pk", "polarity"))
     settled: defaultdict[tuple[str, bool | None, bool | None], list[int]] = defaultdict(list)
     gains = {True: Counter[int](), False: Counter[int]()}
@@ -277,7 +277,7 @@ def _credit(runs: Sequence[UUID], now: datetime) -> dict[str, int]:
         outcome = outcome_of(fates.get(change, ()), run_over=change[1] in over, now=now)
         credited: set[int] = set()
         for event in own if outcome != OPEN else ():
-            known = [] if event["held_out"] else [pk for pk in event["told"] if pk in polarity]
+            known = [] if event["holdout"] else [pk for pk in event["emitted_ids"] if pk in polarity]
             first = polarity[known[0]] if known else 0
             helpful = borne_out(first, outcome) if known else None
             followed = (outcome != WITHHELD) is (first > 0) if first else None

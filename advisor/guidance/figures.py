@@ -21,7 +21,7 @@ from ranking.learning import wilson
 from suggestions.outcomes.profile import ACCEPTED, REJECTED
 
 # Calls that got something, and calls that would have, but were left out at random.
-SHOWN, CONTROL = ~Q(("told", [])), Q(("held_out", True))
+SHOWN, CONTROL = ~Q(("emitted_ids", [])), Q(("holdout", True))
 WINDOW_DAYS, SAMPLE, ERRORS_MAX = 28, 5_000, 20
 # Answers take two weeks, and one call in ten is control: a month would show nothing for long.
 UPLIFT_WINDOW = timedelta(days=90)
@@ -127,8 +127,8 @@ def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
     levels: defaultdict[str, Counter[str]] = defaultdict(Counter)
     reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        levels[HOLDOUT if row["held_out"] else row["level"]][row["day"]] += row["times"]
-        if row["level"] == Level.SILENT and not row["held_out"]:
+        levels[HOLDOUT if row["holdout"] else row["level"]][row["day"]] += row["times"]
+        if row["level"] == Level.SILENT and not row["holdout"]:
             reasons[row["why"]][row["day"]] += row["times"]
     events = GuidanceEvent.objects.filter(at__gte=day_start(window[0]), at__lte=now, n__gt=0)
     sample = list(events.order_by("-at", "-id").values_list("stages", "ms")[:SAMPLE])
@@ -147,8 +147,8 @@ def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
 
 
 def calls_by_day(*, since: datetime, until: datetime) -> list[dict[str, Any]]:
-    """Return the calls of that time: `times` by `day` (ISO), `level`, `why`, `held_out`. One query."""
-    rows = _dated(since, until).filter(n__gt=0).values("day", "level", "why", "held_out")
+    """Return the calls of that time: `times` by `day` (ISO), `level`, `why`, `holdout`. One query."""
+    rows = _dated(since, until).filter(n__gt=0).values("day", "level", "why", "holdout")
     return list(rows.annotate(times=Count("pk")))
 
 
@@ -204,7 +204,7 @@ def uplift_report(*, since: datetime, now: datetime) -> Difference:
     rows = rows.exclude(Q(run=None) | Q(suggestion_type="") | Q(target_key=""))
     about = ("reader_id", "run_id", "suggestion_type", "target_key")
     changes: defaultdict[tuple[Any, ...], set[tuple[bool, str]]] = defaultdict(set)
-    for *change, arm, outcome in rows.values_list(*about, "held_out", "outcome"):
+    for *change, arm, outcome in rows.values_list(*about, "holdout", "outcome"):
         changes[tuple(change)].add((arm, outcome))
     counts: dict[bool, list[bool]] = {False: [], True: []}
     for found in changes.values():

@@ -50,6 +50,8 @@ def old(installed: Path, tmp_path: Path) -> Path:
         database.executescript("""
             INSERT INTO digest_story (id, created_at, last_item_at) VALUES (7, '2026-01-01', '2026-01-01');
             ALTER TABLE digest_item RENAME COLUMN story_id TO cluster_id;
+            ALTER TABLE advisor_guidanceevent RENAME COLUMN holdout TO held_out;
+            ALTER TABLE advisor_guidanceevent RENAME COLUMN emitted_ids TO told;
             ALTER TABLE ranking_learnedweight RENAME COLUMN on_hold_until TO held_until;
             ALTER TABLE digest_story RENAME TO digest_cluster;
             ALTER TABLE tidings_idempotentresponse RENAME TO tidings_keptanswer;

@@ -139,18 +139,18 @@ def remember(reader: Reader | None, key: str = "one", **fields: Any) -> Memory:
     )
 
 
-def told(run: Run, *memories: Memory, n: int = 1, held_out: bool = False, **fields: Any) -> GuidanceEvent:
+def told(run: Run, *memories: Memory, n: int = 1, holdout: bool = False, **fields: Any) -> GuidanceEvent:
     """What guidance told the `n`th call of a run about boosting the source."""
     given: dict[str, Any] = {
         "tool": "write_suggestion",
         "phase": "write",
         "suggestion_type": "boost_source",
         "target_key": SOURCE,
-        "level": "silent" if held_out else "note",
-        "why": "held_out" if held_out else "told",
+        "level": "silent" if holdout else "note",
+        "why": "held_out" if holdout else "told",
         "at": run.created_at + timedelta(seconds=n - 0.5),
     }
-    ids = [] if held_out else [memory.pk for memory in memories]
+    ids = [] if holdout else [memory.pk for memory in memories]
     return GuidanceEvent.objects.create(
-        run=run, reader_id=run.reader_id, n=n, told=ids, held_out=held_out, **{**given, **fields}
+        run=run, reader_id=run.reader_id, n=n, emitted_ids=ids, holdout=holdout, **{**given, **fields}
     )

@@ -49,14 +49,14 @@ def test_a_model_s_write_goes_through_with_the_warning_first_in_its_result(
     answer = json.loads(script.bodies[1]["messages"][-1]["content"])
     assert next(iter(answer)) == "guidance" and "declined" in answer["guidance"]
     assert (answer["success"], result.suggestions_created) == (True, 1)
-    assert warned.pk in warning(ada).told
+    assert warned.pk in warning(ada).emitted_ids
     assert list(Step.objects.filter(kind="tool").values_list("error_code", flat=True)) == [""]
 
 
 def test_the_planner_writes_on_past_a_warning(ada, now, warned, settings):
     settings.LLM_CHAIN = []
     run_request(reader=ada, trigger=Run.Trigger.UI, now=now, inline=True)
-    assert warned.pk in warning(ada).told
+    assert warned.pk in warning(ada).emitted_ids
     assert Suggestion.objects.filter(reader=ada, target_key="loved.example").exists()
 
 

@@ -84,7 +84,7 @@ def test_each_memory_is_credited_at_most_once_for_a_change_and_never_for_control
     with transaction.atomic():
         run, rows = ran(ada), [remember(ada, f"m{n}", polarity=1 - n) for n in range(3)]
         for n, (ids, holdout) in enumerate(calls, 1):
-            told(run, *(rows[one] for one in ids), n=n, held_out=holdout)
+            told(run, *(rows[one] for one in ids), n=n, holdout=holdout)
         answered(written(run), answer, CLOCK)
         guidance_credit(now=LATER)
         heard = {one for ids, holdout in calls if not holdout for one in ids}
@@ -142,7 +142,7 @@ def test_a_second_round_credits_nothing_twice(ada):
 @pytest.mark.django_db
 def test_what_was_held_out_gets_its_outcome_and_no_memory_any_credit(ada):
     run, advice = ran(ada), remember(ada)
-    event = told(run, advice, held_out=True)
+    event = told(run, advice, holdout=True)
     answered(written(run), "rejected", CLOCK)
     assert guidance_credit(now=CLOCK) == {"events": 1, "helpful": 0, "unhelpful": 0}
     event.refresh_from_db()

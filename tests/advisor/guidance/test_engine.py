@@ -130,7 +130,7 @@ def test_a_write_that_outcomes_speak_against_goes_through_with_a_warning_beside_
     assert (advice.level, advice.why) == (Level.WARNING, Why.EMITTED)
     assert "3 of 3 large ones were declined" in advice.text
     (event,) = desk.events
-    assert (event.level, event.told) == ("warning", [Memory.objects.get().pk])
+    assert (event.level, event.emitted_ids) == ("warning", [Memory.objects.get().pk])
 
 
 # --- What goes through the loop --------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_a_note_is_the_last_field_and_a_warning_the_first(desk, ada):
     warning = rule(target_is("loved.example"), ceiling=Memory.Ceiling.WARNING)
     answer, _ = ask("test_suggestion", **trial)
     assert next(iter(answer)) == "guidance" and "its feed is being moved" in answer["guidance"]
-    assert desk.events[-1].told == [warning.pk] and desk.events[-1].level == "warning"
+    assert desk.events[-1].emitted_ids == [warning.pk] and desk.events[-1].level == "warning"
 
 
 # --- Silence, and why -------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_an_eleventh_of_emissions_is_left_out_the_same_way_every_time(desk, ada,
     advice = desk.write()
     assert (advice.level, advice.why, advice.text, advice.holdout) == (Level.SILENT, Why.HOLDOUT, "", True)
     event = desk.events[0]
-    assert event.held_out and event.told == [] and event.text == ""
+    assert event.holdout and event.emitted_ids == [] and event.text == ""
     assert event.candidates[0]["why"] == "held_out"
 
 
@@ -347,7 +347,7 @@ def test_a_run_starts_with_what_decisions_taught_and_hears_it_no_more(desk, ada,
     outcomes(ada, 12, now)
     text = desk.guide.start()
     event = desk.events[-1]
-    told = Memory.objects.filter(pk__in=event.told)
+    told = Memory.objects.filter(pk__in=event.emitted_ids)
     assert (event.n, event.tool, event.level, event.text) == (0, "", "note", text[:600])
     assert told and {row.reader for row in told} == {ada} and all(row.text in text for row in told)
     later = desk.write("quiet.example")

@@ -139,7 +139,7 @@ def test_the_dashboard_holds_silence_and_stages(ada, now, folder):
     for _ in range(3):
         left_out = [{"id": 1, "why": "shown"}]
         event(ada, now, why="shown", stages={"facts": 1, "rank": 55}, candidates=left_out)
-    event(ada, now, level="note", why="told", told=[1], tool="test_suggestion", stages={"facts": 1})
+    event(ada, now, level="note", why="told", emitted_ids=[1], tool="test_suggestion", stages={"facts": 1})
     guidance_export(now=now)
     text = (folder / "guidance.md").read_text()
     assert "| shown | 3 |" in text and "| rank | 75% |" in text

@@ -29,7 +29,7 @@ def packet(reader, now, key, **more):
 def test_calls_are_counted_by_day_and_level_and_those_held_out_apart(ada, now):
     event(ada, now, level="note", why="told")
     event(ada, now - timedelta(days=1), level="block", why="blocked")
-    event(ada, now, why="held_out", held_out=True)
+    event(ada, now, why="held_out", holdout=True)
     event(ada, now, why="shown")
     seen = guidance_observed(now=now, days=3)
     assert (seen.calls, seen.holdout) == (4, 1)

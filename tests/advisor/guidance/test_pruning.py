@@ -23,7 +23,7 @@ def busy_days(reader, now):
     for back in range(5):
         at = now - back * DAY
         event(reader, at, level="note", why="told")
-        event(reader, at, why="held_out", held_out=True)
+        event(reader, at, why="held_out", holdout=True)
         event(reader, at - timedelta(hours=back), why="failed", error_code="KeyError")
         event(reader, at, n=0, why="failed", error_code="export_OSError")
 
@@ -72,7 +72,7 @@ def test_a_day_is_over_two_hours_after_its_end(ada, now):
 
 def test_what_telling_was_worth_stands_as_counted_until_the_next_day(ada, now):
     assert uplift_latest(now=now) == (uplift_report(since=now - UPLIFT_WINDOW, now=now), now)
-    told = {"suggestion_type": "boost_source", "target_key": "x.example", "told": [1]}
+    told = {"suggestion_type": "boost_source", "target_key": "x.example", "emitted_ids": [1]}
     event(ada, now - DAY, level="note", **told)
     guidance_days_count(now=now)
     assert uplift_latest(now=now + DAY / 2) == (uplift_report(since=now - UPLIFT_WINDOW, now=now), now)

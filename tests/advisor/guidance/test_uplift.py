@@ -63,20 +63,20 @@ def report():
 @pytest.mark.django_db
 def test_answers_count_once_for_each_change_of_a_run_by_what_it_was_told(ada):
     memory = remember(ada)
-    for outcome, held_out in [
+    for outcome, holdout in [
         ("accepted", False),
         ("reverted", False),
         ("rejected", True),
         ("accepted", True),
     ]:
         run = ran(ada)
-        told(run, memory, held_out=held_out, outcome=outcome)
-        told(run, memory, n=2, held_out=held_out, outcome=outcome)
+        told(run, memory, holdout=holdout, outcome=outcome)
+        told(run, memory, n=2, holdout=holdout, outcome=outcome)
     for outcome in ("withheld", "unanswered", ""):
         told(ran(ada), memory, outcome=outcome)
     both = ran(ada)
     told(both, memory, outcome="accepted")
-    told(both, memory, n=2, held_out=True, outcome="accepted")
+    told(both, memory, n=2, holdout=True, outcome="accepted")
     found = report()
     assert (found.treated, found.control) == (Arm(1, 2), Arm(1, 2))
     assert found.verdict == "too_few"

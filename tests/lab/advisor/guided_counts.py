@@ -15,10 +15,10 @@ def guidance_counts() -> Json:
     """`levels`: calls by how loudly they were told something, `held out` apart; the comparison of told
     against held out (`accepted`) as hits and total of either side."""
     events = GuidanceEvent.objects.filter(n__gt=0)
-    rows = events.order_by().values_list("level", "held_out").annotate(times=Count("pk"))
+    rows = events.order_by().values_list("level", "holdout").annotate(times=Count("pk"))
     levels: dict[str, int] = {}
-    for level, held_out, times in rows:
-        name = "held out" if held_out else level
+    for level, holdout, times in rows:
+        name = "held out" if holdout else level
         levels[name] = levels.get(name, 0) + times
     span = events.aggregate(first=Min("at"), last=Max("at"))
     if span["first"] is None:

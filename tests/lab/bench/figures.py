@@ -143,12 +143,12 @@ def call(n: int) -> dict[str, Any]:
         fields |= {
             "level": "note",
             "why": "told",
-            "told": [1, 2],
+            "emitted_ids": [1, 2],
             "text": "When …: … Because …",
             "tokens": 40,
         }
     elif n % 100 == 1:
-        fields |= {"why": "held_out", "held_out": True}
+        fields |= {"why": "held_out", "holdout": True}
     elif n % 100 == 2:
         fields |= {"why": "failed", "error_code": "TimeoutError"}
     return fields | {
