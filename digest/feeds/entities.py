@@ -1,7 +1,7 @@
 """Values of feed documents and of fetching them, and the problem that a feed can have. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -73,10 +73,12 @@ def feed_from_json(body: Mapping[str, Any]) -> ParsedFeed:
 
 
 def _entry_from_json(entry: Mapping[str, Any]) -> ParsedEntry:
-    texts = ("guid", "link", "title", "text", "author", "language")
-    when = entry["published"]
-    published = datetime.fromisoformat(when) if when else None
-    return ParsedEntry(**{name: str(entry[name]) for name in texts}, published=published)
+    # By the class's own fields: one that is added later cannot be forgotten here.
+    values = {
+        one.name: str(entry[one.name]) if one.type is str else entry[one.name] for one in fields(ParsedEntry)
+    }
+    when = values["published"]
+    return ParsedEntry(**values | {"published": datetime.fromisoformat(when) if when else None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,13 +38,16 @@ def reason_tags_add(apps, schema_editor):
 # The words of items, ready to be searched: an FTS5 table on SQLite, a generated column on PostgreSQL. Neither is a
 # Django model: rows of `digest_item` are all that anybody writes, and the database maintains its index.
 # External content: the index stores no text of its own. Accents are folded by the tokenizer.
-SEARCH_SQLITE = [
+SEARCH_SQLITE_TABLE = [
     """
     CREATE VIRTUAL TABLE digest_item_search USING fts5(
         title, text, content='digest_item', content_rowid='id',
         tokenize='unicode61 remove_diacritics 2', prefix='3'
     )
     """,
+    "INSERT INTO digest_item_search(digest_item_search) VALUES ('rebuild')",
+]
+SEARCH_SQLITE_TRIGGERS = [
     """
     CREATE TRIGGER digest_item_search_added AFTER INSERT ON digest_item BEGIN
         INSERT INTO digest_item_search(rowid, title, text) VALUES (new.id, new.title, new.text);
@@ -63,13 +66,11 @@ SEARCH_SQLITE = [
         INSERT INTO digest_item_search(rowid, title, text) VALUES (new.id, new.title, new.text);
     END
     """,
-    "INSERT INTO digest_item_search(digest_item_search) VALUES ('rebuild')",
 ]
-SEARCH_SQLITE_REMOVE = [
-    "DROP TRIGGER digest_item_search_added",
-    "DROP TRIGGER digest_item_search_gone",
-    "DROP TRIGGER digest_item_search_changed",
-    "DROP TABLE digest_item_search",
+SEARCH_SQLITE_DROP = [
+    "DROP TRIGGER IF EXISTS digest_item_search_added",
+    "DROP TRIGGER IF EXISTS digest_item_search_gone",
+    "DROP TRIGGER IF EXISTS digest_item_search_changed",
 ]
 
 # Accents are split off and dropped, and punctuation becomes space, so that PostgreSQL's parser sees words and
@@ -94,11 +95,17 @@ SEARCH_POSTGRESQL_REMOVE = ["ALTER TABLE digest_item DROP COLUMN search_words", 
 
 
 def search_add(apps, schema_editor):
-    _run(schema_editor, SEARCH_SQLITE, SEARCH_POSTGRESQL)
+    _run(schema_editor, SEARCH_SQLITE_TABLE + SEARCH_SQLITE_TRIGGERS, SEARCH_POSTGRESQL)
 
 
 def search_remove(apps, schema_editor):
-    _run(schema_editor, SEARCH_SQLITE_REMOVE, SEARCH_POSTGRESQL_REMOVE)
+    drop = [*SEARCH_SQLITE_DROP, "DROP TABLE digest_item_search"]
+    _run(schema_editor, drop, SEARCH_POSTGRESQL_REMOVE)
+
+
+def search_triggers_add(apps, schema_editor):
+    """Make SQLite's triggers again: whoever alters a column of `digest_item` there makes its table anew without them."""
+    _run(schema_editor, [*SEARCH_SQLITE_DROP, *SEARCH_SQLITE_TRIGGERS], [])
 
 
 def _run(schema_editor, sqlite, postgresql):

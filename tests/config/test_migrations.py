@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.db import migrations, models
+from django.db import connection, migrations, models
 from django.db.migrations.operations.base import Operation
 
 from ranking.common.migrations import IndexAdd
@@ -59,6 +59,17 @@ def test_what_the_release_before_could_not_live_with_is_found():
     assert "nobody could write" in trouble([migrations.AddIndex("item", index)])[0]
     assert not trouble([IndexAdd("item", index)])
     assert "one release more" in trouble([migrations.RemoveField("item", "author")])[0]
+
+
+@pytest.mark.django_db
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's search is a generated column")
+def test_the_search_has_its_triggers_after_all_migrations():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'digest_item'"
+        )
+        found = cursor.fetchone()[0]
+    assert found == 3, "a migration made digest_item anew: see `search_triggers_add` in docs/upgrading.md"
 
 
 @pytest.mark.django_db

@@ -1,15 +1,18 @@
 """A document read apart: the same answer, and an end to whatever does not end by itself."""
 
+import json
 import multiprocessing
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from datetime import UTC, datetime
 
 import pytest
 
 from digest.feeds import parse, sandbox
-from digest.feeds.entities import FeedProblem, feed_as_json, feed_from_json
+from digest.feeds.entities import FeedProblem, ParsedEntry, ParsedFeed, feed_as_json, feed_from_json
 from digest.feeds.parse import parse_checked, parse_document
 from digest.feeds.sandbox import SandboxServer, parse_in_sandbox
 from tests.support.documents import MADE
@@ -179,3 +182,12 @@ def test_a_feed_survives_json_with_every_field():
     feed = parse_checked(MADE[0].decode(), url="https://r.example/feed")
     assert feed_from_json(feed_as_json(feed)) == feed
     assert feed.entries[0].published
+
+
+def test_an_entry_survives_json_with_every_field_it_has_or_will_have():
+    values = {
+        field.name: f"{field.name} of it" if field.type is str else None for field in fields(ParsedEntry)
+    }
+    entry = ParsedEntry(**values | {"published": datetime(2026, 3, 18, 12, 30, tzinfo=UTC)})
+    feed = ParsedFeed("A feed", "https://r.example/", (entry,), dropped=1, blank=2, ttl_minutes=60)
+    assert feed_from_json(json.loads(json.dumps(feed_as_json(feed)))) == feed
