@@ -74,11 +74,11 @@ def feed_from_json(body: Mapping[str, Any]) -> ParsedFeed:
 
 def _entry_from_json(entry: Mapping[str, Any]) -> ParsedEntry:
     # By the class's own fields: one that is added later cannot be forgotten here.
-    values = {
+    values: dict[str, Any] = {
         one.name: str(entry[one.name]) if one.type is str else entry[one.name] for one in fields(ParsedEntry)
     }
-    when = values["published"]
-    return ParsedEntry(**values | {"published": datetime.fromisoformat(when) if when else None})
+    values["published"] = datetime.fromisoformat(values["published"]) if values["published"] else None
+    return ParsedEntry(**values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,15 +61,22 @@ def test_what_the_release_before_could_not_live_with_is_found():
     assert "one release more" in trouble([migrations.RemoveField("item", "author")])[0]
 
 
+def search_triggers() -> int:
+    """How many triggers write what items say into SQLite's search."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM sqlite_master WHERE type='trigger' AND tbl_name='digest_item'")
+        return cursor.fetchone()[0]
+
+
 @pytest.mark.django_db
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's search is a generated column")
-def test_the_search_has_its_triggers_after_all_migrations():
+def test_the_search_has_its_triggers_after_all_migrations_and_can_be_given_them_again():
+    assert search_triggers() == 3, "a migration made digest_item anew: see docs/upgrading.md"
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'digest_item'"
-        )
-        found = cursor.fetchone()[0]
-    assert found == 3, "a migration made digest_item anew: see `search_triggers_add` in docs/upgrading.md"
+        cursor.execute("DROP TRIGGER digest_item_search_added")
+    assert search_triggers() == 2
+    import_module("digest.migrations.0001_initial").search_triggers_add(None, connection.schema_editor())
+    assert search_triggers() == 3
 
 
 @pytest.mark.django_db
