@@ -31,6 +31,7 @@ from digest.models import Reader
 
 log = structlog.get_logger(__name__)
 
+NAME_CHARS: int = Reader._meta.get_field("username").max_length or 0
 NOT_SENT = (
     "The mail could not be sent: the mail server did not accept it. Please try again in a few minutes, and "
     "contact the operator of this site if it happens again."
@@ -44,11 +45,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def clean_username(self, username: str, shallow: bool = False) -> str:
         """Return a new username in compatibility form (NFKC), so that no two differ in width alone.
 
-        Raises `ValidationError` for one that is taken, and for an address: signing in takes either.
+        Raises `ValidationError` for one that is taken or too long in that form, and for an address: signing
+        in takes either.
         """
         if "@" in username:
             raise ValidationError("A username is no e-mail address. Leave out the “@”.")
-        return str(super().clean_username(unicodedata.normalize("NFKC", username), shallow))
+        name = unicodedata.normalize("NFKC", username)
+        if len(name) > NAME_CHARS:
+            raise ValidationError(f"A username has at most {NAME_CHARS} characters.")
+        return str(super().clean_username(name, shallow))
 
     def is_safe_url(self, url: str) -> bool:
         """Return whether to redirect there after signing in; what is no address is not safe."""

@@ -180,3 +180,10 @@ def test_a_flood_of_resets_from_one_address_adds_no_counters_beyond_its_limit(cl
         answer = client.post("/accounts/password/reset/", {"email": f"more{n}@example.org"})
         assert answer.status_code == 429
     assert len(cache._cache) <= before
+
+
+def test_a_name_that_grows_when_it_is_normalised_is_refused_rather_than_cut(db: None):
+    """One character may become three (NFKC); cut to 150, two such names would be one."""
+    for ending in ("a", "b"):
+        answer = sign_up(Client(), "\ufb03" * 100 + ending)
+        assert answer.status_code == 200 and not Reader.objects.exists()
