@@ -222,7 +222,7 @@ if ALLAUTH_TRUSTED_PROXY_COUNT > 0:
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.ErrorReportFilter"
 
-# Who may read /metrics, as a bearer token; empty: this machine alone.
+# Who may read /metrics, as a bearer token; empty: this machine alone, where no proxy can be in between.
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # --- Feeds ----------------------------------------------------------------------------------------
