@@ -230,6 +230,7 @@ FETCH_ALLOW_HOSTS = env.list("FETCH_ALLOW_HOSTS", default=[])
 FETCH_PORTS = env.list("FETCH_PORTS", cast=int, default=[80, 443])
 FETCH_HOST_GAP_S = env.float("FETCH_HOST_GAP_S", default=2.0)
 FETCH_WORKERS = env.int("FETCH_WORKERS", default=16)
+SUBSCRIPTIONS_MAX = env.int("SUBSCRIPTIONS_MAX", default=1000)
 FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
 
 # --- Delivery -------------------------------------------------------------------------------------
