@@ -70,7 +70,6 @@ def test_few_modules_are_too_small_to_be_one():
     assert len(small) <= SMALL_SHARE_MAX * len(MODULES), [inside(path) for path in small]
 
 
-@pytest.mark.xfail(reason="modules are still being merged")
 def test_few_modules_have_one_importer_only():
     single = source.one_importer(ROOT)
     assert len(single) < ONE_IMPORTER_SHARE_MAX * len(MODULES), single

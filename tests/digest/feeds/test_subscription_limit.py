@@ -95,8 +95,9 @@ def test_a_first_visit_brings_no_more_than_the_limit(ada: Reader, now):
 
 
 def test_known_feeds_come_before_new_ones_in_a_round(db: None, now):
-    new = [FeedFactory(next_check_at=now - timedelta(days=1)) for _ in range(3)]
-    known = FeedFactory(next_check_at=now, last_fetched_at=now - timedelta(hours=1))
+    new = [FeedFactory(state=Feed.State.ACTIVE, next_check_at=now - timedelta(days=1)) for _ in range(3)]
+    earlier = now - timedelta(hours=1)
+    known = FeedFactory(state=Feed.State.ACTIVE, next_check_at=now, last_fetched_at=earlier)
     Feed.objects.filter(pk__in=[feed.pk for feed in new]).update(last_fetched_at=None)
     assert feeds_due(now=now)[0] == known
 
