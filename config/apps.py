@@ -20,6 +20,7 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
         "DATABASE_POOL": 0,
         "HSTS_SECONDS": 0,
         "FETCH_WATCHDOG_MINUTES": 1,
+        "SUBSCRIPTIONS_MAX": 1,
         "LLM_DAILY_CAP_USD": 0,
         "LLM_SUMMARIES_PER_NIGHT": 0,
         "ADVISOR_DAILY_CAP_USD": 0,

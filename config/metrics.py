@@ -12,6 +12,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
@@ -44,6 +45,9 @@ log = structlog.get_logger(__name__)
 Sample = tuple[tuple[str, ...], float]
 
 LOOPBACK = ("127.0.0.1", "::1")
+LOCAL_NAMES = (*LOOPBACK, "localhost")
+# As `request.headers` spells them; any X-Forwarded-… counts as well.
+PROXY_HEADERS = ("Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Host")
 # A manual session begins with its last attempt.
 RETRIED = [trigger for trigger in Run.Trigger.values if trigger != Run.Trigger.MCP]
 PROC = Path("/proc")
@@ -88,12 +92,19 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _is_trusted(request: HttpRequest) -> bool:
-    """Check the token where one is set. A request passed on by a proxy does not come from this machine."""
+    """Check the token where one is set, else whether the request comes from this machine.
+
+    A proxy's requests come from this machine too, and it may add no header that says so. So without a token
+    the site itself has to be this machine's alone (`SITE_URL`), and so has the host that was asked for.
+    """
     if settings.METRICS_TOKEN:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ").encode()
         return hmac.compare_digest(token, settings.METRICS_TOKEN.encode())
-    forwarded = "X-Forwarded-For" in request.headers or "Forwarded" in request.headers
-    return not forwarded and request.META.get("REMOTE_ADDR") in LOOPBACK
+    site = urlsplit(settings.SITE_URL).hostname
+    host = urlsplit(f"//{request.get_host()}").hostname
+    own = site in LOCAL_NAMES and host in LOCAL_NAMES and settings.ALLAUTH_TRUSTED_PROXY_COUNT == 0
+    passed_on = any(name in PROXY_HEADERS or name.startswith("X-Forwarded") for name in request.headers)
+    return own and not passed_on and request.META.get("REMOTE_ADDR") in LOOPBACK
 
 
 def metrics_text(*, now: datetime) -> bytes:

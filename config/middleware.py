@@ -19,6 +19,8 @@ Handler = Callable[[HttpRequest], HttpResponse]
 API = "/api/"
 FORM, CHARSET = "application/x-www-form-urlencoded", "utf-8"
 NOT_ALLOWED = 405
+# Of path and query together. RFC 9110, section 4.1, recommends support for 8,000 octets.
+ADDRESS_CHARS = 8000
 UNKNOWN = "unknown"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # Settings that are hidden in error reports, besides Django's own: addresses of services carry passwords
@@ -51,9 +53,10 @@ def requests_count(get_response: Handler) -> Handler:
 
 
 def malformed_requests_refuse(get_response: Handler) -> Handler:
-    """Refuse addresses with a NUL and forms in another charset than UTF-8 with 400, before they are read.
+    """Refuse with 400, unread: addresses with a NUL or too long, and forms in another charset than UTF-8.
 
-    PostgreSQL stores no NUL in a text. The charset is fixed by WHATWG URL, application/x-www-form-urlencoded;
+    PostgreSQL stores no NUL in a text; SQLite compares no pattern beyond 50,000 bytes (the admin searches by
+    address). The charset is fixed by WHATWG URL, application/x-www-form-urlencoded;
     Django refuses others only when it reads the form, which may be while it renders an error page.
     """
 
@@ -61,12 +64,11 @@ def malformed_requests_refuse(get_response: Handler) -> Handler:
         is_api = request.path.startswith(API)
         if "\0" in request.path:
             return api_missing(request) if is_api else _bad_request()
+        if len(request.path) + len(request.META.get("QUERY_STRING", "")) > ADDRESS_CHARS:
+            return _refusal("An address has 8,000 characters at most.") if is_api else _bad_request()
         if request.content_type == FORM and request.encoding:
             if _codec(request.encoding) != CHARSET:
-                if not is_api:
-                    return _bad_request()
-                body = {"error": "bad_request", "message": "A form is sent as UTF-8."}
-                return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
+                return _refusal("A form is sent as UTF-8.") if is_api else _bad_request()
             request.encoding = CHARSET  # Django knows one of its spellings
         return get_response(request)
 
@@ -78,6 +80,11 @@ def _codec(name: str) -> str:
         return codecs.lookup(name).name
     except LookupError:
         return name
+
+
+def _refusal(message: str) -> JsonResponse:
+    body = {"error": "bad_request", "message": message}
+    return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
 
 
 def _bad_request() -> HttpResponse:

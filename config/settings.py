@@ -123,7 +123,8 @@ REDIS_URL = env.str("REDIS_URL", default="")
 CACHES = {
     "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    # Counters of failed sign-ins live here: room for more than a flood of made-up names fills meanwhile.
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 
 # --- Accounts -------------------------------------------------------------------------------------
@@ -148,7 +149,12 @@ if ACCOUNT_EMAIL_VERIFICATION not in ("none", "optional", "mandatory"):
 ACCOUNT_SIGNUP_FORM_CLASS = "digest.web.forms.SignupTimeZoneForm"
 ACCOUNT_FORMS = {
     "login": "digest.accounts.forms.SignInForm",
+    "signup": "digest.accounts.forms.NewAccountForm",
     "add_email": "digest.accounts.forms.AddressForm",
+    "reset_password": "digest.accounts.forms.ForgottenPasswordForm",
+    "change_password": "digest.accounts.forms.NewPasswordForm",
+    "reset_password_from_key": "digest.accounts.forms.PasswordByLinkForm",
+    "reauthenticate": "digest.accounts.forms.PasswordAgainForm",
 }
 ACCOUNT_CHANGE_EMAIL = True
 # Sign-up shows nobody whether an address has an account: it may have two, each confirmed for itself.
@@ -157,13 +163,15 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-# Failed sign-ins count against the account first, so that one reader with a wrong password does not lock out
-# others behind the same address; the address has a limit of its own, far higher.
+# Failed sign-ins count against what was typed first, so that one reader with a wrong password does not lock
+# out others behind the same network address, which has a limit of its own, far higher.
 ACCOUNT_RATE_LIMITS = {
     "login": "300/m/ip",
-    "login_failed": "5/5m/key,60/m/ip",
+    "login_failed": "5/5m/key",
+    "login_failed_account": "10/5m/key",
+    "login_failed_address": "60/m/ip",
     "signup": "20/m/ip,100/h/ip",
-    "reset_password": "5/h/key,60/h/ip",
+    "reset_password": "60/h/ip,5/h/key",
 }
 # The number of our own proxies, each adding to X-Forwarded-For: limits count the address that they saw.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
@@ -214,7 +222,7 @@ if ALLAUTH_TRUSTED_PROXY_COUNT > 0:
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.ErrorReportFilter"
 
-# Who may read /metrics, as a bearer token; empty: this machine alone.
+# Who may read /metrics, as a bearer token; empty: this machine alone, where no proxy can be in between.
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # --- Feeds ----------------------------------------------------------------------------------------
@@ -222,6 +230,7 @@ FETCH_ALLOW_HOSTS = env.list("FETCH_ALLOW_HOSTS", default=[])
 FETCH_PORTS = env.list("FETCH_PORTS", cast=int, default=[80, 443])
 FETCH_HOST_GAP_S = env.float("FETCH_HOST_GAP_S", default=2.0)
 FETCH_WORKERS = env.int("FETCH_WORKERS", default=16)
+SUBSCRIPTIONS_MAX = env.int("SUBSCRIPTIONS_MAX", default=1000)
 FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
 
 # --- Delivery -------------------------------------------------------------------------------------

@@ -113,6 +113,18 @@ def check_accounts(**kwargs: Any) -> list[CheckMessage]:
     return found
 
 
+def check_relay(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.W020`: mail leaves this machine, and nobody has to confirm an address.
+
+    Digests go to confirmed addresses all the same; account mails to any that somebody types.
+    """
+    if settings.ACCOUNT_EMAIL_VERIFICATION != "none" or not mail_goes_out():
+        return []
+    text = "ACCOUNT_EMAIL_VERIFICATION is none although there is a mail server: addresses are not confirmed."
+    hint = "Set it to mandatory, or to optional: digests go by mail to confirmed addresses only."
+    return [Warning(text, hint=hint, id="tidings.W020")]
+
+
 def _is_percentile(text: str) -> bool:
     try:
         return 0 <= float(text) <= 100
@@ -162,3 +174,4 @@ class DigestConfig(AppConfig):
         """Register the checks of this room's settings."""
         for check in (check_accounts, check_models, check_peers, check_fetching):
             register(check)
+        register(check_relay, deploy=True)

@@ -162,6 +162,13 @@ class FeedIsGone(DigestError):
     status = 409
 
 
+class TooManySubscriptions(DigestError):
+    """More subscriptions than a reader may have."""
+
+    code = "too_many_subscriptions"
+    status = 409
+
+
 class OperatorsOnly(DigestError):
     """A page or endpoint for operators, requested by another reader."""
 

@@ -6,7 +6,6 @@ from datetime import date
 from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
-from allauth.account.models import EmailAddress
 from django.core.management.base import CommandError
 from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -77,16 +76,6 @@ def operators_remain(*, readers: Collection[Reader]) -> bool:
     """Return whether an active superuser would remain without `readers`; one query."""
     operators = Reader.objects.filter(is_superuser=True, is_active=True)
     return operators.exclude(pk__in=[reader.pk for reader in readers]).exists()
-
-
-def reader_id_by_login(*, login: str) -> UUID | None:
-    """Return the id of the reader with this username, else with this email address, or `None`.
-
-    Ignores case; confirmed addresses come first. Two queries at most.
-    """
-    named = Reader.objects.filter(username__iexact=login).values_list("pk", flat=True).first()
-    addresses = EmailAddress.objects.filter(email__iexact=login).order_by("-verified", "pk")
-    return named or addresses.values_list("user_id", flat=True).first()
 
 
 def referrer_path(request: HttpRequest) -> str:

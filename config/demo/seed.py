@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.db import transaction
 
@@ -118,6 +119,8 @@ def _accounts(now: datetime) -> dict[str, Reader]:
                 is_superuser=person.staff,
                 date_joined=now,
             )
+            reader = readers[person.name]
+            EmailAddress.objects.create(user=reader, email=reader.email, primary=True, verified=True)
     return readers
 
 

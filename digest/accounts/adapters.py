@@ -16,12 +16,22 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils import timezone
 
+from digest.accounts.limits import (
+    ACCOUNT,
+    ADDRESS,
+    TYPED,
+    account_keys,
+    address_is_open,
+    failure_count,
+    login_key,
+    readers_by_login,
+)
 from digest.mail.render import site_link
 from digest.models import Reader
-from digest.requests import reader_id_by_login
 
 log = structlog.get_logger(__name__)
 
+NAME_CHARS: int = Reader._meta.get_field("username").max_length or 0
 NOT_SENT = (
     "The mail could not be sent: the mail server did not accept it. Please try again in a few minutes, and "
     "contact the operator of this site if it happens again."
@@ -35,11 +45,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def clean_username(self, username: str, shallow: bool = False) -> str:
         """Return a new username in compatibility form (NFKC), so that no two differ in width alone.
 
-        Raises `ValidationError` for one that is taken, and for an address: signing in takes either.
+        Raises `ValidationError` for one that is taken or too long in that form, and for an address: signing
+        in takes either.
         """
         if "@" in username:
             raise ValidationError("A username is no e-mail address. Leave out the “@”.")
-        return str(super().clean_username(unicodedata.normalize("NFKC", username), shallow))
+        name = unicodedata.normalize("NFKC", username)
+        if len(name) > NAME_CHARS:
+            raise ValidationError(f"A username has at most {NAME_CHARS} characters.")
+        return str(super().clean_username(name, shallow))
 
     def is_safe_url(self, url: str) -> bool:
         """Return whether to redirect there after signing in; what is no address is not safe."""
@@ -48,14 +62,35 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         except ValueError:
             return False
 
-    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Return the key that failed sign-ins count against.
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Reader | None:
+        """Return the reader with this login and password, active or not; `None` for any other.
 
-        One account has the same key by its name and by its address, whatever host name the browser asked
-        for; a name that nobody has counts by itself.
+        Counts and time tell nothing of who has an account: as many passwords are hashed, and as many
+        failures counted, for a login that nobody has. Raises `ValidationError` beyond a limit.
         """
-        login = str(credentials.get("email") or credentials.get("username") or "").lower()
-        return str(reader_id_by_login(login=login) or f"nobody:{login}")
+        username, email = (str(credentials.get(name) or "").strip() for name in ("username", "email"))
+        login, password = email or username, str(credentials.get("password") or "")
+        typed = address_is_open(request) and failure_count(request, action=TYPED, key=login_key(login))
+        here = typed and failure_count(request, action=ADDRESS)
+        if not (typed and here):
+            raise self.validation_error("too_many_login_attempts")
+        readers = readers_by_login(username=username, email=email)
+        # An address may have another account, perhaps the visitor's own.
+        slots = 2 if email else 1
+        keys = account_keys(login, readers, slots=slots)
+        counted = [failure_count(request, action=ACCOUNT, key=key) for key in keys]
+        right = [reader.check_password(password) for reader in readers]
+        for _ in range(len(readers), slots):
+            Reader().set_password(password)
+        opened = zip(readers, right, counted, strict=False)
+        reader = next((one for one, is_right, usage in opened if is_right and usage), None)
+        for usage in (typed, here, *counted) if reader else ():
+            if usage:
+                usage.rollback()
+        return reader
+
+    def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
+        """Leave the counts to `failures_forget`: an address that is only claimed keeps its own."""
 
     def send_notification_mail(
         self,

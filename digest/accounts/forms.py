@@ -3,21 +3,105 @@
 from typing import Any
 
 from allauth.account import app_settings
-from allauth.account.forms import AddEmailForm, LoginForm
+from allauth.account.adapter import get_adapter as account_adapter
+from allauth.account.forms import (
+    AddEmailForm,
+    ChangePasswordForm,
+    LoginForm,
+    ReauthenticateForm,
+    ResetPasswordForm,
+    ResetPasswordKeyForm,
+    SignupForm,
+    default_token_generator,
+)
 from allauth.account.internal.flows.manage_email import emit_email_changed
+from allauth.account.internal.flows.signup import send_unknown_account_mail
 from allauth.account.models import EmailAddress
+from allauth.account.utils import user_pk_to_url_str
+from allauth.core import context
 from allauth.mfa import app_settings as mfa_settings
 from allauth.mfa.adapter import get_adapter
-from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.base.forms import AuthenticateForm
+from allauth.mfa.base.forms import ReauthenticateForm as CodeAgainForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
+from django import forms
 from django.core.cache import cache
+from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest
+from django.urls import reverse
 
+from digest.accounts.limits import (
+    ACCOUNTS_MAX,
+    ADDRESS,
+    LOGIN_CHARS,
+    PASSWORD_CHARS,
+    address_is_open,
+    failure_count,
+    failures_forget,
+)
+from digest.mail.render import site_link
 from digest.models import Reader
 
 
-class SignInForm(LoginForm):  # type: ignore[misc]
+class BoundedFields:
+    """A form whose texts have a greatest length: passwords 4,096 characters, all else that of an address."""
+
+    fields: dict[str, forms.Field]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            if isinstance(field, forms.CharField):
+                hidden = isinstance(field.widget, forms.PasswordInput)
+                field.validators.append(MaxLengthValidator(PASSWORD_CHARS if hidden else LOGIN_CHARS))
+
+
+class NewAccountForm(BoundedFields, SignupForm):  # type: ignore[misc]
+    """Signs up."""
+
+
+class NewPasswordForm(BoundedFields, ChangePasswordForm):  # type: ignore[misc]
+    """A new password in place of the old one."""
+
+
+class PasswordByLinkForm(BoundedFields, ResetPasswordKeyForm):  # type: ignore[misc]
+    """A new password, chosen by a link that came by mail."""
+
+    def save(self) -> None:
+        """Store it, and forget the reader's failures."""
+        super().save()
+        failures_forget(context.request, self.user)
+
+
+class PasswordAgainForm(BoundedFields, ReauthenticateForm):  # type: ignore[misc]
+    """The password asked for before a sensitive change."""
+
+
+class ForgottenPasswordForm(BoundedFields, ResetPasswordForm):  # type: ignore[misc]
+    """Asks for a link to a new password."""
+
+    users: list[Reader]
+
+    def save(self, request: HttpRequest, **kwargs: Any) -> str:
+        """Send one mail, whether the address has no account, one, or several; return the address."""
+        email: str = self.cleaned_data["email"]
+        if not self.users:
+            send_unknown_account_mail(request, email)
+            return email
+        found = sorted(self.users, key=lambda reader: (reader.date_joined, reader.pk))[:ACCOUNTS_MAX]
+        accounts = [{"username": reader.username, "url": _reset_link(reader)} for reader in found]
+        account_adapter().send_mail("account/email/password_reset_key", email, {"accounts": accounts})
+        return email
+
+
+def _reset_link(reader: Reader) -> str:
+    key = default_token_generator.make_token(reader)
+    ids = {"uidb36": user_pk_to_url_str(reader), "key": key}
+    return site_link(reverse("account_reset_password_from_key", kwargs=ids))
+
+
+class SignInForm(BoundedFields, LoginForm):  # type: ignore[misc]
     """Signs in by username or address."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -29,7 +113,7 @@ class SignInForm(LoginForm):  # type: ignore[misc]
         login.widget.attrs["autocomplete"] = "username"
 
 
-class AddressForm(AddEmailForm):  # type: ignore[misc]
+class AddressForm(BoundedFields, AddEmailForm):  # type: ignore[misc]
     """A reader's new address, valid once a link sent to it was followed.
 
     Where addresses are not confirmed (`ACCOUNT_EMAIL_VERIFICATION=none`), it is valid at once.
@@ -48,7 +132,7 @@ class AddressForm(AddEmailForm):  # type: ignore[misc]
         return address
 
 
-class SingleUseCode:
+class SingleUseCode(BoundedFields):
     """Accepts a code from an app once for as long as it is valid, whatever it was used for.
 
     RFC 6238, section 5.2: a second attempt with the same code must not be accepted. allauth remembers a code
@@ -60,11 +144,18 @@ class SingleUseCode:
     cleaned_data: dict[str, Any]
 
     def clean_code(self) -> str:
-        """Return the code and mark it as used. Raises `ValidationError` for a wrong or used one."""
+        """Return the code and mark it as used. Raises `ValidationError` for a wrong or used one.
+
+        Failures count against the account (by allauth) and against the network address.
+        """
+        request = context.request
+        if not (address_is_open(request) and (counted := failure_count(request, action=ADDRESS))):
+            raise account_adapter().validation_error("too_many_login_attempts")
         code: str = super().clean_code()  # type: ignore[misc]
         lives_s = mfa_settings.TOTP_PERIOD * (2 * mfa_settings.TOTP_TOLERANCE + 1)
         if not cache.add(f"digest:code:{self.user.pk}:{''.join(code.split())}", True, timeout=lives_s):
             raise get_adapter().validation_error("incorrect_code")
+        counted.rollback()
         return code
 
 
@@ -72,7 +163,7 @@ class SecondFactorForm(SingleUseCode, AuthenticateForm):  # type: ignore[misc]
     """The code asked for at sign-in."""
 
 
-class SecondFactorAgainForm(SingleUseCode, ReauthenticateForm):  # type: ignore[misc]
+class SecondFactorAgainForm(SingleUseCode, CodeAgainForm):  # type: ignore[misc]
     """The code asked for before a sensitive change."""
 
 

@@ -10,7 +10,7 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import sha256
 from heapq import heappop, heappush
@@ -273,27 +273,34 @@ class LookupLock(HostLock):
 class HostQueue(Generic[T]):
     """Entries that wait for their hosts. First come, first served, within a host and between hosts.
 
-    A host that is busy or has its pause is passed over until its time.
+    A host that is busy or has its pause is passed over until its time. Hosts whose next entry `is_new` get
+    their turn when no other host is free.
     """
 
-    def __init__(self, entries: Iterable[tuple[str, T]]) -> None:
+    def __init__(
+        self, entries: Iterable[tuple[str, T]], is_new: Callable[[T], bool] = lambda entry: False
+    ) -> None:
         self._waiting: dict[str, deque[T]] = {}
         for host, entry in entries:
             self._waiting.setdefault(host, deque()).append(entry)
-        self._turns = [(0.0, n, host) for n, host in enumerate(self._waiting)]
-        self._count = len(self._turns)
+        self._is_new, self._count = is_new, 0
+        # Hosts with a known entry next, and those with a new one.
+        self._turns: tuple[list[tuple[float, int, str]], ...] = ([], [])
+        for host in self._waiting:
+            self._push(host, 0.0)
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
 
     def next(self, limiter: HostLimiter) -> tuple[str, T] | None:
         """Take the first host that is free now, and its first entry; return None where there is none."""
-        while self._turns and self._turns[0][0] <= time.monotonic():
-            _, _, host = heappop(self._turns)
-            if wait := limiter.enter(host):
-                self._push(host, time.monotonic() + wait)
-            else:
-                return host, self._waiting[host].popleft()
+        for turns in self._turns:
+            while turns and turns[0][0] <= time.monotonic():
+                _, _, host = heappop(turns)
+                if wait := limiter.enter(host):
+                    self._push(host, time.monotonic() + wait)
+                else:
+                    return host, self._waiting[host].popleft()
         return None
 
     def requeue(self, host: str) -> None:
@@ -303,12 +310,13 @@ class HostQueue(Generic[T]):
 
     def pause_s(self) -> float:
         """Return the seconds until the next host may be tried; infinite where none waits."""
-        return max(self._turns[0][0] - time.monotonic(), 0.001) if self._turns else math.inf
+        first = min((turns[0][0] for turns in self._turns if turns), default=math.inf)
+        return max(first - time.monotonic(), 0.001)
 
     def next_host(self) -> str:
         """Return the host whose turn comes next; "" where none waits."""
-        return self._turns[0][2] if self._turns else ""
+        return min((turns[0] for turns in self._turns if turns), default=(0.0, 0, ""))[2]
 
     def _push(self, host: str, at: float) -> None:
         self._count += 1
-        heappush(self._turns, (at, self._count, host))
+        heappush(self._turns[self._is_new(self._waiting[host][0])], (at, self._count, host))

@@ -77,7 +77,10 @@ def feeds_fetch(
     """
     report = FetchReport()
     chosen = feeds_due(now=now)[:ROUND_FEEDS] if feeds is None else feeds
-    queue = HostQueue((host_of(feed.url), feed) for feed in chosen if feed.state == Feed.State.ACTIVE)
+    queue = HostQueue(
+        ((host_of(feed.url), feed) for feed in chosen if feed.state == Feed.State.ACTIVE),
+        is_new=lambda feed: feed.last_fetched_at is None,
+    )
     until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
     for group in _fetch_all(queue, host_limiter(), until, time.monotonic() + seconds, waiting):
         for (feed, answer), outcome in zip(group, _group_store(group, now, draw), strict=True):

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet
+from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, When
 
 from digest.feeds.dedupe import KnownEntry, KnownItem
 from digest.feeds.health import FetchFacts, stall_message
@@ -18,10 +18,14 @@ _EXPIRED: Final = KnownEntry(0, "", "", is_first=False)
 
 
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
-    """Return active feeds whose next check has come, longest waiting first."""
+    """Return active feeds whose next check has come: known ones first, then those waiting longest.
+
+    So no number of new feeds keeps a known one from its round.
+    """
     due = Q(next_check_at=None) | Q(next_check_at__lte=now)
+    is_new = Case(When(last_fetched_at=None, then=1), default=0)
     return Feed.objects.filter(due, state=Feed.State.ACTIVE).order_by(
-        F("next_check_at").asc(nulls_first=True), "pk"
+        is_new, F("next_check_at").asc(nulls_first=True), "pk"
     )
 
 
@@ -65,6 +69,12 @@ def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:
     """Return the reader's subscriptions with feed and source, by the source's name; one query."""
     rows = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
     return sorted(rows, key=lambda row: str(row.feed.source).casefold())
+
+
+def subscriptions_left(*, reader_id: UUID) -> int:
+    """Return how many more feeds the reader may subscribe to (SUBSCRIPTIONS_MAX); one query."""
+    limit: int = settings.SUBSCRIPTIONS_MAX
+    return max(limit - Subscription.objects.filter(reader_id=reader_id).count(), 0)
 
 
 def subscriptions_exist(*, reader_id: UUID) -> bool:

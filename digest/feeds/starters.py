@@ -11,6 +11,7 @@ from typing import Final
 from django.db import transaction
 
 from digest.feeds.identity import canonical_url, source_key
+from digest.feeds.selectors import subscriptions_left
 from digest.models import Feed, Reader, Source, Subscription
 
 FILE: Final = Path(__file__).parent / "starters.toml"
@@ -85,6 +86,7 @@ def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetim
         had = set(mine.values_list("feed_id", flat=True))
         found = [feed for feed in Feed.objects.filter(url__in=wanted) if feed.pk not in had]
         alive = [feed for feed in found if feed.state != Feed.State.GONE]
+        alive = alive[: subscriptions_left(reader_id=reader.pk)]
         Subscription.objects.bulk_create(
             [Subscription(reader=reader, feed=feed, created_at=now) for feed in alive], ignore_conflicts=True
         )

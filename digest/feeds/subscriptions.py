@@ -13,8 +13,9 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import transaction
+from django.db.models import Q
 
-from digest.errors import FeedIsGone, FeedNotFound, InvalidFeedUrl
+from digest.errors import FeedIsGone, FeedNotFound, InvalidFeedUrl, TooManySubscriptions
 from digest.feeds.connect import check_host
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import split_address
@@ -22,7 +23,7 @@ from digest.feeds.identity import URL_MAX_CHARS, canonical_url, source_key, web_
 from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.opml import FOLDER_MAX_CHARS, ListedFeed, Reject, opml_read, opml_write
 from digest.feeds.sanitise import clean_text, one_line
-from digest.feeds.selectors import subscriptions_of
+from digest.feeds.selectors import subscriptions_left, subscriptions_of
 from digest.models import Feed, Reader, Subscription
 
 FEED_GONE: Final = "This feed’s publisher took it down for good. If the site moved, try its new address."
@@ -54,13 +55,33 @@ def check_fetchable(url: str) -> None:
     check_host(parts.hostname or "", port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
 
 
+def check_room(*, reader: Reader) -> None:
+    """Refuse another subscription beyond SUBSCRIPTIONS_MAX. Raises `TooManySubscriptions`.
+
+    Within a transaction: the reader is locked, so that two requests at once do not both get the last place.
+    """
+    Reader.objects.select_for_update().get(pk=reader.pk)
+    if not subscriptions_left(reader_id=reader.pk):
+        raise TooManySubscriptions(limit_reached())
+
+
+def limit_reached() -> str:
+    """Return the sentence for a reader who has as many subscriptions as one may."""
+    return f"You read {settings.SUBSCRIPTIONS_MAX:,} feeds, as many as one may here. Remove one first."
+
+
+@transaction.atomic
 def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
     """Subscribe the reader to the feed at `url`; create the feed where nobody reads it yet.
 
     Doing it again changes nothing. A feed that was given up is fetched again where the caller has just seen
-    it `alive`. Raises `InvalidFeedUrl` for what is no plain web address, `FeedIsGone` for a feed given up.
+    it `alive`. Raises `InvalidFeedUrl` for what is no plain web address, `FeedIsGone` for a feed given up,
+    `TooManySubscriptions` beyond the limit.
     """
-    feed = feed_get_or_create(url=check_address(url=url), now=now)
+    url = check_address(url=url)
+    if not Subscription.objects.filter(reader=reader, feed__url=canonical_url(url) or url).exists():
+        check_room(reader=reader)
+    feed = feed_get_or_create(url=url, now=now)
     if feed.state == Feed.State.GONE:
         if not alive:
             raise FeedIsGone(FEED_GONE)
@@ -106,16 +127,19 @@ def subscription_change(
     return found.update(**fields) > 0 if fields else found.exists()
 
 
+@transaction.atomic
 def subscription_restore(
     *, reader: Reader, feed_id: int, folder: str, ai_enabled: bool, now: datetime
 ) -> Subscription:
     """Undo a removal: subscribe again to a feed that is still stored, in its folder.
 
     The caller has made sure that the reader had it: feeds of others are nobody's business. Raises
-    `FeedNotFound` where it is no longer stored.
+    `FeedNotFound` where it is no longer stored, `TooManySubscriptions` beyond the limit.
     """
     if not (feed := Feed.objects.filter(pk=feed_id).first()):
         raise FeedNotFound("This feed is no longer known here. Add its address instead.")
+    if not Subscription.objects.filter(reader=reader, feed=feed).exists():
+        check_room(reader=reader)
     folder = one_line(clean_text(folder), limit=FOLDER_MAX_CHARS)
     subscription, _ = Subscription.objects.get_or_create(
         reader=reader,
@@ -204,6 +228,15 @@ def _listed_url(address: str) -> str:
 
 
 def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport, now: datetime) -> None:
+    Reader.objects.select_for_update().get(pk=reader.pk)  # so that two lists at once share what is left
+    left = subscriptions_left(reader_id=reader.pk)
+    mine = Q(pk__in=Subscription.objects.filter(reader=reader).values("feed_id"))
+    known = Feed.objects.filter(mine | Q(state=Feed.State.GONE), url__in=batch)
+    placed = set(known.values_list("url", flat=True))
+    beyond = set([url for url in batch if url not in placed][left:])
+    for url in beyond:
+        report.reject(Reject(batch[url].line, TooManySubscriptions.code, limit_reached(), url[:200]))
+    batch = {url: listed for url, listed in batch.items() if url not in beyond}
     # A list may name a feed nobody knows, never a source: that name is everybody's.
     new = (
         Feed(url=url, source_id=source_key(url) or "unknown", title=listed.title[:200], next_check_at=now)

@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from uuid import UUID
 
 from allauth.account.models import EmailAddress
-from django.conf import settings
 
 from digest.days import day_of
 from digest.models import Delivery, Exposure, Feedback, Impression, Reader, Reading
@@ -103,13 +102,17 @@ def mail_readers() -> list[Reader]:
 def addresses_confirmed(*, readers: Sequence[Reader]) -> set[UUID]:
     """Return the readers who have confirmed the address their mail goes to; one query.
 
-    Where the site asks for no confirmation (ACCOUNT_EMAIL_VERIFICATION is none), all who gave one.
+    Whatever ACCOUNT_EMAIL_VERIFICATION says: titles are strangers' words, and would go to anybody's address.
     """
-    if settings.ACCOUNT_EMAIL_VERIFICATION == "none":
-        return {reader.pk for reader in readers if reader.email}
     rows = EmailAddress.objects.filter(verified=True, user__mail_rhythm__in=MAILED)
     known = {(user_id, email.casefold()) for user_id, email in rows.values_list("user_id", "email")}
     return {reader.pk for reader in readers if (reader.pk, reader.email.casefold()) in known}
+
+
+def address_is_confirmed(*, reader: Reader) -> bool:
+    """Return whether the reader has confirmed the address their mail goes to; one query."""
+    rows = EmailAddress.objects.filter(user=reader, verified=True).values_list("email", flat=True)
+    return reader.email.casefold() in {email.casefold() for email in rows}
 
 
 def deliveries_recent(*, now: datetime) -> dict[tuple[UUID, date], Delivery]:

@@ -32,7 +32,7 @@ from digest.accounts.tokens import token_revoke as revoke
 from digest.errors import DigestError
 from digest.feeds.starters import starter_interests, welcome_answer
 from digest.feeds.subscriptions import FEED_GONE_REASON
-from digest.mail.due import delivery_trouble
+from digest.mail.due import address_is_confirmed, delivery_trouble
 from digest.mail.links import (
     feed_token_issue,
     feed_token_revoke,
@@ -143,6 +143,7 @@ def _page(
         "form": form or AccountForm(initial=current),
         "mail_form": mail_form or MailForm(initial=at),
         "mail_works": mail_goes_out(),
+        "mail_confirmed": address_is_confirmed(reader=reader),
         "mail_trouble": delivery_trouble(reader_id=reader.pk),
         "feeds": _feeds(request, reader),
         "token_count": len(tokens_of(reader_id=reader.pk)),

@@ -7,6 +7,7 @@ from django import forms
 from django.http import HttpRequest
 from django.utils.dates import WEEKDAYS
 
+from digest.accounts.limits import LOGIN_CHARS, PASSWORD_CHARS
 from digest.feeds.starters import StarterFeed, starter_feeds_chosen, starter_interests
 from digest.models import ApiToken, Reader
 
@@ -97,10 +98,13 @@ class DeleteForm(forms.Form):
     """Username and password, typed to confirm an account deletion."""
 
     username = forms.CharField(
-        label="Your username", widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+        label="Your username",
+        max_length=LOGIN_CHARS,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     password = forms.CharField(
         label="Your password",
+        max_length=PASSWORD_CHARS,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
@@ -148,5 +152,5 @@ class ThumbForm(forms.Form):
     """One tap: a rating ("1", "0"), its undo ("clear"), or one reason switched on or off."""
 
     useful = forms.ChoiceField(choices=[("1", "up"), ("0", "down"), ("clear", "undo")], required=False)
-    tag = forms.SlugField(required=False)
-    untag = forms.SlugField(required=False)
+    tag = forms.SlugField(max_length=200, required=False)
+    untag = forms.SlugField(max_length=200, required=False)

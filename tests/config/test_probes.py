@@ -24,6 +24,12 @@ from tests.support.factories import FeedFactory
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture
+def client() -> Client:
+    """A visitor from this machine, as `curl localhost` asks."""
+    return Client(headers={"Host": "localhost"})
+
+
 @pytest.fixture(autouse=True)
 def unremembered(monkeypatch):
     """Each test looks at the migrations for itself."""
@@ -109,8 +115,39 @@ def test_metrics_are_for_whoever_has_the_token_or_sits_here(client, settings, to
     assert client.get("/metrics", headers=headers, REMOTE_ADDR=address).status_code == status
 
 
-def test_a_request_passed_on_by_a_proxy_is_not_this_machines_own(client: Client):
-    assert client.get("/metrics", headers={"X-Forwarded-For": "203.0.113.9"}).status_code == 404
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded", "Via"),
+        *("X-Real-IP", "X-Client-IP"),
+    ],
+)
+def test_a_request_passed_on_by_a_proxy_is_not_this_machines_own(client: Client, header: str):
+    assert client.get("/metrics", headers={header: "203.0.113.9"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("site", "host", "proxies", "status"),
+    [
+        ("http://127.0.0.1:8000", "localhost:8000", 0, 200),
+        ("http://[::1]:8000", "[::1]:8000", 0, 200),
+        ("http://127.0.0.1:8000", "news.example.org", 0, 404),
+        ("https://news.example.org", "127.0.0.1:8000", 0, 404),
+        ("http://127.0.0.1:8000", "127.0.0.1:8000", 1, 404),
+    ],
+)
+def test_behind_a_proxy_that_sends_no_header_figures_and_details_need_the_token(
+    client: Client, settings, site: str, host: str, proxies: int, status: int
+):
+    """A proxy on this machine is a local peer, and may pass the host on or name ours in its place."""
+    settings.SITE_URL, settings.ALLOWED_HOSTS = site, ["*"]
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT, settings.SECURE_SSL_REDIRECT = proxies, False
+    assert client.get("/metrics", headers={"Host": host}).status_code == status
+    ready = client.get("/readyz", headers={"Host": host}).json()
+    assert ("detail" in ready["checks"]["database"]) == (status == 200)
+    settings.METRICS_TOKEN = "s3cret"
+    with_token = {"Host": host, "Authorization": "Bearer s3cret", "X-Real-IP": "203.0.113.9"}
+    assert client.get("/metrics", headers=with_token).status_code == 200
 
 
 def test_metrics_count_what_the_database_knows(ada, now):

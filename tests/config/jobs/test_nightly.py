@@ -23,6 +23,7 @@ from tests.support.factories import (
     ReaderFactory,
     SourceFactory,
     SubscriptionFactory,
+    confirmed,
 )
 from tests.support.mailbox import mailbox_open
 
@@ -155,6 +156,7 @@ def test_a_step_that_fails_is_told_and_the_others_run(night, done, now, settings
 def test_the_whole_night_for_real_and_a_second_is_a_no_op(ada, now, settings):
     paper(ada)
     ada.mail_rhythm = "daily"
+    confirmed(ada)
     ada.save()
     FeedbackFactory(reader=ada)
     row = nightly_run(now=now)
@@ -187,6 +189,7 @@ def test_who_never_rated_costs_the_learning_nothing(now, django_assert_num_queri
 def test_a_mail_server_that_is_down_fails_the_step_and_costs_nobody_the_mail(ada, now, settings):
     paper(ada)
     ada.mail_rhythm = "daily"
+    confirmed(ada)
     ada.save()
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
@@ -222,6 +225,7 @@ def test_the_task_waits_for_its_hour(settings):
 def test_a_morning_builds_what_a_day_lacks_and_mails_what_is_due(ada, ben):
     paper(ada, published_at=timezone.now() - timedelta(hours=3))
     ada.mail_rhythm, ada.mail_hour = "daily", 0
+    confirmed(ada)
     ada.save()
     daily_builds_task()
     assert set(Digest.objects.values_list("reader", flat=True)) == {ada.pk, ben.pk}
@@ -234,6 +238,7 @@ def test_a_morning_builds_what_a_day_lacks_and_mails_what_is_due(ada, ben):
 def test_a_morning_told_to_stop_leaves_digests_and_mail_to_the_next(ada):
     paper(ada, published_at=timezone.now() - timedelta(hours=3))
     ada.mail_rhythm, ada.mail_hour = "daily", 0
+    confirmed(ada)
     ada.save()
     daily_builds_task(stopping=lambda: True)
     assert not Digest.objects.exists() and not mail.outbox
@@ -245,6 +250,7 @@ def test_a_morning_without_a_mail_server_alerts(ada, settings):
     cache.clear()
     paper(ada, published_at=timezone.now() - timedelta(hours=3))
     ada.mail_rhythm, ada.mail_hour = "daily", 0
+    confirmed(ada)
     ada.save()
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1

@@ -92,7 +92,7 @@ def test_answering_takes_the_same_statements_for_one_source_and_for_all(
     )
     # SQLite takes so many parameters a statement: there, all of the starters are two inserts of feeds.
     second_insert = connection.vendor == "sqlite"
-    for reader, feeds, statements in ((ada, one, 9), (ben, everything, 9 + second_insert)):
+    for reader, feeds, statements in ((ada, one, 10), (ben, everything, 10 + second_insert)):
         with django_assert_num_queries(statements):
             assert welcome_answer(reader=reader, feeds=feeds, now=NOW).added == len(feeds)
 

@@ -14,6 +14,7 @@ from digest.mail.links import thumb_sign, unsubscribe_sign
 from digest.mail.send import digests_deliver
 from digest.models import Feedback, Item, Reader
 from tests.support.browser import fresh_item
+from tests.support.factories import confirmed
 from tests.support.mailbox import Mailbox
 
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
@@ -106,6 +107,7 @@ def test_the_mail_itself_fits_a_phone_and_its_link_works(
 ):
     settings.SITE_URL = live_server.url
     Reader.objects.update(mail_rhythm="daily", mail_hour=0)
+    confirmed(ada)
     digests_deliver(now=timezone.now())
     tab.set_content(mailbox.messages[0].get_body(("html",)).get_content())
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360

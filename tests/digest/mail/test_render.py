@@ -13,7 +13,7 @@ from digest.mail.due import MAIL_ITEMS
 from digest.mail.links import THUMB_LASTS, thumb_read, unsubscribe_read
 from digest.mail.send import digests_deliver
 from digest.models import Delivery, Story, Summary
-from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory, confirmed
 from tests.support.mailbox import Mailbox
 
 # Where Gmail cuts a message off: 102 KB.
@@ -29,7 +29,7 @@ def ada(ada, settings):
     SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
     ada.mail_rhythm = "daily"
     ada.save()
-    return ada
+    return confirmed(ada)
 
 
 def items(n: int, **fields: object) -> list:

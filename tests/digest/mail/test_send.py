@@ -1,6 +1,7 @@
 """Mail goes out when it is due, once, to everybody it can reach, whatever becomes of the others."""
 
 import json
+import re
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
@@ -12,6 +13,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from digest.apps import check_relay
 from digest.build.services import digest_build
 from digest.feedback.services import feedback_set
 from digest.mail import send
@@ -24,6 +26,7 @@ from tests.support.factories import (
     ReaderFactory,
     SourceFactory,
     SubscriptionFactory,
+    confirmed,
 )
 from tests.support.mailbox import Mailbox
 
@@ -51,6 +54,7 @@ def wanting(reader: Reader, rhythm: str = "daily", **fields: object) -> Reader:
     for name, value in {"mail_rhythm": rhythm, "mail_hour": 7, **fields}.items():
         setattr(reader, name, value)
     reader.save()
+    confirmed(reader)
     return reader
 
 
@@ -162,13 +166,43 @@ def test_a_reader_without_an_address_is_skipped_and_has_no_row(ada, now, mailbox
     assert (report.skipped, report.due) == (1, 0) and not Delivery.objects.exists()
 
 
-@pytest.mark.parametrize("asked", ["optional", "mandatory"])
-def test_where_addresses_are_confirmed_nobody_gets_mail_before(ada, now, mailbox: Mailbox, settings, asked):
+@pytest.mark.parametrize("asked", ["none", "optional", "mandatory"])
+def test_nobody_gets_mail_before_they_confirmed_their_address(ada, now, mailbox: Mailbox, settings, asked):
+    """Whatever new readers are asked for: else anybody's address could be filled with a stranger's titles."""
     settings.ACCOUNT_EMAIL_VERIFICATION = asked
+    EmailAddress.objects.all().delete()
+    assert digests_deliver(now=now).skipped == 1 and mailbox.messages == []
     row = EmailAddress.objects.create(user=ada, email="Ada@example.org", verified=False, primary=True)
     assert digests_deliver(now=now).skipped == 1 and mailbox.messages == []
     row.set_verified()
     assert digests_deliver(now=now).sent == 1
+
+
+@pytest.mark.parametrize("asked", ["none", "optional"])
+@pytest.mark.usefixtures("own_cache")
+def test_the_account_page_says_so_and_offers_to_confirm(ben, client, mailbox: Mailbox, settings, now, asked):
+    settings.ACCOUNT_EMAIL_VERIFICATION = asked
+    subscribed(ben)
+    Reader.objects.filter(pk=ben.pk).update(mail_rhythm="daily", mail_hour=7, time_zone="UTC")
+    client.force_login(ben)
+    page = client.get("/ui/account").content.decode()
+    assert "once you have confirmed" in page and 'name="action_send"' in page
+    client.post("/accounts/email/", {"action_send": "", "email": ben.email})
+    link = re.search(r"https?://[^/\s]+(/accounts/\S+)", mailbox.messages[0].get_content())[1]
+    client.post(link)
+    assert "once you have confirmed" not in client.get("/ui/account").content.decode()
+    assert digests_deliver(now=now).sent == 1
+
+
+def test_an_operator_is_warned_where_mail_goes_out_and_no_address_is_confirmed(settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.ACCOUNT_EMAIL_VERIFICATION = "none"
+    assert [found.id for found in check_relay()] == ["tidings.W020"]
+    settings.ACCOUNT_EMAIL_VERIFICATION = "optional"
+    assert check_relay() == []
+    settings.ACCOUNT_EMAIL_VERIFICATION = "none"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert check_relay() == []
 
 
 def test_where_mail_only_goes_to_the_log_nothing_is_due(ada, now, settings):
@@ -314,7 +348,7 @@ def test_queries_do_not_grow_with_the_readers_who_are_not_due(ada, now, django_a
     for n in range(5):
         wanting(ReaderFactory(username=f"r{n}"), mail_hour=23)
     wanting(ada, mail_hour=23)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         digests_deliver(now=now)
 
 

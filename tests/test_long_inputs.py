@@ -1,0 +1,124 @@
+"""No input of any length breaks a page or an endpoint: it is understood, or refused with 400 or its kind."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from digest.models import Reader
+from tests.support.factories import FeedFactory, ItemFactory, OperatorFactory, SubscriptionFactory
+from tests.support.routes import routes
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+# SQLite matches patterns of 50,000 bytes at most, and an escaped underscore takes two.
+LONG = ("_" * 40_000, "%" * 60_000, "é" * 60_000, "9" * 5_000, '"' * 40_000, "a " * 30_000)
+URL = "https://a.example/" + "_" * 40_000
+PASSWORD = "a-lamp-and-a-kettle"
+# Names of fields that no template has: of the API, the admin and query strings.
+MORE_NAMES = {"url", "q", "order", "page", "removed", "useful", "reason_tags", "reason", "o", "p", "e"}
+
+
+@pytest.fixture
+def door() -> Client:
+    return Client(raise_request_exception=False)
+
+
+def batched(names: list[str], size: int) -> list[list[str]]:
+    return [names[start : start + size] for start in range(0, len(names), size)]
+
+
+def field_names() -> list[str]:
+    """The names of all fields in the templates, besides those above."""
+    found = set(MORE_NAMES)
+    for file in Path(django_settings.BASE_DIR, "templates").rglob("*.html"):
+        found |= set(re.findall(r'name="([a-z_0-9]+)"', file.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("text", LONG, ids=lambda text: f"{text[:2]}x{len(text)}")
+def test_the_pages_of_visitors_refuse_it(db: None, door: Client, text: str):
+    sent = [
+        ("/accounts/login/", {"login": text, "password": PASSWORD}),
+        ("/accounts/login/", {"login": f"{text}@a.example", "password": PASSWORD}),
+        ("/accounts/login/", {"login": "ada", "password": text}),
+        ("/accounts/password/reset/", {"email": text}),
+        ("/accounts/password/reset/", {"email": f"a@{text}.example"}),
+    ]
+    new = {"username": "cleo", "email": "", "password1": PASSWORD, "password2": PASSWORD, "time_zone": "UTC"}
+    for name in new:
+        sent.append(("/accounts/signup/", new | {name: text}))
+    too_long_to_store = ".".join(["a@b", *("c" * 62 for _ in range(4)), "example"])
+    sent.append(("/accounts/signup/", new | {"email": too_long_to_store}))
+    for path, fields in sent:
+        assert door.post(path, fields).status_code in (200, 400), (path, list(fields))
+    assert not Reader.objects.exists()
+
+
+@pytest.mark.parametrize("text", LONG, ids=lambda text: f"{text[:2]}x{len(text)}")
+def test_the_pages_of_readers_refuse_it(ada: Reader, door: Client, text: str):
+    ada.set_password(PASSWORD)
+    ada.save()
+    door.force_login(ada)
+    subscription = SubscriptionFactory(reader=ada, feed=FeedFactory())
+    item = ItemFactory(source=subscription.feed.source)
+    mail = {"rhythm": "daily", "hour": "7", "weekday": "0"}
+    sent = [
+        *(("/ui/sources", {"url": url, **as_is}) for url in (text, URL) for as_is in ({}, {"as_is": "on"})),
+        (f"/ui/sources/{subscription.feed_id}", {"folder": text}),
+        ("/ui/sources/undo", {"removed": text}),
+        ("/ui/account", {"time_zone": text}),
+        *(("/ui/account/mail", mail | {name: text}) for name in mail),
+        ("/ui/account/tokens", {"name": text, "scope": "read", "days": "30"}),
+        ("/ui/account/delete", {"username": text, "password": text}),
+        ("/accounts/reauthenticate/", {"password": text}),
+        ("/accounts/password/change/", {"oldpassword": text, "password1": text, "password2": text}),
+        ("/accounts/email/", {"action_add": "", "email": text}),
+        ("/accounts/email/", {"action_send": "", "email": text}),
+        (f"/ui/item/{item.pk}", {"useful": "1", "tag": text}),
+    ]
+    for path, fields in sent:
+        assert door.post(path, fields).status_code < 500, (path, list(fields))
+    listed = f'<opml version="2.0"><body><outline text="{text}" type="rss" xmlUrl="{URL}"/></body></opml>'
+    listed = listed.replace('"""', "")
+    answer = door.post("/ui/sources/import", {"file": SimpleUploadedFile("a.opml", listed.encode())})
+    assert answer.status_code in (200, 422)
+
+
+def test_every_address_takes_it_in_every_field_and_query(db: None):
+    """As an operator, who gets to the admin's searches and filters too."""
+    olga, names, text = OperatorFactory(username="olga"), field_names(), "_" * 40_000
+    parts = [dict.fromkeys(part, text) for part in batched(names, 20)]
+    broken = []
+    for route in routes():
+        if not route.name:
+            continue
+        url, door = route.url(), Client(raise_request_exception=False)
+        door.force_login(olga)
+        answers = [door.get(url, {"q": text}), door.get(url, dict.fromkeys(names, "_" * 300))]
+        answers += [door.post(url, fields) for fields in parts]
+        if url.startswith("/api/"):
+            for method in (door.post, door.put, door.delete):
+                answers += [method(url, fields, content_type="application/json") for fields in parts]
+        broken += [(url, a.request["REQUEST_METHOD"], a.status_code) for a in answers if a.status_code >= 500]
+    assert not [one for one in broken if one[0] != "/readyz"]
+
+
+@pytest.mark.parametrize("text", [*LONG, "/ui/" + "_" * 60_000], ids=lambda text: f"{text[:2]}x{len(text)}")
+def test_headers_cookies_and_addresses_take_it(ada: Reader, door: Client, text: str):
+    names = ("Referer", "Authorization", "Idempotency-Key", "X-Forwarded-For", "User-Agent", "Host")
+    door.force_login(ada)
+    for name in (*names, "If-None-Match", "X-CSRFToken"):
+        plain = text.encode("ascii", "replace").decode()
+        for value in (plain, f"Bearer {plain}"):
+            for path in ("/", "/api/search?q=x", "/ui/search?q=x"):
+                assert door.get(path, headers={name: value}).status_code < 500, (name, path)
+            answer = door.post("/api/suggestions/accept-all", "{}", "application/json", headers={name: value})
+            assert answer.status_code < 500, name
+    for path in (f"/ui/{text}", f"/feeds/{text}/atom.xml", f"/api/items/{text}/read", f"/ui/item/{text}"):
+        assert door.get(path).status_code in (400, 404), path[:20]
+    door.cookies["sessionid"] = "a" * 60_000
+    assert door.get("/").status_code < 500
