@@ -49,8 +49,13 @@ article change digest evidence feed feedback few item items like likes reader re
 sources step story suggestion thumb thumbs title topic topics week weeks weight weights
 """
 _EVERYDAY = FUNCTION_WORDS | frozenset(_PLAIN_WORDS.split())
-_MARKED_UP = re.compile(r"<[a-z/!][^<]*>|\]\s?[(\[]|\b[a-z][a-z0-9+.-]*://|\b(?:javascript|mailto):\S", re.I)
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+# These only say whether there is one, so they need not start where a word does, nor end where it ends.
+_MARKED_UP = re.compile(
+    r"<[a-z/!][^<>]*+>|\]\s?[(\[]|(?<![a-z0-9+.-])(?>[a-z0-9+.-]*?\b[a-z])[a-z0-9+.-]*+://"
+    r"|\b(?:javascript|mailto):\S",
+    re.I,
+)
+_MAIL = re.compile(r"[\w.+-]@[\w-]++\.[\w-]")
 _ORDER_VERBS = re.compile(
     r"(?:^|[.;:,]\s|\b(?:and|then|never|do not|to)\s)(?:add|ask|avoid|bring|check|choose|cite|compare|copy"
     r"|count|do|drop|expect|give|go|halve|keep|leave|look|lower|make|mind|name|offer|pick|prefer|propose|put|raise"
@@ -66,17 +71,19 @@ _RESULT = re.compile(
     r"|harm\w*|failed|saved|answers?|decisions?|outcomes?)\b"
 )
 _SHARE = re.compile(r"\b\d+\s?(?:of|out of|in|/)\s?\d+\b|\d\s?%|\b\d+ (?:times|cases)\b")
-_NAMED = re.compile(r"\b\w+_\w+\b|\b[\w-]+\.(?!\s)[a-z]{2,}\b|[“\"][^”\"]{2,60}[”\"]")
+_NAMED = re.compile(r"\w_\w|\w-*+\.[a-z]{2,}+\b|[“\"][^”\"]{2,60}[”\"]")
 HIDDEN, ORDER, ROLE, TOOL_CALL = "hidden_text", "order", "role_marker", "tool_call"
 _HIDDEN = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069\ufff0-\ufff8]|[\x00-\x08\x0e-\x1f]")
 _ROLE = re.compile(
     r"<\|[^|>]{0,40}\|>|<!--|\[/?(?:inst|system|sys)\b[^\]]{0,20}\]|<</?sys>>"
-    r"|(?:^|\n|[.!?\"'}\]]\s)\s*(?:#{1,4}\s*|\*\*)?(?:system|assistant|user|human|developer"
-    r"|tool)\b(?:\*\*)?\s*:"
-    r"|(?:^|\n|[.!?]\s)\s*(?:instructions?|commands?|directives?|override|thought|action(?: input)?"
-    r"|observation|final answer)\s*:"
-    r"|</?\s*(?:system|assistant|user|human|data|tool|function|guidance|instruction|prompt|invoke"
-    r"|antml)\w*\b[^>]*>"
+    r"|(?:^\s*+|\n[^\S\n]*+|[.!?\"'}\]]\s++)(?:#{1,4}\s*+|\*\*)?(?:system|assistant|user|human|developer"
+    r"|tool)\b(?:\*\*)?\s*+:"
+    r"|(?:^\s*+|\n[^\S\n]*+|[.!?]\s++)(?:instructions?|commands?|directives?|override|thought"
+    r"|action(?: input)?|observation|final answer)\s*+:"
+)
+# What ends with a later ">".
+_ROLE_TAG = re.compile(
+    r"</?\s*+(?:system|assistant|user|human|data|tool|function|guidance|instruction|prompt|invoke|antml)\w*+"
 )
 _TOOL_CALL = re.compile(
     r"\b[a-z]+(?:_[a-z]+)+\s*\(|\b(?:tool|function)_calls?\b|\b(?:accept|approve|resolve)_suggestions?\b"
@@ -156,7 +163,8 @@ _FIGURES = str.maketrans("013457@$!|", "oieastasil")
 _SPELLED = re.compile(r"(?<!\w)(?:[^\W\d_](?P<between>[ .*|/_-]))(?:[^\W\d_](?P=between)){2,}[^\W\d_](?!\w)")
 _SPLIT = re.compile("[a-z][\u200b-\u200d\u2060\ufeff][a-z]", re.IGNORECASE)
 # A word with figures among its letters; a number alone stays one.
-_FIGURED = re.compile(r"(?<![\w.])[a-z0-9@$!|]*(?:[a-z][0-9@$!|]|[0-9@$!|][a-z])[a-z0-9@$!|]*")
+_FIGURED = re.compile(r"(?<![\w.])[a-z0-9@$!|]++")
+_MIXED = re.compile(r"[a-z][0-9@$!|]|[0-9@$!|][a-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +269,7 @@ def injection_in(text: str) -> str:
     visible = "".join(char for char in text if unicodedata.category(char) != "Cf")
     lowered = unicodedata.normalize("NFKC", visible).casefold()
     plain = fold(visible)
-    if _ROLE.search(lowered):
+    if _ROLE.search(lowered) or _ROLE_TAG.search(lowered, 0, max(0, lowered.rfind(">"))):
         return ROLE
     if _TOOL_CALL.search(lowered):
         return TOOL_CALL
@@ -273,7 +281,9 @@ def injection_in(text: str) -> str:
 def _orders(plain: str) -> bool:
     bare = _unmarked(plain)
     latin = bare.translate(_LOOKALIKE)
-    spelled = _FIGURED.sub(lambda word: word.group().translate(_FIGURES), latin)
+    spelled = _FIGURED.sub(
+        lambda word: word.group().translate(_FIGURES) if _MIXED.search(word.group()) else word.group(), latin
+    )
     spelled = _SPELLED.sub(lambda word: re.sub(r"\W|_", "", word.group()), spelled)
     views = {bare, latin, spelled, latin.translate(_FIGURES), codecs.encode(bare, "rot13"), bare[::-1]}
     if _SCRIPTS.search(plain) or any(_WORDS.search(view) for view in views):

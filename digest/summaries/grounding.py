@@ -31,7 +31,7 @@ NUMBER_WORDS = {**dict(enumerate(_SMALL)), 12: "twelve", 100: "hundred", 1000: "
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _NUMBER = re.compile(r"\d+(?:[.,:  ’']\d+)*")
 _CJK = re.compile("[぀-ヿ㐀-䶿一-鿿가-힯฀-๿]+")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;…。！？\n]|[\"“”„«»'‘’(\[–—-])\s*$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;…。！？]|[\"“”„«»'‘’(\[–—-])\s*+$|\n[^\S\n]*+$")
 _SPLIT_NUMBER = re.compile(r"(?<=\d)[,  ’'](?=\d{3}\b)")
 _LINK = re.compile(r"(?:https?:|www\.)\S+", re.IGNORECASE)
 
