@@ -1,7 +1,7 @@
 """Every pattern and text function that may get strangers' text needs time in proportion to its length.
 
-Each pattern of the rooms is found and tried with strings made for it; each public text function of the modules
-that read strangers' text with strings made for the usual formats. What is slower in a straight line needs a
+Each pattern of the rooms is found and tried with strings made for it; each public text function of the
+modules that read strangers' text with strings made for the usual formats. What is slower than that needs a
 bound, and a line in `BOUNDED` that says who keeps it.
 """
 
@@ -26,8 +26,10 @@ from advisor.guidance.synthesis import NOTE_CHARS
 from digest.errors import DigestError
 from digest.feedback.records import QUESTION, BadLine
 from digest.feeds.entities import FeedProblem
-from digest.feeds.identity import PUBLISHER_RULES
+from digest.feeds.opml import ListedFeed
 from digest.items.search import query_terms
+from digest.summaries.summarise import SUMMARY_CHARS_MAX
+from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from tests.lab.size import source
 from tests.support.adversarial import families, patterns_in, seconds, slower_than_linear, text_families
 
@@ -61,8 +63,9 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "digest.feedback.records.record_parse": lambda f, text: f(json.dumps({"instruction": _table(text)})),
     "digest.feeds.discovery.page_feeds": lambda f, text: f(text, url="https://example.org/"),
     "digest.feeds.identity.entry_guid": lambda f, text: f(guid=text, link=text, title=text, text=text),
+    "digest.feeds.opml.opml_write": lambda f, text: f([ListedFeed(text, text, text)], title=text),
     "digest.feeds.identity.publisher_key": lambda f, text: [
-        f(host=host, domain=host, path=text, query=text) for host in PUBLISHER_RULES
+        f(host=host, domain=host, path=text, query=text) for host in HOSTS
     ],
     "digest.feeds.parse.parse_document": lambda f, text: (f(text.encode()), f(_feed(text).encode())),
     "digest.feeds.parse.parse_checked": lambda f, text: f(_feed(text), url="https://example.org/"),
@@ -72,28 +75,36 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "digest.feeds.polling.retry_after_seconds": lambda f, text: f(text, now=NOW),
     "digest.items.search.highlight": lambda f, text: f(text, query_terms(QUERY)),
     "digest.items.search.terms_snippet": lambda f, text: f(text, query_terms(QUERY)),
-    "digest.summaries.grounding.grounding_of": lambda f, text: f(text, [text], title=text, text=text),
+    "digest.summaries.grounding.grounding_of": lambda f, text: f(
+        text[:SUMMARY_CHARS_MAX], [text], title=text, text=text
+    ),
+    "ranking.common.text.first_words": lambda f, text: f(text[:TOPIC_MAX_CHARS]),
+    "ranking.common.text.term_finder": lambda f, text: [f(term)(text) for term in TERMS],
+    "ranking.common.text.known_topic": lambda f, text: f(text, topic_key),
+    "ranking.common.text.topics_distinct": lambda f, text: f([text], topic_key),
     "ranking.common.text.term_matches": lambda f, text: [f(term, text) for term in TERMS],
     "ranking.common.text.term_named": lambda f, text: [f(term, text) for term in TERMS],
     "ranking.common.text.terms_matching": lambda f, text: f(TERMS, text),
 }
 # They fetch, or ask the database, after `site_address` or `query_terms`, which are here.
-LEFT_OUT = [
+LEFT_OUT = (
     "advisor.guidance.notes.packets_noted",
     "digest.feeds.discovery.feeds_discover",
     "digest.feeds.fetch.fetch",
     "digest.feeds.polling.count_sighting",
     "digest.items.search.items_about",
+    "digest.feedback.records.record_row",
     "digest.items.search.items_search",
     "digest.feeds.parse.parse_in_sandbox",
     "digest.feeds.discovery.feed_as_typed",
-]
+)
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
+HOSTS = ("youtube.com", "rsshub.app", "medium.com", "reddit.com", "flickr.com")
 QUERY, TERMS = (
     'a "a 1" a* é 字 "a a a a" b',
     ("a", "a a", "artificial intelligence", "electric cars", ".", "é"),
 )
-TEXT_MODULES = [
+TEXT_MODULES = (
     "advisor.guidance.admission",
     "advisor.guidance.notes",
     "advisor.guidance.insight_files",
@@ -114,7 +125,7 @@ TEXT_MODULES = [
     "digest.summaries.grounding",
     "digest.summaries.summarise",
     "ranking.common.text",
-]
+)
 
 
 def _draft(text: str) -> Draft:
@@ -161,6 +172,7 @@ def ways_of(module: str, place: str) -> list[str]:
     return anchored if used and used <= ANCHORED else [*anchored, "finditer"]
 
 
+@cache
 def patterns_of(room: str) -> dict[str, tuple[re.Pattern[Any], list[str]]]:
     """Return every pattern of a room by its place, and the ways in which it is used."""
     found = {}
@@ -184,12 +196,10 @@ def in_functions(module: str, path: Path) -> dict[str, tuple[re.Pattern[Any], li
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
         way, given = node.func.attr, node.args[0]
-        if getattr(node.func.value, "id", "") != "re" or way not in (*METHODS, "compile"):
+        if getattr(node.func.value, "id", "") != "re" or way not in METHODS:
             continue
         parts = given.values if isinstance(given, ast.JoinedStr) else [given]
         words = [part.value if isinstance(part, ast.Constant) else "name" for part in parts]
-        if way == "compile" and (isinstance(given, ast.Name) or node.col_offset == 0):
-            continue
         flags = re.IGNORECASE if any(name in ast.dump(node) for name in ("'IGNORECASE'", "'I'")) else 0
         text = words[0] if isinstance(words[0], bytes) else "".join(map(str, words))
         found[f"{module}:{node.lineno}"] = (re.compile(text, flags), [way if way in ANCHORED else "finditer"])

@@ -60,9 +60,7 @@ JARGON = frozenset(JARGON_WORDS.split())
 HEDGES = re.compile(
     r"\b(maybe|perhaps|possibly|might|could be|i think|i guess|i believe|it seems|seemingly|sort of)\b"
 )
-MARKUP = re.compile(
-    r"<[a-z/!]|&\w+;|\*\*|__|`|\[[^\[\]]*+\]\(|^[^\S\n]*+[#>*-]\s|\{\{|\}\}", re.MULTILINE
-)
+MARKUP = re.compile(r"<[a-z/!]|&\w+;|\*\*|__|`|\[[^\[\]]*+\]\(|^[^\S\n]*+[#>*-]\s|\{\{|\}\}", re.MULTILINE)
 SHOUTED = re.compile(r"\b[A-Z]{4,}\b")
 MARKS = re.compile(r"!!|\?\?|!\?|[!?]{2,}")
 # Every plain English sentence of some length holds one of them.

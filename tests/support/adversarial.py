@@ -34,7 +34,7 @@ SIGNS_MAX, PAIRED_MAX, SAMPLES_MAX, PREFIXES_MAX = 26, 7, 8, 6
 # for the first, quadratic ones some milliseconds.
 SCREENED, COMPARED = 4_096, 16_384
 SHORT, SHORT_S = (24, 48, 96, 256), 0.1
-SUSPECT_S, MEASURABLE_S, FACTOR_MAX, RUNS = 0.0006, 0.002, 3.0, 5
+SUSPECT_S, MEASURABLE_S, UNDOUBTED_S, FACTOR_MAX, RUNS = 0.0006, 0.002, 0.1, 3.0, 5
 CATEGORIES: Final = {
     sre.CATEGORY_SPACE: " \n",
     sre.CATEGORY_NOT_SPACE: "a",
@@ -156,7 +156,7 @@ def slower_than_linear(
     """Return how the time of `work` grows, where it more than triples for a doubled length; else ""."""
     # Short ones first: what is exponential shows there and ends.
     for length in SHORT:
-        if seconds(work, make(length)) > SHORT_S and seconds(work, make(length), 2) > SHORT_S:
+        if seconds(work, make(length)) > SHORT_S and seconds(work, make(length)) > SHORT_S:
             return f"more than {SHORT_S} s for {length} signs"
     length, took = SCREENED, seconds(work, make(SCREENED))
     if took < suspect_s:
@@ -166,7 +166,8 @@ def slower_than_linear(
         took = seconds(work, make(length))
         if took > max(MEASURABLE_S, FACTOR_MAX * before):
             # Again and thoroughly: the first figures may be an accident.
-            before, took = (seconds(work, make(size), RUNS) for size in (length // 2, length))
+            runs = RUNS if took < UNDOUBTED_S else 1
+            before, took = (seconds(work, make(size), runs) for size in (length // 2, length))
             if took > max(MEASURABLE_S, FACTOR_MAX * before):
                 return f"{before:.4f} s for {length // 2} signs, {took:.4f} s for {length}"
     return ""
