@@ -53,6 +53,9 @@ class Watch:
 
     port: int
     worst_s: float = 0.0
+    # What is being sent, and what was when the slowest answer came.
+    sending: str = ""
+    worst_at: str = ""
     asked: int = 0
     failed: int = 0
     over: threading.Event = field(default_factory=threading.Event)
@@ -65,7 +68,9 @@ class Watch:
                 self.failed += asked(self.port, "GET", "/healthz")[0] != 200
             except OSError:
                 self.failed += 1
-            self.asked, self.worst_s = self.asked + 1, max(self.worst_s, time.monotonic() - began)
+            self.asked, took = self.asked + 1, time.monotonic() - began
+            if took > self.worst_s:
+                self.worst_s, self.worst_at = took, self.sending
 
 
 def run(name: str, full: bool) -> Json:
@@ -95,7 +100,7 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
                 text = piece * (size // len(piece))
                 reader = ReaderFactory(username=f"{family}-{size}-{command[-1].strip('-')}")
                 for door, knock in doors(reader, port).items():
-                    began = time.monotonic()
+                    began, watch.sending = time.monotonic(), f"{door}, {family}"
                     status = tried(knock, text)
                     answers[f"{door} {status}"] += 1
                     slowest = max(
@@ -107,6 +112,7 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
         "asked": watch.asked,
         "unanswered": watch.failed,
         "worst_s": round(watch.worst_s, 2),
+        "worst_at": watch.worst_at,
         "slowest": [slowest[0], round(slowest[1], 2)],
         "answers": dict(sorted(answers.items())),
     }
