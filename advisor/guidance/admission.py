@@ -36,8 +36,13 @@ REFUSALS: Mapping[str, str] = {
     "code": "It holds a link or mark-up. Write a plain sentence.",
     "weak": "The text is too vague to help. Write what to do, why, and what came of it.",
 }
-_MARKED_UP = re.compile(r"<[a-z/!][^<]*>|\]\s?[(\[]|\b[a-z][a-z0-9+.-]*://|\b(?:javascript|mailto):\S", re.I)
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+# These only say whether there is one, so they need not start where a word does, nor end where it ends.
+_MARKED_UP = re.compile(
+    r"<[a-z/!][^<>]*+>|\]\s?[(\[]|(?<![a-z0-9+.-])(?>[a-z0-9+.-]*?\b[a-z])[a-z0-9+.-]*+://"
+    r"|\b(?:javascript|mailto):\S",
+    re.I,
+)
+_MAIL = re.compile(r"[\w.+-]@[\w-]++\.[\w-]")
 _ORDER_VERBS = re.compile(
     r"(?:^|[.;:,]\s|\b(?:and|then|never|do not|to)\s)(?:add|ask|avoid|bring|check|choose|cite|compare|copy"
     r"|count|do|drop|expect|give|go|halve|keep|leave|look|lower|make|mind|name|offer|pick|prefer|propose|put|raise"
@@ -53,7 +58,7 @@ _RESULT = re.compile(
     r"|harm\w*|failed|saved|answers?|decisions?|outcomes?)\b"
 )
 _SHARE = re.compile(r"\b\d+\s?(?:of|out of|in|/)\s?\d+\b|\d\s?%|\b\d+ (?:times|cases)\b")
-_NAMED = re.compile(r"\b\w+_\w+\b|\b[\w-]+\.(?!\s)[a-z]{2,}\b|[“\"][^”\"]{2,60}[”\"]")
+_NAMED = re.compile(r"\w_\w|\w-*+\.[a-z]{2,}+\b|[“\"][^”\"]{2,60}[”\"]")
 HIDDEN, ORDER, ROLE, TOOL_CALL = "hidden_text", "order", "role_marker", "tool_call"
 _HIDDEN = re.compile(
     "[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069\ufff0-\ufff8\x00-\x08\x0e-\x1f]"
@@ -61,10 +66,12 @@ _HIDDEN = re.compile(
 )
 _ROLE = re.compile(
     r"<\|[^|>]{0,40}\|>|<!--|\[/?(?:inst|system|sys)\b[^\]]{0,20}\]|<</?sys>>"
-    r"|(?:^|\n|[.!?\"'}\]]\s)\s*(?:#{1,4}\s*|\*\*)?(?:system|assistant|user|human|developer"
-    r"|tool)\b(?:\*\*)?\s*:"
-    r"|</?\s*(?:system|assistant|user|human|data|tool|function|guidance|instruction|prompt|invoke"
-    r"|antml)\w*\b[^>]*>"
+    r"|(?:^\s*+|\n[^\S\n]*+|[.!?\"'}\]]\s++)(?:#{1,4}\s*+|\*\*)?(?:system|assistant|user|human|developer"
+    r"|tool)\b(?:\*\*)?\s*+:"
+)
+# What ends with a later ">".
+_ROLE_TAG = re.compile(
+    r"</?\s*+(?:system|assistant|user|human|data|tool|function|guidance|instruction|prompt|invoke|antml)\w*+"
 )
 _TOOL_CALL = re.compile(
     r"\b[a-z]+(?:_[a-z]+)+\s*\(|\b(?:tool|function)_calls?\b|\b(?:accept|approve|resolve)_suggestions?\b"
@@ -170,7 +177,7 @@ def injection_in(text: str) -> str:
     lowered = unicodedata.normalize("NFKC", visible).casefold()
     letters = "".join(c for c in unicodedata.normalize("NFKD", fold(visible)) if not unicodedata.combining(c))
     found = {
-        ROLE: _ROLE.search(lowered),
+        ROLE: _ROLE.search(lowered) or _ROLE_TAG.search(lowered, 0, max(0, lowered.rfind(">"))),
         TOOL_CALL: _TOOL_CALL.search(lowered),
         ORDER: _ORDERS.search(letters),
     }

@@ -60,14 +60,14 @@ JARGON = frozenset(JARGON_WORDS.split())
 HEDGES = re.compile(
     r"\b(maybe|perhaps|possibly|might|could be|i think|i guess|i believe|it seems|seemingly|sort of)\b"
 )
-MARKUP = re.compile(r"<[a-z/!]|&\w+;|\*\*|__|`|\[[^\]]*\]\(|^\s*[#>*-]\s|\{\{|\}\}", re.MULTILINE)
+MARKUP = re.compile(r"<[a-z/!]|&\w+;|\*\*|__|`|\[[^\[\]]*+\]\(|^[^\S\n]*+[#>*-]\s|\{\{|\}\}", re.MULTILINE)
 SHOUTED = re.compile(r"\b[A-Z]{4,}\b")
 MARKS = re.compile(r"!!|\?\?|!\?|[!?]{2,}")
 # Every plain English sentence of some length holds one of them.
 ENGLISH_WORDS = "the a an of to in on from for and you your is are was were that this with it as by"
 ENGLISH = frozenset(ENGLISH_WORDS.split())
 RULES_MODEL = "rules"
-URL = re.compile(r"https?:|www\.|\w+://|\b[\w-]+\.(?:com|org|net|io|info|example)/")
+URL = re.compile(r"https?:|www\.|\w://|\w-*+\.(?:com|org|net|io|info|example)/")
 # Words meant for a reviewer, an agent or a hurried reader, not for someone who weighs a suggestion.
 ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,60}\b(?:instruction|rule|above|previous|prompt|review)"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from digest.feeds.sanitise import clean_text, one_line
+from digest.feeds.sanitise import FIELD_MAX_CHARS, TITLE_MAX_CHARS, clean_text, one_line
 from ranking.common.text import fold
 
 REASONS_MIN, REASONS_MAX = 3, 5
@@ -27,6 +27,8 @@ GENERIC = frozenset(
     | {"interesting topic", "well written", "informative", "news", "not interesting", "not useful"}
     | {"i like it", "i liked it", "liked it", "disliked it", "other", "none", "n/a"}
 )
+# No stored text is longer, and of one that comes another way no more is read: all patterns see bounded input.
+READ_CHARS_MAX = FIELD_MAX_CHARS
 # In a text, unlike in a title, one typical phrase proves nothing, except of a paywall.
 HITS_MIN = {"paywall": 1}
 LONG_WORDS, SHORT_WORDS = 600, 60
@@ -63,6 +65,7 @@ _PHRASES = {
 _PATTERNS = {
     tag: re.compile(rf"\b(?:{'|'.join(phrases)})", re.IGNORECASE) for tag, phrases in _PHRASES.items()
 }
+_SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]++(?:\s|$)")
 _WORDS = {
     "paywall": "asks for a subscription",
     "hype": "breathless tone",
@@ -119,6 +122,7 @@ def reasons_offline(title: str, text: str, *, clustered: bool = False) -> tuple[
 
     `clustered`: other sources report the same story.
     """
+    title, text = title[:TITLE_MAX_CHARS], text[:READ_CHARS_MAX]
     tags = dict.fromkeys([*_phrase_tags(title, text), *_shape_tags(text)])
     if clustered:
         tags["known"] = None
@@ -167,7 +171,7 @@ def _shape_tags(text: str) -> Iterable[str]:
         yield "depth"
     elif len(text) < SHORT_WORDS * 6 and len(words) < SHORT_WORDS:
         yield "shallow"
-    sentences = len(re.findall(r"[.!?。！？]+(?:\s|$)", text))
+    sentences = len(_SENTENCE_END.findall(text))
     if sentences >= 3 and CLEAR_SENTENCE[0] <= len(words) / sentences <= CLEAR_SENTENCE[1]:
         yield "clarity"
 

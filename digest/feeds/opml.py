@@ -29,7 +29,7 @@ TITLE_MAX_CHARS: Final = 200
 FOLDER_MAX_CHARS: Final = 100
 FOLDER_SEPARATOR: Final = " / "
 
-_DECLARATION: Final = re.compile(r"\s*<\?xml[^>]{0,500}\?>")
+_DECLARATION: Final = re.compile(r"<\?xml[^<>]{0,500}+(?<=\?)>")
 _CUT: Final = re.compile(
     r"<outline(?=[\s/>])|</outline\s*>|</body\s*>|</opml\s*>|<!--.*?(?:-->|\Z)", re.I | re.S
 )

@@ -14,7 +14,7 @@ ToolSchema = dict[str, Any]
 PREVIEW_CHARS = 2000
 # Ten times what a model is allowed to write; what is longer comes from a server that ignores the limit.
 OBJECT_CHARS_MAX = 60_000
-FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+FENCED = re.compile(r"```(?:json)?+\s*+(.*?)```", re.DOTALL)
 
 
 def json_object(text: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ NUMBER_WORDS = {**dict(enumerate(_SMALL)), 12: "twelve", 100: "hundred", 1000: "
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _NUMBER = re.compile(r"\d+(?:[.,:  ’']\d+)*")
 _CJK = re.compile("[぀-ヿ㐀-䶿一-鿿가-힯฀-๿]+")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;…。！？\n]|[\"“”„«»'‘’(\[–—-])\s*$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;…。！？]|[\"“”„«»'‘’(\[–—-])\s*+$|\n[^\S\n]*+$")
 _SPLIT_NUMBER = re.compile(r"(?<=\d)[,  ’'](?=\d{3}\b)")
 _LINK = re.compile(r"(?:https?:|www\.)\S+", re.IGNORECASE)
 
@@ -76,6 +76,7 @@ def grounding_of(summary: str, citations: Sequence[str], *, title: str, text: st
     Numbers and names may come from the title too.
     """
     flat, whole = whitespace_collapse(text), f"{title}\n{text}"
+    numbers, words = frozenset(numbers_of(whole)), frozenset(fold(whole).split())
     found = {citation: _citation_find(citation, flat) for citation in citations}
     stems = set(content_stems(summary))
     relevant = [
@@ -85,7 +86,7 @@ def grounding_of(summary: str, citations: Sequence[str], *, title: str, text: st
         overlap=overlap_of(summary, whole),
         citations=tuple(dict.fromkeys(relevant)),
         lost_citations=tuple(citation for citation in citations if not found[citation]),
-        numbers=tuple(n for n in numbers_of(summary) if not _number_in(n, whole)),
+        numbers=tuple(n for n in numbers_of(summary) if not _number_in(n, numbers, words)),
         names=_names_missing(summary, whole),
         link=any(link.rstrip(".,;)") not in whole for link in _LINK.findall(summary)),
     )
@@ -135,14 +136,13 @@ def _citation_find(citation: str, flat: str) -> str:
     return ""
 
 
-def _number_in(number: str, text: str) -> bool:
-    """Return whether `text` has `number` in figures or as a word, exact or with more decimals."""
-    in_text = set(numbers_of(text))
-    if number in in_text or number.rstrip("0").rstrip(".") in in_text:
+def _number_in(number: str, numbers: Collection[str], words: Collection[str]) -> bool:
+    """Return whether a text of these has `number` in figures or as a word, exact or with more decimals."""
+    if number in numbers or number.rstrip("0").rstrip(".") in numbers:
         return True
     if number.isdigit() and (word := NUMBER_WORDS.get(int(number))):
-        return word in fold(text).split()
-    return any(_rounds_to(found, number) for found in in_text)
+        return word in words
+    return any(_rounds_to(found, number) for found in numbers)
 
 
 def _rounds_to(found: str, number: str) -> bool:

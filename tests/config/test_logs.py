@@ -3,12 +3,13 @@
 import json
 import logging
 import logging.config
+import time
 
 import pytest
 from django.conf import settings
 from django.test import Client
 
-from config.logs import logging_config
+from config.logs import logging_config, request_path_hide
 
 
 @pytest.fixture
@@ -44,3 +45,12 @@ def test_a_name_that_is_not_ours_is_one_line_without_the_name(configured, capsys
     (line,) = capsys.readouterr().err.splitlines()
     told = json.loads(line)
     assert told["level"] == "warning" and "ALLOWED_HOSTS" in told["event"] and "s3cret-host" not in line
+
+
+def test_a_request_line_of_underscores_costs_no_time_and_an_address_stays_hidden():
+    began = time.thread_time()
+    line = {"logger": "django.server", "event": f'code 400, message Bad request syntax ("{"_" * 65_000}")'}
+    assert "_" in request_path_hide(None, "", line)["event"]
+    assert time.thread_time() - began < 0.5
+    line = {"logger": "django.server", "event": '"GET /ui/search?q=secret HTTP/1.1" 404 12'}
+    assert request_path_hide(None, "", line)["event"] == '"GET HTTP/1.1" 404 12'

@@ -112,6 +112,15 @@ def test_no_list_costs_much_time(piece: str):
     assert spent(OPML_BYTES_MAX // 16) < 80 * max(spent(OPML_BYTES_MAX // 256), 0.005)
 
 
+def test_a_list_of_blanks_is_refused_as_fast_as_any_other():
+    # Blanks before everything else are cut off when it is decoded, so the list begins with a tag.
+    document = b"<opml>" + b" " * (192 * 1024)
+    began = time.thread_time()
+    with pytest.raises(NotOpml):
+        opml_read(document)
+    assert time.thread_time() - began < 0.5
+
+
 WORDS = st.text(
     st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=12
 ).filter(lambda word: "<" not in word and "/" not in word and word.strip() == word)

@@ -1,11 +1,15 @@
 """Extracts: exact sentences of any text."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from digest.feedback.reasons import reasons_offline
 from digest.summaries.grounding import grounding_of, whitespace_collapse
 from digest.summaries.summarise import (
+    READ_CHARS_MAX,
     SUMMARY_CHARS_MAX,
     extract_of,
     first_sentence,
@@ -75,3 +79,18 @@ def test_every_extract_is_short_and_exact(text: str, title: str):
     if found is not None:
         assert 0 < len(found.text) <= SUMMARY_CHARS_MAX
         assert all(sentence in whitespace_collapse(text) for sentence in found.sentences)
+
+
+@pytest.mark.parametrize("sign", [".", "!", "…", "。", "\n", " ", "_"])
+def test_no_text_holds_the_others_back(sign: str):
+    began = time.thread_time()
+    summary_offline("Title", sign * 65_000)
+    reasons_offline("Title", sign * 65_000)
+    assert time.thread_time() - began < 0.5
+
+
+def test_of_a_very_long_text_the_beginning_is_read_and_no_cut_sentence_is_shown():
+    sentence = "The ferries of the harbour were counted again. "
+    found = sentences_of(sentence * 2_000)
+    assert set(found) == {sentence.strip()}
+    assert READ_CHARS_MAX - len(sentence) < len(sentence) * len(found) <= READ_CHARS_MAX

@@ -150,5 +150,17 @@ FAULTS = (
             Aim("seconds until it has left, worst", "leaving_s", False, 30),
         ),
     ),
+    Fault(
+        "freeze",
+        "strings made to be slow, at every door of `serve` and gunicorn, while `/healthz` is asked",
+        "tests.lab.faults.freezes",
+        (
+            _some("requests", "requests", 50),
+            _some("times that /healthz was asked", "asked", 50),
+            _none("of those without an answer", "unanswered"),
+            Aim("seconds until /healthz answered, worst", "worst_s", False, 1),
+        ),
+        (EMBEDDED,),
+    ),
 )
 BY_NAME = {fault.name: fault for fault in FAULTS}

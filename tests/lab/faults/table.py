@@ -25,6 +25,8 @@ SIZES = {
     "given_up": "{} given up",
     "recovery_s": "queued again after {} s at most",
     "begun_again_s": "begun again after {} s at most",
+    "requests": "{} requests",
+    "worst_s": "/healthz after {} s at most",
     "leaving_s": "left after {} s at most",
     "deliveries": "{} deliveries",
     "all_s": "all done after {} s",

@@ -1,0 +1,298 @@
+"""Every pattern and text function that may get strangers' text needs time in proportion to its length.
+
+Each pattern of the rooms is found and tried with strings made for it; each public text function of the
+modules that read strangers' text with strings made for the usual formats. What is slower than that needs a
+bound, and a line in `BOUNDED` that says who keeps it.
+"""
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.guidance.entities import Draft, Kind
+from advisor.guidance.insight_files import BadInsight
+from advisor.guidance.synthesis import NOTE_CHARS
+from digest.errors import DigestError
+from digest.feedback.records import QUESTION, BadLine
+from digest.feeds.entities import FeedProblem
+from digest.feeds.opml import ListedFeed
+from digest.items.search import query_terms
+from digest.summaries.summarise import SUMMARY_CHARS_MAX
+from ranking.common.text import TOPIC_MAX_CHARS, topic_key
+from tests.lab.size import source
+from tests.support.adversarial import families, patterns_in, seconds, slower_than_linear, text_families
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("advisor", "config", "digest", "ranking", "suggestions")
+METHODS = ("match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "split")
+ANCHORED = frozenset({"match", "fullmatch"})
+# In containers, or read under another name: how they are used.
+USED_BY: dict[str, frozenset[str]] = {"digest.feeds.identity.PUBLISHER_RULES": frozenset({"match"})}
+# More than linear on input that somebody else bounds: the greatest length in characters, and who keeps it.
+BOUNDED = {
+    "advisor.guidance.synthesis._KEY": (NOTE_CHARS, "`says_the_same` refuses a longer text first"),
+    "advisor.guidance.wording._REASON": (500, "a memory's text has at most 500, on one line"),
+}
+BOUNDED_S = 0.05
+# A function that needs less for 4,096 characters is not looked at: quadratic ones need some 10 ms.
+FUNCTION_SUSPECT_S = 0.006
+# Beside the functions that take nothing but text: what else the others are given.
+CALLS: dict[str, Callable[[Any, str], object]] = {
+    "advisor.guidance.admission.admit": lambda f, text: f(_draft(text), now=NOW),
+    "advisor.guidance.admission.dimensions_of": lambda f, text: f(_draft(text)),
+    "advisor.guidance.insight_files.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
+    "advisor.guidance.notes.plain": lambda f, text: f(text),
+    "config.logs.request_path_hide": lambda f, text: f(None, "", {"logger": "django.server", "event": text}),
+    "digest.feedback.reasons.reason_tags_map": lambda f, text: f([text], {}),
+    "digest.feedback.reasons.reasons_filter": lambda f, text: f([("hype", text)], ()),
+    "digest.feedback.records.history_parse": lambda f, text: (
+        f(text),
+        f(json.dumps(dict.fromkeys(("reader", "url", "title", "text", "source", "at", "published"), text))),
+    ),
+    "digest.feedback.records.record_parse": lambda f, text: f(json.dumps({"instruction": _table(text)})),
+    "digest.feeds.discovery.page_feeds": lambda f, text: f(text, url="https://example.org/"),
+    "digest.feeds.identity.entry_guid": lambda f, text: f(guid=text, link=text, title=text, text=text),
+    "digest.feeds.opml.opml_write": lambda f, text: f([ListedFeed(text, text, text)], title=text),
+    "digest.feeds.identity.publisher_key": lambda f, text: [
+        f(host=host, domain=host, path=text, query=text) for host in HOSTS
+    ],
+    "digest.feeds.parse.parse_document": lambda f, text: (f(text.encode()), f(_feed(text).encode())),
+    "digest.feeds.parse.parse_checked": lambda f, text: f(_feed(text), url="https://example.org/"),
+    "digest.feeds.polling.fresh_seconds": lambda f, text: f(
+        {name: text for name in ("cache-control", "expires", "date", "age")}, now=NOW
+    ),
+    "digest.feeds.polling.retry_after_seconds": lambda f, text: f(text, now=NOW),
+    "digest.items.search.highlight": lambda f, text: f(text, query_terms(QUERY)),
+    "digest.items.search.terms_snippet": lambda f, text: f(text, query_terms(QUERY)),
+    "digest.summaries.grounding.grounding_of": lambda f, text: f(
+        text[:SUMMARY_CHARS_MAX], [text], title=text, text=text
+    ),
+    "ranking.common.text.first_words": lambda f, text: f(text[:TOPIC_MAX_CHARS]),
+    "ranking.common.text.term_finder": lambda f, text: [f(term)(text) for term in TERMS],
+    "ranking.common.text.known_topic": lambda f, text: f(text, topic_key),
+    "ranking.common.text.topics_distinct": lambda f, text: f([text], topic_key),
+    "ranking.common.text.term_matches": lambda f, text: [f(term, text) for term in TERMS],
+    "ranking.common.text.term_named": lambda f, text: [f(term, text) for term in TERMS],
+    "ranking.common.text.terms_matching": lambda f, text: f(TERMS, text),
+}
+# They fetch, or ask the database, after `site_address` or `query_terms`, which are here.
+LEFT_OUT = (
+    "advisor.guidance.notes.packets_noted",
+    "digest.feeds.discovery.feeds_discover",
+    "digest.feeds.fetch.fetch",
+    "digest.feeds.polling.count_sighting",
+    "digest.items.search.items_about",
+    "digest.feedback.records.record_row",
+    "digest.items.search.items_search",
+    "digest.feeds.parse.parse_in_sandbox",
+    "digest.feeds.discovery.feed_as_typed",
+)
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
+HOSTS = ("youtube.com", "rsshub.app", "medium.com", "reddit.com", "flickr.com")
+QUERY, TERMS = (
+    'a "a 1" a* é 字 "a a a a" b',
+    ("a", "a a", "artificial intelligence", "electric cars", ".", "é"),
+)
+TEXT_MODULES = (
+    "advisor.guidance.admission",
+    "advisor.guidance.notes",
+    "advisor.guidance.insight_files",
+    "config.logs",
+    "digest.feedback.reasons",
+    "digest.feedback.records",
+    "digest.feeds.discovery",
+    "digest.feeds.fetch",
+    "digest.feeds.identity",
+    "digest.feeds.opml",
+    "digest.feeds.parse",
+    "digest.feeds.polling",
+    "digest.feeds.prechecks",
+    "digest.feeds.sanitise",
+    "digest.items.clustering",
+    "digest.items.search",
+    "digest.llm.entities",
+    "digest.summaries.grounding",
+    "digest.summaries.summarise",
+    "ranking.common.text",
+)
+
+
+def _draft(text: str) -> Draft:
+    return Draft(kind=Kind.RULE, title=text, text=text, valid_from=NOW)
+
+
+def _table(text: str) -> str:
+    return f"{QUESTION}\n| idx | day | hour | source |\n| - | - | - | - |\n| {text} |\n\n- {text}"
+
+
+def _feed(text: str) -> str:
+    names = ("title", "link", "guid", "description", "pubDate", "author", "category")
+    items = "".join(f"<{name}><![CDATA[{text}]]></{name}><{name}>{text}</{name}>" for name in names)
+    return f'<rss version="2.0"><channel><title>{text}</title><item>{items}</item></channel></rss>'
+
+
+def modules(room: str) -> list[str]:
+    """Return the names of a room's modules, without migrations and the doors of other servers."""
+    found = [module.name for module in pkgutil.walk_packages([str(ROOT / room)], f"{room}.")]
+    return [
+        name for name in found if ".migrations" not in name and name not in ("config.wsgi", "config.asgi")
+    ]
+
+
+@cache
+def methods_called() -> dict[str, frozenset[tuple[str, str]]]:
+    """Return the methods of patterns that are called on a name, each with the module that does."""
+    calls: dict[str, set[tuple[str, str]]] = {}
+    for path in source.modules_of(ROOT):
+        for node in ast.walk(source.tree_of(path)):
+            if isinstance(node, ast.Attribute) and node.attr in METHODS:
+                name = getattr(node.value, "id", getattr(node.value, "attr", ""))
+                calls.setdefault(name, set()).add((source.name_of(path, ROOT), node.attr))
+    return {name: frozenset(ways) for name, ways in calls.items()}
+
+
+def ways_of(module: str, place: str) -> list[str]:
+    """Return how the pattern at `place` is used: at the start of a text only, or at any place of it."""
+    name = place.partition("[")[0]
+    called = methods_called().get(name.rpartition(".")[2], frozenset())
+    used = {way for where, way in called if where == module or not name.startswith("_")}
+    used = USED_BY.get(f"{module}.{name}", used if place == name else frozenset())
+    anchored = sorted(used & ANCHORED)
+    return anchored if used and used <= ANCHORED else [*anchored, "finditer"]
+
+
+@cache
+def patterns_of(room: str) -> dict[str, tuple[re.Pattern[Any], list[str]]]:
+    """Return every pattern of a room by its place, and the ways in which it is used."""
+    found = {}
+    for module in modules(room):
+        loaded = importlib.import_module(module)
+        values = dict(vars(loaded))
+        for name, value in vars(loaded).items():
+            if isinstance(value, type) and value.__module__ == module:
+                values |= {f"{name}.{inner}": one for inner, one in vars(value).items()}
+        for name, value in values.items():
+            for place, pattern in patterns_in(value, name):
+                found[f"{module}.{place}"] = (pattern, ways_of(module, place))
+        found |= in_functions(module, Path(str(loaded.__file__)))
+    return found
+
+
+def in_functions(module: str, path: Path) -> dict[str, tuple[re.Pattern[Any], list[str]]]:
+    """Return the patterns that calls such as `re.sub` are given, with a word for what is put into them."""
+    found = {}
+    for node in ast.walk(source.tree_of(path)):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+            continue
+        way, given = node.func.attr, node.args[0]
+        if getattr(node.func.value, "id", "") != "re" or way not in METHODS:
+            continue
+        parts = given.values if isinstance(given, ast.JoinedStr) else [given]
+        words = [part.value if isinstance(part, ast.Constant) else "name" for part in parts]
+        flags = re.IGNORECASE if any(name in ast.dump(node) for name in ("'IGNORECASE'", "'I'")) else 0
+        text = words[0] if isinstance(words[0], bytes) else "".join(map(str, words))
+        found[f"{module}:{node.lineno}"] = (re.compile(text, flags), [way if way in ANCHORED else "finditer"])
+    return found
+
+
+def applied(pattern: re.Pattern[Any], way: str) -> Callable[[str], object]:
+    """Return what applies a pattern to a text, in bytes where it wants those."""
+    use = getattr(pattern, way) if way in ANCHORED else lambda text: sum(1 for _ in pattern.finditer(text))
+    return (lambda text: use(text.encode("utf-8", "ignore"))) if isinstance(pattern.pattern, bytes) else use
+
+
+def slow_families(place: str, pattern: re.Pattern[Any], way: str) -> list[str]:
+    """Return the first family of strings that is slow, and how slow, in words; empty for none."""
+    work, chars = applied(pattern, way), BOUNDED.get(place, (0, ""))[0]
+    for name, make in families(pattern).items():
+        if chars:
+            took = seconds(work, make(chars), 2)
+            slow = f"{took:.3f} s at its bound" if took > BOUNDED_S else ""
+        else:
+            slow = slower_than_linear(work, make)
+        if slow:
+            return [f"{place}.{way}, {name}: {slow}"]
+    return []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_pattern_needs_more_than_linear_time(room: str):
+    found = patterns_of(room)
+    assert found
+    slow = []
+    for place, (pattern, ways) in found.items():
+        slow += [line for way in ways for line in slow_families(place, pattern, way)]
+    assert slow == []
+
+
+def test_every_bound_is_of_a_pattern_that_is_there():
+    places = {place for room in ROOMS for place in patterns_of(room)}
+    assert set(BOUNDED) <= places
+
+
+def test_the_search_for_patterns_finds_those_known_to_be_there_and_a_slow_one_is_slow():
+    assert "digest.summaries.summarise._END" in patterns_of("digest")
+    assert "config.logs.ADDRESS" in patterns_of("config")
+    for slow in (r"(\w+ )\S+ (?=HTTP/)", r"\s*<\?xml[^>]{0,500}\?>", r"[.!?]+(?:\s|$)", r"(?:a+)+b"):
+        assert slow_families("here", re.compile(slow), "finditer")
+
+
+def text_functions() -> dict[str, Callable[[str], object]]:
+    """Return the public functions of the text modules, each ready to be given a text."""
+    found: dict[str, Callable[[str], object]] = {}
+    for module in TEXT_MODULES:
+        for name, function in vars(importlib.import_module(module)).items():
+            place = f"{module}.{name}"
+            if name.startswith("_") or getattr(function, "__module__", "") != module or place in LEFT_OUT:
+                continue
+            if call := CALLS.get(place):
+                found[place] = partial(call, function)
+            elif inspect.isroutine(function) or hasattr(function, "__wrapped__"):
+                signature = inspect.signature(inspect.unwrap(function), eval_str=True)
+                needed = [one for one in signature.parameters.values() if one.default is one.empty]
+                if needed and {one.annotation for one in needed} <= {str, bytes}:
+                    found[place] = partial(_called, function, needed)
+                elif any(one.annotation in (str, bytes) for one in needed):
+                    raise AssertionError(f"{place} needs a line in CALLS or LEFT_OUT")
+    return found
+
+
+def _called(function: Callable[..., Any], needed: list[inspect.Parameter], text: str) -> None:
+    given = [text.encode("utf-8", "ignore") if one.annotation is bytes else text for one in needed]
+    named = {
+        one.name: value for one, value in zip(needed, given, strict=True) if one.kind is one.KEYWORD_ONLY
+    }
+    result = function(*(given[: len(given) - len(named)]), **named)
+    if inspect.isgenerator(result):
+        list(result)
+
+
+def refusing(work: Callable[[str], object]) -> Callable[[str], None]:
+    """Return `work` without its refusals: an exception of ours is an answer too."""
+
+    def tried(text: str) -> None:
+        with suppress(ValueError, DigestError, FeedProblem, BadLine, BadInsight):
+            work(text)
+
+    return tried
+
+
+def test_no_text_function_needs_more_than_linear_time():
+    slow = []
+    for place, work in text_functions().items():
+        for name, make in text_families().items():
+            if found := slower_than_linear(refusing(work), make, suspect_s=FUNCTION_SUSPECT_S):
+                slow.append(f"{place}, {name}: {found}")
+                break
+    assert slow == []
