@@ -123,7 +123,11 @@ REDIS_URL = env.str("REDIS_URL", default="")
 CACHES = {
     "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    else {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        # A night's packets of guidance must not push out the counters of rate limits.
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    }
 }
 
 # --- Accounts -------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from suggestions.entities import SOURCE_WEIGHTS
 
 Kind = Memory.Kind
 BLOCKED = "blocked"
+FACTORS = ("relevance", "quality", "trust", "score")
 NOTE_CHARS, WHISPER_CHARS, START_CHARS, START_ROWS = 500, 80, 900, 3
 # What a note may take; other scripts take more bytes a character, so that less of them fits.
 NOTE_TOKENS = 130
@@ -41,6 +42,14 @@ class Scored:
     level: Level = Level.SILENT
     why: str = ""
     matched: bool = False
+
+    @property
+    def audit(self) -> dict[str, Any]:
+        """Return what an event stores of it: its factors, its level, and why it was left out."""
+        memory = self.memory
+        about = {"id": memory.id, "kind": memory.kind, "title": memory.title}
+        factors = {name: round(getattr(self, name), 3) for name in FACTORS}
+        return about | factors | {"level": self.level.value, "why": self.why}
 
 
 @dataclass(frozen=True, slots=True)
