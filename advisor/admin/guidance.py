@@ -59,7 +59,7 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
     """What each call got, or why it got nothing; and the figures over all of them."""
 
     list_display = (
-        *("at", "level", "why", "tool", "suggestion_type", "reader", "control"),
+        *("at", "level", "why", "tool", "suggestion_type", "reader", "holdout"),
         *("followed", "helpful", "ms", "error_code"),
     )
     list_filter = (lately("at"), seen("level"), seen("why"), seen("phase"))
@@ -71,11 +71,6 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     class Media:
         css = {"all": ["operators.css"]}
-
-    @admin.display(boolean=True, description="control call")
-    def control(self, row: GuidanceEvent) -> bool:
-        """Return whether it was not shown, by chance, to measure by."""
-        return row.holdout
 
     def get_urls(self) -> list[URLPattern]:
         """Return the admin's own addresses, and that of the figures."""

@@ -22,6 +22,7 @@ from advisor.entities import BYTES_PER_TOKEN, ToolContext, ToolOutcome, json_byt
 from advisor.guidance.admission import injection_in
 from advisor.guidance.conditions import block_of
 from advisor.guidance.entities import (
+    LOUDNESS,
     WRITE,
     CallFacts,
     Level,
@@ -178,7 +179,8 @@ class Guide:
         advice = gate(ranked, situation=situation, tunables=wanted, seen=seen, now_s=now_s)
         emitted = advice.emitted
         if drawn_for_holdout(run_id=context.run_id, n=event.n, emitted=emitted, share=wanted.holdout):
-            return _withheld(advice)
+            ranked = [replace(one, why=str(Why.HOLDOUT)) if one in emitted else one for one in advice.ranked]
+            return Advice(Level.SILENT, Why.HOLDOUT, ranked=tuple(ranked), holdout=True)
         if self.writer is not None and emitted:
             text, event.error_code = synthesise(
                 text=advice.text, emitted=emitted, writer=self.writer, left_ms=wanted.budget_ms - self._ms
@@ -242,10 +244,9 @@ def guide_for(*, run: Run, context: ToolContext, moment: Callable[[], datetime])
         guide.tunables = tunables()
         guide.calls, guide.failed_writes, guide.blocks = _progress(run.pk)
         if not manual:
-            account = advisor_account(
-                reader_id=run.reader_id, run_id=run.pk, now=context.now, purpose=PURPOSE
-            )
-            guide.writer = writer_for(reader_id=run.reader_id, ledger=account, tunables=guide.tunables)
+            reader_id = run.reader_id
+            spent = advisor_account(reader_id=reader_id, run_id=run.pk, now=context.now, purpose=PURPOSE)
+            guide.writer = writer_for(reader_id=reader_id, ledger=spent, tunables=guide.tunables)
     except Exception as error:
         guide._failed(guide._event(), error)
     return guide
@@ -268,16 +269,12 @@ def _progress(run_id: UUID) -> tuple[int, int, set[str]]:
 def _seen(facts: CallFacts, context: RunContext, *, now: datetime, shown_ttl_s: float) -> Seen:
     """Return what this reader's runs got within `shown_ttl_s`, and this run at any time; one query."""
     since = now - timedelta(seconds=shown_ttl_s)
-    rows = GuidanceEvent.objects.filter(
-        Q(at__gt=since) | Q(run_id=context.run_id), reader_id=context.reader_id
-    )
-    rows = rows.filter(level__in=(Level.WARNING, Level.NOTE, Level.WHISPER)).order_by("-at")
+    own = GuidanceEvent.objects.filter(reader_id=context.reader_id).order_by("-at")
+    rows = own.filter(Q(at__gt=since) | Q(run_id=context.run_id), level__in=LOUDNESS[1:4])
     targeted = {memory.id for memory in context.memories if memory.target_key}
-    shown: set[int] = set()
-    tools: set[str] = set()
-    for n, tool, at, emitted, ranked in rows.values_list("n", "tool", "at", "emitted_ids", "candidates")[
-        :RECENT_MAX
-    ]:
+    shown, tools = set[int](), set[str]()
+    values = ("n", "tool", "at", "emitted_ids", "candidates")
+    for n, tool, at, emitted, ranked in rows.values_list(*values)[:RECENT_MAX]:
         named = {one["id"] for one in ranked if one["level"] == Level.WHISPER and not one["why"]}
         shown |= {*emitted, *named} - (set() if n else targeted)
         if emitted and (now - at).total_seconds() < TOOL_COOLDOWN_S:
@@ -291,13 +288,3 @@ def _best(memories: Sequence[Memory], kind: Kind) -> list[Memory]:
     """Return the memories of one kind with the most behind them; conditions need a call to hold."""
     fit = (one for one in memories if one.kind == kind and not one.predicate and not injection_in(one.text))
     return sorted(fit, key=lambda one: (-one.confidence * one.unified, -one.evidence, one.id))[:START_ROWS]
-
-
-def _withheld(advice: Advice) -> Advice:
-    """Return the same for nobody: what would have been emitted is named in the audit."""
-    ids = {scored.memory.id for scored in advice.emitted}
-    ranked = tuple(
-        replace(scored, why=str(Why.HOLDOUT)) if scored.memory.id in ids else scored
-        for scored in advice.ranked
-    )
-    return Advice(Level.SILENT, Why.HOLDOUT, ranked=ranked, holdout=True)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import Case, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, F, IntegerField, OuterRef, Q, QuerySet, Subquery, When
 
 from advisor.guidance.figures import CONTROL, SHOWN
 from advisor.models import GuidanceEvent, Memory, Run
@@ -101,7 +101,7 @@ def _credit(runs: Sequence[UUID], now: datetime) -> dict[str, int]:
     used = {pk for own in changes.values() for event in own for pk in event["emitted_ids"]}
     polarity = dict(Memory.objects.filter(pk__in=used).values_list("pk", "polarity"))
     settled: defaultdict[tuple[str, bool | None, bool | None], list[int]] = defaultdict(list)
-    gains = {True: Counter[int](), False: Counter[int]()}
+    gains = {"helpful": Counter[int](), "unhelpful": Counter[int]()}
     for change, own in changes.items():
         outcome = outcome_of(fates.get(change, ()), run_over=change[1] in over, now=now)
         credited: set[int] = set()
@@ -114,17 +114,18 @@ def _credit(runs: Sequence[UUID], now: datetime) -> dict[str, int]:
             credited.update(known)
         for pk in credited:
             if (good := borne_out(polarity[pk], outcome)) is not None:
-                gains[good][pk] += 1
+                gains["helpful" if good else "unhelpful"][pk] += 1
     for (outcome, helpful, followed), ids in settled.items():
-        rows = GuidanceEvent.objects.filter(pk__in=ids)
-        rows.update(outcome=outcome, helpful=helpful, followed=followed)
-    if ids := list(gains[True] | gains[False]):
-        more = {
-            name: F(name) + _gains(gains[good]) for name, good in (("helpful", True), ("unhelpful", False))
-        }
-        Memory.objects.filter(pk__in=ids).update(**more)
-    counts = {"helpful": gains[True].total(), "unhelpful": gains[False].total()}
-    return counts | {"events": sum(map(len, settled.values()))}
+        found = {"outcome": outcome, "helpful": helpful, "followed": followed}
+        GuidanceEvent.objects.filter(pk__in=ids).update(**found)
+    more: dict[str, Any] = {}
+    for name, counts in gains.items():
+        cases = (When(pk=pk, then=count) for pk, count in counts.items())
+        more[name] = F(name) + Case(*cases, default=0, output_field=IntegerField())
+    Memory.objects.filter(pk__in=[pk for counts in gains.values() for pk in counts]).update(**more)
+    return {name: counts.total() for name, counts in gains.items()} | {
+        "events": sum(map(len, settled.values()))
+    }
 
 
 def _fates(runs: Sequence[UUID]) -> Mapping[tuple[Any, ...], Sequence[Fate]]:
@@ -143,8 +144,3 @@ def _fates(runs: Sequence[UUID]) -> Mapping[tuple[Any, ...], Sequence[Fate]]:
     for *change, status, decision, at, reverted_at in rows.order_by("pk").values_list(*CHANGE, *columns):
         fates[tuple(change)].append(Fate(decision or "", at, reverted_at, status in WAITING))
     return fates
-
-
-def _gains(counts: Mapping[int, int]) -> Case:
-    gains = [When(pk=pk, then=Value(count)) for pk, count in counts.items()]
-    return Case(*gains, default=Value(0), output_field=IntegerField())

@@ -1,5 +1,6 @@
 """Whether guidance does its work: checks of seven days that are fine, to be looked at, or broken."""
 
+import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -45,7 +46,9 @@ def guidance_checks(*, now: datetime) -> list[Check]:
     except ValueError as error:
         return [Check("tunables", State.BROKEN, str(error), "Correct GUIDANCE in the environment.")]
     seen = guidance_observed(now=now, days=WINDOW_DAYS)
-    export = _export() if wanted.export else Check("export", State.FINE, "It is switched off.")
+    missing = wanted.export and not os.path.exists(export_folder() / DASHBOARD)
+    found = f"There is no {DASHBOARD} in the folder of notes." if missing else "Written, or switched off."
+    export = _check("export", missing, found, "Run manage.py export_guidance.", State.BROKEN)
     return [*_calls(seen, wanted), *_memories(now), export]
 
 
@@ -60,30 +63,22 @@ def _check(code: str, bad: object, found: str, todo: str, state: State = State.L
 
 def _calls(seen: Observed, wanted: Tunables) -> list[Check]:
     """Return what the events of seven days show: the engine, failures, time and the control calls."""
-    if settings.ADVISOR_GUIDANCE:
-        stopped = not seen.calls and GuidanceEvent.objects.filter(n__gt=0).exists()
-        words = f"It is on; {seen.calls} calls were looked at in seven days."
-        engine = _check("engine", stopped, words, "Fine if no run was due; else see whether runs are made.")
-    else:
-        engine = Check(
-            "engine", State.LOOK, "Guidance is off.", "Set ADVISOR_GUIDANCE=true unless that is meant."
-        )
-    enough, share = seen.calls >= CALLS_MIN, seen.failed / max(1, seen.calls)
+    on = settings.ADVISOR_GUIDANCE
+    stopped = not on or (not seen.calls and GuidanceEvent.objects.filter(n__gt=0).exists())
+    words = f"It is {'on' if on else 'off'}; {seen.calls} calls were looked at in seven days."
+    todo = "Fine if no run was due; else see whether runs are made, and ADVISOR_GUIDANCE is true."
+    engine = _check("engine", stopped, words, todo)
+    share = seen.failed / max(1, seen.calls)
     words = f"{seen.failed} of {seen.calls} calls failed inside guidance ({share:.1%}); 1 % is the most."
     todo = "Look at the errors by code on the page of figures; the runs themselves went on without guidance."
-    state = State.BROKEN if enough else State.LOOK
+    state = State.BROKEN if seen.calls >= CALLS_MIN else State.LOOK
     failures = _check("failures", share > FAILURES_MAX, words, todo, state)
     p95 = seen.p95_ms or 0.0
     words = f"The 95th percentile is {p95:.0f} ms, of {wanted.budget_ms:.0f} ms a call may take."
     state = State.BROKEN if p95 > wanted.budget_ms else State.LOOK
     slow = p95 > SLOW_SHARE * wanted.budget_ms
-    timing = _check(
-        "time",
-        slow,
-        words,
-        "Look at the slow calls among the events; for synthesis set synthesis=false.",
-        state,
-    )
+    todo = "Look at the slow calls among the events; for synthesis set synthesis=false."
+    timing = _check("time", slow, words, todo, state)
     tries = seen.holdout + sum(sum(seen.levels[level]) for level in (Level.WARNING, Level.NOTE))
     words = f"{seen.holdout} of {tries} were control calls; {wanted.holdout:.0%} are wanted."
     error = (wanted.holdout * (1 - wanted.holdout) / max(1, tries)) ** 0.5
@@ -104,14 +99,3 @@ def _memories(now: datetime) -> list[Check]:
         _check("expired", expired, f"{expired} memories expired two days ago and are not retired.", idle),
         _check("rules", bad, unread, mend, State.BROKEN),
     ]
-
-
-def _export() -> Check:
-    path = export_folder() / DASHBOARD
-    try:
-        missing = not path.exists()
-    except OSError as error:
-        found = f"The folder of notes cannot be read: {error.strerror or error}."
-        return Check("export", State.BROKEN, found, "See whether it exists and may be read.")
-    found = f"There is {'no' if missing else 'a'} {DASHBOARD} in the folder of notes."
-    return _check("export", missing, found, "Run manage.py export_guidance.", State.BROKEN)

@@ -121,13 +121,10 @@ def relevance_of(situation: Situation, memory: Memory, words: float) -> float:
     return sum(shares)
 
 
-def elsewhere(situation: Situation, memory: Memory) -> bool:
+def elsewhere(situation: Situation, one: Memory) -> bool:
     """Return whether a memory is about another target, or another type of suggestion, than this call."""
-    pairs = (
-        (memory.target_key, situation.target_key),
-        (memory.suggestion_type, situation.suggestion_type),
-    )
-    return not memory.predicate and any(own and asked and own != asked for own, asked in pairs)
+    about = ({one.target_key, situation.target_key}, {one.suggestion_type, situation.suggestion_type})
+    return not one.predicate and any(len(names - {""}) > 1 for names in about)
 
 
 def trust_of(memory: Memory, *, now: datetime) -> float:

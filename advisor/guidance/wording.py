@@ -82,11 +82,6 @@ def notes_text(scored: Sequence[Scored]) -> str:
     return text
 
 
-def whisper_row(scored: Scored) -> str:
-    """Return a memory as a row of an index: its number and title, at most 80 characters."""
-    return cut(f"#{scored.memory.id} {scored.memory.title}", WHISPER_CHARS)
-
-
 def start_text(
     facts: ReaderFacts,
     *,
@@ -130,7 +125,7 @@ def with_advice(content: str, advice: Advice) -> str:
     """Return a tool's result with what guidance adds: a warning first, a note last, whispers as titles."""
     loud = advice.level in (Level.WARNING, Level.NOTE)
     text = fit_text(advice.text, NOTE_TOKENS) if loud else ""
-    rows = [whisper_row(scored) for scored in advice.whispers]
+    rows = [cut(f"#{one.memory.id} {one.memory.title}", WHISPER_CHARS) for one in advice.whispers]
     if not (text or rows):
         return content
     try:

@@ -149,15 +149,6 @@ def test_a_folder_without_the_dashboard_says_how_to_write_it(now, folder):
     assert exports(now) == {}
 
 
-@pytest.mark.django_db
-def test_a_folder_that_cannot_be_read_says_so(now, folder, monkeypatch):
-    def away(_: object) -> bool:
-        raise OSError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "exists", away)
-    assert "cannot be read: Permission denied" in exports(now)["export"]
-
-
 # --- The commands -----------------------------------------------------------------------------------------
 
 
