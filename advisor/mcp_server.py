@@ -142,8 +142,6 @@ def session_renew(*, session: Session, now: datetime) -> bool:
 
 def session_close(*, session: Session, now: datetime) -> bool:
     """End the session's run as completed, with its counts; `False` when it was over before."""
-    if session.guide:
-        session.guide.close()
     suggestions_count = len(run_suggestion_ids(run_id=session.run.pk))
     ended = run_owned(session.run).update(
         status=Run.Status.COMPLETED,

@@ -13,7 +13,6 @@ from advisor.entities import FeedbackNeed, needs_from_counts
 from advisor.models import (
     Decision,
     GuidanceEvent,
-    GuidancePacket,
     Heartbeat,
     Judgment,
     Memory,
@@ -194,7 +193,7 @@ _LEASE_COLUMNS = ("fence", "lease_until")
 
 def reader_export_advisor(*, reader_id: UUID) -> Iterator[tuple[str, object]]:
     """Yield (name, rows) of the reader's runs with steps, votes, judgments and decisions, and of guidance:
-    the reader's own memories, its events, packets and tips."""
+    the reader's own memories, its events and tips."""
     yield "runs", export_rows(Run.objects.filter(reader_id=reader_id), without=_LEASE_COLUMNS)
     yield "steps", export_rows(Step.objects.filter(run__reader_id=reader_id))
     yield "votes", export_rows(PanelVote.objects.filter(run__reader_id=reader_id))
@@ -202,5 +201,4 @@ def reader_export_advisor(*, reader_id: UUID) -> Iterator[tuple[str, object]]:
     yield "decisions", export_rows(Decision.objects.filter(reader_id=reader_id))
     yield "memories", export_rows(Memory.objects.filter(reader_id=reader_id))
     yield "guidance", export_rows(GuidanceEvent.objects.filter(reader_id=reader_id))
-    yield "guidance_packets", export_rows(GuidancePacket.objects.filter(reader_id=reader_id))
     yield "tips", export_rows(Tip.objects.filter(reader_id=reader_id))

@@ -4,7 +4,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from advisor.agent.error_policy import alert_raise
-from advisor.guidance.events import guidance_credit, guidance_days_count, guidance_prune
+from advisor.guidance.events import guidance_credit, guidance_prune
 from advisor.guidance.notes import guidance_export
 from advisor.guidance.sources import memories_refresh_active, memories_sync
 from advisor.guidance.tunables import tunables
@@ -38,17 +38,16 @@ def memories_sync_task() -> None:
 
 @shared_task(name="advisor.guidance_learn")
 def guidance_learn_task() -> None:
-    """Credit memories with readers' answers, refresh active readers' memories, count past days, prune."""
+    """Credit memories with readers' answers, refresh active readers' memories, prune events."""
     now = timezone.now()
     guidance_credit(now=now)
     memories_refresh_active(now=now)
-    guidance_days_count(now=now)
     guidance_prune(now=now)
 
 
 @shared_task(name="advisor.guidance_export")
 def guidance_export_task() -> None:
-    """Export the notes of guidance, where the export is enabled."""
+    """Export the figures of guidance, where the export is enabled."""
     if tunables().export:
         guidance_export(now=timezone.now())
 

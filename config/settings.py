@@ -123,7 +123,7 @@ REDIS_URL = env.str("REDIS_URL", default="")
 CACHES = {
     "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
-    # Counters of failed sign-ins live here: room for more than a flood of made-up names fills meanwhile.
+    # Room beside the counters of rate limits for a flood of made-up names and a night's packets of guidance.
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 

@@ -36,7 +36,8 @@ COLUMNS = {
     ("digest_item", "cluster_id"): "story_id",
     ("ranking_learnedweight", "held_until"): "on_hold_until",
 }
-DROPPED = (("advisor_guidanceevent", "acknowledged"), ("advisor_guidancepacket", "config_version"))
+DROPPED = (("advisor_guidanceevent", "acknowledged"), ("advisor_guidanceevent", "stages"))
+DROPPED_TABLES = ("advisor_guidanceday", "advisor_guidancepacket")
 
 
 def main() -> int:
@@ -64,7 +65,7 @@ def main() -> int:
 def statements() -> list[str]:
     """Return the changes of the schema, in order, for the database in use."""
     quote = connection.ops.quote_name
-    found = []
+    found = [f"DROP TABLE {quote(table)}" for table in DROPPED_TABLES]
     for table, column in DROPPED:
         found.append(f"ALTER TABLE {quote(table)} DROP COLUMN {quote(column)}")
     for (table, column), name in COLUMNS.items():

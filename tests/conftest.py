@@ -25,6 +25,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from advisor.guidance import packets
 from digest import throttling
 from digest.feedback.peers import peers_cache_clear
 from digest.models import Reader
@@ -129,6 +130,12 @@ def no_pause(settings: object) -> None:
 def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """No reader has asked for anything yet: the cast is the same in every test, and so are their ids."""
     monkeypatch.setattr(throttling, "KEYS", f"limit:{uuid4()}")
+
+
+@pytest.fixture(autouse=True)
+def fresh_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was ranked yet, for readers and memories of the same ids."""
+    monkeypatch.setattr(packets, "KEYS", f"guidance:{uuid4()}")
 
 
 @pytest.fixture(autouse=True)

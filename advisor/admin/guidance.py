@@ -1,4 +1,4 @@
-"""Guidance for operators to look at: memories, events of calls, packets, and the figures."""
+"""Guidance for operators to look at: memories, events of calls, and the figures."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -12,8 +12,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
-from advisor.guidance.figures import UPLIFT_WINDOW, guidance_observed, uplift_latest
-from advisor.models import GuidanceEvent, GuidancePacket, Memory
+from advisor.guidance.figures import UPLIFT_WINDOW, guidance_observed, uplift_report
+from advisor.models import GuidanceEvent, Memory
 from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, lately, seen
 from ranking.common.charts import bars_stack
 
@@ -22,7 +22,7 @@ COLOURS = 10
 
 
 class InForceFilter(admin.SimpleListFilter):
-    """Memories that runs may use, and packets that may be used again, by yes and no."""
+    """Memories that runs may use, by yes and no."""
 
     title, parameter_name = "in force", "force"
 
@@ -33,9 +33,7 @@ class InForceFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows in force, the others, or all."""
         live = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-        live &= (
-            Q(invalid_at=None) if queryset.model is GuidancePacket else Q(retired_at=None, superseded_by=None)
-        )
+        live &= Q(retired_at=None, superseded_by=None)
         return queryset.filter({"yes": live, "no": ~live}.get(self.value() or "", Q()))
 
 
@@ -61,7 +59,7 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
     """What each call got, or why it got nothing; and the figures over all of them."""
 
     list_display = (
-        *("at", "level", "why", "tool", "suggestion_type", "reader", "control"),
+        *("at", "level", "why", "tool", "suggestion_type", "reader", "holdout"),
         *("followed", "helpful", "ms", "error_code"),
     )
     list_filter = (lately("at"), seen("level"), seen("why"), seen("phase"))
@@ -74,46 +72,27 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
     class Media:
         css = {"all": ["operators.css"]}
 
-    @admin.display(boolean=True, description="control call")
-    def control(self, row: GuidanceEvent) -> bool:
-        """Return whether it was not shown, by chance, to measure by."""
-        return row.holdout
-
     def get_urls(self) -> list[URLPattern]:
         """Return the admin's own addresses, and that of the figures."""
         page = path("figures/", self.admin_site.admin_view(self.figures_view), name="advisor_guidance")
         return [page, *super().get_urls()]
 
     def figures_view(self, request: HttpRequest) -> HttpResponse:
-        """Show what guidance did of late: levels and silence by day, stages, errors, and its worth."""
+        """Show what guidance did of late: levels and silence by day, errors, and its worth."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         now: datetime = timezone.now()
-        seen, (uplift, until) = guidance_observed(now=now), uplift_latest(now=now)
+        seen, uplift = guidance_observed(now=now), uplift_report(since=now - UPLIFT_WINDOW, now=now)
         context = {
             **self.admin_site.each_context(request),
             **{"title": "Guidance", "opts": self.opts, "now": now, "seen": seen},
-            **{"uplift": uplift, "uplift_until": until, "uplift_days": UPLIFT_WINDOW.days},
+            **{"uplift": uplift, "uplift_days": UPLIFT_WINDOW.days},
             "courses": [
                 _course("How loud guidance was", seen.levels, seen.days),
                 _course("Why calls got nothing", seen.reasons, seen.days),
             ],
         }
         return TemplateResponse(request, "admin/advisor/guidance.html", context)
-
-
-@admin.register(GuidancePacket)
-class GuidancePacketAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What was ranked for a situation and may be used again."""
-
-    list_display = (
-        *("made_at", "reader", "tool", "phase", "suggestion_type", "target_key", "uses"),
-        *("expires_at", "invalid_at", "invalid_why"),
-    )
-    list_filter = (InForceFilter, seen("phase"))
-    ordering = ["-made_at", "-pk"]
-    list_select_related = ("reader",)
-    search_fields = ("=reader__username", "=key", "=target_key")
 
 
 def _course(title: str, series: Any, days: Sequence[date]) -> dict[str, Any]:

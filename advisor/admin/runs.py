@@ -233,7 +233,7 @@ def timeline_of(run: Run) -> Timeline:
         # A suggestion has the time of its run's start: here it gets that of its write.
         [_suggestion(row, written.get(row.pk, row.created_at)) for row in suggestions],
         [_decision(row) for row in run.decisions.order_by("at", "pk")],
-        [_guidance(row) for row in run.guidance.defer("facts", "stages").order_by("at", "pk")],
+        [_guidance(row) for row in run.guidance.defer("facts").order_by("at", "pk")],
     ]
     entries = sorted(chain(*groups), key=lambda entry: (entry.at, ORDER[entry.kind], entry.n))
     names = ("steps", "votes", "judgments", "suggestions", "decisions", "guidance events")

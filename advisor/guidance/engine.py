@@ -9,41 +9,43 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
+import structlog
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Max, Q
 
 from advisor.audit.kpis import NOT_FAILURES
-from advisor.entities import ToolContext, ToolOutcome
+from advisor.entities import BYTES_PER_TOKEN, ToolContext, ToolOutcome, json_bytes
 from advisor.guidance.admission import injection_in
 from advisor.guidance.conditions import block_of
 from advisor.guidance.entities import (
+    LOUDNESS,
     WRITE,
     CallFacts,
     Level,
     Phase,
     ReaderFacts,
-    Situation,
     Tunables,
     Why,
     situation_of,
 )
-from advisor.guidance.events import Clock, Ledger, Look
 from advisor.guidance.facts import RunContext, call_facts, reader_facts
-from advisor.guidance.figures import EXPORT_FAILED
-from advisor.guidance.notes import export_folder, packets_write
-from advisor.guidance.packets import EXACT, PacketCache
+from advisor.guidance.packets import EXACT, packet_add, packet_find
 from advisor.guidance.ranking import ITEMS_MAX, TOOL_COOLDOWN_S, Seen, gate, rank
 from advisor.guidance.sources import memories_refresh
 from advisor.guidance.synthesis import PURPOSE, Writer, synthesise, writer_for
 from advisor.guidance.tunables import tunables
 from advisor.guidance.wording import START_ROWS, Advice, Kind, Scored, start_text
 from advisor.models import GuidanceEvent, Memory, Run, Step
-from digest.llm.entities import ToolCall
+from digest.llm.entities import ToolCall, preview
 from digest.llm.ledger import advisor_account
 from suggestions.entities import FenceLost
 
+log = structlog.get_logger(__name__)
+TEXT_CHARS, RULE_CHARS, CODE_CHARS = 600, 120, 60
 BUCKETS, RECENT_MAX, WRITES_MAX = 10_000, 200, 10
 
 
@@ -53,19 +55,15 @@ class Guide:
 
     context: RunContext
     moment: Callable[[], datetime]
-    ledger: Ledger
+    fence: Callable[[], None]
     writer: Writer | None = None
     calls_max: int | None = None
     tunables: Tunables = field(default_factory=Tunables)
-    clock: Clock = time.monotonic
     calls: int = 0
     failed_writes: int = 0
     blocks: set[str] = field(default_factory=set)
     reader: ReaderFacts | None = None
-    packets: PacketCache = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.packets = PacketCache(self.context.reader_id)
+    began: float = 0.0
 
     def reader_facts(self) -> ReaderFacts:
         """Return what planner and model both know of the reader, read once."""
@@ -74,25 +72,25 @@ class Guide:
             try:
                 self.reader = reader_facts(reader_id=self.context.reader_id, now=self.moment())
             except Exception as error:
-                self.ledger.failed(self._look(""), error)
+                self._failed(self._event(), error)
         return self.reader
 
     def start(self) -> str:
         """Return what the run reads before its first call, "" for nothing. The memories are renewed first."""
-        look = self._look("")
+        event = self._event()
         try:
-            memories_refresh(reader_id=self.context.reader_id, now=look.now)
+            memories_refresh(reader_id=self.context.reader_id, now=event.at)
         except Exception as error:
-            self.ledger.failed(look, error)
-        look = self._look("")
-        look.situation = Situation(self.context.reader_id, "", Phase.EXPLORE)
-        return self._stored(look, self._opening).text
+            self._failed(event, error)
+        event = self._event()
+        event.phase = Phase.EXPLORE.value
+        return self._stored(event, self._opening).text
 
     def before(self, call: ToolCall) -> Advice:
         """Return what a call gets, or the rule that stops it; stores an event. Raises `FenceLost`."""
         self.calls += 1
-        look = self._look(call.name)
-        return self._stored(look, lambda: self._advice(look, call))
+        event = self._event(call.name)
+        return self._stored(event, lambda: self._advice(event, call))
 
     def after(self, call: ToolCall, outcome: ToolOutcome) -> None:
         """Count the writes that failed in a row."""
@@ -101,84 +99,107 @@ class Guide:
             failed = bool(code) and outcome.counted and code not in NOT_FAILURES
             self.failed_writes = self.failed_writes + 1 if failed else 0
 
-    def close(self) -> None:
-        """Store the packets of the run, and their notes where notes are written."""
-        now = self.moment()
-        try:
-            packets = self.packets.store(self.context, now=now)
-            if packets and self.tunables.export:
-                packets_write(export_folder(), packets, now)
-        except Exception as error:
-            code = EXPORT_FAILED if isinstance(error, OSError) else ""
-            self.ledger.failed(self._look(""), error, code)
+    def _event(self, tool: str = "") -> GuidanceEvent:
+        """Return the event of a call that comes now, or of the run's start, to be filled and stored."""
+        self.began = time.monotonic()
+        known = {"run_id": self.context.run_id, "reader_id": self.context.reader_id}
+        return GuidanceEvent(n=self.calls if tool else 0, tool=tool, at=self.moment(), **known)
 
-    def _look(self, tool: str) -> Look:
-        return Look(self.calls if tool else 0, tool, self.moment(), self.tunables, self.clock)
+    @property
+    def _ms(self) -> float:
+        """Return the milliseconds since the call came."""
+        return (time.monotonic() - self.began) * 1000
 
-    def _stored(self, look: Look, advise: Callable[[], Advice]) -> Advice:
+    def _stored(self, event: GuidanceEvent, advise: Callable[[], Advice]) -> Advice:
         """Return and store what `advise` returns; silence where it breaks."""
         try:
             advice = advise()
-            self.ledger.add(look, advice)
+            self._store(event, advice)
         except FenceLost:
             raise
         except Exception as error:
-            self.ledger.failed(look, error)
+            self._failed(event, error)
             return Advice(Level.SILENT, Why.FAILED)
         return advice
 
-    def _advice(self, look: Look, call: ToolCall) -> Advice:
+    def _store(self, event: GuidanceEvent, advice: Advice) -> None:
+        """Store what became of one call. Raises `FenceLost`."""
+        event.tool, event.target_key = preview(event.tool)[:64], preview(event.target_key)
+        event.level, event.why, event.holdout = advice.level.value, advice.why.value, advice.holdout
+        event.rule, event.text = advice.rule[:RULE_CHARS], preview(advice.text)[:TEXT_CHARS]
+        event.tokens = round(json_bytes(advice.text) / BYTES_PER_TOKEN) if advice.text else 0
+        event.emitted_ids = [scored.memory.id for scored in advice.emitted]
+        event.candidates = [scored.audit for scored in advice.ranked]
+        event.error_code, event.ms = event.error_code[:CODE_CHARS], round(self._ms)
+        with transaction.atomic():
+            self.fence()
+            event.save(force_insert=True)
+
+    def _failed(self, event: GuidanceEvent, error: Exception) -> None:
+        """Store that guidance broke; where not even that can be stored, log it. Raises `FenceLost`."""
+        run_id = str(self.context.run_id)
+        log.warning("guidance_failed", run_id=run_id, tool=event.tool, exc_info=error)
+        event.error_code = type(error).__name__
+        try:
+            self._store(event, Advice(Level.SILENT, Why.FAILED))
+        except FenceLost:
+            raise
+        except Exception as broken:
+            log.warning("guidance_event_lost", run_id=run_id, error=type(broken).__name__)
+
+    def _advice(self, event: GuidanceEvent, call: ToolCall) -> Advice:
         """Return a block, or what memories advise. May ask a model: no transaction."""
-        reader_id = self.context.reader_id
-        look.situation = situation_of(call, reader_id=reader_id, failed_writes=self.failed_writes)
-        with look.stage("facts"):
-            self.context.renew(look.now)
-            look.facts = facts = call_facts(
-                situation=look.situation,
-                context=self.context,
-                failed_writes=self.failed_writes,
-                calls_left=None if self.calls_max is None else max(0, self.calls_max - self.calls),
-                now=look.now,
-            )
-        if blocked := block_of(facts, self.context.blocking):
-            key = f"{blocked.rule}|{look.situation.target_key}"
+        context, failed_writes = self.context, self.failed_writes
+        situation = situation_of(call, reader_id=context.reader_id, failed_writes=failed_writes)
+        event.phase, event.suggestion_type = situation.phase.value, situation.suggestion_type
+        event.target_key = situation.target_key
+        context.renew(event.at)
+        facts = call_facts(
+            situation=situation,
+            context=context,
+            failed_writes=failed_writes,
+            calls_left=None if self.calls_max is None else max(0, self.calls_max - self.calls),
+            now=event.at,
+        )
+        event.facts = dict(facts.values)
+        if blocked := block_of(facts, context.blocking):
+            key = f"{blocked.rule}|{situation.target_key}"
             repeated = key in self.blocks
             self.blocks.add(key)
             return replace(blocked, repeated=repeated)
+        wanted = self.tunables
         tunables()  # Values that cannot be raise here: memories are then silent, and rules still stop.
-        if not self.context.memories or look.left_ms <= 0:
-            late = Why.OUT_OF_TIME if self.context.memories else Why.NOTHING_KNOWN
+        if not context.memories or self._ms >= wanted.budget_ms:
+            late = Why.OUT_OF_TIME if context.memories else Why.NOTHING_KNOWN
             return Advice(Level.SILENT, late)
-        if not (ranked := self._ranked(look, facts)):
+        if not (ranked := self._ranked(event, facts)):
             return Advice(Level.SILENT, Why.BELOW_FLOOR)
-        with look.stage("gate"):
-            seen, now_s = _seen(look, facts, self.context), look.now.timestamp()
-            advice = gate(ranked, situation=facts.situation, tunables=look.tunables, seen=seen, now_s=now_s)
-        run_id, share = self.context.run_id, look.tunables.holdout
-        if drawn_for_holdout(run_id=run_id, n=look.n, emitted=advice.emitted, share=share):
-            return _withheld(advice)
-        if self.writer is not None and advice.emitted:
-            with look.stage("synthesis"):
-                text, look.error_code = synthesise(
-                    text=advice.text, emitted=advice.emitted, writer=self.writer, left_ms=look.left_ms
-                )
+        seen = _seen(facts, context, now=event.at, shown_ttl_s=wanted.shown_ttl_s)
+        now_s = event.at.timestamp()
+        advice = gate(ranked, situation=situation, tunables=wanted, seen=seen, now_s=now_s)
+        emitted = advice.emitted
+        if drawn_for_holdout(run_id=context.run_id, n=event.n, emitted=emitted, share=wanted.holdout):
+            ranked = [replace(one, why=str(Why.HOLDOUT)) if one in emitted else one for one in advice.ranked]
+            return Advice(Level.SILENT, Why.HOLDOUT, ranked=tuple(ranked), holdout=True)
+        if self.writer is not None and emitted:
+            text, event.error_code = synthesise(
+                text=advice.text, emitted=emitted, writer=self.writer, left_ms=wanted.budget_ms - self._ms
+            )
             advice = replace(advice, text=text)
         return advice
 
-    def _ranked(self, look: Look, facts: CallFacts) -> list[Scored]:
+    def _ranked(self, event: GuidanceEvent, facts: CallFacts) -> list[Scored]:
         """Return what is worth weighing, best first, from a packet or afresh; rules are asked anew."""
-        situation, context, now = facts.situation, self.context, look.now
-        floor = look.tunables.relevance_min
-        with look.stage("packet"):
-            found = self.packets.find(situation, context, now=now)
-        if found is not None:
-            look.packet = EXACT
+        situation, context = facts.situation, self.context
+        ranking = partial(
+            rank, situation, now=event.at, relevance_min=self.tunables.relevance_min, values=facts.values
+        )
+        if (found := packet_find(situation, context)) is not None:
+            event.packet = EXACT
             rules = [memory for memory in context.memories if memory.predicate]
-            both = found + rank(situation, rules, now=now, relevance_min=floor, values=facts.values)
-            return sorted(both, key=lambda scored: -scored.score)[:ITEMS_MAX]
-        with look.stage("rank"):
-            ranked = rank(situation, context.memories, now=now, relevance_min=floor, values=facts.values)
-        self.packets.add(situation, context, ranked, now=now, ttl_s=look.tunables.packet_ttl_s)
+            return sorted(found + ranking(rules), key=lambda scored: -scored.score)[:ITEMS_MAX]
+        ranked = ranking(context.memories)
+        packet_add(situation, context, ranked, self.tunables.packet_ttl_s)
         return ranked
 
     def _opening(self) -> Advice:
@@ -209,29 +230,25 @@ def drawn_for_holdout(*, run_id: UUID, n: int, emitted: Sequence[Scored], share:
     return int(drawn[:8], 16) % BUCKETS < share * BUCKETS
 
 
-def guide_for(
-    *, run: Run, context: ToolContext, moment: Callable[[], datetime], clock: Clock = time.monotonic
-) -> Guide | None:
+def guide_for(*, run: Run, context: ToolContext, moment: Callable[[], datetime]) -> Guide | None:
     """Return guidance for `run`, as far as an earlier attempt at it came; `None` where it is switched off.
 
     A manual session has no cap on its calls and spends nothing, so that no model words its notes.
     """
     if not settings.ADVISOR_GUIDANCE:
         return None
-    ledger = Ledger(run_id=run.pk, reader_id=run.reader_id, fence=context.fence)
-    guide = Guide(RunContext(run.reader_id, run.pk), moment, ledger, clock=clock)
+    guide = Guide(RunContext(run.reader_id, run.pk), moment, context.fence)
     manual = run.trigger == Run.Trigger.MCP
     guide.calls_max = None if manual else settings.ADVISOR_MAX_TOOL_CALLS
     try:
         guide.tunables = tunables()
         guide.calls, guide.failed_writes, guide.blocks = _progress(run.pk)
         if not manual:
-            account = advisor_account(
-                reader_id=run.reader_id, run_id=run.pk, now=context.now, purpose=PURPOSE
-            )
-            guide.writer = writer_for(reader_id=run.reader_id, ledger=account, tunables=guide.tunables)
+            reader_id = run.reader_id
+            spent = advisor_account(reader_id=reader_id, run_id=run.pk, now=context.now, purpose=PURPOSE)
+            guide.writer = writer_for(reader_id=reader_id, ledger=spent, tunables=guide.tunables)
     except Exception as error:
-        ledger.failed(Look(0, "", moment(), guide.tunables, clock), error)
+        guide._failed(guide._event(), error)
     return guide
 
 
@@ -249,22 +266,18 @@ def _progress(run_id: UUID) -> tuple[int, int, set[str]]:
     return calls, failed_writes, {f"{rule}|{target}" for rule, target in blocks}
 
 
-def _seen(look: Look, facts: CallFacts, context: RunContext) -> Seen:
+def _seen(facts: CallFacts, context: RunContext, *, now: datetime, shown_ttl_s: float) -> Seen:
     """Return what this reader's runs got within `shown_ttl_s`, and this run at any time; one query."""
-    since = look.now - timedelta(seconds=look.tunables.shown_ttl_s)
-    rows = GuidanceEvent.objects.filter(
-        Q(at__gt=since) | Q(run_id=context.run_id), reader_id=context.reader_id
-    )
-    rows = rows.filter(level__in=(Level.WARNING, Level.NOTE, Level.WHISPER)).order_by("-at")
+    since = now - timedelta(seconds=shown_ttl_s)
+    own = GuidanceEvent.objects.filter(reader_id=context.reader_id).order_by("-at")
+    rows = own.filter(Q(at__gt=since) | Q(run_id=context.run_id), level__in=LOUDNESS[1:4])
     targeted = {memory.id for memory in context.memories if memory.target_key}
-    shown: set[int] = set()
-    tools: set[str] = set()
-    for n, tool, at, emitted, ranked in rows.values_list("n", "tool", "at", "emitted_ids", "candidates")[
-        :RECENT_MAX
-    ]:
+    shown, tools = set[int](), set[str]()
+    values = ("n", "tool", "at", "emitted_ids", "candidates")
+    for n, tool, at, emitted, ranked in rows.values_list(*values)[:RECENT_MAX]:
         named = {one["id"] for one in ranked if one["level"] == Level.WHISPER and not one["why"]}
         shown |= {*emitted, *named} - (set() if n else targeted)
-        if emitted and (look.now - at).total_seconds() < TOOL_COOLDOWN_S:
+        if emitted and (now - at).total_seconds() < TOOL_COOLDOWN_S:
             tools.add(tool)
     texts = {memory.text_sig for memory in context.memories if memory.id in shown} - {""}
     topics = facts.rules.effective.config.topics if facts.rules else None
@@ -275,13 +288,3 @@ def _best(memories: Sequence[Memory], kind: Kind) -> list[Memory]:
     """Return the memories of one kind with the most behind them; conditions need a call to hold."""
     fit = (one for one in memories if one.kind == kind and not one.predicate and not injection_in(one.text))
     return sorted(fit, key=lambda one: (-one.confidence * one.unified, -one.evidence, one.id))[:START_ROWS]
-
-
-def _withheld(advice: Advice) -> Advice:
-    """Return the same for nobody: what would have been emitted is named in the audit."""
-    ids = {scored.memory.id for scored in advice.emitted}
-    ranked = tuple(
-        replace(scored, why=str(Why.HOLDOUT)) if scored.memory.id in ids else scored
-        for scored in advice.ranked
-    )
-    return Advice(Level.SILENT, Why.HOLDOUT, ranked=ranked, holdout=True)

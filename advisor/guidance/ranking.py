@@ -57,13 +57,10 @@ EVIDENCE_MIN, CONFIDENCE_MIN, SHARE_MIN, SOURCES_MIN = 3, 0.60, 0.66, 2
 REVIEWED = frozenset({Kind.RULE, Kind.INSIGHT})
 LOUD = (Level.NOTE, Level.WARNING)
 # The published engine's penalties: what is left of the score of a text of each sort.
-_NOISE = tuple(
-    (re.compile(pattern), share)
-    for pattern, share in (
-        (r"\bstruggl(?:es?|ed|ing)\b|\bexpressed (?:satisfaction|frustration)\b|\bcycle summary\b", 0.05),
-        (r"^\s*(?:user|assistant|human|reader|agent|model)\s*(?:>|:|said\b|asked\b)|^(?:ok|sure|hi)\b", 0.40),
-        (r"\b(?:run|trace|session|request|event|step)[-_ ]?id\b|\b[0-9a-f]{24,64}\b", 0.60),
-    )
+_NOISE = (
+    (r"\bstruggl(?:es?|ed|ing)\b|\bexpressed (?:satisfaction|frustration)\b|\bcycle summary\b", 0.05),
+    (r"^\s*(?:user|assistant|human|reader|agent|model)\s*(?:>|:|said\b|asked\b)|^(?:ok|sure|hi)\b", 0.40),
+    (r"\b(?:run|trace|session|request|event|step)[-_ ]?id\b|\b[0-9a-f]{24,64}\b", 0.60),
 )
 
 
@@ -121,13 +118,10 @@ def relevance_of(situation: Situation, memory: Memory, words: float) -> float:
     return sum(shares)
 
 
-def elsewhere(situation: Situation, memory: Memory) -> bool:
+def elsewhere(situation: Situation, one: Memory) -> bool:
     """Return whether a memory is about another target, or another type of suggestion, than this call."""
-    pairs = (
-        (memory.target_key, situation.target_key),
-        (memory.suggestion_type, situation.suggestion_type),
-    )
-    return not memory.predicate and any(own and asked and own != asked for own, asked in pairs)
+    about = ({one.target_key, situation.target_key}, {one.suggestion_type, situation.suggestion_type})
+    return not one.predicate and any(len(names - {""}) > 1 for names in about)
 
 
 def trust_of(memory: Memory, *, now: datetime) -> float:
@@ -144,7 +138,7 @@ def penalty_of(text: str) -> float:
     """Return what noise in `text` leaves of its score; each sort of noise takes its own part."""
     plain, left = text.casefold(), 1.0
     for pattern, share in _NOISE:
-        left *= share if pattern.search(plain) else 1.0
+        left *= share if re.search(pattern, plain) else 1.0
     return left
 
 
@@ -227,27 +221,24 @@ def level_of(
     score = score_of(scored, situation)
     if score < WHISPER_MIN:
         return Level.SILENT
-    if score < tunables.note_min or not worth_a_note(scored, tunables, now_s):
-        level = Level.WHISPER
-    elif score < tunables.warning_min or not _may_warn(scored, ranked, situation, tunables):
-        level = Level.NOTE
-    else:
-        level = Level.WARNING
-    return min(level, Level(scored.memory.ceiling), key=LOUDNESS.index)
-
-
-def worth_a_note(scored: Scored, tunables: Tunables, now_s: float) -> bool:
-    """Return whether a memory is worth an interruption: about the call, clear, borne out, not out of date."""
     memory, judged = scored.memory, scored.memory.helpful + scored.memory.unhelpful
     reviewed = memory.kind in REVIEWED and not memory.evidence
     share = memory.helpful / judged if judged >= WILSON_MIN else memory.confidence
     days = (now_s - memory.valid_from.timestamp()) / DAY_S
-    return scored.matched or (
+    # Worth an interruption: about the call, clear, borne out, not out of date.
+    worthy = scored.matched or (
         scored.relevance >= tunables.relevance_min
         and share >= CONFIDENCE_MIN
         and (memory.share is None or memory.share >= SHARE_MIN)
         and (reviewed or (memory.evidence >= EVIDENCE_MIN and days <= TRUST_HALF_LIFE_DAYS))
     )
+    if score < tunables.note_min or not worthy:
+        level = Level.WHISPER
+    elif score < tunables.warning_min or not _may_warn(scored, ranked, situation, tunables):
+        level = Level.NOTE
+    else:
+        level = Level.WARNING
+    return min(level, Level(memory.ceiling), key=LOUDNESS.index)
 
 
 def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None) -> bool:
@@ -288,13 +279,13 @@ def _left_out(
     loud = one.level in LOUD
     alike = sum((other.level in LOUD) is loud for other in passed)
     most = tunables.notes_max if loud else WHISPERS_MAX * tunables.whispers
-    filters: tuple[tuple[Why, Callable[[], bool]], ...] = (
+    filters: tuple[tuple[Why, Callable[[], object]], ...] = (
         (Why.TOO_WEAK, lambda: one.level is Level.SILENT),
         (Why.SHOWN, lambda: memory.id in seen.shown),
         (Why.COOLDOWN, lambda: one.level is not Level.WARNING and situation.tool in seen.tools),
         (Why.OBVIOUS, lambda: obvious(one, situation, seen.topics)),
-        (Why.REPEATED, lambda: bool(memory.text_sig) and memory.text_sig in texts),
+        (Why.REPEATED, lambda: memory.text_sig and memory.text_sig in texts),
         (Why.OVER_LIMIT, lambda: alike >= most),
-        (Why.UNSAFE, lambda: bool(injection_in(memory.text) or injection_in(memory.title))),
+        (Why.UNSAFE, lambda: injection_in(memory.text) or injection_in(memory.title)),
     )
     return next((str(why) for why, holds in filters if holds()), "")

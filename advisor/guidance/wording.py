@@ -13,6 +13,7 @@ from suggestions.entities import SOURCE_WEIGHTS
 
 Kind = Memory.Kind
 BLOCKED = "blocked"
+FACTORS = ("relevance", "quality", "trust", "score")
 NOTE_CHARS, WHISPER_CHARS, START_CHARS, START_ROWS = 500, 80, 900, 3
 # What a note may take; other scripts take more bytes a character, so that less of them fits.
 NOTE_TOKENS = 130
@@ -41,6 +42,14 @@ class Scored:
     level: Level = Level.SILENT
     why: str = ""
     matched: bool = False
+
+    @property
+    def audit(self) -> dict[str, Any]:
+        """Return what an event stores of it: its factors, its level, and why it was left out."""
+        memory = self.memory
+        about = {"id": memory.id, "kind": memory.kind, "title": memory.title}
+        factors = {name: round(getattr(self, name), 3) for name in FACTORS}
+        return about | factors | {"level": self.level.value, "why": self.why}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +80,6 @@ def notes_text(scored: Sequence[Scored]) -> str:
         if len(f"{text} {line}".strip()) <= NOTE_CHARS:
             text = f"{text} {line}".strip()
     return text
-
-
-def whisper_row(scored: Scored) -> str:
-    """Return a memory as a row of an index: its number and title, at most 80 characters."""
-    return cut(f"#{scored.memory.id} {scored.memory.title}", WHISPER_CHARS)
 
 
 def start_text(
@@ -121,7 +125,7 @@ def with_advice(content: str, advice: Advice) -> str:
     """Return a tool's result with what guidance adds: a warning first, a note last, whispers as titles."""
     loud = advice.level in (Level.WARNING, Level.NOTE)
     text = fit_text(advice.text, NOTE_TOKENS) if loud else ""
-    rows = [whisper_row(scored) for scored in advice.whispers]
+    rows = [cut(f"#{one.memory.id} {one.memory.title}", WHISPER_CHARS) for one in advice.whispers]
     if not (text or rows):
         return content
     try:

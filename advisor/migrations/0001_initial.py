@@ -14,19 +14,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='GuidanceDay',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('day', models.DateField(unique=True)),
-                ('calls', models.JSONField(default=list, help_text='Calls by level, why and held_out: `times` of each.')),
-                ('errors', models.JSONField(default=list, help_text='Swallowed errors by code: `times`, and `last`.')),
-                ('uplift', models.JSONField(help_text='Told against held out, as counted with that day.', null=True)),
-            ],
-            options={
-                'ordering': ['-day'],
-            },
-        ),
-        migrations.CreateModel(
             name='Heartbeat',
             fields=[
                 ('worker', models.CharField(max_length=80, primary_key=True, serialize=False)),
@@ -196,7 +183,6 @@ class Migration(migrations.Migration):
                 ('candidates', models.JSONField(default=list, help_text='What was weighed, and what became of it.')),
                 ('facts', models.JSONField(default=dict, help_text='What rules were asked with, for previews of new rules.')),
                 ('holdout', models.BooleanField(default=False, help_text='Left out at random, to measure by.')),
-                ('stages', models.JSONField(default=dict, help_text='Milliseconds by stage; a missing stage did not run.')),
                 ('ms', models.PositiveIntegerField(default=0)),
                 ('packet', models.CharField(blank=True, help_text='exact, or empty: ranked afresh.', max_length=8)),
                 ('followed', models.BooleanField(help_text='The run wrote what was advised, or left what was not.', null=True)),
@@ -261,31 +247,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-shown_at'],
-            },
-        ),
-        migrations.CreateModel(
-            name='GuidancePacket',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(help_text='A digest of all that it was found for.', max_length=40, unique=True)),
-                ('tool', models.CharField(max_length=64)),
-                ('phase', models.CharField(max_length=12)),
-                ('suggestion_type', models.CharField(blank=True, max_length=20)),
-                ('target_key', models.CharField(blank=True, max_length=120)),
-                ('memory_version', models.CharField(help_text="A fingerprint of the reader's memories.", max_length=64)),
-                ('ranked', models.JSONField(default=list, help_text='Memory ids with their factors and score, best first.')),
-                ('stages', models.JSONField(default=dict, help_text='Milliseconds each stage of finding it took.')),
-                ('uses', models.PositiveIntegerField(default=0)),
-                ('made_at', models.DateTimeField()),
-                ('used_at', models.DateTimeField(null=True)),
-                ('expires_at', models.DateTimeField()),
-                ('invalid_at', models.DateTimeField(null=True)),
-                ('invalid_why', models.CharField(blank=True, max_length=40)),
-                ('reader', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='guidance_packets', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['-made_at', '-id'],
-                'indexes': [models.Index(fields=['reader', 'tool', 'expires_at'], name='packets_to_reuse')],
             },
         ),
         migrations.AddIndex(

@@ -1,15 +1,13 @@
 """The advisor's tables: runs and their audit, what reviewers said, memories and guidance."""
 
 from advisor.models.curated import GuidanceInsight, GuidanceRule
-from advisor.models.memory import GuidanceDay, GuidanceEvent, GuidancePacket, Memory, Tip
+from advisor.models.memory import GuidanceEvent, Memory, Tip
 from advisor.models.runs import Decision, Heartbeat, Judgment, PanelVote, Run, Spent, Step
 
 __all__ = [
     "Decision",
-    "GuidanceDay",
     "GuidanceEvent",
     "GuidanceInsight",
-    "GuidancePacket",
     "GuidanceRule",
     "Heartbeat",
     "Judgment",

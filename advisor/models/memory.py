@@ -1,4 +1,4 @@
-"""What outlives a run, and what later ones got of it: memories, guidance, packets, tips."""
+"""What outlives a run, and what later ones got of it: memories, guidance, tips."""
 
 from typing import Any
 
@@ -114,7 +114,6 @@ class GuidanceEvent(models.Model):
     candidates = models.JSONField(default=list, help_text="What was weighed, and what became of it.")
     facts = models.JSONField(default=dict, help_text="What rules were asked with, for previews of new rules.")
     holdout = models.BooleanField(default=False, help_text="Left out at random, to measure by.")
-    stages = models.JSONField(default=dict, help_text="Milliseconds by stage; a missing stage did not run.")
     ms = models.PositiveIntegerField(default=0)
     packet = models.CharField(max_length=8, blank=True, help_text="exact, or empty: ranked afresh.")
     followed = models.BooleanField(
@@ -134,51 +133,6 @@ class GuidanceEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.level} for {self.tool or 'the start'}: {self.why}"
-
-
-class GuidanceDay(models.Model):
-    """What guidance did on one UTC day, counted once the day was over: of no reader in particular.
-
-    Days are counted in order and without a gap: all up to the newest one here are counted.
-    """
-
-    day = models.DateField(unique=True)
-    calls = models.JSONField(default=list, help_text="Calls by level, why and held_out: `times` of each.")
-    errors = models.JSONField(default=list, help_text="Swallowed errors by code: `times`, and `last`.")
-    uplift = models.JSONField(null=True, help_text="Told against held out, as counted with that day.")
-
-    class Meta:
-        ordering = ["-day"]
-
-    def __str__(self) -> str:
-        return f"{self.day}"
-
-
-class GuidancePacket(models.Model):
-    """What was found and ranked for one situation of one reader, ready to be used again while it is fresh."""
-
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="guidance_packets")
-    key = models.CharField(max_length=40, unique=True, help_text="A digest of all that it was found for.")
-    tool = models.CharField(max_length=64)
-    phase = models.CharField(max_length=12)
-    suggestion_type = models.CharField(max_length=20, blank=True)
-    target_key = models.CharField(max_length=120, blank=True)
-    memory_version = models.CharField(max_length=64, help_text="A fingerprint of the reader's memories.")
-    ranked = models.JSONField(default=list, help_text="Memory ids with their factors and score, best first.")
-    stages = models.JSONField(default=dict, help_text="Milliseconds each stage of finding it took.")
-    uses = models.PositiveIntegerField(default=0)
-    made_at = models.DateTimeField()
-    used_at = models.DateTimeField(null=True)
-    expires_at = models.DateTimeField()
-    invalid_at = models.DateTimeField(null=True)
-    invalid_why = models.CharField(max_length=40, blank=True)
-
-    class Meta:
-        ordering = ["-made_at", "-id"]
-        indexes = [models.Index(fields=["reader", "tool", "expires_at"], name="packets_to_reuse")]
-
-    def __str__(self) -> str:
-        return f"{self.tool} {self.suggestion_type} {self.target_key}".strip()
 
 
 class Tip(models.Model):

@@ -228,7 +228,7 @@ def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunE
             moment=lambda: run_clock.now,
         )
         guide = guide_for(run=run, context=dispatcher.context, moment=lambda: run_clock.now)
-        end = agent_run(
+        return agent_run(
             context=dispatcher.context,
             models=models_for(run.reader, guide.reader_facts() if guide else None),
             dispatch=dispatcher,
@@ -239,9 +239,6 @@ def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunE
             used=RunTotals(**run_totals(run_id=run.pk)),
             guide=guide,
         )
-        if guide:
-            guide.close()
-        return end
     except FenceLost as error:
         return RunEnd(StopReason.FENCE_LOST, str(error))
     except Exception as error:

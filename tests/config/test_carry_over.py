@@ -56,7 +56,9 @@ def old(installed: Path, tmp_path: Path) -> Path:
             ALTER TABLE digest_story RENAME TO digest_cluster;
             ALTER TABLE tidings_idempotentresponse RENAME TO tidings_keptanswer;
             ALTER TABLE advisor_guidanceevent ADD COLUMN acknowledged bool;
-            ALTER TABLE advisor_guidancepacket ADD COLUMN config_version integer;
+            ALTER TABLE advisor_guidanceevent ADD COLUMN stages text;
+            CREATE TABLE advisor_guidanceday (id integer PRIMARY KEY AUTOINCREMENT, day date);
+            CREATE TABLE advisor_guidancepacket (id integer PRIMARY KEY AUTOINCREMENT, key text);
             DELETE FROM django_migrations
             WHERE app IN ('advisor', 'digest', 'ranking', 'suggestions', 'tidings');
         """)

@@ -1,4 +1,4 @@
-"""`manage.py export_guidance`: packets and figures of guidance as Markdown notes, all of them anew."""
+"""`manage.py export_guidance`: the figures of guidance as a Markdown note."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -13,22 +13,22 @@ from advisor.guidance.tunables import tunables
 class Command(BaseCommand):
     """Exit code 0 once all is written, 1 where the folder cannot be written or holds another's file."""
 
-    help = "Write the packets and the dashboard of guidance as Markdown notes."
+    help = "Write the dashboard of guidance as a Markdown note."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Whether to write, or only to say where to."""
         parser.add_argument("--show", action="store_true", help="say what is set, and write nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write, whether or not export is switched on: whoever calls this wants the notes."""
+        """Write, whether or not export is switched on: whoever calls this wants the note."""
         folder, wanted = export_folder(), tunables()
         if options["show"]:
             self.stdout.write(f"folder: {folder}")
             self.stdout.write(f"export: {wanted.export}")
             return
         try:
-            done = guidance_export(now=timezone.now())
+            path = guidance_export(now=timezone.now())
         except OSError as error:
             reason = error.strerror or error
-            raise CommandError(f"Nothing more was written to {folder}: {reason}") from None
-        self.stdout.write(f"{done.packets} packets written to {folder}, {done.removed} old notes removed.")
+            raise CommandError(f"Nothing was written to {folder}: {reason}") from None
+        self.stdout.write(f"{path} written.")

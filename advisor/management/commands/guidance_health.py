@@ -15,7 +15,7 @@ from advisor.guidance.health import State, guidance_checks, worst
 class Command(BaseCommand):
     """Exit code 0 if all is fine, 1 if something should be looked at, 2 if something is broken."""
 
-    help = "Check guidance: errors, time, stages, hold-out, packets, memories, rules, exported notes."
+    help = "Check guidance: errors, time, hold-out, memories, rules, the exported note."
     # A bad tunable is a check of its own here, with the rest of the report around it.
     requires_system_checks = []
 

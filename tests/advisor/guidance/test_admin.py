@@ -10,8 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from advisor.guidance.store import ChangedMeanwhile, curated_retire, curated_save
-from advisor.guidance.tunables import tunables
-from advisor.models import GuidanceEvent, GuidancePacket, Memory
+from advisor.models import GuidanceEvent, Memory
 from tests.advisor.guidance.writing import TYPED, WHEN, add, change
 
 pytestmark = pytest.mark.django_db
@@ -33,18 +32,6 @@ def event(reader, at, n=1, **more):
 def facts(**more):
     named = {"tool": "write_suggestion", "suggestion_type": "reduce_source", "phase": "write"}
     return named | {"target": "gazette.example"} | more
-
-
-def packet(reader, now):
-    return GuidancePacket.objects.create(
-        reader=reader,
-        key="a" * 40,
-        tool="write_suggestion",
-        phase="write",
-        memory_version="1",
-        made_at=now,
-        expires_at=now + timedelta(seconds=tunables().packet_ttl_s),
-    )
 
 
 # --- Writing ----------------------------------------------------------------------------------------------
@@ -199,15 +186,13 @@ def test_readers_do_not_get_in(ada, client):
         "guidance",
         "guidancerule_changelist",
         "guidanceevent_changelist",
-        "guidancepacket_changelist",
     ):
         assert client.get(reverse(f"admin:advisor_{name}")).status_code == 302
 
 
-@pytest.mark.parametrize("name", ["guidanceevent", "guidancepacket", "memory"])
+@pytest.mark.parametrize("name", ["guidanceevent", "memory"])
 def test_records_open_and_cannot_be_written(site, ada, name):
     event(ada, timezone.now())
-    packet(ada, timezone.now())
     assert site.get(reverse(f"admin:advisor_{name}_changelist")).status_code == 200
     assert site.get(reverse(f"admin:advisor_{name}_add")).status_code == 403
 
@@ -232,10 +217,3 @@ def test_memories_are_found_by_filters(site, ada, now, query):
     body = site.get(reverse("admin:advisor_memory_changelist") + query).content.decode()
     assert ("few-thumbs" in body) is (query != "?force=no")
     assert ("Mine" in body) is (query == "?force=no")
-
-
-@pytest.mark.parametrize(("query", "keys"), [("yes", 1), ("no", 0)])
-def test_packets_are_found_by_their_state(site, ada, query, keys):
-    packet(ada, timezone.now())
-    page = site.get(reverse("admin:advisor_guidancepacket_changelist") + f"?force={query}")
-    assert page.context["cl"].result_count == keys

@@ -389,19 +389,16 @@ def test_a_call_asks_as_often_with_five_hundred_memories_as_with_five_and_insert
     ada, ben, settings
 ):
     settings.GUIDANCE = {"holdout": "0", "whispers": "false"}
-    asked, ended = {}, []
+    asked = {}
     for reader, count in ((ada, 5), (ben, 500)):
         thumbs(reader, "loud.example", 10)
         for n in range(count):
             memory(reader, f"Note {n}: step gently, because {n} of {n + 1} were declined.", target_key="")
         desk = Desk(reader)
         asked[reader] = queries_of(desk), queries_of(desk, target="quiet.example")
-        ended.append(queries_in(desk.guide.close))
     for one, other, most in zip(asked[ada], asked[ben], (15, 13), strict=True):
         assert len(one) == len(other) <= most
         assert [sql.split('"')[1] for sql in other if sql.startswith("INSERT")] == ["advisor_guidanceevent"]
-    assert len(ended[0]) == len(ended[1]) <= 5
-    assert sum(sql.startswith('INSERT INTO "advisor_guidancepacket"') for sql in ended[1]) == 1
 
 
 @pytest.mark.parametrize("name", ["query_user_config", "test_suggestion", "self_critique"])

@@ -22,7 +22,7 @@ from advisor.guidance.figures import HOLDOUT, SERIES, Observed
 from advisor.guidance.health import State, guidance_checks, worst
 from advisor.guidance.notes import guidance_export
 from advisor.management.commands import guidance_health
-from advisor.models import GuidanceEvent, GuidancePacket, Memory
+from advisor.models import GuidanceEvent, Memory
 from advisor.tasks import guidance_export_task
 
 WELL = Observed(
@@ -30,11 +30,8 @@ WELL = Observed(
     calls=1000,
     levels=dict.fromkeys(SERIES, (0,)) | {"note": (359,), HOLDOUT: (41,)},
     reasons={"failed": (2,)},
-    stages=(),
-    sampled=1000,
     p95_ms=35,
     faults=(),
-    packets={"ready": 3, "stale": 1, "invalid": 2, "uses": 0},
 )
 
 
@@ -122,9 +119,8 @@ def test_the_check_costs_the_same_however_much_there_is(ada, now, settings, tmp_
 
     def queries(count):
         looked_at(ada, count, at=now)
-        for n in range(count):
+        for _ in range(count):
             memory(now)
-            packet(ada, now, f"{count}-{n}")
         with CaptureQueriesContext(connection) as seen:
             guidance_checks(now=now)
         return len(seen)
@@ -133,12 +129,6 @@ def test_the_check_costs_the_same_however_much_there_is(ada, now, settings, tmp_
 
 
 # --- The folder -------------------------------------------------------------------------------------------
-
-
-def packet(reader, now, key, **more):
-    fields = {"tool": "t", "phase": "write", "memory_version": "1", "made_at": now}
-    fields |= {"expires_at": now + timedelta(minutes=15)}
-    return GuidancePacket.objects.create(reader=reader, key=key, **fields | more)
 
 
 @pytest.fixture
@@ -153,23 +143,10 @@ def exports(now) -> dict[str, str]:
 
 
 @pytest.mark.django_db
-def test_a_folder_that_is_in_step_is_fine_and_one_that_is_not_says_how(ada, now, folder):
-    made = now - timedelta(hours=1)
-    row = packet(ada, made, "a")
-    assert "export_missing" in exports(now)
-    guidance_export(now=made)
-    assert exports(now) == {}
-    row.invalid_at = made
-    row.save()
-    packet(ada, made, "b")
-    assert "1 packets have no note, 1 notes call an invalid packet ready" in exports(now)["export_sync"]
-
-
-@pytest.mark.django_db
-def test_what_changed_in_the_last_minutes_is_not_out_of_step(ada, now, folder):
+def test_a_folder_without_the_dashboard_says_how_to_write_it(now, folder):
+    assert "no guidance.md" in exports(now)["export"]
     guidance_export(now=now)
-    packet(ada, now, "a", invalid_at=now)
-    assert exports(now + timedelta(minutes=1)) == {}
+    assert exports(now) == {}
 
 
 # --- The commands -----------------------------------------------------------------------------------------
@@ -196,7 +173,7 @@ def test_a_database_that_is_away_is_broken(monkeypatch):
 
 def looked_at(ada, count, **more):
     fields = {"n": 1, "level": "silent", "why": "shown", "at": timezone.now() - timedelta(hours=1)}
-    fields |= {"stages": dict.fromkeys(("facts", "packet", "rank", "gate"), 1), "ms": 5}
+    fields |= {"ms": 5}
     GuidanceEvent.objects.bulk_create(GuidanceEvent(reader=ada, **fields | more) for _ in range(count))
 
 
@@ -228,14 +205,13 @@ def test_a_bad_tunable_is_a_finding_and_fails_the_check_at_the_start(settings):
 
 
 @pytest.mark.django_db
-def test_the_export_by_hand_writes_whether_or_not_it_is_switched_on(ada, tmp_path, settings):
+def test_the_export_by_hand_writes_whether_or_not_it_is_switched_on(tmp_path, settings):
     settings.GUIDANCE = {"export_dir": str(tmp_path)}
-    packet(ada, timezone.now(), "a")
     out = StringIO()
     call_command("export_guidance", "--show", stdout=out)
     assert str(tmp_path) in out.getvalue() and not list(tmp_path.iterdir())
     call_command("export_guidance", stdout=out)
-    assert "1 packets written" in out.getvalue() and (tmp_path / "guidance.md").exists()
+    assert "guidance.md written" in out.getvalue() and (tmp_path / "guidance.md").exists()
 
 
 @pytest.mark.django_db

@@ -10,19 +10,13 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.figures import HOLDOUT, guidance_observed, percentile, stages_of
-from advisor.models import GuidanceEvent, GuidancePacket
+from advisor.guidance.figures import HOLDOUT, guidance_observed, percentile
+from advisor.models import GuidanceEvent
 
 
 def event(reader, at, **more):
     fields = {"n": 1, "tool": "write_suggestion", "phase": "write", "level": "silent", "why": "too_weak"}
     return GuidanceEvent.objects.create(reader=reader, at=at, **fields | more)
-
-
-def packet(reader, now, key, **more):
-    fields = {"tool": "t", "phase": "write", "memory_version": "1", "made_at": now, "uses": 2}
-    fields |= {"expires_at": now + timedelta(minutes=1)}
-    return GuidancePacket.objects.create(reader=reader, key=key, **fields | more)
 
 
 @pytest.mark.django_db
@@ -55,28 +49,20 @@ def test_a_day_is_a_utc_day(ada, now):
 
 
 @pytest.mark.django_db
-def test_errors_and_packets_are_counted(ada, now):
+def test_errors_are_counted_of_calls_and_of_starts(ada, now):
     event(ada, now, why="failed", error_code="KeyError")
-    event(ada, now - timedelta(hours=1), n=0, why="failed", error_code="export_OSError")
-    packet(ada, now, "a")
-    packet(ada, now, "b", expires_at=now)
-    packet(ada, now, "c", invalid_at=now)
+    event(ada, now - timedelta(hours=1), why="failed", error_code="KeyError")
+    event(ada, now - timedelta(hours=1), n=0, why="failed", error_code="OSError")
     seen = guidance_observed(now=now)
-    assert {code: times for code, times, _ in seen.faults} == {"KeyError": 1, "export_OSError": 1}
-    assert seen.failed == 1
-    assert seen.packets == {"ready": 1, "stale": 1, "invalid": 1, "uses": 6}
+    assert list(seen.faults) == [("KeyError", 2, now), ("OSError", 1, now - timedelta(hours=1))]
+    assert seen.failed == 2
 
 
 @pytest.mark.django_db
-def test_stages_are_slowest_first(ada, now):
-    for ms in (1, 2, 100):
-        event(ada, now, stages={"facts": ms, **({"rank": 300} if ms == 100 else {})}, ms=ms)
-    seen = guidance_observed(now=now)
-    assert [(one.name, round(one.share, 2), one.p50, one.p95) for one in seen.stages] == [
-        ("rank", 0.33, 300, 300),
-        ("facts", 1.0, 2, 100),
-    ]
-    assert seen.p95_ms == 100
+def test_the_percentile_is_of_the_calls_milliseconds(ada, now):
+    for n, ms in ((0, 900), (1, 1), (1, 2), (1, 100)):
+        event(ada, now, n=n, ms=ms)
+    assert guidance_observed(now=now).p95_ms == 100
 
 
 @pytest.mark.django_db
@@ -86,8 +72,7 @@ def test_the_page_costs_the_same_for_one_call_and_for_many(operator, ada, client
     def queries(calls):
         now = timezone.now()
         GuidanceEvent.objects.bulk_create(
-            GuidanceEvent(reader=ada, n=n + 1, level="note", why="told", at=now, stages={"facts": 1})
-            for n in range(calls)
+            GuidanceEvent(reader=ada, n=n + 1, level="note", why="told", at=now) for n in range(calls)
         )
         with CaptureQueriesContext(connection) as seen:
             assert client.get(reverse("admin:advisor_guidance")).status_code == 200
@@ -107,12 +92,12 @@ def test_the_page_says_that_there_is_nothing_yet(operator, client):
 @pytest.mark.django_db
 def test_the_page_draws_and_tabulates_and_escapes(operator, ada, client):
     client.force_login(operator)
-    event(ada, timezone.now(), level="note", why="told", stages={"<b>": 3})
+    event(ada, timezone.now(), level="note", why="told")
     event(ada, timezone.now(), why="failed", error_code="<i>")
     body = client.get(reverse("admin:advisor_guidance")).content.decode()
     assert 'role="img" aria-label="28 days: 1 note."' in body
-    assert "As a table" in body and "&lt;b&gt;" in body and "&lt;i&gt;" in body
-    assert "<b>" not in body and "<i>" not in body
+    assert "As a table" in body and "&lt;i&gt;" in body
+    assert "<i>" not in body
     assert "Nothing to compare yet" in body
 
 
@@ -122,9 +107,3 @@ def test_a_percentile_is_one_of_the_values_and_grows_with_its_share(values, shar
     assert (found is None) is (not values)
     if values:
         assert found in values and percentile(values, 0) <= found <= max(values)
-
-
-@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.floats(0, 5000)), max_size=30))
-def test_a_stage_ran_in_a_share_of_calls_and_its_percentiles_are_in_order(samples):
-    for stage in stages_of(samples):
-        assert 0 <= stage.share <= 1 and stage.p50 <= stage.p95

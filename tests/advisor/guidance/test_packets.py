@@ -1,24 +1,24 @@
-"""Packets: used again for an equal call while the memories are the same, marked when they are not."""
+"""Packets: used again for an equal call while the memories are the same, and for their time."""
 
-from datetime import timedelta
+import time
 from uuid import uuid4
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
+from django.core.cache import cache
+from django.core.cache.backends.locmem import LocMemCache
 
-from advisor.guidance.entities import Phase, Situation
+from advisor.guidance import packets
+from advisor.guidance.entities import Level, Phase, Situation
 from advisor.guidance.facts import RunContext
-from advisor.guidance.packets import PacketCache, packet_key
+from advisor.guidance.packets import packet_add, packet_find, packet_key
 from advisor.guidance.ranking import rank
-from advisor.guidance.tunables import Tunables
-from advisor.models import GuidancePacket, Memory
-from tests.advisor.guidance.desk import memory
+from advisor.guidance.wording import Scored
+from advisor.models import Memory
+from tests.advisor.guidance.desk import Desk, memory
 from tests.advisor.tools.test_tools import outcomes
 from tests.support.histories import thumbs
 
 pytestmark = pytest.mark.django_db
-TTL_S = Tunables().packet_ttl_s
 
 
 def asking(reader, **more):
@@ -32,30 +32,24 @@ def context_of(reader, now):
     return context
 
 
-def add(situation, reader, now, cache=None):
-    """What is ranked for the situation now, stored by a run of its own unless it has a cache."""
-    context, own = context_of(reader, now), cache or PacketCache(reader.pk)
-    ranked = rank(situation, context.memories, now=now, relevance_min=0.45)
-    own.add(situation, context, ranked, now=now, ttl_s=TTL_S)
-    if cache is None:
-        own.store(context, now=now)
-    return packet_key(situation, context.fingerprint)
+def add(situation, reader, now, ttl_s=900.0):
+    """What is ranked for the situation now, cached."""
+    context = context_of(reader, now)
+    packet_add(situation, context, rank(situation, context.memories, now=now, relevance_min=0.45), ttl_s)
 
 
 def find(situation, reader, now):
-    """What a run that knows nothing yet finds; it ends at once, so that the use is counted."""
-    cache, context = PacketCache(reader.pk), context_of(reader, now)
-    found = cache.find(situation, context, now=now)
-    cache.store(context, now=now)
-    return found
+    return packet_find(situation, context_of(reader, now))
 
 
-def test_an_equal_call_gets_what_was_ranked(ada, now):
+def test_an_equal_call_gets_what_was_ranked_without_a_query(ada, now, django_assert_num_queries):
     row = memory(ada)
+    context = context_of(ada, now)
+    (ranked,) = rank(asking(ada), context.memories, now=now, relevance_min=0.45)
     add(asking(ada), ada, now)
-    (scored,) = find(asking(ada), ada, now)
-    assert scored.memory.id == row.pk
-    assert scored.score == pytest.approx(GuidancePacket.objects.get().ranked[0]["score"])
+    with django_assert_num_queries(0):
+        (scored,) = packet_find(asking(ada), context)
+    assert scored == ranked and scored.memory.id == row.pk
 
 
 @pytest.mark.parametrize(
@@ -74,22 +68,19 @@ def test_another_call_is_ranked_afresh(ada, now, change):
     assert find(asking(ada, **change), ada, now) is None
 
 
-def test_what_a_run_ranked_is_its_own_at_once_and_everybodys_when_it_is_stored(ada, now):
-    memory(ada)
-    cache, context = PacketCache(ada.pk), context_of(ada, now)
-    add(asking(ada), ada, now, cache)
-    with CaptureQueriesContext(connection) as queries:
-        assert cache.find(asking(ada), context, now=now)
-        assert cache.find(asking(ada), context, now=now)
-    assert len(queries) == 1 and not GuidancePacket.objects.exists()
-    cache.store(context, now=now)
-    assert GuidancePacket.objects.get().uses == 2
-
-
 def test_no_packet_of_another_reader_is_found_for_an_equal_call(ada, ben, now):
     memory(ada)
     add(asking(ada), ada, now)
     assert find(asking(ben), ben, now) is None
+    assert find(asking(ada), ada, now)
+
+
+def test_a_packet_under_another_reader_s_key_names_nothing_that_this_reader_may_not_see(ada, ben, now):
+    memory(ada)
+    add(asking(ada), ada, now)
+    rows = cache.get(packet_key(asking(ada), context_of(ada, now).fingerprint))
+    cache.set(packet_key(asking(ben), context_of(ben, now).fingerprint), rows)
+    assert rows and find(asking(ben), ben, now) == []
 
 
 def changed(name, ada, now):
@@ -107,16 +98,11 @@ def changed(name, ada, now):
 
 
 @pytest.mark.parametrize("name", ["credit", "rule", "memory", "expired", "renewed"])
-def test_a_packet_of_other_memories_is_not_used_and_is_marked_when_the_run_ends(ada, now, name):
+def test_a_packet_of_other_memories_is_not_used(ada, now, name):
     memory(ada)
     add(asking(ada), ada, now)
     changed(name, ada, now)
     assert find(asking(ada), ada, now) is None
-    add(asking(ada), ada, now)
-    old = GuidancePacket.objects.get(invalid_at=now)
-    assert (
-        old.invalid_why == "memories_changed" and GuidancePacket.objects.filter(invalid_at=None).count() == 1
-    )
 
 
 def test_what_others_rate_decide_and_learn_changes_nothing(ada, ben, now):
@@ -128,23 +114,30 @@ def test_what_others_rate_decide_and_learn_changes_nothing(ada, ben, now):
     assert context_of(ada, now).fingerprint == before and len(before) <= 64
 
 
-def test_after_fifteen_minutes_a_packet_is_stale(ada, now):
+def test_a_packet_is_cached_for_its_time(ada, now, monkeypatch):
     memory(ada)
+    monkeypatch.setattr(packets, "cache", LocMemCache("packets", {}))
     add(asking(ada), ada, now)
-    later = now + timedelta(seconds=900)
-    assert find(asking(ada), ada, later - timedelta(seconds=1)) is not None
-    assert find(asking(ada), ada, later) is None
+    began = time.time()
+    monkeypatch.setattr("time.time", lambda: began + 890)
+    assert find(asking(ada), ada, now)
+    monkeypatch.setattr("time.time", lambda: began + 910)
+    assert find(asking(ada), ada, now) is None
 
 
-def test_a_packet_made_again_takes_the_place_of_the_old_one(ada, now):
+def test_rules_are_in_no_packet(ada, now):
+    memory(None, kind=Memory.Kind.RULE, data={"when": {"fact": "tool", "op": "eq", "value": "x"}})
+    (scored,) = map(Scored, [context_of(ada, now).memories[0]], [1.0], [1.0], [1.0], [1.0])
+    packet_add(asking(ada), context_of(ada, now), [scored], 900.0)
+    assert find(asking(ada), ada, now) == []
+
+
+def test_a_cache_that_breaks_means_ranking_afresh(ada, now, monkeypatch):
     memory(ada)
-    first = add(asking(ada), ada, now)
-    find(asking(ada), ada, now)
-    GuidancePacket.objects.update(invalid_at=now)
-    add(asking(ada), ada, now + timedelta(minutes=1))
-    packet = GuidancePacket.objects.get()
-    assert packet.key == first and packet.invalid_at is None
-    assert (packet.uses, packet.made_at) == (0, now + timedelta(minutes=1))
+    monkeypatch.setattr(packets, "cache", None)
+    desk = Desk(ada)
+    assert [desk.write().level, desk.write("calm.example").level] == [Level.WARNING, Level.SILENT]
+    assert not any(event.packet or event.error_code for event in desk.events)
 
 
 def test_the_key_is_of_the_call_and_its_words_and_of_nothing_else(ada, ben):

@@ -1,10 +1,12 @@
 """Calls are told memories in few words, whole where they fit, and never more than is allowed."""
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import ReaderFacts
-from advisor.guidance.wording import NOTE_CHARS, START_CHARS, cut, notes_text, start_text, whisper_row
+from advisor.guidance.entities import Level, ReaderFacts, Why
+from advisor.guidance.wording import NOTE_CHARS, START_CHARS, Advice, cut, notes_text, start_text, with_advice
 from tests.advisor.guidance.memories import TEXT, memory, scored
 
 
@@ -40,8 +42,10 @@ def test_what_is_cut_is_cut_to_size_and_marked(text: str, chars: int) -> None:
 
 
 def test_a_whisper_is_a_number_and_a_title() -> None:
-    assert whisper_row(scored(12)) == "#12 Less of reuters.com"
-    assert len(whisper_row(scored(12, title="word " * 40))) <= 80
+    short, long = scored(12), scored(12, title="word " * 40)
+    advice = Advice(Level.WHISPER, Why.EMITTED, whispers=(short, long))
+    first, second = json.loads(with_advice("{}", advice))["whispers"]
+    assert first == "#12 Less of reuters.com" and len(second) <= 80
 
 
 def test_a_run_starts_with_profile_decisions_and_refusals() -> None:

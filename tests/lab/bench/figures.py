@@ -1,9 +1,8 @@
 """What the page of guidance's figures takes: `python -m tests.lab bench.figures [--json] [--events N]`.
 
 N calls of 28 days (one in ten told something, one in a hundred held out or broken) and, of 1,000 runs, two
-writes each. The page is asked for as an operator does: first with every day still uncounted, which is the
-control and what it cost to read all events; then as it is after the daily job. Best of the rounds, by the
-clock and by processor time, a PostgreSQL server's own included. SQLite unless DATABASE_URL says otherwise.
+writes each. The page is asked for as an operator does, after the daily job. Best of the rounds, by the clock
+and by processor time, a PostgreSQL server's own included. SQLite unless DATABASE_URL says otherwise.
 """
 
 import argparse
@@ -35,7 +34,7 @@ def main() -> None:
 
 
 def measured(events: int, rounds: int) -> dict[str, Any]:
-    """The page before and after the daily job, and the job."""
+    """The daily job, and the page."""
     import django  # noqa: PLC0415 - reads the environment as it is imported
 
     django.setup()
@@ -43,15 +42,13 @@ def measured(events: int, rounds: int) -> dict[str, Any]:
     from django.db import connection  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
-    from advisor.guidance.events import guidance_days_count, guidance_prune  # noqa: PLC0415
+    from advisor.guidance.events import guidance_prune  # noqa: PLC0415
     from digest.models import Reader  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     Reader.objects.create(username="operator", is_staff=True, is_superuser=True)
     asked()  # what is imported and compiled once is no part of what a page takes
     stored = filled(events)
-    uncounted = best(1, asked)
-    count = best(1, lambda: guidance_days_count(now=timezone.now()))
     prune = best(1, lambda: guidance_prune(now=timezone.now()))
     page = best(rounds, asked)
     return {
@@ -60,8 +57,6 @@ def measured(events: int, rounds: int) -> dict[str, Any]:
         "database": connection.vendor,
         "events": stored,
         "rounds": rounds,
-        "uncounted": uncounted,
-        "count": count,
         "prune": prune,
         "page": page,
     }
@@ -159,7 +154,6 @@ def call(n: int) -> dict[str, Any]:
         "candidates": weighed,
         "facts": {"pending": n % 5, "spent": 0.1, "p_helpful": 0.8},
         "outcome": ("accepted", "rejected", "")[n % 3],
-        "stages": {"facts": 2.0, "packet": 1.0, "retrieve": 5.0, "rank": 4.0, "gate": 1.0},
         "ms": n % 40,
     }
 

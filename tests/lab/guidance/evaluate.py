@@ -243,7 +243,6 @@ def _run(life: Any, chance: random.Random, at: datetime, tally: Tally, null: boo
                 tally.pointed += 1
                 likely = life.likes(memory.suggestion_type, memory.target_key)
                 tally.right += (likely >= 0.5) is (memory.polarity > 0)
-    guide.close()
 
 
 def _blank(reader: Any) -> Any:
