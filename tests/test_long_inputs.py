@@ -27,10 +27,6 @@ def door() -> Client:
     return Client(raise_request_exception=False)
 
 
-def batched(names: list[str], size: int) -> list[list[str]]:
-    return [names[start : start + size] for start in range(0, len(names), size)]
-
-
 def field_names() -> list[str]:
     """The names of all fields in the templates, besides those above."""
     found = set(MORE_NAMES)
@@ -90,8 +86,9 @@ def test_the_pages_of_readers_refuse_it(ada: Reader, door: Client, text: str):
 
 def test_every_address_takes_it_in_every_field_and_query(db: None):
     """As an operator, who gets to the admin's searches and filters too."""
-    olga, names, text = OperatorFactory(username="olga"), field_names(), "_" * 40_000
-    parts = [dict.fromkeys(part, text) for part in batched(names, 20)]
+    # As long as SQLite's patterns must be to break, and as short that all fields go into one request.
+    olga, names, text = OperatorFactory(username="olga"), field_names(), "_" * 26_000
+    fields = dict.fromkeys(names, text)
     broken = []
     for route in routes():
         if not route.name:
@@ -99,10 +96,10 @@ def test_every_address_takes_it_in_every_field_and_query(db: None):
         url, door = route.url(), Client(raise_request_exception=False)
         door.force_login(olga)
         answers = [door.get(url, {"q": text}), door.get(url, dict.fromkeys(names, "_" * 300))]
-        answers += [door.post(url, fields) for fields in parts]
+        answers.append(door.post(url, fields))
         if url.startswith("/api/"):
-            for method in (door.post, door.put, door.delete):
-                answers += [method(url, fields, content_type="application/json") for fields in parts]
+            methods = (door.post, door.put, door.delete)
+            answers += [method(url, fields, content_type="application/json") for method in methods]
         broken += [(url, a.request["REQUEST_METHOD"], a.status_code) for a in answers if a.status_code >= 500]
     assert not [one for one in broken if one[0] != "/readyz"]
 
