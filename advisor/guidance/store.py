@@ -6,7 +6,6 @@ Nothing is deleted: what a run read stays readable.
 """
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -17,15 +16,7 @@ from django.db import transaction
 from django.db.models import Case, Exists, IntegerField, Q, QuerySet, Value, When
 from django.utils.text import slugify
 
-from advisor.guidance.admission import (
-    ADMITTED,
-    REFUSALS,
-    admit,
-    marked_up,
-    quality_of_text,
-    text_signature,
-    tokens_of,
-)
+from advisor.guidance import admission
 from advisor.guidance.conditions import predicate_check, predicate_holds
 from advisor.models import GuidanceEvent, Memory, Tip
 from advisor.models.memory import CONDITION
@@ -51,7 +42,7 @@ SILENT = frozenset({"expires_at", "valid_from"})
 OLD_KEY_CHARS, KEY_CHARS = 96, 80
 COUNTS = ("added", "updated", "superseded", "retired", "unchanged", "refused")
 AS_WRITTEN = "written"
-PREVIEW_SPAN, PREVIEW_MAX, NEWEST = timedelta(days=30), 5_000, 20
+PREVIEW_SPAN, PREVIEW_MAX = timedelta(days=30), 5_000
 NAMED = ("tool", "suggestion_type", "phase", "target_key")
 
 
@@ -63,22 +54,12 @@ class Problem(NamedTuple):
     message: str
 
 
-class Preview(NamedTuple):
-    """At how many past calls it would have been weighed, in words, and the newest of them."""
-
-    words: str
-    newest: list[GuidanceEvent]
-
-
 class ChangedMeanwhile(Exception):
     """Somebody else has replaced or retired the memory; nothing was stored."""
 
 
 def memories_in_force(*, reader_id: UUID, now: datetime) -> QuerySet[Memory]:
-    """Return the rows a run of this reader may use: no other reader's, none expired, superseded or retired.
-
-    Without figures over many readers for one who does not share.
-    """
+    """Return what a run of this reader may use: nothing of another's, nor of many if they do not share."""
     sharing = Exists(Reader.objects.filter(pk=reader_id, peers_enabled=True))
     over_many = Q(reader=None, kind__in=OVER_MANY) | Q(kind=Memory.Kind.PEER)
     rows = Memory.objects.filter(
@@ -106,11 +87,7 @@ def memories_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> li
 
 
 def memories_recall(*, reader_id: UUID, now: datetime, types: Collection[str] = ()) -> list[Memory]:
-    """Return the three surest insights and patterns over many readers, those about `types` first; one query.
-
-    What a reader's own rows bear out is the profile itself, and rules are for the calls they name: neither is
-    in here.
-    """
+    """Return the three surest insights and patterns over many readers, those about `types` first."""
     rows = memories_in_force(reader_id=reader_id, now=now).filter(
         Q(kind=Memory.Kind.INSIGHT) | Q(kind=Memory.Kind.PATTERN, reader=None)
     )
@@ -121,8 +98,9 @@ def memories_recall(*, reader_id: UUID, now: datetime, types: Collection[str] = 
 def memory_prepare(row: Memory, *, reader_id: UUID | None, now: datetime) -> Memory:
     """Return an unsaved memory with what follows from its text: quality, words, and a signature."""
     row.reader_id, row.updated_at = reader_id, now
-    row.dimensions, row.unified = quality_of_text(row)
-    row.tokens, row.text_sig = list(tokens_of(f"{row.target_key} {row.text}")), text_signature(row.text)
+    row.dimensions, row.unified = admission.quality_of_text(row)
+    row.tokens = list(admission.tokens_of(f"{row.target_key} {row.text}"))
+    row.text_sig = admission.text_signature(row.text)
     if row.target_key:
         about = f"{row.text_sig} {row.suggestion_type} {row.target_key}".encode("utf-8", "replace")
         row.text_sig = hashlib.sha1(about, usedforsecurity=False).hexdigest()
@@ -140,53 +118,56 @@ def memories_store(
 ) -> dict[str, int]:
     """Make the memories of `kinds` of a reader, or the shared ones, what the drafts hold; return counts.
 
-    At most five queries. Rows of people and keys in `spared` stay; of drafts with the same words the first
-    counts.
+    Rows of people and keys in `spared` stay; of drafts with the same words the first counts.
     """
-    owner = Q(reader=None)
+    counts = dict.fromkeys(COUNTS, 0)
     if reader_id is not None:
-        owner = Q(reader_id=reader_id)
         locked = Reader.objects.select_for_update(no_key=True).filter(pk=reader_id)
         if not list(locked.values_list("pk")):
-            return dict.fromkeys(COUNTS, 0)
+            return counts
+    owner = Q(reader=None) if reader_id is None else Q(reader_id=reader_id)
     found = Memory.objects.select_for_update().filter(owner, kind__in=kinds, superseded_by=None)
     rows = {(row.kind, row.key): row for row in found}
     seen = set[tuple[str, str]]()
-    plan: defaultdict[str, list[tuple[Memory, Memory]]] = defaultdict(list)
+    new, changed, replaced = list[Memory](), list[Memory](), list[tuple[Memory, Memory]]()
     for fresh in drafts:
         memory_prepare(fresh, reader_id=reader_id, now=now)
         place = (fresh.kind, fresh.key)
         row, marks = rows.get(place), {place, ("same words", fresh.kind + fresh.text_sig)}
         if marks & seen or (row is not None and row.source_ref == ADMIN):
-            plan["refused"].append((fresh, fresh))
+            counts["refused"] += 1
             continue
         seen |= marks
-        plan[_action(row, fresh)].append((row or fresh, fresh))
+        if row is None:
+            new.append(fresh)
+        elif _meaning(row) != _meaning(fresh):
+            replaced.append((row, fresh))
+        else:
+            differing = {name for name in DRAFTED if getattr(row, name) != getattr(fresh, name)}
+            counts["updated" if row.retired_at or differing - SILENT else "unchanged"] += 1
+            if row.retired_at or differing:
+                for name in WRITTEN:
+                    setattr(row, name, getattr(fresh, name))
+                changed.append(row)
     gone = [row for place, row in rows.items() if place not in seen and row.key not in spared]
     gone = [row for row in gone if row.retired_at is None and row.source_ref != ADMIN]
     for row in gone:
         row.retired_at = row.updated_at = now
-    changed = [row for row, _ in plan["updated"] + plan["renewed"]]
-    _write([fresh for _, fresh in plan["added"]], [*changed, *gone], plan["superseded"], now)
-    counts = {name: len(plan[name]) for name in COUNTS}
-    return counts | {"retired": len(gone), "unchanged": len(plan["unchanged"] + plan["renewed"])}
+    _write(new, [*changed, *gone], replaced, now)
+    return counts | {"added": len(new), "superseded": len(replaced), "retired": len(gone)}
 
 
 @transaction.atomic
 def curated_save(fresh: Memory, *, replacing: int | None = None, now: datetime) -> Memory:
-    """Store a checked rule or insight, in the place of the memory `replacing` if that is given.
-
-    The old one keeps its words and points to the new one. Raises `ChangedMeanwhile`.
-    """
+    """Store a checked rule or insight, superseding the memory `replacing`. Raises `ChangedMeanwhile`."""
     memory_prepare(fresh, reader_id=None, now=now)
     fresh.key = f"{slugify(fresh.title)[:KEY_CHARS]}-{now:%Y%m%d-%H%M%S-%f}"
-    if replacing is None:
-        _write([fresh], [], [], now)
-        return fresh
-    if (old := _by_hand().select_for_update().filter(pk=replacing).first()) is None:
+    old = _by_hand().select_for_update().filter(pk=replacing).first() if replacing else None
+    if replacing and old is None:
         raise ChangedMeanwhile
-    fresh.key = old.key
-    _write([], [], [(old, fresh)], now)
+    if old:
+        fresh.key = old.key
+    _write([] if old else [fresh], [], [(old, fresh)] if old else [], now)
     return fresh
 
 
@@ -204,38 +185,33 @@ def condition_of(row: Memory, when: Any) -> dict[str, Any]:
 
 
 def curated_problems(draft: Memory, *, replacing: int | None = None, now: datetime) -> list[Problem]:
-    """Return what speaks against storing this in the place of the memory `replacing`; one query."""
-    problems = []
-    if draft.kind == Memory.Kind.RULE and draft.data[AS_WRITTEN] in (None, {}):
-        words = "A rule needs a condition. For advice without one, write an insight."
-        problems.append(Problem("when", "no_condition", words))
-    elif draft.kind == Memory.Kind.RULE:
-        found = predicate_check(draft.data[AS_WRITTEN])
-        problems += [Problem("when", "bad_condition", words) for words in found]
+    """Return what speaks against storing this in the place of the memory `replacing`."""
+    found = predicate_check(draft.data[AS_WRITTEN]) if draft.kind == Memory.Kind.RULE else []
+    problems = [Problem("when", "bad_condition", words) for words in found]
     memory_prepare(draft, reader_id=None, now=now)
     others = Memory.objects.filter(reader=None, kind=draft.kind, retired_at=None).exclude(pk=replacing or 0)
-    same = others.filter(text_sig=draft.text_sig).exists()
-    why = admit(draft, now=now, known={text_signature(draft.text)} if same else ()).why
+    why = admission.admit(draft, now=now, duplicate=others.filter(text_sig=draft.text_sig).exists())
     if why == "expired":
         problems.append(Problem("expires_at", why, "This moment has passed. Choose a later one."))
-    elif why != ADMITTED:
-        words = f"Guidance would never show this ({why}). {REFUSALS[why]}"
-        problems.append(Problem("title" if why == "code" and marked_up(draft.title) else "text", why, words))
+    elif why != admission.ADMITTED:
+        words = f"Guidance would never show this ({why}). {admission.REFUSALS[why]}"
+        field = "title" if why == "code" and admission.MARKED_UP.search(draft.title) else "text"
+        problems.append(Problem(field, why, words))
     return problems
 
 
-def curated_preview(draft: Memory, *, now: datetime) -> Preview:
-    """Try `draft` on the newest 5,000 calls of the last 30 days; one query."""
+def curated_preview(draft: Memory, *, now: datetime) -> str:
+    """Return at how many of the newest 5,000 calls of the last 30 days it would have been weighed."""
     rows = GuidanceEvent.objects.filter(at__gt=now - PREVIEW_SPAN, at__lte=now, n__gt=0)
-    columns = (*NAMED, "at", "run_id", "level", "facts")
-    calls = list(rows.order_by("-at", "-id").only(*columns)[:PREVIEW_MAX])
-    found = [
-        call
+    calls = rows.order_by("-at", "-id").only(*NAMED, "facts")[:PREVIEW_MAX]
+    when = draft.predicate
+    hits = [
+        predicate_holds(when, call.facts)
+        if when
+        else all(getattr(draft, name) in ("", getattr(call, name)) for name in NAMED)
         for call in calls
-        if (draft.predicate and predicate_holds(draft.predicate, call.facts))
-        or not (draft.predicate or any(getattr(draft, n) not in ("", getattr(call, n)) for n in NAMED))
     ]
-    return Preview(f"{len(found)} of the last {len(calls):,} calls", found[:NEWEST])
+    return f"{sum(hits)} of the last {len(hits):,} calls"
 
 
 def tip_show(*, reader_id: UUID, memory_id: int, now: datetime) -> Tip:
@@ -255,23 +231,9 @@ def _by_hand() -> QuerySet[Memory]:
     return rows.filter(retired_at=None, superseded_by=None)
 
 
-def _action(row: Memory | None, fresh: Memory) -> str:
-    """Return what becomes of a row, in a word of `COUNTS`, and renew it; `renewed`: only its dates differ."""
-    if row is None:
-        return "added"
-    retired, differing = row.retired_at, {n for n in DRAFTED if getattr(row, n) != getattr(fresh, n)}
-    if retired is None and not differing:
-        return "unchanged"
-    if _meaning(row) != _meaning(fresh):
-        return "superseded"
-    for name in WRITTEN:
-        setattr(row, name, getattr(fresh, name))
-    return "updated" if retired or differing - SILENT else "renewed"
-
-
 def _meaning(row: Memory) -> tuple[object, ...]:
     """Return what must stay for a row to stay: of figures only those that people wrote."""
-    words = row.text if row.kind in CURATED else text_signature(row.text)
+    words = row.text if row.kind in CURATED else admission.text_signature(row.text)
     about = (row.suggestion_type, row.target_key, row.tool, row.phase, row.polarity)
     return (words, *about, repr(row.predicate))
 
@@ -280,13 +242,12 @@ def _write(
     new: list[Memory], changed: list[Memory], replaced: list[tuple[Memory, Memory]], now: datetime
 ) -> None:
     """Write what was planned; a superseded row gives its key to the one that takes its place."""
-    for row, _ in replaced:
+    olds = [row for row, _ in replaced]
+    for row in olds:
         row.key = f"{row.key[:OLD_KEY_CHARS]}#{row.pk}"
         row.retired_at, row.updated_at = row.retired_at or now, now
-    if rows := [*changed, *(row for row, _ in replaced)]:
-        Memory.objects.bulk_update(rows, [*WRITTEN, "key"])
+    Memory.objects.bulk_update([*changed, *olds], [*WRITTEN, "key"])
     Memory.objects.bulk_create([*new, *(fresh for _, fresh in replaced)])
     for row, fresh in replaced:
         row.superseded_by = fresh
-    if replaced:
-        Memory.objects.bulk_update([row for row, _ in replaced], ["superseded_by"])
+    Memory.objects.bulk_update(olds, ["superseded_by"])

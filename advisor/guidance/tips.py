@@ -25,24 +25,18 @@ ABOUT = {
     REDUCE_SOURCE: ("less from a source", "less from {}"),
 }
 # By statistic and whether it is good: the sentence, the page that helps, and what to do there.
+# fmt: off
 FORMS: Mapping[tuple[str, bool], tuple[str, str, str]] = {
-    (ACCEPTED, True): (
-        "You accepted {hits} of {total} suggestions for {about}.",
-        *("suggestions:list", "See what is suggested now"),
-    ),
-    (ACCEPTED, False): (
-        "You turned down {misses} of {total} suggestions for {about}.",
-        *("ranking:config", "Choose what may be suggested at all"),
-    ),
-    (EFFECTS, True): (
-        "{hits} of {total} changes you accepted for {about} made your digest one you liked more.",
-        *("suggestions:list", "See what is suggested now"),
-    ),
-    (EFFECTS, False): (
-        "{misses} of {total} changes you accepted for {about} did not serve you.",
-        *("suggestions:history", "Look at them, and put back what you like"),
-    ),
+    (ACCEPTED, True): ("You accepted {hits} of {total} suggestions for {about}.",
+        "suggestions:list", "See what is suggested now"),
+    (ACCEPTED, False): ("You turned down {misses} of {total} suggestions for {about}.",
+        "ranking:config", "Choose what may be suggested at all"),
+    (EFFECTS, True): ("{hits} of {total} changes you accepted for {about} made you like your digest more.",
+        "suggestions:list", "See what is suggested now"),
+    (EFFECTS, False): ("{misses} of {total} changes you accepted for {about} did not serve you.",
+        "suggestions:history", "Look at them, and put back what you like"),
 }
+# fmt: on
 WHY = (
     "It sums up {total} {answers} of yours from the last 180 days, the newest of {last:%d %B %Y}. "
     "Nobody else’s are in it. You see at most one new tip a day. Put away, it stays away for 30 days; "
@@ -71,8 +65,7 @@ class Shown(NamedTuple):
 def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
     """Return the tip that a page shows this reader now, stored as shown if it is new; `None` for none.
 
-    A new one if none was new for a day, the surest first; else the newest not put away. One query for a
-    reader of whom nothing is known; never more for more memories.
+    A new one if none was new for a day, the surest first; else the newest not put away.
     """
     if not settings.ADVISOR_GUIDANCE:
         return None
@@ -103,10 +96,8 @@ def tip_words(row: Memory, target: str) -> TipWords | None:
     if hits is None or not total or not row.polarity or form is None:
         return None
     kind, named = ABOUT[row.suggestion_type]
-    about, answers = (
-        named.format(target) if target else kind,
-        "answers" if statistic == ACCEPTED else "changes",
-    )
+    about = named.format(target) if target else kind
+    answers = "answers" if statistic == ACCEPTED else "changes"
     sentence = form[0].format(hits=hits, misses=total - hits, total=total, about=about)
     return TipWords(sentence, form[1], form[2], WHY.format(total=total, answers=answers, last=row.valid_from))
 
