@@ -105,8 +105,8 @@ class CuratedForm(_MemoryForm):
         cleaned = super().clean()
         if not self.errors:
             replaced, now = self.instance.pk, timezone.now()
-            for problem in store.curated_problems(self.draft(), replacing=replaced, now=now):
-                self.add_error(problem.field, forms.ValidationError(problem.message, code=problem.code))
+            for field, code, words in store.curated_problems(self.draft(), replacing=replaced, now=now):
+                self.add_error(field, ValidationError(words, code=code))
         return cleaned
 
     def is_valid(self) -> bool:

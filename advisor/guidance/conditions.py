@@ -2,9 +2,8 @@
 
     {"all": [...]}   {"any": [...]}   {"not": ...}   {"fact": name, "op": op, "value": value}
 
-`eq` and `ne` take any fact, `in` a list of values, `lt`, `le`, `gt`, `ge` numbers only. A condition holds
-only where that is certain (Kleene's three-valued logic): an unknown fact is neither true nor false, and
-neither is its negation.
+A condition holds only where that is certain (Kleene's three-valued logic): an unknown fact is neither true
+nor false, and neither is its negation.
 """
 
 import operator
@@ -84,7 +83,6 @@ def _truth(condition: Any, values: Mapping[str, Any]) -> bool | None:
 
 
 def _fits(value: object, kind: type) -> bool:
-    """Return whether `value` has a fact's type; infinities and what is no number do not."""
     if kind is not float:
         return isinstance(value, kind)
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= NUMBER_MAX

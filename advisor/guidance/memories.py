@@ -1,9 +1,8 @@
 """What rows teach, as drafts of memories: patterns, replays, profile flags, peers, reasons.
 
-Texts are made of our words alone: no reader's note, title or topic and no source's name is in them; what a
-memory is about is in its columns. A pattern needs three outcomes and two thirds or more one way; its
-confidence is the posterior probability that the share lies on that side of one half, from Beta(1, 1). Over
-many readers, a pattern rests on more than five, each counted once, rounded to 5 points and fives of readers.
+Texts are made of our words alone: what a memory is about is in its columns. A pattern's confidence is the
+posterior probability that the share lies on that side of one half, from Beta(1, 1). Over many readers, it
+rests on more than five, each counted once, rounded to 5 points and fives of readers.
 """
 
 import hashlib
@@ -136,8 +135,7 @@ FORMS: Mapping[str, tuple[Memory.Kind, timedelta, str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One suggestion that ended. `reverted_at`: when the answer was taken back; `effect`: what the check
-    found; `reason`: the code of the reader's reason."""
+    """One suggestion that ended; `effect` is what the check found, `reason` a code."""
 
     suggestion_type: str
     target_key: str
@@ -229,18 +227,15 @@ def flag_drafts(
 
 
 def write_drafts(writes: Iterable[Write], *, now: datetime) -> list[Memory]:
-    """Return what the writes of the last 90 days teach, by code: refusals that a second attempt about the
-    same change mended, and those that came three times and nothing mended."""
-    by_change: defaultdict[tuple[str, str, str], list[Write]] = defaultdict(list)
-    for one in sorted(writes, key=lambda one: (one.run, one.n)):
-        if one.at > now - REPLAY_SPAN:
-            by_change[one.run, one.suggestion_type, one.target_key].append(one)
+    """Return which refusals a second attempt at the change mended, and which, three times, nothing."""
+    recent = [one for one in writes if one.at > now - REPLAY_SPAN]
+    recent.sort(key=lambda one: (one.run, one.suggestion_type, one.target_key, one.n))
     found: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
-    for tries in by_change.values():
-        for refused, later in zip(tries, [*tries[1:], None], strict=True):
-            if refused.code in BEFOREHAND:
-                form = "mended" if later and not later.code else "refused"
-                found[form, refused.code].append(refused.at)
+    for refused, later in zip(recent, [*recent[1:], None], strict=False):
+        if refused.code in BEFOREHAND:
+            again = later is not None and refused[:1] + refused[2:4] == later[:1] + later[2:4]
+            form = "mended" if again and later and not later.code else "refused"
+            found[form, refused.code].append(refused.at)
     drafts = []
     for (form, code), dates in sorted(found.items()):
         polarity, phase = (1, Phase.REPAIR) if form == "mended" else (-1, Phase.WRITE)
@@ -309,11 +304,8 @@ def many_drafts(shares: Iterable[tuple[str, str, int, int]], *, now: datetime) -
         rate = round(round(sum(own) / len(own) / RATE_STEP) * RATE_STEP, 2)
         readers = len(own) // READERS_STEP * READERS_STEP
         lean = (rate >= LEAN_MANY) - (rate <= round(1 - LEAN_MANY, 2))
-        data, about, worth = (
-            {"rate": rate, "readers": readers},
-            (key[1], "", lean),
-            (readers, MANY_CONFIDENCE),
-        )
+        data = {"rate": rate, "readers": readers}
+        about, worth = (key[1], "", lean), (readers, MANY_CONFIDENCE)
         # From midnight, so that a second run on the same day changes nothing.
         words = data | {"deed": MANY_DEEDS[lean]}
         draft = _draft(f"{key[0]} by many", key, midnight(now), about, worth, words)

@@ -1,14 +1,12 @@
 """Memories in the database: which a run may use, making them what drafts say, and what people write.
 
-A memory that means the same with newer figures is renewed and keeps the credit it earned; one whose meaning
-changed is superseded by a new row, which starts without. What its source no longer bears out is retired.
-Nothing is deleted: what a run read stays readable.
+Newer figures renew a memory, which keeps its credit; another meaning supersedes it. Nothing is deleted.
 """
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -32,26 +30,18 @@ CURATED = frozenset({Memory.Kind.INSIGHT, Memory.Kind.RULE})
 ADMIN = "admin"
 # What a recalled memory gains for being about a type that is in question.
 ABOUT = 0.3
-DRAFTED = (
+WRITTEN = (
     *("title", "text", "suggestion_type", "target_key", "tool", "phase", "polarity", "data", "confidence"),
-    *("evidence", "ceiling", "source_ref", "valid_from", "expires_at"),
+    *("evidence", "ceiling", "source_ref", "valid_from", "expires_at", "dimensions", "unified", "tokens"),
+    *("text_sig", "retired_at", "updated_at"),
 )
-WRITTEN = (*DRAFTED, "dimensions", "unified", "tokens", "text_sig", "retired_at", "updated_at")
 # Of these, the ones without which nothing a run reads differs.
-SILENT = frozenset({"expires_at", "valid_from"})
+SILENT = frozenset({"expires_at", "valid_from", "updated_at"})
 OLD_KEY_CHARS, KEY_CHARS = 96, 80
 COUNTS = ("added", "updated", "superseded", "retired", "unchanged", "refused")
 AS_WRITTEN = "written"
 PREVIEW_SPAN, PREVIEW_MAX = timedelta(days=30), 5_000
 NAMED = ("tool", "suggestion_type", "phase", "target_key")
-
-
-class Problem(NamedTuple):
-    """Why it cannot be stored: the field to mend, a stable code, and words."""
-
-    field: str
-    code: str
-    message: str
 
 
 class ChangedMeanwhile(Exception):
@@ -116,15 +106,11 @@ def memories_store(
     now: datetime,
     spared: Collection[str] = (),
 ) -> dict[str, int]:
-    """Make the memories of `kinds` of a reader, or the shared ones, what the drafts hold; return counts.
-
-    Rows of people and keys in `spared` stay; of drafts with the same words the first counts.
-    """
+    """Make the memories of `kinds` of a reader, or the shared ones, what the drafts hold; return counts."""
     counts = dict.fromkeys(COUNTS, 0)
-    if reader_id is not None:
-        locked = Reader.objects.select_for_update(no_key=True).filter(pk=reader_id)
-        if not list(locked.values_list("pk")):
-            return counts
+    readers = Reader.objects.select_for_update(no_key=True).filter(pk=reader_id)
+    if reader_id is not None and not list(readers.values_list("pk")):
+        return counts
     owner = Q(reader=None) if reader_id is None else Q(reader_id=reader_id)
     found = Memory.objects.select_for_update().filter(owner, kind__in=kinds, superseded_by=None)
     rows = {(row.kind, row.key): row for row in found}
@@ -143,17 +129,14 @@ def memories_store(
         elif _meaning(row) != _meaning(fresh):
             replaced.append((row, fresh))
         else:
-            differing = {name for name in DRAFTED if getattr(row, name) != getattr(fresh, name)}
-            counts["updated" if row.retired_at or differing - SILENT else "unchanged"] += 1
-            if row.retired_at or differing:
-                for name in WRITTEN:
-                    setattr(row, name, getattr(fresh, name))
+            differing = {name for name in WRITTEN if getattr(row, name) != getattr(fresh, name)}
+            counts["updated" if differing - SILENT else "unchanged"] += 1
+            if differing - {"updated_at"}:
+                row.__dict__ |= {name: getattr(fresh, name) for name in WRITTEN}
                 changed.append(row)
-    gone = [row for place, row in rows.items() if place not in seen and row.key not in spared]
-    gone = [row for row in gone if row.retired_at is None and row.source_ref != ADMIN]
-    for row in gone:
-        row.retired_at = row.updated_at = now
-    _write(new, [*changed, *gone], replaced, now)
+    unseen = [row for place, row in rows.items() if place not in seen and row.key not in spared]
+    gone = [row for row in unseen if row.retired_at is None and row.source_ref != ADMIN]
+    _write(new, changed, replaced, gone, now)
     return counts | {"added": len(new), "superseded": len(replaced), "retired": len(gone)}
 
 
@@ -167,7 +150,7 @@ def curated_save(fresh: Memory, *, replacing: int | None = None, now: datetime) 
         raise ChangedMeanwhile
     if old:
         fresh.key = old.key
-    _write([] if old else [fresh], [], [(old, fresh)] if old else [], now)
+    _write([] if old else [fresh], [], [(old, fresh)] if old else [], [], now)
     return fresh
 
 
@@ -178,25 +161,26 @@ def curated_retire(*, ids: Collection[int], now: datetime) -> int:
 
 def condition_of(row: Memory, when: Any) -> dict[str, Any]:
     """Return the data of a rule: its condition with tool, type, phase and target around it."""
-    names = {"tool": "tool", "suggestion_type": "suggestion_type", "phase": "phase", "target": "target_key"}
-    pairs = {fact: getattr(row, column) for fact, column in names.items()}
-    parts = [{"fact": name, "op": "eq", "value": value} for name, value in pairs.items() if value]
+    pairs = [(column.removesuffix("_key"), getattr(row, column)) for column in NAMED]
+    parts = [{"fact": name, "op": "eq", "value": value} for name, value in pairs if value]
     return {CONDITION: {"all": [*parts, when]} if parts else when, AS_WRITTEN: when}
 
 
-def curated_problems(draft: Memory, *, replacing: int | None = None, now: datetime) -> list[Problem]:
-    """Return what speaks against storing this in the place of the memory `replacing`."""
+def curated_problems(
+    draft: Memory, *, replacing: int | None = None, now: datetime
+) -> list[tuple[str, str, str]]:
+    """Return what speaks against storing this: the field to mend, a stable code, and words."""
     found = predicate_check(draft.data[AS_WRITTEN]) if draft.kind == Memory.Kind.RULE else []
-    problems = [Problem("when", "bad_condition", words) for words in found]
+    problems = [("when", "bad_condition", words) for words in found]
     memory_prepare(draft, reader_id=None, now=now)
     others = Memory.objects.filter(reader=None, kind=draft.kind, retired_at=None).exclude(pk=replacing or 0)
     why = admission.admit(draft, now=now, duplicate=others.filter(text_sig=draft.text_sig).exists())
     if why == "expired":
-        problems.append(Problem("expires_at", why, "This moment has passed. Choose a later one."))
+        problems.append(("expires_at", why, "This moment has passed. Choose a later one."))
     elif why != admission.ADMITTED:
         words = f"Guidance would never show this ({why}). {admission.REFUSALS[why]}"
         field = "title" if why == "code" and admission.MARKED_UP.search(draft.title) else "text"
-        problems.append(Problem(field, why, words))
+        problems.append((field, why, words))
     return problems
 
 
@@ -239,14 +223,19 @@ def _meaning(row: Memory) -> tuple[object, ...]:
 
 
 def _write(
-    new: list[Memory], changed: list[Memory], replaced: list[tuple[Memory, Memory]], now: datetime
+    new: list[Memory],
+    changed: list[Memory],
+    replaced: list[tuple[Memory, Memory]],
+    gone: list[Memory],
+    now: datetime,
 ) -> None:
     """Write what was planned; a superseded row gives its key to the one that takes its place."""
     olds = [row for row, _ in replaced]
     for row in olds:
         row.key = f"{row.key[:OLD_KEY_CHARS]}#{row.pk}"
+    for row in (*olds, *gone):
         row.retired_at, row.updated_at = row.retired_at or now, now
-    Memory.objects.bulk_update([*changed, *olds], [*WRITTEN, "key"])
+    Memory.objects.bulk_update([*changed, *olds, *gone], [*WRITTEN, "key"])
     Memory.objects.bulk_create([*new, *(fresh for _, fresh in replaced)])
     for row, fresh in replaced:
         row.superseded_by = fresh

@@ -71,7 +71,7 @@ def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
         return None
     own = memories_in_force(reader_id=reader_id, now=now).filter(reader_id=reader_id, kind__in=KINDS)
     rows = own.order_by("-confidence", "pk")[:MEMORIES_MAX]
-    memories = {row.pk: row for row in rows if tip_words(row, "") is not None}
+    memories = {row.pk: (row, words) for row in rows if (words := tip_words(row, row.target_key))}
     if not memories:
         return None
     tips = {tip.memory_id: tip for tip in Tip.objects.filter(reader_id=reader_id)}
@@ -84,7 +84,15 @@ def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
     if not waiting:
         return None
     tip = max(waiting, key=lambda tip: (tip.shown_at, tip.memory_id))
-    return _shown(tip, memories[tip.memory_id])
+    row, words = memories[tip.memory_id]
+    if row.target_key and row.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE):
+        reads = Subscription.objects.filter(reader_id=reader_id, feed__source_id=row.target_key)
+        read = reads.select_related("feed__source").order_by("pk").first()
+        words = (tip_words(row, str(read.feed.source)) if read else None) or words
+        if read and row.polarity > 0:
+            words = words._replace(action="See how this source is doing")
+            return Shown(tip.pk, words, reverse("digest:source", args=[read.feed_id]))
+    return Shown(tip.pk, words, reverse(words.page))
 
 
 def tip_words(row: Memory, target: str) -> TipWords | None:
@@ -100,18 +108,3 @@ def tip_words(row: Memory, target: str) -> TipWords | None:
     answers = "answers" if statistic == ACCEPTED else "changes"
     sentence = form[0].format(hits=hits, misses=total - hits, total=total, about=about)
     return TipWords(sentence, form[1], form[2], WHY.format(total=total, answers=answers, last=row.valid_from))
-
-
-def _shown(tip: Tip, row: Memory) -> Shown | None:
-    """Return the tip with its target's name; one about a source that is read leads to its page."""
-    read = None
-    if row.target_key and row.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE):
-        own = Subscription.objects.filter(reader_id=tip.reader_id, feed__source_id=row.target_key)
-        read = own.select_related("feed__source").order_by("pk").first()
-    words = tip_words(row, str(read.feed.source) if read else row.target_key)
-    if words is None:
-        return None
-    if read is None or row.polarity < 1:
-        return Shown(tip.pk, words, reverse(words.page))
-    words = words._replace(action="See how this source is doing")
-    return Shown(tip.pk, words, reverse("digest:source", args=[read.feed_id]))
