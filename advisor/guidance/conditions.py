@@ -17,24 +17,14 @@ from suggestions.rules import early_refusal
 
 DEPTH_MAX, PARTS_MAX, NUMBER_MAX = 6, 20, 1e12
 # What conditions may ask, and the type of each.
-TEXTS = ("tool", "phase", "suggestion_type", "field", "target")
 NUMBERS = (
-    *(
-        "step",
-        "written",
-        "written_in_field",
-        "thumbs",
-        "likes",
-        "thumbs_on_target",
-        "fitting_on_target",
-        "cited",
-    ),
-    *("accepted_of_type", "rejected_of_type", "failed_writes", "calls_left", "money_left_usd"),
+    "step written written_in_field thumbs likes thumbs_on_target fitting_on_target cited accepted_of_type "
+    "rejected_of_type failed_writes calls_left money_left_usd"
 )
 FACTS: Mapping[str, type] = {
-    **dict.fromkeys(TEXTS, str),
+    **dict.fromkeys(("tool", "phase", "suggestion_type", "field", "target"), str),
     **dict.fromkeys(("waiting", "cooling", "pinned", "declined"), bool),
-    **dict.fromkeys(NUMBERS, float),
+    **dict.fromkeys(NUMBERS.split(), float),
 }
 OPS: Mapping[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "in": lambda known, wanted: known in wanted,
@@ -42,7 +32,6 @@ OPS: Mapping[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 TYPE_WORDS = {str: "a text", bool: "true or false", float: "a number"}
 EXAMPLE = '{"fact": "step", "op": "lt", "value": 0}'
-MONEY_SPENT, ON_COOLDOWN = "money_spent", "on_cooldown"
 
 
 def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
@@ -51,10 +40,10 @@ def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
         kind = call.situation.suggestion_type
         refusal = early_refusal(kind, call.target, call.rules, evidence=call.evidence)
         if refusal is not None:
-            until = call.rules.cooling.get(call.target) if refusal.code == ON_COOLDOWN else None
+            until = call.rules.cooling.get(call.target) if refusal.code == "on_cooldown" else None
             return Advice(Level.BLOCK, Why.BLOCKED, refusal.message, rule=refusal.code, until=until)
     if call.values.get("money_left_usd", 1.0) <= 0:
-        return Advice(Level.BLOCK, Why.BLOCKED, "This run's money is spent. Finish.", rule=MONEY_SPENT)
+        return Advice(Level.BLOCK, Why.BLOCKED, "This run's money is spent. Finish.", rule="money_spent")
     rule = next((rule for rule in rules if predicate_holds(rule.predicate, call.values)), None)
     return Advice(Level.BLOCK, Why.BLOCKED, rule.text, rule=f"rule-{rule.id}") if rule else None
 

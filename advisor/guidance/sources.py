@@ -99,8 +99,7 @@ def insight_draft(name: str, raw: bytes, *, now: datetime) -> Memory:
     Raises `BadInsight` for the first thing wrong.
     """
     front, text = _parsed(raw)
-    expires = front["expires"]
-    title, sure = front["title"], front["confidence"]
+    title, sure, expires = (front[key] for key in ("title", "confidence", "expires"))
     number = isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1
     for fine, code, message in (
         (front["id"] == name, "bad_id", f"`id` must be the file's name, {name!r}."),

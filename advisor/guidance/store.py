@@ -108,12 +108,12 @@ def memories_store(
 ) -> dict[str, int]:
     """Make the memories of `kinds` of a reader, or the shared ones, what the drafts hold; return counts."""
     counts = dict.fromkeys(COUNTS, 0)
-    readers = Reader.objects.select_for_update(no_key=True).filter(pk=reader_id)
-    if reader_id is not None and not list(readers.values_list("pk")):
+    if reader_id is not None and not list(
+        Reader.objects.select_for_update(no_key=True).filter(pk=reader_id).values_list("pk")
+    ):
         return counts
-    owner = Q(reader=None) if reader_id is None else Q(reader_id=reader_id)
-    found = Memory.objects.select_for_update().filter(owner, kind__in=kinds, superseded_by=None)
-    rows = {(row.kind, row.key): row for row in found}
+    found = Memory.objects.select_for_update().filter(Q(reader_id=reader_id), kind__in=kinds)
+    rows = {(row.kind, row.key): row for row in found.filter(superseded_by=None)}
     seen = set[tuple[str, str]]()
     new, changed, replaced = list[Memory](), list[Memory](), list[tuple[Memory, Memory]]()
     for fresh in drafts:

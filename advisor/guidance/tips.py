@@ -63,10 +63,7 @@ class Shown(NamedTuple):
 
 
 def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
-    """Return the tip that a page shows this reader now, stored as shown if it is new; `None` for none.
-
-    A new one if none was new for a day, the surest first; else the newest not put away.
-    """
+    """Return and store the tip for now: a new one, the surest, once a day, else the newest not put away."""
     if not settings.ADVISOR_GUIDANCE:
         return None
     own = memories_in_force(reader_id=reader_id, now=now).filter(reader_id=reader_id, kind__in=KINDS)
