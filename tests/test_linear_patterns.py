@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from advisor.guidance.entities import Draft, Kind
-from advisor.guidance.insight_files import BadInsight
+from advisor.guidance.sources import BadInsight
 from advisor.guidance.synthesis import NOTE_CHARS
+from advisor.models import Memory
 from digest.errors import DigestError
 from digest.feedback.records import QUESTION, BadLine
 from digest.feeds.entities import FeedProblem
@@ -41,7 +41,7 @@ ANCHORED = frozenset({"match", "fullmatch"})
 USED_BY: dict[str, frozenset[str]] = {"digest.feeds.identity.PUBLISHER_RULES": frozenset({"match"})}
 # More than linear on input that somebody else bounds: the greatest length in characters, and who keeps it.
 BOUNDED = {
-    "advisor.guidance.synthesis._KEY": (NOTE_CHARS, "`says_the_same` refuses a longer text first"),
+    "advisor.guidance.synthesis._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
     "advisor.guidance.wording._REASON": (500, "a memory's text has at most 500, on one line"),
 }
 BOUNDED_S = 0.05
@@ -50,8 +50,8 @@ FUNCTION_SUSPECT_S = 0.006
 # Beside the functions that take nothing but text: what else the others are given.
 CALLS: dict[str, Callable[[Any, str], object]] = {
     "advisor.guidance.admission.admit": lambda f, text: f(_draft(text), now=NOW),
-    "advisor.guidance.admission.dimensions_of": lambda f, text: f(_draft(text)),
-    "advisor.guidance.insight_files.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
+    "advisor.guidance.admission.quality_of_text": lambda f, text: f(_draft(text)),
+    "advisor.guidance.sources.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
     "advisor.guidance.notes.plain": lambda f, text: f(text),
     "config.logs.request_path_hide": lambda f, text: f(None, "", {"logger": "django.server", "event": text}),
     "digest.feedback.reasons.reason_tags_map": lambda f, text: f([text], {}),
@@ -88,7 +88,6 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
 }
 # They fetch, or ask the database, after `site_address` or `query_terms`, which are here.
 LEFT_OUT = (
-    "advisor.guidance.notes.packets_noted",
     "digest.feeds.discovery.feeds_discover",
     "digest.feeds.fetch.fetch",
     "digest.feeds.polling.count_sighting",
@@ -107,7 +106,7 @@ QUERY, TERMS = (
 TEXT_MODULES = (
     "advisor.guidance.admission",
     "advisor.guidance.notes",
-    "advisor.guidance.insight_files",
+    "advisor.guidance.sources",
     "config.logs",
     "digest.feedback.reasons",
     "digest.feedback.records",
@@ -128,8 +127,8 @@ TEXT_MODULES = (
 )
 
 
-def _draft(text: str) -> Draft:
-    return Draft(kind=Kind.RULE, title=text, text=text, valid_from=NOW)
+def _draft(text: str) -> Memory:
+    return Memory(kind=Memory.Kind.RULE, title=text, text=text, valid_from=NOW)
 
 
 def _table(text: str) -> str:

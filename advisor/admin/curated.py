@@ -1,6 +1,7 @@
 """Rules and insights that operators write: tried on past calls before they are saved, never overwritten."""
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -27,18 +28,18 @@ else:
     _MemoryForm = forms.ModelForm
 
 PREVIEW = "_preview"
-FIELDS = (
-    *("title", "text", "tool", "suggestion_type", "phase", "polarity", "ceiling", "confidence"),
-    "expires_at",
-)
+NAMED = ("title", "text", "tool", "suggestion_type", "phase", "polarity", "ceiling")
+FIELDS = (*NAMED, "confidence", "expires_at")
 EXAMPLE = '{"fact": "thumbs_on_target", "op": "lt", "value": 20}'
 POLARITIES = [(0, "neither: it informs"), (1, "do this"), (-1, "a caution: rather not")]
 CEILINGS = [
     (Level.WHISPER, "whisper: its title only"),
     (Level.NOTE, "note: beside the tool's result"),
     (Level.WARNING, "warning: first in the tool's result"),
+    (Level.BLOCK, "block: the call is not made"),
 ]
-BLOCK = (Level.BLOCK, "block: the call is not made")
+ADVICE = "What to do and why, in one or two sentences, of nobody in particular."
+CONFIDENCE = "0 to 1; halves each 90 days until readers bear it out."
 # Six conditions deep and twenty in a row of the longest facts stay far below.
 CHARS_MAX = 10_000
 UNREADABLE = f"This cannot be read or stored: JSON of at most {CHARS_MAX:,} characters, without \\u0000."
@@ -53,62 +54,42 @@ class ConditionField(forms.JSONField):
         try:
             found = super().to_python(value)
             text = json.dumps(found, ensure_ascii=False)
-            fine = (
-                len(str(value)) <= CHARS_MAX and "\\u0000" not in text.replace("\\\\", "") and text.encode()
-            )
+            if len(str(value)) <= CHARS_MAX and "\\u0000" not in text.replace("\\\\", "") and text.encode():
+                return found
         except (RecursionError, ValueError):
-            fine = False
-        if not fine:
-            raise ValidationError(UNREADABLE, code="unreadable")
-        return found
+            pass
+        raise ValidationError(UNREADABLE, code="unreadable")
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         """Return what was typed, letter by letter, whether or not it can be read."""
-        return initial if self.disabled else None if data is None else InvalidJSONInput(data)
+        return None if data is None else InvalidJSONInput(data)
 
     def prepare_value(self, value: Any) -> Any:
         """Return the text to show: none for no condition."""
         return "" if value is None else super().prepare_value(value)
 
 
+def _choice(names: Iterable[str]) -> forms.ChoiceField:
+    return forms.ChoiceField(required=False, choices=[("", "any"), *((name, name) for name in names)])
+
+
 class CuratedForm(_MemoryForm):
     """What rules and insights have in common; it refuses what guidance would never show."""
 
     kind = Memory.Kind.INSIGHT
-    preview: store.Preview | None = None
+    preview = ""
     text = forms.CharField(
-        max_length=500,
-        widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
-        help_text="What to do and why, in one or two sentences, of nobody in particular.",
+        max_length=500, widget=forms.Textarea(attrs={"rows": 4, "cols": 80}), help_text=ADVICE
     )
-    tool = forms.ChoiceField(required=False, choices=[("", "any"), *((name, name) for name in TOOLS)])
-    suggestion_type = forms.ChoiceField(
-        required=False, choices=[("", "any"), *((kind, kind) for kind in FIELD_OF_TYPE)]
-    )
-    phase = forms.ChoiceField(
-        required=False, choices=[("", "any"), *((one.value, one.value) for one in Phase)]
-    )
+    tool, suggestion_type, phase = _choice(TOOLS), _choice(FIELD_OF_TYPE), _choice(Phase)
     polarity = forms.TypedChoiceField(choices=POLARITIES, coerce=int, initial=0)
-    ceiling = forms.ChoiceField(choices=CEILINGS, initial=Level.NOTE, help_text="The loudest it may be.")
-    confidence = forms.FloatField(
-        min_value=0,
-        max_value=1,
-        initial=0.7,
-        help_text="0 to 1; halves each 90 days until readers bear it out.",
-    )
-    expires_at = forms.SplitDateTimeField(
-        required=False,
-        widget=forms.SplitDateTimeWidget(
-            date_attrs={"type": "date", "aria-label": "Expires on"},
-            time_attrs={"type": "time", "aria-label": "Expires at"},
-        ),
-        help_text="UTC; empty for never.",
-    )
+    ceiling = forms.ChoiceField(choices=CEILINGS[:-1], initial=Level.NOTE)
+    confidence = forms.FloatField(min_value=0, max_value=1, initial=0.7, help_text=CONFIDENCE)
 
     class Meta:
         model = Memory
         fields = FIELDS
-        help_texts = {"title": "A few words; all that a whisper shows."}
+        help_texts = {"title": "A few words; all that a whisper shows.", "expires_at": "UTC; or never."}
 
     def draft(self) -> Memory:
         """Return what was written as a new memory; only once the fields are valid."""
@@ -124,8 +105,8 @@ class CuratedForm(_MemoryForm):
         cleaned = super().clean()
         if not self.errors:
             replaced, now = self.instance.pk, timezone.now()
-            for problem in store.curated_problems(self.draft(), replacing=replaced, now=now):
-                self.add_error(problem.field, forms.ValidationError(problem.message, code=problem.code))
+            for field, code, words in store.curated_problems(self.draft(), replacing=replaced, now=now):
+                self.add_error(field, ValidationError(words, code=code))
         return cleaned
 
     def is_valid(self) -> bool:
@@ -133,24 +114,19 @@ class CuratedForm(_MemoryForm):
         valid = super().is_valid()
         if valid and PREVIEW in self.data:
             self.preview = store.curated_preview(self.draft(), now=timezone.now())
-        return valid and self.preview is None
+        return valid and not self.preview
 
 
 class RuleForm(CuratedForm):
     """A rule: it holds where its condition certainly does, and then it may also block."""
 
     kind = Memory.Kind.RULE
-    ceiling = forms.ChoiceField(
-        choices=[*CEILINGS, BLOCK], initial=Level.NOTE, help_text="The loudest it may be."
-    )
     when = ConditionField(
         label="Condition",
         widget=forms.Textarea(attrs={"rows": 6, "cols": 80, "spellcheck": "false"}),
         help_text=f"JSON of all, any, not and facts (docs/guidance.md), such as {EXAMPLE}",
     )
-
-    class Meta(CuratedForm.Meta):
-        pass
+    ceiling = forms.ChoiceField(choices=CEILINGS, initial=Level.NOTE)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -163,9 +139,7 @@ class CuratedAdmin(OperatorAdmin):
 
     form: type[CuratedForm]
     change_form_template = "admin/advisor/curated/change_form.html"
-    list_display = (
-        *("title", "in_force", "tool", "suggestion_type", "phase", "ceiling", "confidence", "updated_at"),
-    )
+    list_display = ("title", "tool", "suggestion_type", "phase", "ceiling", "updated_at", "retired_at")
     list_filter = (InForceFilter, seen("suggestion_type", "type"), "ceiling")
     ordering = ["retired_at", "-updated_at", "-pk"]
     search_fields = ("title", "text", "key")
@@ -173,11 +147,6 @@ class CuratedAdmin(OperatorAdmin):
 
     class Media:
         css = {"all": ["operators.css"]}
-
-    @admin.display(boolean=True)
-    def in_force(self, row: Memory) -> bool:
-        """Return whether runs may use it."""
-        return row.retired_at is None and (row.expires_at is None or row.expires_at > timezone.now())
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Memory]:
         """Return the shared memories of this kind."""
@@ -202,30 +171,22 @@ class CuratedAdmin(OperatorAdmin):
         self.message_user(request, f"{retired} retired. Those from files are retired by removing the file.")
 
     def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        self, request: HttpRequest, object_id: str | None = None, *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """Show or save the form; what was replaced or retired since it was opened is not saved."""
-        context = {"show_save_and_continue": False, **(extra_context or {})}
         row = self.get_object(request, unquote(object_id)) if object_id else None
         try:
             if request.method == "POST" and row and row.source_ref == store.ADMIN and row.retired_at:
                 raise store.ChangedMeanwhile
-            return super().changeform_view(request, object_id, form_url, context)
+            return super().changeform_view(request, object_id, *args, **kwargs)
         except store.ChangedMeanwhile:
             messages.error(request, CHANGED)
             return HttpResponseRedirect(reverse(f"admin:advisor_{self.opts.model_name}_changelist"))
 
     def save_model(self, request: HttpRequest, obj: Memory, form: Any, change: bool) -> None:
         """Store what was written in the place of `obj`, which from here on is the new row."""
-        now, draft = timezone.now(), form.draft()
-        preview = store.curated_preview(draft, now=now)
-        saved = store.curated_save(draft, replacing=obj.pk if change else None, now=now)
+        saved = store.curated_save(form.draft(), replacing=obj.pk if change else None, now=timezone.now())
         obj.__dict__.update(type(obj).objects.get(pk=saved.pk).__dict__)
-        self.message_user(request, f"It would have touched {preview.words}.")
 
 
 @admin.register(GuidanceRule)
@@ -233,11 +194,6 @@ class GuidanceRuleAdmin(CuratedAdmin):
     """Operators' rules, each with the condition it holds under."""
 
     form = RuleForm
-    fieldsets = [
-        (None, {"fields": ["title", "text", "polarity"]}),
-        ("When it holds", {"fields": ["when", "tool", "suggestion_type", "phase"]}),
-        ("How loud it may be", {"fields": ["ceiling", "confidence", "expires_at"]}),
-    ]
 
 
 @admin.register(GuidanceInsight)
@@ -245,8 +201,3 @@ class GuidanceInsightAdmin(CuratedAdmin):
     """Insights of files and of operators: how to advise well."""
 
     form = CuratedForm
-    fieldsets = [
-        (None, {"fields": ["title", "text", "polarity"]}),
-        ("What it is about", {"fields": ["tool", "suggestion_type", "phase"]}),
-        ("How loud it may be", {"fields": ["ceiling", "confidence", "expires_at"]}),
-    ]

@@ -2,19 +2,17 @@
 
     unified = 0.30 actionable + 0.20 reasoned + 0.20 outcome-linked + 0.15 specific + 0.15 new
 
-The dimensions and their weights are the published engine's (vibeship-spark-intelligence, 2026-02). A memory's
-text reaches a model beside the results of its tools: what gives orders, hides letters or imitates a
-conversation is refused. Words can be put in more ways than a list knows; what keeps an order harmless is that
-a model can change nothing without a reader.
+The dimensions and their weights are the published engine's (vibeship-spark-intelligence, 2026-02). Words can
+be put in more ways than a list knows; what keeps an order harmless is that a model can change nothing without
+a reader.
 """
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
 
 from advisor.models import Memory
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms
@@ -36,8 +34,9 @@ REFUSALS: Mapping[str, str] = {
     "code": "It holds a link or mark-up. Write a plain sentence.",
     "weak": "The text is too vague to help. Write what to do, why, and what came of it.",
 }
-# These only say whether there is one, so they need not start where a word does, nor end where it ends.
-_MARKED_UP = re.compile(
+# HTML, a link of Markdown, an address with its scheme. The patterns only answer whether there is one, so they need
+# not start where a word does, nor end where it ends.
+MARKED_UP = re.compile(
     r"<[a-z/!][^<>]*+>|\]\s?[(\[]|(?<![a-z0-9+.-])(?>[a-z0-9+.-]*?\b[a-z])[a-z0-9+.-]*+://"
     r"|\b(?:javascript|mailto):\S",
     re.I,
@@ -59,7 +58,6 @@ _RESULT = re.compile(
 )
 _SHARE = re.compile(r"\b\d+\s?(?:of|out of|in|/)\s?\d+\b|\d\s?%|\b\d+ (?:times|cases)\b")
 _NAMED = re.compile(r"\w_\w|\w-*+\.[a-z]{2,}+\b|[“\"][^”\"]{2,60}[”\"]")
-HIDDEN, ORDER, ROLE, TOOL_CALL = "hidden_text", "order", "role_marker", "tool_call"
 _HIDDEN = re.compile(
     "[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069\ufff0-\ufff8\x00-\x08\x0e-\x1f]"
     "|[a-zA-Z][\u200b-\u200d\u2060\ufeff][a-zA-Z]"
@@ -94,33 +92,23 @@ _ORDERS = re.compile(
 )
 
 
-class Admission(NamedTuple):
-    """What became of a draft: `why` is `admitted` or a code of `REFUSALS`; scores are 0 to 1."""
-
-    why: str
-    dimensions: Mapping[str, float]
-    unified: float
-
-
-def admit(draft: Memory, *, now: datetime, known: Collection[str] = ()) -> Admission:
-    """Return whether what a person wrote is let in; `known` are the signatures of the other memories."""
-    dimensions, unified = quality_of_text(draft)
+def admit(draft: Memory, *, now: datetime, duplicate: bool = False) -> str:
+    """Return `admitted` for what a person may write, else the first code of `REFUSALS` that holds."""
     both = f"{draft.title}\n{draft.text}"
+    bounded = all(
+        0 < len(text.strip()) <= chars_max and text.isprintable()
+        for text, chars_max in ((draft.title, TITLE_CHARS_MAX), (draft.text, TEXT_CHARS_MAX))
+    )
     refused = {
         "expired": draft.expires_at is not None and draft.expires_at <= now,
-        "duplicate": text_signature(draft.text) in known,
+        "duplicate": duplicate,
         "names_a_reader": bool(_MAIL.search(both)),
-        "bounds": not (_bounded(draft.title, TITLE_CHARS_MAX) and _bounded(draft.text, TEXT_CHARS_MAX)),
+        "bounds": not bounded,
         "noise": bool(injection_in(draft.text) or injection_in(draft.title)),
-        "code": marked_up(both),
-        "weak": unified < UNIFIED_MIN or len(_content_words(draft)) < WORDS_MIN,
+        "code": bool(MARKED_UP.search(both)),
+        "weak": quality_of_text(draft)[1] < UNIFIED_MIN or len(_content_words(draft)) < WORDS_MIN,
     }
-    return Admission(next((code for code, holds in refused.items() if holds), ADMITTED), dimensions, unified)
-
-
-def marked_up(text: str) -> bool:
-    """Return whether `text` holds a link or mark-up: HTML, a link of Markdown, an address with its scheme."""
-    return bool(_MARKED_UP.search(text))
+    return next((code for code, holds in refused.items() if holds), ADMITTED)
 
 
 def quality_of_text(draft: Memory) -> tuple[dict[str, float], float]:
@@ -145,8 +133,8 @@ def quality_of_text(draft: Memory) -> tuple[dict[str, float], float]:
 def text_signature(text: str) -> str:
     """Return 40 hex digits, equal for texts with the same words: folded, no punctuation, figures as `#`."""
     words = " ".join(_NO_WORD.sub(" ", _FIGURE.sub("#", fold(text))).split())
-    plain = _FIGURES.sub("#", words)
-    return hashlib.sha1(plain[:SIGNED_CHARS].encode(), usedforsecurity=False).hexdigest()
+    plain = _FIGURES.sub("#", words)[:SIGNED_CHARS]
+    return hashlib.sha1(plain.encode(), usedforsecurity=False).hexdigest()
 
 
 def tokens_of(text: str) -> tuple[str, ...]:
@@ -155,10 +143,7 @@ def tokens_of(text: str) -> tuple[str, ...]:
 
 
 def stem(word: str) -> str:
-    """Return a folded word without the endings of English verbs, so that "rated" and "rating" are one.
-
-    Step 1b of Porter (1980), "An algorithm for suffix stripping", and its step 5a for a last e.
-    """
+    """Return a folded word without the endings of English verbs: steps 1b and 5a of Porter (1980)."""
     for ending in ("ing", "ed"):
         if word.endswith(ending) and _VOWEL.search(word[: -len(ending)]) and len(word) > len(ending) + 2:
             word = word[: -len(ending)]
@@ -172,20 +157,13 @@ def stem(word: str) -> str:
 def injection_in(text: str) -> str:
     """Return what in `text` steers a model: `hidden_text`, `role_marker`, `tool_call`, `order`, or ""."""
     if _HIDDEN.search(text):
-        return HIDDEN
+        return "hidden_text"
     visible = "".join(char for char in text if unicodedata.category(char) != "Cf")
     lowered = unicodedata.normalize("NFKC", visible).casefold()
     letters = "".join(c for c in unicodedata.normalize("NFKD", fold(visible)) if not unicodedata.combining(c))
-    found = {
-        ROLE: _ROLE.search(lowered) or _ROLE_TAG.search(lowered, 0, max(0, lowered.rfind(">"))),
-        TOOL_CALL: _TOOL_CALL.search(lowered),
-        ORDER: _ORDERS.search(letters),
-    }
-    return next((code for code, match in found.items() if match), "")
-
-
-def _bounded(text: str, chars_max: int) -> bool:
-    return 0 < len(text.strip()) <= chars_max and text.isprintable()
+    if _ROLE.search(lowered) or _ROLE_TAG.search(lowered, 0, max(0, lowered.rfind(">"))):
+        return "role_marker"
+    return "tool_call" if _TOOL_CALL.search(lowered) else "order" if _ORDERS.search(letters) else ""
 
 
 def _content_words(draft: Memory) -> set[str]:

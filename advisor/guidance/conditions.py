@@ -2,9 +2,8 @@
 
     {"all": [...]}   {"any": [...]}   {"not": ...}   {"fact": name, "op": op, "value": value}
 
-`eq` and `ne` take any fact, `in` a list of values, `lt`, `le`, `gt`, `ge` numbers only. A condition holds
-only where that is certain (Kleene's three-valued logic): an unknown fact is neither true nor false, and
-neither is its negation.
+A condition holds only where that is certain (Kleene's three-valued logic): an unknown fact is neither true
+nor false, and neither is its negation.
 """
 
 import operator
@@ -16,46 +15,35 @@ from advisor.guidance.wording import Advice
 from advisor.models import Memory
 from suggestions.rules import early_refusal
 
-DEPTH_MAX, PARTS_MAX = 6, 20
-# The tool, type and phase chosen beside a rule's condition are laid around it, which is one more.
-WHOLE_DEPTH_MAX = DEPTH_MAX + 1
-NUMBER_MAX = 1e12
+DEPTH_MAX, PARTS_MAX, NUMBER_MAX = 6, 20, 1e12
 # What conditions may ask, and the type of each.
+NUMBERS = (
+    "step written written_in_field thumbs likes thumbs_on_target fitting_on_target cited accepted_of_type "
+    "rejected_of_type failed_writes calls_left money_left_usd"
+)
 FACTS: Mapping[str, type] = {
     **dict.fromkeys(("tool", "phase", "suggestion_type", "field", "target"), str),
     **dict.fromkeys(("waiting", "cooling", "pinned", "declined"), bool),
-    **dict.fromkeys(
-        (
-            *("step", "written", "written_in_field", "thumbs", "likes", "thumbs_on_target"),
-            *("fitting_on_target", "cited", "accepted_of_type", "rejected_of_type", "failed_writes"),
-            *("calls_left", "money_left_usd"),
-        ),
-        float,
-    ),
+    **dict.fromkeys(NUMBERS.split(), float),
 }
-ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
+OPS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "in": lambda known, wanted: known in wanted,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
-OPS = ("eq", "ne", "in", *ORDERED)
 TYPE_WORDS = {str: "a text", bool: "true or false", float: "a number"}
 EXAMPLE = '{"fact": "step", "op": "lt", "value": 0}'
-MONEY_SPENT, ON_COOLDOWN = "money_spent", "on_cooldown"
 
 
 def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
-    """Return the block of a call, by the first rule that certainly holds, else `None`.
-
-    The rules of suggestions come first, by the very function that a write is checked with; then the run's
-    money; then `rules`, operators' own.
-    """
+    """Return the block of a call by suggestions' own rules, the run's money, or operators' `rules`."""
     if call.rules is not None:
         kind = call.situation.suggestion_type
         refusal = early_refusal(kind, call.target, call.rules, evidence=call.evidence)
         if refusal is not None:
-            until = call.rules.cooling.get(call.target) if refusal.code == ON_COOLDOWN else None
+            until = call.rules.cooling.get(call.target) if refusal.code == "on_cooldown" else None
             return Advice(Level.BLOCK, Why.BLOCKED, refusal.message, rule=refusal.code, until=until)
     if call.values.get("money_left_usd", 1.0) <= 0:
-        return Advice(Level.BLOCK, Why.BLOCKED, "This run's money is spent. Finish.", rule=MONEY_SPENT)
+        return Advice(Level.BLOCK, Why.BLOCKED, "This run's money is spent. Finish.", rule="money_spent")
     rule = next((rule for rule in rules if predicate_holds(rule.predicate, call.values)), None)
     return Advice(Level.BLOCK, Why.BLOCKED, rule.text, rule=f"rule-{rule.id}") if rule else None
 
@@ -66,11 +54,8 @@ def predicate_holds(raw: object, values: Mapping[str, Any]) -> bool:
 
 
 def predicate_check(raw: object, *, whole: bool = False) -> list[str]:
-    """Return what is wrong with a condition, each problem in words with its place; empty if it may be used.
-
-    `whole`: it is one as stored, with the tool, type and phase around what was typed.
-    """
-    return list(_problems(raw, "the condition", WHOLE_DEPTH_MAX if whole else DEPTH_MAX))
+    """Return what is wrong with a condition, in words; `whole`: with its tool, type and phase around it."""
+    return list(_problems(raw, "the condition", DEPTH_MAX + whole))
 
 
 def _truth(condition: Any, values: Mapping[str, Any]) -> bool | None:
@@ -83,18 +68,13 @@ def _truth(condition: Any, values: Mapping[str, Any]) -> bool | None:
             truths = [_truth(part, values) for part in condition[word]]
             return decisive if decisive in truths else None if None in truths else not decisive
     name, op, wanted = condition["fact"], condition["op"], condition["value"]
-    if not _fits(known := values.get(name), FACTS[name]):
-        return None
-    if op in ("eq", "ne"):
-        return bool((known == wanted) is (op == "eq"))
-    return known in wanted if op == "in" else ORDERED[op](known, wanted)
+    return OPS[op](known, wanted) if _fits(known := values.get(name), FACTS[name]) else None
 
 
 def _fits(value: object, kind: type) -> bool:
-    """Return whether `value` has a fact's type; infinities and what is no number do not."""
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= NUMBER_MAX
-    return isinstance(value, kind)
+    if kind is not float:
+        return isinstance(value, kind)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= NUMBER_MAX
 
 
 def _problems(raw: object, place: str, depth: int) -> Iterable[str]:
@@ -122,11 +102,11 @@ def _problems(raw: object, place: str, depth: int) -> Iterable[str]:
 
 
 def _value_problem(kind: type, op: object, value: object) -> str:
-    if op not in OPS:
+    if not isinstance(op, str) or op not in OPS:
         return f"`op` must be one of {', '.join(OPS)}"
     if op == "in":
         fine = isinstance(value, list) and value and all(_fits(one, kind) for one in value)
         return "" if fine else f"`value` must be a list of which each is {TYPE_WORDS[kind]}"
-    if op in ORDERED and kind is not float:
+    if op not in ("eq", "ne") and kind is not float:
         return f"`{op}` compares numbers, and this fact is {TYPE_WORDS[kind]}"
     return "" if _fits(value, kind) else f"`value` must be {TYPE_WORDS[kind]}"

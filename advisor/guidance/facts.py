@@ -20,7 +20,7 @@ from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOP
 from suggestions.entities import Draft as SuggestionDraft
 from suggestions.models import Outcome, PreferenceProfile
 from suggestions.outcomes.profile import SMALLER
-from suggestions.rules import Accepted, Facts, Target, change_parse, step_share, target_pinned, types_declined
+from suggestions.rules import Accepted, Facts, change_parse, step_share, target_pinned, types_declined
 from suggestions.selectors import answers_by_type, fields_written, suggestions_waiting, targets_cooling
 
 # The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
@@ -39,12 +39,8 @@ class RunContext:
     def renew(self, now: datetime) -> None:
         """Read the memories anew if any of their rows has changed; one query, two if so."""
         rows = memories_in_force(reader_id=self.reader_id, now=now)
-        stamp = rows.aggregate(
-            n=Count("pk"),
-            last=Max("pk"),
-            changed=Max("updated_at"),
-            credit=Sum(F("helpful") + F("unhelpful")),
-        )
+        credit = Sum(F("helpful") + F("unhelpful"))
+        stamp = rows.aggregate(n=Count("pk"), last=Max("pk"), changed=Max("updated_at"), credit=credit)
         stamp["changed"] = stamp["changed"] and stamp["changed"].timestamp()
         fingerprint = ".".join(str(value or 0) for value in stamp.values())
         if fingerprint != self.fingerprint:
@@ -59,12 +55,10 @@ class RunContext:
 
 
 def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
-    """Return what planner and model both know of a reader before the first call; six queries at most."""
-    answers, effective = answers_by_type(reader_id=reader_id), config_effective(reader_id=reader_id)
-    pins = {
-        *((SOURCE_WEIGHTS, pin) for pin in (*effective.config.locked, *effective.config.avoided)),
-        *((TOPICS, topic_key(pin)) for pin in (*effective.config.locked, *effective.config.avoided)),
-    }
+    """Return what planner and model both know of a reader before the first call."""
+    answers, config = answers_by_type(reader_id=reader_id), config_effective(reader_id=reader_id).config
+    named = (*config.locked, *config.avoided)
+    pins = {(SOURCE_WEIGHTS, pin) for pin in named} | {(TOPICS, topic_key(pin)) for pin in named}
     resting = suggestions_waiting(reader_id=reader_id) | set(targets_cooling(reader_id=reader_id, now=now))
     return ReaderFacts(
         step=_step(reader_id),
@@ -79,7 +73,7 @@ def call_facts(
     """Return the facts about one call: of a write what the database has of it, else no query."""
     kind, reader_id = situation.suggestion_type, context.reader_id
     values: dict[str, Any] = {"tool": situation.tool, "phase": situation.phase.value}
-    values["failed_writes"] = failed_writes
+    values |= {"failed_writes": failed_writes}
     if calls_left is not None:
         values["calls_left"] = calls_left
     if kind:
@@ -97,16 +91,7 @@ def call_facts(
     )
     values["accepted_of_type"], values["rejected_of_type"] = answers.get(kind, (0, 0))
     target = (values.get("field", ""), situation.target_key)
-    values |= _rule_values(target, rules, kind) | _change_values(situation, rules)
-    # A run that has spent nothing pays for nothing: the planner goes on where no money may be spent at all.
-    if spent := run_cost_usd(run_id=context.run_id):
-        values["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
-    counts = [values[name] for name in ("cited", "fitting_on_target") if name in values]
-    return CallFacts(situation, values, rules, target, min(counts, default=None))
-
-
-def _rule_values(target: Target, rules: Facts, kind: str) -> dict[str, Any]:
-    return {
+    values |= {
         "waiting": all(target) and target in rules.waiting,
         "cooling": all(target) and target in rules.cooling,
         "pinned": all(target) and target_pinned(target, rules.effective),
@@ -114,21 +99,20 @@ def _rule_values(target: Target, rules: Facts, kind: str) -> dict[str, Any]:
         "written": len(rules.written),
         "written_in_field": list(rules.written).count(target[0]),
     }
+    values |= _change_values(situation, rules)
+    # A run that has spent nothing pays for nothing: the planner goes on where no money may be spent at all.
+    if spent := run_cost_usd(run_id=context.run_id):
+        values["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
+    counts = [values[name] for name in ("cited", "fitting_on_target") if name in values]
+    return CallFacts(situation, values, rules, target, min(counts, default=None))
 
 
 def _change_values(situation: Situation, rules: Facts) -> dict[str, Any]:
-    """Return the step the write asks for, how many different items it cites, and the thumbs on its target;
-    without what its arguments do not make clear."""
+    """Return the step, the number of items cited and the thumbs on the target, as far as they are clear."""
     given, values = situation.arguments, dict[str, Any]()
-    draft = SuggestionDraft(
-        suggestion_type=situation.suggestion_type,
-        field=str(given.get("field") or ""),
-        target_key=given.get("target_key"),
-        suggested_value=given.get("suggested_value"),
-        evidence_urls=(),
-        reason="",
-    )
-    change = change_parse(draft, rules)
+    target, value = given.get("target_key"), given.get("suggested_value")
+    field = str(given.get("field") or "")
+    change = change_parse(SuggestionDraft(situation.suggestion_type, field, target, value, (), ""), rules)
     accepted = change if isinstance(change, Accepted) else None
     if accepted is not None and accepted.weight is not None:
         values["step"] = round(accepted.weight - rules.effective.weight(accepted.target_key), 4)
@@ -142,9 +126,8 @@ def _change_values(situation: Situation, rules: Facts) -> dict[str, Any]:
 
 def _step(reader_id: UUID) -> float:
     """Return the share of the permitted step this reader takes, where the profile says they take less."""
-    patterns = (
-        PreferenceProfile.objects.filter(reader_id=reader_id).values_list("patterns", flat=True).first()
-    )
+    profiles = PreferenceProfile.objects.filter(reader_id=reader_id)
+    patterns = profiles.values_list("patterns", flat=True).first()
     if not (isinstance(patterns, dict) and patterns.get("prefers_smaller_steps") is True):
         return 1.0
     rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION).exclude(edited_value="")
@@ -155,11 +138,9 @@ def _step(reader_id: UUID) -> float:
 
 
 def _thumbs(situation: Situation, label: str) -> dict[str, int]:
-    """Return how many of the newest thumbs there are, likes among them, thumbs on the target, and fitting
-    ones.
+    """Return how many of the newest thumbs there are: all, likes, on the target, and fitting ones.
 
-    A thumb fits that the change can rest on: a like for more of something, a dislike for less. How many do is
-    unknown where older thumbs were not read, and of a reader who gave none yet.
+    A like fits more of something, a dislike less; unknown beyond the newest 500 and for a reader without any.
     """
     kind, key = situation.suggestion_type, situation.target_key
     rows = Feedback.objects.filter(reader_id=situation.reader_id).order_by("-at")

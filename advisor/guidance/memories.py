@@ -1,11 +1,8 @@
 """What rows teach, as drafts of memories: patterns, replays, profile flags, peers, reasons.
 
-Texts are made of our words alone ("When …: …. Because …."): no reader's note, title or topic and no source's
-name is in them; what a memory is about is in its columns. A pattern needs three outcomes and two thirds or
-more one way, speaks of the last 180 days and lapses 180 days after its newest outcome; its confidence is the
-posterior probability that the share lies on that side of one half, from Beta(1, 1). What went wrong once is
-remembered by its target for 90 days, and so is what mended a refused write. Over many readers, a pattern
-rests on more than five, each counted once, rounded to 5 points and to fives of readers.
+Texts are made of our words alone: what a memory is about is in its columns. A pattern's confidence is the
+posterior probability that the share lies on that side of one half, from Beta(1, 1). Over many readers, it
+rests on more than five, each counted once, rounded to 5 points and fives of readers.
 """
 
 import hashlib
@@ -33,14 +30,7 @@ LEAN, LEAN_MANY, TINY = 2 / 3, 0.6, 1e-9
 # Smaller deviations are within what five readers differ by; the largest there is is 0.2 (`ranking.crowd`).
 DEVIATION_MIN, MANY_CONFIDENCE, RATE_STEP, READERS_STEP = 0.1, 0.6, 0.05, 5
 KEY_CHARS_MAX, HASH_CHARS = 120, 16
-SOURCE_REFS: dict[str, str] = {
-    Kind.PROFILE: "profile",
-    Kind.BANK: "reasons given",
-    Kind.PEER: "readers who share",
-}
-OWN, MANY, RUNS = "own outcomes", "many readers", "own runs"
 CONFIDENCE = {"low": 0.5, "medium": 0.65, "high": 0.8}
-ALIKE = "the thumbs speak alike for several changes"
 LESS_OR_OTHER = "take a smaller step, or choose another type of change"
 # fmt: off
 # flag: (types, 1 do it / -1 beware / 0 neither, what to do, why)
@@ -100,48 +90,75 @@ BEFOREHAND = {
     "weak_evidence": "choose a change with more thumbs behind it",
     "wrong_direction": "ask for more than the current weight to boost, for less to reduce",
 }
-MANY_TITLES = {ACCEPTED: "How often readers accept {}", HELPED: "How often {} helps"}
+PEER_DEEDS = ("ask for more evidence of this reader's own", "count it as one light sign for it")
 MANY_DEEDS = {
     1: "count it as one light sign for it, unless this reader's own answers say otherwise",
     0: "expect neither yes nor no, and go by this reader's own answers",
     -1: "ask for plainer evidence than usual, unless this reader's own answers say otherwise",
 }
-MANY_REASONS = {
-    ACCEPTED: "a reader accepts about {:.0%} of such suggestions on average, over {} readers or more",
-    HELPED: "of such changes with a clear effect {:.0%} helped on average, over {} readers or more",
+YES_NO = "Because this reader accepted {hits} of {total} such suggestions."
+# form: (kind, how long it holds, title, text)
+FORMS: Mapping[str, tuple[Memory.Kind, timedelta, str, str]] = {
+    "accepted+": (Kind.PATTERN, PATTERN_SPAN, "Accepts {change}",
+        "When the thumbs speak alike for several changes: start with {change}. " + YES_NO),
+    "accepted-": (Kind.PATTERN, PATTERN_SPAN, "Turns down {change}", "When thinking of {change}: "
+        "look for another change first, and ask for clearer evidence than usual. " + YES_NO),
+    "effects+": (Kind.PATTERN, PATTERN_SPAN, "Helps: {change}", "When the thumbs speak alike for several "
+        "changes: prefer {change}. Because {hits} of {total} such changes made this reader's digest better."),
+    "effects-": (Kind.PATTERN, PATTERN_SPAN, "Does harm: {change}", "When thinking of {change}: take a "
+        "smaller step. Because {misses} of {total} such changes did harm or were taken back."),
+    "reverted": (Kind.REPLAY, REPLAY_SPAN, "Taken back: {change}", "When thinking again of {change}: "
+        "choose another target. Because this reader accepted it, and took it back on {since:%F}."),
+    "harmed": (Kind.REPLAY, REPLAY_SPAN, "Did harm: {change}", "When thinking again of {change}: choose "
+        "another target. Because this reader accepted it, and by {since:%F} it had made the digest worse."),
+    "mended": (Kind.REPLAY, REPLAY_SPAN, "Mends {code}", "When a write comes back as {code}: {deed}, then "
+        "write again. Because {times} such writes came through at the second attempt."),
+    "refused": (Kind.REPLAY, REPLAY_SPAN, "Refused as {code}", "When about to write a suggestion: {deed}. "
+        "Because {times} writes for this reader came back as {code} and none was mended."),
+    "flag": (Kind.PROFILE, PATTERN_SPAN, "{flag}: {change}",
+        "When thinking of {change}: {deed}. Because {because}."),
+    "peer": (Kind.PEER, PEER_LIFE, "Others like this source {more}: {change}", "When weighing {change}: "
+        "{deed}. Because five or more readers who share like it {more} than usual."),
+    "reason": (Kind.BANK, PATTERN_SPAN, "Against {change}: {meant}", "When proposing {change}: {deed}. "
+        "Because {times} of {total} refusals by this reader named {meant}."),
+    "tag": (Kind.BANK, TAG_SPAN, "{change}: {liked}", "When proposing {change}: take items with {liked} as "
+        "evidence and name that in the reason. Because this reader gave it with {times} thumbs {way}."),
+    ACCEPTED + " by many": (Kind.PATTERN, MANY_LIFE, "How often readers accept {change}",
+        "When weighing {change}: {deed}. Because a reader accepts about {rate:.0%} of such suggestions on "
+        "average, over {readers} readers or more."),
+    HELPED + " by many": (Kind.PATTERN, MANY_LIFE, "How often {change} helps",
+        "When weighing {change}: {deed}. Because of such changes with a clear effect {rate:.0%} helped on "
+        "average, over {readers} readers or more."),
 }
 # fmt: on
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One suggestion that ended. `reverted_at`: when the answer was taken back; `effect`: what the check
-    found; `reason`: the code of the reader's reason."""
+    """One suggestion that ended; `effect` is what the check found, `reason` a code."""
 
     suggestion_type: str
     target_key: str
     outcome: str
     decided_at: datetime
     reverted_at: datetime | None = None
-    effect: str = ""
+    effect: str | None = None
     effect_at: datetime | None = None
     reason: str = ""
 
     @property
     def answer(self) -> bool | None:
         """Return whether the reader said yes and stayed with it; `None` where no answer is in force."""
-        if self.outcome == ACCEPTED:
-            return self.reverted_at is None
-        return False if self.outcome == REJECTED and self.reverted_at is None else None
+        if self.reverted_at is not None:
+            return False if self.outcome == ACCEPTED else None
+        return {ACCEPTED: True, REJECTED: False}.get(self.outcome)
 
     @property
     def worked(self) -> bool | None:
         """Return whether the change did good: harmed and taken back count as no; `None` if not known."""
-        if self.outcome != ACCEPTED:
-            return None
-        if self.reverted_at is not None or self.effect == HARMED:
-            return False
-        return True if self.effect == HELPED else None
+        harmed = self.reverted_at is not None or self.effect == HARMED
+        known = self.outcome == ACCEPTED and (harmed or self.effect == HELPED)
+        return not harmed if known else None
 
     @property
     def last_at(self) -> datetime:
@@ -162,18 +179,29 @@ class Write(NamedTuple):
 
 def decision_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
     """Return the patterns and warnings that a reader's own outcomes bear out, in a stable order."""
-    known = list(rows)
-    types: defaultdict[str, list[Decided]] = defaultdict(list)
-    targets: defaultdict[tuple[str, str], list[Decided]] = defaultdict(list)
-    for row in known:
-        if row.last_at > now - PATTERN_SPAN:
-            types[row.suggestion_type].append(row)
-            targets[row.suggestion_type, row.target_key].append(row)
-    by_type = [
-        one for kind, own in sorted(types.items()) for one in (_accepted(own, kind), _worked(own, kind))
+    found: defaultdict[tuple[str, ...], list[tuple[bool, datetime]]] = defaultdict(list)
+    wrong: defaultdict[tuple[str, ...], list[datetime]] = defaultdict(list)
+    for row in rows:
+        kind, about = row.suggestion_type, (row.suggestion_type, row.target_key)
+        for key, yes in (
+            (("accepted", kind), row.answer),
+            (("accepted", *about), row.answer),
+            (("effects", kind), row.worked),
+        ):
+            if yes is not None and row.last_at > now - PATTERN_SPAN:
+                found[key].append((yes, row.last_at))
+        if row.outcome == ACCEPTED and row.reverted_at is not None:
+            wrong["reverted", *about].append(row.reverted_at)
+        elif row.outcome == ACCEPTED and row.effect == HARMED and row.effect_at is not None:
+            wrong["harmed", *about].append(row.effect_at)
+    patterns = [draft for key, outcomes in sorted(found.items()) if (draft := _pattern(key, outcomes))]
+    recent = [(key, dates) for key, dates in wrong.items() if max(dates) > now - REPLAY_SPAN]
+    warnings = [_replay(key, dates, (key[1], key[2], -1), {}) for key, dates in recent]
+    return [
+        *(draft for draft in patterns if not draft.target_key),
+        *sorted((draft for draft in patterns if draft.target_key), key=_newest)[:TARGETS_MAX],
+        *sorted(warnings, key=_newest)[:TARGETS_MAX],
     ]
-    by_target = [_accepted(own, kind, target) for (kind, target), own in targets.items()]
-    return [*filter(None, by_type), *_newest(filter(None, by_target)), *_newest(_gone_wrong(known, now))]
 
 
 def lean_of(hits: int, total: int) -> int:
@@ -191,38 +219,31 @@ def flag_drafts(
         return
     for name, (types, polarity, deed, because) in FLAGS.items():
         for kind in types if patterns.get(name) is True else ():
-            stats, change = acceptance.get(kind, {}), DOING[kind].format("a")
-            counts = [stats.get(part, 0) for part in ("accepted", "rejected", "reverted")]
-            worth = (sum(counts), CONFIDENCE.get(str(stats.get("confidence")), CONFIDENCE["low"]))
-            title = f"{name.replace('_', ' ').capitalize()}: {change}"
-            text, life = (f"thinking of {change}", deed, because), (last_at, PATTERN_SPAN)
-            about = (kind, "", polarity)
-            yield _draft(Kind.PROFILE, (name, kind), title, text, life, about, worth, data={"flag": name})
+            stats = acceptance.get(kind, {})
+            answers = sum(stats.get(part, 0) for part in ("accepted", "rejected", "reverted"))
+            worth = (answers, CONFIDENCE.get(str(stats.get("confidence")), CONFIDENCE["low"]))
+            words = {"flag": name.replace("_", " ").capitalize(), "deed": deed, "because": because}
+            yield _draft("flag", (name, kind), last_at, (kind, "", polarity), worth, words)
 
 
 def write_drafts(writes: Iterable[Write], *, now: datetime) -> list[Memory]:
-    """Return what the writes of the last 90 days teach, by code: refusals that a second attempt about the
-    same change mended, and those that came three times and nothing mended."""
-    by_change: defaultdict[tuple[str, str, str], list[Write]] = defaultdict(list)
-    for one in sorted(writes, key=lambda one: (one.run, one.n)):
-        if one.at > now - REPLAY_SPAN:
-            by_change[one.run, one.suggestion_type, one.target_key].append(one)
-    mended: defaultdict[str, list[datetime]] = defaultdict(list)
-    lost: defaultdict[str, list[datetime]] = defaultdict(list)
-    for tries in by_change.values():
-        for refused, later in zip(tries, [*tries[1:], None], strict=True):
-            if refused.code in BEFOREHAND:
-                (mended if later and not later.code else lost)[refused.code].append(refused.at)
+    """Return which refusals a second attempt at the change mended, and which, three times, nothing."""
+    recent = [one for one in writes if one.at > now - REPLAY_SPAN]
+    recent.sort(key=lambda one: (one.run, one.suggestion_type, one.target_key, one.n))
+    found: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
+    for refused, later in zip(recent, [*recent[1:], None], strict=False):
+        if refused.code in BEFOREHAND:
+            again = later is not None and refused[:1] + refused[2:4] == later[:1] + later[2:4]
+            form = "mended" if again and later and not later.code else "refused"
+            found[form, refused.code].append(refused.at)
     drafts = []
-    for code, dates in sorted(mended.items()):
-        because = f"{len(dates)} such writes came through at the second attempt"
-        text = (f"a write comes back as {code}", f"{BEFOREHAND[code]}, then write again", because)
-        drafts.append(_tried(("mended", code), f"Mends {code}", text, dates, Phase.REPAIR, 1))
-    for code, dates in sorted(lost.items()):
-        because = f"{len(dates)} writes for this reader came back as {code} and none was mended"
-        text = ("about to write a suggestion", BEFOREHAND[code], because)
-        if code not in mended and len(dates) >= OUTCOMES_MIN:
-            drafts.append(_tried(("refused", code), f"Refused as {code}", text, dates, Phase.WRITE, -1))
+    for (form, code), dates in sorted(found.items()):
+        polarity, phase = (1, Phase.REPAIR) if form == "mended" else (-1, Phase.WRITE)
+        if polarity > 0 or (("mended", code) not in found and len(dates) >= OUTCOMES_MIN):
+            words = {"code": code, "deed": BEFOREHAND[code], "times": len(dates)}
+            draft = _replay((form, code), dates, ("", "", polarity), words)
+            draft.tool, draft.phase = WRITE, phase.value
+            drafts.append(draft)
     return drafts
 
 
@@ -235,16 +256,11 @@ def peer_drafts(
     """
     clear = [pair for pair in deviations.items() if pair[0] in sources and abs(pair[1]) >= DEVIATION_MIN]
     for source, lean in sorted(clear, key=lambda pair: (-abs(pair[1]), pair[0]))[:PEERS_MAX]:
-        more = "more" if lean > 0 else "less"
+        more, liked = ("more", BOOST_SOURCE) if lean > 0 else ("less", REDUCE_SOURCE)
         for kind in (BOOST_SOURCE, REDUCE_SOURCE):
-            agrees, change = (lean > 0) is (kind == BOOST_SOURCE), DOING[kind].format("this")
-            own = "ask for more evidence of this reader's own"
-            deed = "count it as one light sign for it" if agrees else own
-            text = (f"weighing {change}", deed, f"five or more readers who share like it {more} than usual")
-            title, about = f"Others like this source {more}: {change}", (kind, source, 1 if agrees else -1)
-            life, worth = (midnight(now), PEER_LIFE), (0, round(0.5 + abs(lean), 4))
-            data = {"deviation": round(lean, 2)}
-            yield _draft(Kind.PEER, (kind, source), title, text, life, about, worth, data=data)
+            words, polarity = {"more": more, "deed": PEER_DEEDS[kind == liked]}, 1 if kind == liked else -1
+            about, worth = (kind, source, polarity), (0, round(0.5 + abs(lean), 4))
+            yield _draft("peer", (kind, source), midnight(now), about, worth, words)
 
 
 def reason_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
@@ -259,14 +275,10 @@ def reason_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
     drafts = []
     common = [pair for pair in grouped.items() if len(pair[1]) >= REASONS_MIN]
     for (kind, code), dates in sorted(common, key=lambda pair: (-len(pair[1]), pair[0]))[:REASONS_MAX]:
-        (meant, deed, polarity), count, change = REASON_WORDS[code], len(dates), DOING[kind].format("a")
-        because = f"{count} of {refused[kind]} refusals by this reader named {meant}"
-        text, life = (f"proposing {change}", deed, because), (max(dates), PATTERN_SPAN)
-        about, worth = (kind, "", polarity), (count, round(count / (refused[kind] + 2), 4))
-        key, data = ("reason", kind, code), {"code": code, "times": count, "total": refused[kind]}
-        drafts.append(
-            _draft(Kind.BANK, key, f"Against {change}: {meant}", text, life, about, worth, data=data)
-        )
+        (meant, deed, polarity), times, total = REASON_WORDS[code], len(dates), refused[kind]
+        words = {"meant": meant, "deed": deed, "times": times, "total": total}
+        worth, key = (times, round(times / (total + 2), 4)), ("reason", kind, code)
+        drafts.append(_draft("reason", key, max(dates), (kind, "", polarity), worth, words))
     return drafts
 
 
@@ -274,15 +286,11 @@ def tag_drafts(rows: Iterable[tuple[str, str, bool, int, datetime]]) -> Iterator
     """Yield what a reader names most about single sources, from (source, tag, liked, times, last) rows."""
     known = [row for row in rows if row[1] in TAG_WORDS and row[3] >= TAGS_MIN]
     known.sort(key=lambda row: (-row[3], row[0], row[1], row[2]))
-    for source, tag, useful, count, last in known[:TAGS_MAX]:
+    for source, tag, useful, times, last in known[:TAGS_MAX]:
         kind, way = (BOOST_SOURCE, "up") if useful else (REDUCE_SOURCE, "down")
-        change, words = DOING[kind].format("this"), TAG_WORDS[tag]
-        deed = f"take items with {words} as evidence and name that in the reason"
-        text = (f"proposing {change}", deed, f"this reader gave it with {count} thumbs {way}")
-        title, life = f"{words.capitalize()}: {change}", (last, TAG_SPAN)
-        about, worth = (kind, source, 1), (count, round(count / (count + 4), 4))
-        data = {"tag": tag, "times": count}
-        yield _draft(Kind.BANK, ("tag", tag, way, source), title, text, life, about, worth, data=data)
+        words = {"liked": TAG_WORDS[tag], "times": times, "way": way}
+        worth, key = (times, round(times / (times + 4), 4)), ("tag", tag, way, source)
+        yield _draft("tag", key, last, (kind, source, 1), worth, words)
 
 
 def many_drafts(shares: Iterable[tuple[str, str, int, int]], *, now: datetime) -> Iterator[Memory]:
@@ -290,18 +298,19 @@ def many_drafts(shares: Iterable[tuple[str, str, int, int]], *, now: datetime) -
     rates: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for statistic, kind, hits, total in shares:
         rates[statistic, kind].append(hits / total)
-    for (statistic, kind), own in sorted(rates.items()):
+    for key, own in sorted(rates.items()):
+        if len(own) <= READERS_MIN:
+            continue
         rate = round(round(sum(own) / len(own) / RATE_STEP) * RATE_STEP, 2)
         readers = len(own) // READERS_STEP * READERS_STEP
         lean = (rate >= LEAN_MANY) - (rate <= round(1 - LEAN_MANY, 2))
-        change, because = DOING[kind].format("a"), MANY_REASONS[statistic].format(rate, readers)
-        text, about = (f"weighing {change}", MANY_DEEDS[lean], because), (kind, "", lean)
-        title, data = MANY_TITLES[statistic].format(change), {"rate": rate, "readers": readers}
-        # To the day, so that a second run on the same day changes nothing.
-        life, worth, key = (midnight(now), MANY_LIFE), (readers, MANY_CONFIDENCE), (statistic, kind)
-        if len(own) > READERS_MIN:
-            more = {"source_ref": MANY, "phase": Phase.HYPOTHESIZE.value, "ceiling": Ceiling.NOTE}
-            yield _draft(Kind.PATTERN, key, title, text, life, about, worth, data=data, **more)
+        data = {"rate": rate, "readers": readers}
+        about, worth = (key[1], "", lean), (readers, MANY_CONFIDENCE)
+        # From midnight, so that a second run on the same day changes nothing.
+        words = data | {"deed": MANY_DEEDS[lean]}
+        draft = _draft(f"{key[0]} by many", key, midnight(now), about, worth, words)
+        draft.data, draft.phase, draft.ceiling = data, Phase.HYPOTHESIZE.value, Ceiling.NOTE
+        yield draft
 
 
 def midnight(day: datetime | date) -> datetime:
@@ -310,106 +319,51 @@ def midnight(day: datetime | date) -> datetime:
     return datetime.combine(day, time.min, UTC)
 
 
+def _pattern(key: tuple[str, ...], outcomes: Sequence[tuple[bool, datetime]]) -> Memory | None:
+    hits, total = sum(yes for yes, _ in outcomes), len(outcomes)
+    if not (lean := lean_of(hits, total)):
+        return None
+    target = "".join(key[2:])
+    below_half = float(betainc(hits + 1, total - hits + 1, 0.5))
+    worth, about = (total, round(max(below_half, 1 - below_half), 4)), (key[1], target, lean)
+    words: dict[str, Any] = {"hits": hits, "misses": total - hits, "total": total}
+    words["change"] = DOING[key[1]].format("a") + (" asked about before" if target else "")
+    form, since = f"{key[0]}{'+' if lean > 0 else '-'}", max(at for _, at in outcomes)
+    draft = _draft(form, key, since, about, worth, words)
+    draft.data = {"hits": hits, "of": total}
+    return draft
+
+
+def _replay(
+    key: tuple[str, ...], dates: Sequence[datetime], about: tuple[str, str, int], words: dict[str, Any]
+) -> Memory:
+    worth = (len(dates), round((len(dates) + 1) / (len(dates) + 2), 4))
+    return _draft(key[0], key, max(dates), about, worth, words)
+
+
 def _draft(
-    kind: str,
+    form: str,
     key: Sequence[str],
-    title: str,
-    text: tuple[str, str, str],
-    life: tuple[datetime, timedelta],
+    since: datetime,
     about: tuple[str, str, int],
     worth: tuple[int, float],
-    **columns: Any,
+    words: Mapping[str, Any],
 ) -> Memory:
-    """Return an unsaved memory of a text (situation, deed, reason) that holds from a moment for a span, about
-    a type, a target and with a polarity, worth (outcomes, confidence)."""
+    """Return an unsaved memory about (type, target, polarity), worth (outcomes, confidence)."""
     joined = ":".join(key)
     if len(joined) > KEY_CHARS_MAX:
         digest = hashlib.sha1(joined.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
         joined = f"{joined[: KEY_CHARS_MAX - HASH_CHARS - 1]}~{digest[:HASH_CHARS]}"
-    ceiling = Ceiling.NOTE if kind in (Kind.PEER, Kind.BANK) else Ceiling.WARNING
-    columns = {"source_ref": SOURCE_REFS.get(kind, OWN), "ceiling": ceiling, **columns}
-    columns |= dict(zip(("suggestion_type", "target_key", "polarity"), about, strict=True))
-    columns |= {"evidence": worth[0], "confidence": worth[1]}
-    columns |= {"valid_from": life[0], "expires_at": life[0] + life[1]}
-    return Memory(
-        kind=kind, key=joined, title=title, text="When {}: {}. Because {}.".format(*text), **columns
-    )
+    kind, span, title, text = FORMS[form]
+    change = DOING[about[0]].format("this" if about[1] else "a") if about[0] else ""
+    words = {"change": change, "since": since, **words}
+    row = Memory(kind=kind, key=joined, title=title.format(**words), text=text.format(**words))
+    row.suggestion_type, row.target_key, row.polarity = about
+    row.evidence, row.confidence = worth
+    row.ceiling = Ceiling.NOTE if kind in (Kind.PEER, Kind.BANK) else Ceiling.WARNING
+    row.valid_from, row.expires_at = since, since + span
+    return row
 
 
-def _accepted(rows: Sequence[Decided], kind: str, target: str = "") -> Memory | None:
-    answered = [row for row in rows if row.answer is not None]
-    hits, total = sum(bool(row.answer) for row in answered), len(answered)
-    change = f"{DOING[kind].format('a')}{' asked about before' if target else ''}"
-    because = f"this reader accepted {hits} of {total} such suggestions"
-    deed = "look for another change first, and ask for clearer evidence than usual"
-    title, text = f"Turns down {change}", (f"thinking of {change}", deed, because)
-    if lean_of(hits, total) > 0:
-        title, text = f"Accepts {change}", (ALIKE, f"start with {change}", because)
-    return _pattern(("accepted", kind, *([target] if target else [])), target, hits, answered, title, text)
-
-
-def _worked(rows: Sequence[Decided], kind: str) -> Memory | None:
-    known = [row for row in rows if row.worked is not None]
-    hits, total, change = sum(bool(row.worked) for row in known), len(known), DOING[kind].format("a")
-    because = f"{total - hits} of {total} such changes did harm or were taken back"
-    deed = "take a smaller step or another change"
-    title, text = f"Does harm: {change}", (f"thinking of {change}", deed, because)
-    if lean_of(hits, total) > 0:
-        because = f"{hits} of {total} such changes made this reader's digest better"
-        title, text = f"Helps: {change}", (ALIKE, f"prefer {change}", because)
-    return _pattern(("effects", kind), "", hits, known, title, text)
-
-
-def _pattern(
-    key: tuple[str, ...],
-    target: str,
-    hits: int,
-    rows: Sequence[Decided],
-    title: str,
-    text: tuple[str, str, str],
-) -> Memory | None:
-    total = len(rows)
-    if not (lean := lean_of(hits, total)):
-        return None
-    life, about = (max(row.last_at for row in rows), PATTERN_SPAN), (key[1], target, lean)
-    below_half = float(betainc(hits + 1, total - hits + 1, 0.5))
-    data, worth = {"hits": hits, "of": total}, (total, round(max(below_half, 1 - below_half), 4))
-    return _draft(Kind.PATTERN, key, title, text, life, about, worth, data=data)
-
-
-def _gone_wrong(rows: Sequence[Decided], now: datetime) -> Iterator[Memory]:
-    """Yield what was taken back or did harm in the last 90 days, by target."""
-    grouped: defaultdict[tuple[str, str, str], list[datetime]] = defaultdict(list)
-    for row in rows:
-        if row.outcome == ACCEPTED and row.reverted_at is not None:
-            grouped["reverted", row.suggestion_type, row.target_key].append(row.reverted_at)
-        elif row.outcome == ACCEPTED and row.effect == HARMED and row.effect_at is not None:
-            grouped["harmed", row.suggestion_type, row.target_key].append(row.effect_at)
-    for key, dates in grouped.items():
-        change, last, undone = DOING[key[1]].format("this"), max(dates), key[0] == "reverted"
-        after = f"took it back on {last:%F}" if undone else f"by {last:%F} it had made the digest worse"
-        because = f"this reader accepted it, and {after}"
-        text = (f"thinking again of {change}", "choose another target", because)
-        title, about = f"{'Taken back' if undone else 'Did harm'}: {change}", (key[1], key[2], -1)
-        times = len(dates)
-        worth, data = (times, round((times + 1) / (times + 2), 4)), {"times": times}
-        if last > now - REPLAY_SPAN:
-            yield _draft(Kind.REPLAY, key, title, text, (last, REPLAY_SPAN), about, worth, data=data)
-
-
-def _tried(
-    key: tuple[str, str],
-    title: str,
-    text: tuple[str, str, str],
-    dates: Sequence[datetime],
-    phase: Phase,
-    lean: int,
-) -> Memory:
-    times, life, about = len(dates), (max(dates), REPLAY_SPAN), ("", "", lean)
-    worth, data = (times, round((times + 1) / (times + 2), 4)), {"times": times}
-    more = {"source_ref": RUNS, "tool": WRITE, "phase": phase.value}
-    return _draft(Kind.REPLAY, key, title, text, life, about, worth, data=data, **more)
-
-
-def _newest(drafts: Iterable[Memory]) -> list[Memory]:
-    return sorted(drafts, key=lambda draft: (-draft.valid_from.timestamp(), draft.key))[:TARGETS_MAX]
+def _newest(draft: Memory) -> tuple[float, str]:
+    return -draft.valid_from.timestamp(), draft.key

@@ -1,6 +1,7 @@
 """The rows that memories are derived from, and bringing the memories of one reader, or of all, up to date."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -46,20 +47,13 @@ class BadInsight(ValueError):
 
 
 def memories_refresh(*, reader_id: UUID, now: datetime) -> dict[str, int]:
-    """Make the reader's derived memories what their rows say now; safe to repeat, and then changes nothing.
-
-    Returns the counts `added`, `updated` (newer figures), `superseded` (another meaning), `retired`,
-    `unchanged`, `refused`. A fixed number of queries whatever the history.
-    """
+    """Make the reader's derived memories what their rows say now; return the counts of `memories_store`."""
     drafts = reader_drafts(reader_id=reader_id, now=now)
     return memories_store(reader_id=reader_id, kinds=DERIVED, drafts=drafts, now=now)
 
 
 def memories_refresh_active(*, now: datetime) -> dict[str, int]:
-    """Refresh every active reader who rated, answered or had a run in the last 30 days, or has memories.
-
-    Returns `readers`, `failed` and the sums of `memories_refresh`. One reader's trouble stops no other's.
-    """
+    """Refresh every active reader of the last 30 days or with memories; one's trouble stops no other's."""
     since, own = now - timedelta(days=ACTIVE_DAYS), OuterRef("pk")
     lately = (
         Exists(Feedback.objects.filter(reader=own, at__gt=since))
@@ -68,91 +62,75 @@ def memories_refresh_active(*, now: datetime) -> dict[str, int]:
         | Exists(Memory.objects.filter(reader=own, kind__in=DERIVED, retired_at=None))
     )
     readers = Reader.objects.filter(lately, is_active=True).order_by("pk")
-    totals = {"readers": 0, "failed": 0}
+    totals = Counter[str](readers=0, failed=0)
     for reader_id in readers.values_list("pk", flat=True):
         try:
-            counts = {"readers": 1} | memories_refresh(reader_id=reader_id, now=now)
+            totals.update({"readers": 1} | memories_refresh(reader_id=reader_id, now=now))
         except Exception:
             log.exception("memories_refresh_failed", user_id=str(reader_id))
-            counts = {"failed": 1}
-        for name, count in counts.items():
-            totals[name] = totals.get(name, 0) + count
+            totals["failed"] += 1
     log.info("memories_refreshed", **totals)
     return totals
 
 
 def memories_sync(*, now: datetime, folder: Path = FOLDER) -> dict[str, Any]:
-    """Sync insights from `folder` and patterns over many readers, each in a transaction of its own.
+    """Sync insights from `folder` and patterns over many readers: `{"insights", "patterns", "errors"}`.
 
-    Returns `{"insights": counts, "patterns": counts, "errors": [{"file", "code", "message"}]}` with the
-    counts of `memories_refresh`. A bad file, or one that admission refuses, is listed, its memory left as it
-    is, and the rest goes through; the memory of a file that is gone, or whose time is over, is retired.
+    A refused file is listed and its memory stays; that of a file gone or out of date is retired.
     """
     drafts, errors = [], []
     for path in sorted(folder.glob("*.md")):
         try:
             draft = insight_draft(path.stem, path.read_bytes(), now=now)
-            if (why := admit(draft, now=now).why) in REFUSALS and why != "expired":
+            if (why := admit(draft, now=now)) not in (ADMITTED, "expired"):
                 raise BadInsight(why, REFUSALS[why])
             drafts += [draft] if why == ADMITTED else []
         except BadInsight as bad:
             errors.append({"file": path.name, "code": bad.code, "message": bad.message})
-    spared = frozenset(Path(error["file"]).stem for error in errors)
-    kinds = (Memory.Kind.INSIGHT,)
-    counts = memories_store(reader_id=None, kinds=kinds, drafts=drafts, spared=spared, now=now)
+    spared = {Path(error["file"]).stem for error in errors}
+    counts = memories_store(reader_id=None, kinds=["insight"], drafts=drafts, spared=spared, now=now)
     log.info("memories_synced", errors=len(errors), **counts)
     return {"insights": counts, "patterns": patterns_sync(now=now), "errors": errors}
 
 
 def insight_draft(name: str, raw: bytes, *, now: datetime) -> Memory:
-    """Return the insight in the file called `name`, without ".md". Raises `BadInsight` for the first thing
-    wrong.
+    """Return the insight in the file called `name`, without ".md"; while it is there it does not age.
 
-    Front matter: `id` (the file's name), `title`, `suggestion_type`, `tool` and `phase` (each may be empty),
-    `confidence` (0 to 1), `expires` (a date, or empty); the body is one paragraph. While its file is there it
-    does not age.
+    Raises `BadInsight` for the first thing wrong.
     """
-    try:
-        match = _FILE.match(raw.decode("utf-8").replace("\r\n", "\n"))
-    except UnicodeDecodeError as error:
-        raise BadInsight("unreadable", f"The file is not UTF-8: byte {error.start}.") from None
-    if match is None:
-        raise BadInsight("no_front_matter", "The file must begin with front matter between two --- lines.")
-    try:
-        front = yaml.safe_load(match["front"])
-    except yaml.YAMLError:
-        raise BadInsight("bad_front_matter", "The front matter is not valid YAML.") from None
-    if not isinstance(front, dict) or set(front) != set(FRONT_FIELDS):
-        raise BadInsight("bad_front_matter", f"The front matter has the fields {', '.join(FRONT_FIELDS)}.")
-    front = {key: "" if value is None else value for key, value in front.items()}
-    text, expires = " ".join(match["body"].split()), front["expires"]
-    for fine, code, message in _checks(front, name, text):
+    front, text = _parsed(raw)
+    title, sure, expires = (front[key] for key in ("title", "confidence", "expires"))
+    number = isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1
+    for fine, code, message in (
+        (front["id"] == name, "bad_id", f"`id` must be the file's name, {name!r}."),
+        (isinstance(title, str) and 0 < len(title) <= 80, "bad_title", "`title` has 1 to 80 characters."),
+        (front["suggestion_type"] in ("", *FIELD_OF_TYPE), "bad_type", f"A type is one of {TYPES}."),
+        (_TOOL.fullmatch(str(front["tool"])), "bad_tool", "`tool` is a tool's name, or empty."),
+        (front["phase"] in ("", *Phase), "bad_phase", f"`phase` is empty or one of {', '.join(Phase)}."),
+        (0 < len(text) <= 500, "bad_text", "The text is one paragraph of 1 to 500 characters."),
+        (number, "bad_confidence", "`confidence` is a number from 0 to 1."),
+        (expires == "" or type(expires) is date, "bad_expiry", "`expires` is a date, or empty."),
+    ):
         if not fine:
             raise BadInsight(code, message)
-    return Memory(
-        kind=Memory.Kind.INSIGHT,
-        key=name,
-        text=text,
-        source_ref=f"{name}.md",
-        ceiling=Memory.Ceiling.NOTE,
-        valid_from=learnt.midnight(now),
-        expires_at=learnt.midnight(expires) if expires else None,
-        **{column: front[column] for column in ("title", "suggestion_type", "tool", "phase", "confidence")},
-    )
+    columns = {key: front[key] for key in ("title", "suggestion_type", "tool", "phase", "confidence")}
+    row = Memory(kind="insight", key=name, text=text, source_ref=f"{name}.md", ceiling="note", **columns)
+    row.valid_from = learnt.midnight(now)
+    row.expires_at = learnt.midnight(expires) if expires else None
+    return row
 
 
 def patterns_sync(*, now: datetime) -> dict[str, int]:
-    """Sum up the readers who share; a pattern with too few of them is retired. Two queries to sum up."""
-    found = list(learnt.many_drafts(_shares(now), now=now)) if settings.PEERS_ENABLED else []
-    return memories_store(reader_id=None, kinds=(Memory.Kind.PATTERN,), drafts=found, now=now)
+    """Sum up the readers who share; a pattern with too few of them is retired."""
+    found = learnt.many_drafts(_shares(now), now=now) if settings.PEERS_ENABLED else ()
+    return memories_store(reader_id=None, kinds=["pattern"], drafts=found, now=now)
 
 
 def reader_drafts(*, reader_id: UUID, now: datetime) -> list[Memory]:
     """Return every memory that a reader's own rows bear out, most trusted source first."""
     decided = decisions_of(reader_id=reader_id, now=now)
-    drafts = learnt.decision_drafts(decided, now=now) + learnt.write_drafts(
-        writes_of(reader_id=reader_id, now=now), now=now
-    )
+    drafts = learnt.decision_drafts(decided, now=now)
+    drafts += learnt.write_drafts(_writes(reader_id, now), now=now)
     profile = PreferenceProfile.objects.filter(reader_id=reader_id).first()
     if profile is not None:
         last_at = profile.last_outcome_at
@@ -161,13 +139,18 @@ def reader_drafts(*, reader_id: UUID, now: datetime) -> list[Memory]:
         rated = Feedback.objects.filter(reader_id=reader_id, item__source_id__in=deviations).order_by()
         sources = frozenset(rated.values_list("item__source_id", flat=True).distinct())
         drafts += learnt.peer_drafts(deviations, sources, now=now)
+    tagged = (
+        FeedbackTag.objects.filter(feedback__reader_id=reader_id, feedback__at__gt=now - learnt.TAG_SPAN)
+        .values_list("feedback__item__source_id", "tag_id", "feedback__useful")
+        .annotate(count=Count("pk"), last=Max("feedback__at"))
+        .order_by("-count", "feedback__item__source_id", "tag_id", "feedback__useful")
+    )
     drafts += learnt.reason_drafts(decided, now=now)
-    return [*drafts, *learnt.tag_drafts(tagged_of(reader_id=reader_id, now=now))]
+    return [*drafts, *learnt.tag_drafts(tagged[:TAGGED_MAX])]
 
 
 def decisions_of(*, reader_id: UUID, now: datetime) -> list[learnt.Decided]:
-    """Return the reader's suggestions that ended and had an outcome of any kind lately, newest first; one
-    query."""
+    """Return the reader's suggestions that ended and had an outcome of any kind lately, newest first."""
     others, since = Outcome.objects.filter(suggestion=OuterRef("suggestion")), now - learnt.PATTERN_SPAN
     effects, reverts = others.filter(kind=Kind.EFFECT), others.filter(kind=Kind.REVERT)
     rows = (
@@ -184,50 +167,39 @@ def decisions_of(*, reader_id: UUID, now: datetime) -> list[learnt.Decided]:
     columns = ("suggestion_type", "target_key", "outcome", "decided_at", "reverted_at", "effect", "effect_at")
     found = []
     for row in rows.values(*columns, "user_reason")[:OUTCOMES_MAX]:
-        reason, row["effect"] = row.pop("user_reason"), row["effect"] or ""
+        reason = row.pop("user_reason")
         refused = row["outcome"] == Result.REJECTED and reason != NEVER
         found.append(learnt.Decided(**row, reason=reason_code(reason) if refused else ""))
     return found
 
 
-def writes_of(*, reader_id: UUID, now: datetime) -> list[learnt.Write]:
-    """Return the newest writes of the reader's runs in the last 90 days, whoever drove them; one query."""
+def _writes(reader_id: UUID, now: datetime) -> Iterator[learnt.Write]:
+    """Yield the newest writes of the reader's runs in the last 90 days, whoever drove them."""
     rows = Step.objects.filter(
         run__reader_id=reader_id, kind=Step.Kind.TOOL, tool=WRITE, at__gt=now - learnt.REPLAY_SPAN
     )
-    found = []
     columns = ("run_id", "n", "arguments", "error_code", "at")
     for run_id, n, given, code, at in rows.order_by("-at", "-n").values_list(*columns)[:WRITES_MAX]:
         kind = str(given.get("suggestion_type") or "")
-        found.append(learnt.Write(str(run_id), n, kind, target_of(kind, given), code, at))
-    return found
+        yield learnt.Write(str(run_id), n, kind, target_of(kind, given), code, at)
 
 
-def tagged_of(*, reader_id: UUID, now: datetime) -> list[tuple[str, str, bool, int, datetime]]:
-    """Return how often the reader named each reason about each source in the last 90 days; one query."""
-    rows = (
-        FeedbackTag.objects.filter(feedback__reader_id=reader_id, feedback__at__gt=now - learnt.TAG_SPAN)
-        .values_list("feedback__item__source_id", "tag_id", "feedback__useful")
-        .annotate(count=Count("pk"), last=Max("feedback__at"))
-        .order_by("-count", "feedback__item__source_id", "tag_id", "feedback__useful")
-    )
-    return list(rows[:TAGGED_MAX])
-
-
-def _checks(front: dict[str, Any], name: str, text: str) -> tuple[tuple[object, str, str], ...]:
-    """Return what an insight must be: whether it is, a code and words for where it is not."""
-    title, expires, sure = front["title"], front["expires"], front["confidence"]
-    number = isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1
-    return (
-        (front["id"] == name, "bad_id", f"`id` must be the file's name, {name!r}."),
-        (isinstance(title, str) and 0 < len(title) <= 80, "bad_title", "`title` has 1 to 80 characters."),
-        (front["suggestion_type"] in ("", *FIELD_OF_TYPE), "bad_type", f"A type is one of {TYPES}."),
-        (_TOOL.fullmatch(str(front["tool"])), "bad_tool", "`tool` is a tool's name, or empty."),
-        (front["phase"] in ("", *Phase), "bad_phase", f"`phase` is empty or one of {', '.join(Phase)}."),
-        (0 < len(text) <= 500, "bad_text", "The text is one paragraph of 1 to 500 characters."),
-        (number, "bad_confidence", "`confidence` is a number from 0 to 1."),
-        (expires == "" or type(expires) is date, "bad_expiry", "`expires` is a date, or empty."),
-    )
+def _parsed(raw: bytes) -> tuple[dict[str, Any], str]:
+    """Return the front matter and the body of a file. Raises `BadInsight`."""
+    try:
+        match = _FILE.match(raw.decode("utf-8").replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        raise BadInsight("unreadable", f"The file is not UTF-8: byte {error.start}.") from None
+    if match is None:
+        raise BadInsight("no_front_matter", "The file must begin with front matter between two --- lines.")
+    try:
+        front = yaml.safe_load(match["front"])
+    except yaml.YAMLError:
+        raise BadInsight("bad_front_matter", "The front matter is not valid YAML.") from None
+    if not isinstance(front, dict) or set(front) != set(FRONT_FIELDS):
+        raise BadInsight("bad_front_matter", f"The front matter has the fields {', '.join(FRONT_FIELDS)}.")
+    front = {key: "" if value is None else value for key, value in front.items()}
+    return front, " ".join(match["body"].split())
 
 
 def _shares(now: datetime) -> Iterator[tuple[str, str, int, int]]:

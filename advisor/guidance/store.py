@@ -1,15 +1,12 @@
 """Memories in the database: which a run may use, making them what drafts say, and what people write.
 
-A memory that means the same with newer figures is renewed and keeps the credit it earned; one whose meaning
-changed is superseded by a new row, which starts without. What its source no longer bears out is retired.
-Nothing is deleted: what a run read stays readable.
+Newer figures renew a memory, which keeps its credit; another meaning supersedes it. Nothing is deleted.
 """
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -17,15 +14,7 @@ from django.db import transaction
 from django.db.models import Case, Exists, IntegerField, Q, QuerySet, Value, When
 from django.utils.text import slugify
 
-from advisor.guidance.admission import (
-    ADMITTED,
-    REFUSALS,
-    admit,
-    marked_up,
-    quality_of_text,
-    text_signature,
-    tokens_of,
-)
+from advisor.guidance import admission
 from advisor.guidance.conditions import predicate_check, predicate_holds
 from advisor.models import GuidanceEvent, Memory, Tip
 from advisor.models.memory import CONDITION
@@ -41,33 +30,18 @@ CURATED = frozenset({Memory.Kind.INSIGHT, Memory.Kind.RULE})
 ADMIN = "admin"
 # What a recalled memory gains for being about a type that is in question.
 ABOUT = 0.3
-DRAFTED = (
+WRITTEN = (
     *("title", "text", "suggestion_type", "target_key", "tool", "phase", "polarity", "data", "confidence"),
-    *("evidence", "ceiling", "source_ref", "valid_from", "expires_at"),
+    *("evidence", "ceiling", "source_ref", "valid_from", "expires_at", "dimensions", "unified", "tokens"),
+    *("text_sig", "retired_at", "updated_at"),
 )
-WRITTEN = (*DRAFTED, "dimensions", "unified", "tokens", "text_sig", "retired_at", "updated_at")
 # Of these, the ones without which nothing a run reads differs.
-SILENT = frozenset({"expires_at", "valid_from"})
+SILENT = frozenset({"expires_at", "valid_from", "updated_at"})
 OLD_KEY_CHARS, KEY_CHARS = 96, 80
 COUNTS = ("added", "updated", "superseded", "retired", "unchanged", "refused")
 AS_WRITTEN = "written"
-PREVIEW_SPAN, PREVIEW_MAX, NEWEST = timedelta(days=30), 5_000, 20
+PREVIEW_SPAN, PREVIEW_MAX = timedelta(days=30), 5_000
 NAMED = ("tool", "suggestion_type", "phase", "target_key")
-
-
-class Problem(NamedTuple):
-    """Why it cannot be stored: the field to mend, a stable code, and words."""
-
-    field: str
-    code: str
-    message: str
-
-
-class Preview(NamedTuple):
-    """At how many past calls it would have been weighed, in words, and the newest of them."""
-
-    words: str
-    newest: list[GuidanceEvent]
 
 
 class ChangedMeanwhile(Exception):
@@ -75,10 +49,7 @@ class ChangedMeanwhile(Exception):
 
 
 def memories_in_force(*, reader_id: UUID, now: datetime) -> QuerySet[Memory]:
-    """Return the rows a run of this reader may use: no other reader's, none expired, superseded or retired.
-
-    Without figures over many readers for one who does not share.
-    """
+    """Return what a run of this reader may use: nothing of another's, nor of many if they do not share."""
     sharing = Exists(Reader.objects.filter(pk=reader_id, peers_enabled=True))
     over_many = Q(reader=None, kind__in=OVER_MANY) | Q(kind=Memory.Kind.PEER)
     rows = Memory.objects.filter(
@@ -106,11 +77,7 @@ def memories_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> li
 
 
 def memories_recall(*, reader_id: UUID, now: datetime, types: Collection[str] = ()) -> list[Memory]:
-    """Return the three surest insights and patterns over many readers, those about `types` first; one query.
-
-    What a reader's own rows bear out is the profile itself, and rules are for the calls they name: neither is
-    in here.
-    """
+    """Return the three surest insights and patterns over many readers, those about `types` first."""
     rows = memories_in_force(reader_id=reader_id, now=now).filter(
         Q(kind=Memory.Kind.INSIGHT) | Q(kind=Memory.Kind.PATTERN, reader=None)
     )
@@ -121,8 +88,9 @@ def memories_recall(*, reader_id: UUID, now: datetime, types: Collection[str] = 
 def memory_prepare(row: Memory, *, reader_id: UUID | None, now: datetime) -> Memory:
     """Return an unsaved memory with what follows from its text: quality, words, and a signature."""
     row.reader_id, row.updated_at = reader_id, now
-    row.dimensions, row.unified = quality_of_text(row)
-    row.tokens, row.text_sig = list(tokens_of(f"{row.target_key} {row.text}")), text_signature(row.text)
+    row.dimensions, row.unified = admission.quality_of_text(row)
+    row.tokens = list(admission.tokens_of(f"{row.target_key} {row.text}"))
+    row.text_sig = admission.text_signature(row.text)
     if row.target_key:
         about = f"{row.text_sig} {row.suggestion_type} {row.target_key}".encode("utf-8", "replace")
         row.text_sig = hashlib.sha1(about, usedforsecurity=False).hexdigest()
@@ -138,55 +106,51 @@ def memories_store(
     now: datetime,
     spared: Collection[str] = (),
 ) -> dict[str, int]:
-    """Make the memories of `kinds` of a reader, or the shared ones, what the drafts hold; return counts.
-
-    At most five queries. Rows of people and keys in `spared` stay; of drafts with the same words the first
-    counts.
-    """
-    owner = Q(reader=None)
-    if reader_id is not None:
-        owner = Q(reader_id=reader_id)
-        locked = Reader.objects.select_for_update(no_key=True).filter(pk=reader_id)
-        if not list(locked.values_list("pk")):
-            return dict.fromkeys(COUNTS, 0)
-    found = Memory.objects.select_for_update().filter(owner, kind__in=kinds, superseded_by=None)
-    rows = {(row.kind, row.key): row for row in found}
+    """Make the memories of `kinds` of a reader, or the shared ones, what the drafts hold; return counts."""
+    counts = dict.fromkeys(COUNTS, 0)
+    if reader_id is not None and not list(
+        Reader.objects.select_for_update(no_key=True).filter(pk=reader_id).values_list("pk")
+    ):
+        return counts
+    found = Memory.objects.select_for_update().filter(Q(reader_id=reader_id), kind__in=kinds)
+    rows = {(row.kind, row.key): row for row in found.filter(superseded_by=None)}
     seen = set[tuple[str, str]]()
-    plan: defaultdict[str, list[tuple[Memory, Memory]]] = defaultdict(list)
+    new, changed, replaced = list[Memory](), list[Memory](), list[tuple[Memory, Memory]]()
     for fresh in drafts:
         memory_prepare(fresh, reader_id=reader_id, now=now)
         place = (fresh.kind, fresh.key)
         row, marks = rows.get(place), {place, ("same words", fresh.kind + fresh.text_sig)}
         if marks & seen or (row is not None and row.source_ref == ADMIN):
-            plan["refused"].append((fresh, fresh))
+            counts["refused"] += 1
             continue
         seen |= marks
-        plan[_action(row, fresh)].append((row or fresh, fresh))
-    gone = [row for place, row in rows.items() if place not in seen and row.key not in spared]
-    gone = [row for row in gone if row.retired_at is None and row.source_ref != ADMIN]
-    for row in gone:
-        row.retired_at = row.updated_at = now
-    changed = [row for row, _ in plan["updated"] + plan["renewed"]]
-    _write([fresh for _, fresh in plan["added"]], [*changed, *gone], plan["superseded"], now)
-    counts = {name: len(plan[name]) for name in COUNTS}
-    return counts | {"retired": len(gone), "unchanged": len(plan["unchanged"] + plan["renewed"])}
+        if row is None:
+            new.append(fresh)
+        elif _meaning(row) != _meaning(fresh):
+            replaced.append((row, fresh))
+        else:
+            differing = {name for name in WRITTEN if getattr(row, name) != getattr(fresh, name)}
+            counts["updated" if differing - SILENT else "unchanged"] += 1
+            if differing - {"updated_at"}:
+                row.__dict__ |= {name: getattr(fresh, name) for name in WRITTEN}
+                changed.append(row)
+    unseen = [row for place, row in rows.items() if place not in seen and row.key not in spared]
+    gone = [row for row in unseen if row.retired_at is None and row.source_ref != ADMIN]
+    _write(new, changed, replaced, gone, now)
+    return counts | {"added": len(new), "superseded": len(replaced), "retired": len(gone)}
 
 
 @transaction.atomic
 def curated_save(fresh: Memory, *, replacing: int | None = None, now: datetime) -> Memory:
-    """Store a checked rule or insight, in the place of the memory `replacing` if that is given.
-
-    The old one keeps its words and points to the new one. Raises `ChangedMeanwhile`.
-    """
+    """Store a checked rule or insight, superseding the memory `replacing`. Raises `ChangedMeanwhile`."""
     memory_prepare(fresh, reader_id=None, now=now)
     fresh.key = f"{slugify(fresh.title)[:KEY_CHARS]}-{now:%Y%m%d-%H%M%S-%f}"
-    if replacing is None:
-        _write([fresh], [], [], now)
-        return fresh
-    if (old := _by_hand().select_for_update().filter(pk=replacing).first()) is None:
+    old = _by_hand().select_for_update().filter(pk=replacing).first() if replacing else None
+    if replacing and old is None:
         raise ChangedMeanwhile
-    fresh.key = old.key
-    _write([], [], [(old, fresh)], now)
+    if old:
+        fresh.key = old.key
+    _write([] if old else [fresh], [], [(old, fresh)] if old else [], [], now)
     return fresh
 
 
@@ -197,45 +161,41 @@ def curated_retire(*, ids: Collection[int], now: datetime) -> int:
 
 def condition_of(row: Memory, when: Any) -> dict[str, Any]:
     """Return the data of a rule: its condition with tool, type, phase and target around it."""
-    names = {"tool": "tool", "suggestion_type": "suggestion_type", "phase": "phase", "target": "target_key"}
-    pairs = {fact: getattr(row, column) for fact, column in names.items()}
-    parts = [{"fact": name, "op": "eq", "value": value} for name, value in pairs.items() if value]
+    pairs = [(column.removesuffix("_key"), getattr(row, column)) for column in NAMED]
+    parts = [{"fact": name, "op": "eq", "value": value} for name, value in pairs if value]
     return {CONDITION: {"all": [*parts, when]} if parts else when, AS_WRITTEN: when}
 
 
-def curated_problems(draft: Memory, *, replacing: int | None = None, now: datetime) -> list[Problem]:
-    """Return what speaks against storing this in the place of the memory `replacing`; one query."""
-    problems = []
-    if draft.kind == Memory.Kind.RULE and draft.data[AS_WRITTEN] in (None, {}):
-        words = "A rule needs a condition. For advice without one, write an insight."
-        problems.append(Problem("when", "no_condition", words))
-    elif draft.kind == Memory.Kind.RULE:
-        found = predicate_check(draft.data[AS_WRITTEN])
-        problems += [Problem("when", "bad_condition", words) for words in found]
+def curated_problems(
+    draft: Memory, *, replacing: int | None = None, now: datetime
+) -> list[tuple[str, str, str]]:
+    """Return what speaks against storing this: the field to mend, a stable code, and words."""
+    found = predicate_check(draft.data[AS_WRITTEN]) if draft.kind == Memory.Kind.RULE else []
+    problems = [("when", "bad_condition", words) for words in found]
     memory_prepare(draft, reader_id=None, now=now)
     others = Memory.objects.filter(reader=None, kind=draft.kind, retired_at=None).exclude(pk=replacing or 0)
-    same = others.filter(text_sig=draft.text_sig).exists()
-    why = admit(draft, now=now, known={text_signature(draft.text)} if same else ()).why
+    why = admission.admit(draft, now=now, duplicate=others.filter(text_sig=draft.text_sig).exists())
     if why == "expired":
-        problems.append(Problem("expires_at", why, "This moment has passed. Choose a later one."))
-    elif why != ADMITTED:
-        words = f"Guidance would never show this ({why}). {REFUSALS[why]}"
-        problems.append(Problem("title" if why == "code" and marked_up(draft.title) else "text", why, words))
+        problems.append(("expires_at", why, "This moment has passed. Choose a later one."))
+    elif why != admission.ADMITTED:
+        words = f"Guidance would never show this ({why}). {admission.REFUSALS[why]}"
+        field = "title" if why == "code" and admission.MARKED_UP.search(draft.title) else "text"
+        problems.append((field, why, words))
     return problems
 
 
-def curated_preview(draft: Memory, *, now: datetime) -> Preview:
-    """Try `draft` on the newest 5,000 calls of the last 30 days; one query."""
+def curated_preview(draft: Memory, *, now: datetime) -> str:
+    """Return at how many of the newest 5,000 calls of the last 30 days it would have been weighed."""
     rows = GuidanceEvent.objects.filter(at__gt=now - PREVIEW_SPAN, at__lte=now, n__gt=0)
-    columns = (*NAMED, "at", "run_id", "level", "facts")
-    calls = list(rows.order_by("-at", "-id").only(*columns)[:PREVIEW_MAX])
-    found = [
-        call
+    calls = rows.order_by("-at", "-id").only(*NAMED, "facts")[:PREVIEW_MAX]
+    when = draft.predicate
+    hits = [
+        predicate_holds(when, call.facts)
+        if when
+        else all(getattr(draft, name) in ("", getattr(call, name)) for name in NAMED)
         for call in calls
-        if (draft.predicate and predicate_holds(draft.predicate, call.facts))
-        or not (draft.predicate or any(getattr(draft, n) not in ("", getattr(call, n)) for n in NAMED))
     ]
-    return Preview(f"{len(found)} of the last {len(calls):,} calls", found[:NEWEST])
+    return f"{sum(hits)} of the last {len(hits):,} calls"
 
 
 def tip_show(*, reader_id: UUID, memory_id: int, now: datetime) -> Tip:
@@ -255,38 +215,28 @@ def _by_hand() -> QuerySet[Memory]:
     return rows.filter(retired_at=None, superseded_by=None)
 
 
-def _action(row: Memory | None, fresh: Memory) -> str:
-    """Return what becomes of a row, in a word of `COUNTS`, and renew it; `renewed`: only its dates differ."""
-    if row is None:
-        return "added"
-    retired, differing = row.retired_at, {n for n in DRAFTED if getattr(row, n) != getattr(fresh, n)}
-    if retired is None and not differing:
-        return "unchanged"
-    if _meaning(row) != _meaning(fresh):
-        return "superseded"
-    for name in WRITTEN:
-        setattr(row, name, getattr(fresh, name))
-    return "updated" if retired or differing - SILENT else "renewed"
-
-
 def _meaning(row: Memory) -> tuple[object, ...]:
     """Return what must stay for a row to stay: of figures only those that people wrote."""
-    words = row.text if row.kind in CURATED else text_signature(row.text)
+    words = row.text if row.kind in CURATED else admission.text_signature(row.text)
     about = (row.suggestion_type, row.target_key, row.tool, row.phase, row.polarity)
     return (words, *about, repr(row.predicate))
 
 
 def _write(
-    new: list[Memory], changed: list[Memory], replaced: list[tuple[Memory, Memory]], now: datetime
+    new: list[Memory],
+    changed: list[Memory],
+    replaced: list[tuple[Memory, Memory]],
+    gone: list[Memory],
+    now: datetime,
 ) -> None:
     """Write what was planned; a superseded row gives its key to the one that takes its place."""
-    for row, _ in replaced:
+    olds = [row for row, _ in replaced]
+    for row in olds:
         row.key = f"{row.key[:OLD_KEY_CHARS]}#{row.pk}"
+    for row in (*olds, *gone):
         row.retired_at, row.updated_at = row.retired_at or now, now
-    if rows := [*changed, *(row for row, _ in replaced)]:
-        Memory.objects.bulk_update(rows, [*WRITTEN, "key"])
+    Memory.objects.bulk_update([*changed, *olds, *gone], [*WRITTEN, "key"])
     Memory.objects.bulk_create([*new, *(fresh for _, fresh in replaced)])
     for row, fresh in replaced:
         row.superseded_by = fresh
-    if replaced:
-        Memory.objects.bulk_update([row for row, _ in replaced], ["superseded_by"])
+    Memory.objects.bulk_update(olds, ["superseded_by"])

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,7 +20,7 @@ from digest.summaries.grounding import content_stems, grounding_of, overlap_of
 from suggestions.explain import reason_clean
 
 PROMPT, PURPOSE, FAILED = ADVISOR_PROMPT.with_name("guidance.md"), "guidance", "synthesis_"
-# The time that must be left to ask at all, and what is reserved for storing, in milliseconds.
+# The time that must be left to ask at all, and what is reserved for storing.
 LEFT_MIN_MS, RESERVE_MS = 1800.0, 200.0
 # The share of content words that must be the notes' own.
 OVERLAP_MIN = 0.7
@@ -36,8 +36,7 @@ class Reworded(BaseModel):
     text: str = Field(min_length=1, max_length=600)
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(NamedTuple):
     """Who may word notes of one run: its models, in order, and the account that pays for them."""
 
     models: Sequence[Model]
@@ -52,11 +51,9 @@ def writer_for(*, reader_id: UUID, ledger: SpendAccount, tunables: Tunables) -> 
 
 
 def synthesise(*, text: str, emitted: Sequence[Scored], writer: Writer, left_ms: float) -> tuple[str, str]:
-    """Return the notes in a model's words where these hold nothing but what the notes hold, else `text`.
+    """Return the notes in a model's words where these hold nothing else, or `text` and the code of why not.
 
-    With it the code of why the words are not a model's: `synthesis_` and the answer's code, or
-    `synthesis_unfaithful`; "" where none was asked. Asked only with 1,800 ms left or more, and given up at
-    the end of the time. Must be called outside any transaction.
+    Must be called outside any transaction.
     """
     if left_ms < LEFT_MIN_MS or not emitted:
         return text, ""

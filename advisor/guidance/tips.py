@@ -25,24 +25,18 @@ ABOUT = {
     REDUCE_SOURCE: ("less from a source", "less from {}"),
 }
 # By statistic and whether it is good: the sentence, the page that helps, and what to do there.
+# fmt: off
 FORMS: Mapping[tuple[str, bool], tuple[str, str, str]] = {
-    (ACCEPTED, True): (
-        "You accepted {hits} of {total} suggestions for {about}.",
-        *("suggestions:list", "See what is suggested now"),
-    ),
-    (ACCEPTED, False): (
-        "You turned down {misses} of {total} suggestions for {about}.",
-        *("ranking:config", "Choose what may be suggested at all"),
-    ),
-    (EFFECTS, True): (
-        "{hits} of {total} changes you accepted for {about} made your digest one you liked more.",
-        *("suggestions:list", "See what is suggested now"),
-    ),
-    (EFFECTS, False): (
-        "{misses} of {total} changes you accepted for {about} did not serve you.",
-        *("suggestions:history", "Look at them, and put back what you like"),
-    ),
+    (ACCEPTED, True): ("You accepted {hits} of {total} suggestions for {about}.",
+        "suggestions:list", "See what is suggested now"),
+    (ACCEPTED, False): ("You turned down {misses} of {total} suggestions for {about}.",
+        "ranking:config", "Choose what may be suggested at all"),
+    (EFFECTS, True): ("{hits} of {total} changes you accepted for {about} made you like your digest more.",
+        "suggestions:list", "See what is suggested now"),
+    (EFFECTS, False): ("{misses} of {total} changes you accepted for {about} did not serve you.",
+        "suggestions:history", "Look at them, and put back what you like"),
 }
+# fmt: on
 WHY = (
     "It sums up {total} {answers} of yours from the last 180 days, the newest of {last:%d %B %Y}. "
     "Nobody else’s are in it. You see at most one new tip a day. Put away, it stays away for 30 days; "
@@ -69,16 +63,12 @@ class Shown(NamedTuple):
 
 
 def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
-    """Return the tip that a page shows this reader now, stored as shown if it is new; `None` for none.
-
-    A new one if none was new for a day, the surest first; else the newest not put away. One query for a
-    reader of whom nothing is known; never more for more memories.
-    """
+    """Return and store the tip for now: a new one, the surest, once a day, else the newest not put away."""
     if not settings.ADVISOR_GUIDANCE:
         return None
     own = memories_in_force(reader_id=reader_id, now=now).filter(reader_id=reader_id, kind__in=KINDS)
     rows = own.order_by("-confidence", "pk")[:MEMORIES_MAX]
-    memories = {row.pk: row for row in rows if tip_words(row, "") is not None}
+    memories = {row.pk: (row, words) for row in rows if (words := tip_words(row, row.target_key))}
     if not memories:
         return None
     tips = {tip.memory_id: tip for tip in Tip.objects.filter(reader_id=reader_id)}
@@ -91,7 +81,15 @@ def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
     if not waiting:
         return None
     tip = max(waiting, key=lambda tip: (tip.shown_at, tip.memory_id))
-    return _shown(tip, memories[tip.memory_id])
+    row, words = memories[tip.memory_id]
+    if row.target_key and row.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE):
+        reads = Subscription.objects.filter(reader_id=reader_id, feed__source_id=row.target_key)
+        read = reads.select_related("feed__source").order_by("pk").first()
+        words = (tip_words(row, str(read.feed.source)) if read else None) or words
+        if read and row.polarity > 0:
+            words = words._replace(action="See how this source is doing")
+            return Shown(tip.pk, words, reverse("digest:source", args=[read.feed_id]))
+    return Shown(tip.pk, words, reverse(words.page))
 
 
 def tip_words(row: Memory, target: str) -> TipWords | None:
@@ -103,24 +101,7 @@ def tip_words(row: Memory, target: str) -> TipWords | None:
     if hits is None or not total or not row.polarity or form is None:
         return None
     kind, named = ABOUT[row.suggestion_type]
-    about, answers = (
-        named.format(target) if target else kind,
-        "answers" if statistic == ACCEPTED else "changes",
-    )
+    about = named.format(target) if target else kind
+    answers = "answers" if statistic == ACCEPTED else "changes"
     sentence = form[0].format(hits=hits, misses=total - hits, total=total, about=about)
     return TipWords(sentence, form[1], form[2], WHY.format(total=total, answers=answers, last=row.valid_from))
-
-
-def _shown(tip: Tip, row: Memory) -> Shown | None:
-    """Return the tip with its target's name; one about a source that is read leads to its page."""
-    read = None
-    if row.target_key and row.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE):
-        own = Subscription.objects.filter(reader_id=tip.reader_id, feed__source_id=row.target_key)
-        read = own.select_related("feed__source").order_by("pk").first()
-    words = tip_words(row, str(read.feed.source) if read else row.target_key)
-    if words is None:
-        return None
-    if read is None or row.polarity < 1:
-        return Shown(tip.pk, words, reverse(words.page))
-    words = words._replace(action="See how this source is doing")
-    return Shown(tip.pk, words, reverse("digest:source", args=[read.feed_id]))

@@ -19,11 +19,7 @@ WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 
 
 def tunables() -> Tunables:
-    """Return the tunables in force.
-
-    Raises `ValueError`, naming the tunable, for an unknown name, a value that cannot be, or a floor for notes
-    above that for warnings.
-    """
+    """Return the tunables in force. Raises `ValueError`, naming the one that cannot be."""
     return _tunables(tuple(sorted(settings.GUIDANCE.items())))
 
 
@@ -36,8 +32,7 @@ def tunables_repeated(names: Iterable[str]) -> list[str]:
 def _tunables(given: tuple[tuple[str, str], ...]) -> Tunables:
     found = Tunables(**{name: _value(name, text) for name, text in given})
     if found.note_min > found.warning_min:
-        values = f"note_min {found.note_min:g}, warning_min {found.warning_min:g}"
-        raise ValueError(f"GUIDANCE: note_min ≤ warning_min must hold, and they are {values}.")
+        raise ValueError("GUIDANCE: note_min ≤ warning_min must hold.")
     return found
 
 
@@ -51,6 +46,7 @@ def _value(name: str, text: Any) -> Any:
     except (KeyError, ValueError):
         raise ValueError(f"GUIDANCE: {name} must be {WORDS[kind]}, not {repr(text)[:40]}.") from None
     if kind in (int, float) and not 0 <= value <= BOUNDS.get(name, 1.0):
-        bound = f"{BOUNDS.get(name, 1.0):,.0f}"
-        raise ValueError(f"GUIDANCE: {name} must be 0 to {bound}, not {repr(text)[:40]}.")
+        raise ValueError(
+            f"GUIDANCE: {name} must be 0 to {BOUNDS.get(name, 1.0):,.0f}, not {repr(text)[:40]}."
+        )
     return value

@@ -38,14 +38,14 @@ def bare(text: str, **changed: Any) -> Memory:
 
 
 def why(drafted: Memory, **more: Any) -> str:
-    return admit(drafted, now=NOW, **more).why
+    return admit(drafted, now=NOW, **more)
 
 
 def test_a_caution_with_its_reason_and_figures_is_admitted_and_scores_well() -> None:
-    admission = admit(draft(), now=NOW)
-    assert admission.why == ADMITTED
-    assert admission.dimensions["actionable"] == admission.dimensions["reasoned"] == 1.0
-    assert admission.unified > 0.85
+    assert why(draft()) == ADMITTED
+    dimensions, unified = quality_of_text(draft())
+    assert dimensions["actionable"] == dimensions["reasoned"] == 1.0
+    assert unified > 0.85
     assert sum(WEIGHTS.values()) == pytest.approx(1.0)
 
 
@@ -97,9 +97,9 @@ def test_each_refusal_is_for_what_it_names(changed: dict[str, Any], code: str) -
 
 
 def test_the_same_again_is_a_duplicate_whatever_its_figures_and_marks() -> None:
-    known = {text_signature(TEXT)}
     again = "LEAVE the weight of Reuters.com alone – because 5 of 6 reductions were turned down!"
-    assert why(draft(again), known=known) == "duplicate"
+    same = text_signature(again) == text_signature(TEXT)
+    assert why(draft(again), duplicate=same) == "duplicate"
 
 
 @given(
@@ -114,11 +114,11 @@ def test_any_text_is_judged_without_an_error(
     text: str, title: str, kind: Kind, polarity: int, evidence: int, data: dict[str, Any]
 ) -> None:
     drafted = Memory(kind=kind, title=title, text=text, polarity=polarity, evidence=evidence, data=data)
-    admission = admit(drafted, now=NOW)
-    assert 0 <= admission.unified <= 1
-    assert set(admission.dimensions) == set(WEIGHTS)
-    assert all(0 <= value <= 1 for value in admission.dimensions.values())
-    assert admission.why == ADMITTED or REFUSALS[admission.why]
+    dimensions, unified = quality_of_text(drafted)
+    assert 0 <= unified <= 1
+    assert set(dimensions) == set(WEIGHTS)
+    assert all(0 <= value <= 1 for value in dimensions.values())
+    assert why(drafted) == ADMITTED or REFUSALS[why(drafted)]
 
 
 @given(st.integers(0, 20), st.integers(0, 20))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from advisor.guidance.admission import ADMITTED, admit
+from advisor.guidance.admission import ADMITTED, admit, quality_of_text
 from advisor.guidance.entities import LOUDNESS, Level
 from advisor.guidance.ranking import RANK_MIN, level_of, scored_from
 from advisor.guidance.wording import Kind
@@ -34,13 +34,13 @@ USEFUL, NOISE = 23, 7
 def heard(item: dict) -> bool:
     kind = KINDS[item["source"]]
     memory = Memory(pk=1, kind=kind, title="Of note", text=item["text"], tool=item["tool"], evidence=3)
-    admission = admit(memory, now=NOW)
+    why, (_, unified) = admit(memory, now=NOW), quality_of_text(memory)
     memory.title, memory.valid_from = item["case_id"], NOW
-    memory.unified, memory.confidence = admission.unified, item["confidence"]
+    memory.unified, memory.confidence = unified, item["confidence"]
     scored = scored_from(memory, item["context_match"], now=NOW)
     level = level_of(scored, [scored], call(tool=item["tool"]), TUNED, NOW_S)
     floors = scored.score >= RANK_MIN and scored.relevance >= TUNED.relevance_min
-    return admission.why == ADMITTED and floors and LOUDNESS.index(level) >= LOUDNESS.index(Level.NOTE)
+    return why == ADMITTED and floors and LOUDNESS.index(level) >= LOUDNESS.index(Level.NOTE)
 
 
 @pytest.fixture(scope="module")

@@ -243,7 +243,7 @@ def test_whatever_the_history_what_is_derived_is_admitted_and_holds_no_words_of_
         assert len(draft.title) <= 80 and len(draft.text) <= 300 and len(draft.key) <= 120
         assert draft.valid_from <= CLOCK < draft.expires_at
         assert 0 <= draft.confidence <= 1 and penalty_of(draft.text) == 1.0
-        assert admit(draft, now=CLOCK).why == "admitted", draft
+        assert admit(draft, now=CLOCK) == "admitted", draft
 
 
 def test_long_keys_stay_apart():

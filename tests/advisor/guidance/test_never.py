@@ -57,7 +57,7 @@ def a_dead_redis(ada: Reader, ben: Reader, settings) -> Iterator[str]:
 def a_poisoned_note(ada: Reader, ben: Reader, settings) -> Iterator[str]:
     """A reader's notes give orders; they become no memory, and one that had got in is told to nobody."""
     decided(ada, ["rejected"] * 3, "add_topic", None, user_reason=NOTE)
-    assert admit(draft(NOTE), now=CLOCK).why == "noise"
+    assert admit(draft(NOTE), now=CLOCK) == "noise"
     memory(ada, f"Take small steps, because 3 of 3 were declined. {NOTE}", **KEPT)
     yield ""
 

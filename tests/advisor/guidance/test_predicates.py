@@ -48,7 +48,7 @@ JSON = st.recursive(
         st.lists(inner, max_size=4)
         | st.dictionaries(st.sampled_from(["all", "any", "not", "fact", "op", "value"]), inner, max_size=3)
         | st.fixed_dictionaries(
-            {"fact": st.sampled_from([*FACTS]) | inner, "op": st.sampled_from(OPS) | inner, "value": inner}
+            {"fact": st.sampled_from([*FACTS]) | inner, "op": st.sampled_from([*OPS]) | inner, "value": inner}
         )
     ),
     max_leaves=12,

@@ -50,7 +50,7 @@ def test_a_pattern_in_the_readers_own_answers_is_told_with_something_to_do_and_w
         ),
         (
             {"statistic": "effects", "kind": "boost_source"},
-            "4 of 5 changes you accepted for more from a source made your digest one you liked more.",
+            "4 of 5 changes you accepted for more from a source made you like your digest more.",
             "/ui/suggestions",
         ),
         (
