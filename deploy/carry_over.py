@@ -1,4 +1,4 @@
-"""Carry an installation of before 1.0 over to the migrations of 1.0: `python deploy/carry_over.py`.
+"""Carry an installation with thirty migrations over to one a room: `python deploy/carry_over.py`.
 
 Run it once, with the new code and the installation's settings, while nothing else works on the database. All
 or nothing: tables and columns get their new names, what no code reads any more is dropped, and the new
@@ -43,7 +43,7 @@ DROPPED_TABLES = ("advisor_guidanceday", "advisor_guidancepacket")
 def main() -> int:
     """Carry the database over; return the exit code."""
     recorder = MigrationRecorder(connection)
-    applied = {(row.app, row.name) for row in recorder.migration_qs.filter(app__in=LAST)}
+    applied = {(room, name) for room, name in recorder.applied_migrations() if room in LAST}
     if applied == {(room, "0001_initial") for room in LAST}:
         print("Nothing to do: this database has the new migrations already.")
         return 0
@@ -67,7 +67,8 @@ def statements() -> list[str]:
     quote = connection.ops.quote_name
     found = [f"DROP TABLE {quote(table)}" for table in DROPPED_TABLES]
     for table, column in DROPPED:
-        found.append(f"ALTER TABLE {quote(table)} DROP COLUMN {quote(column)}")
+        if column in columns_of(table):
+            found.append(f"ALTER TABLE {quote(table)} DROP COLUMN {quote(column)}")
     for (table, column), name in COLUMNS.items():
         found.append(f"ALTER TABLE {quote(table)} RENAME COLUMN {quote(column)} TO {quote(name)}")
     for table, name in TABLES.items():
@@ -76,6 +77,12 @@ def statements() -> list[str]:
             sequence, renamed = quote(f"{table}_id_seq"), quote(f"{name}_id_seq")
             found.append(f"ALTER SEQUENCE {sequence} RENAME TO {renamed}")
     return found
+
+
+def columns_of(table: str) -> set[str]:
+    """Return the names of a table's columns: some of those to drop may be gone already."""
+    with connection.cursor() as cursor:
+        return {column.name for column in connection.introspection.get_table_description(cursor, table)}
 
 
 def content_types_rename() -> None:

@@ -42,7 +42,6 @@ USED_BY: dict[str, frozenset[str]] = {"digest.feeds.identity.PUBLISHER_RULES": f
 # More than linear on input that somebody else bounds: the greatest length in characters, and who keeps it.
 BOUNDED = {
     "advisor.guidance.synthesis._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
-    "advisor.guidance.wording._REASON": (500, "a memory's text has at most 500, on one line"),
 }
 BOUNDED_S = 0.05
 # A function that needs less for 4,096 characters is not looked at: quadratic ones need some 10 ms.

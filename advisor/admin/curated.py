@@ -14,7 +14,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.admin.guidance import InForceFilter
 from advisor.guidance import store
 from advisor.guidance.entities import Level, Phase
 from advisor.models import GuidanceInsight, GuidanceRule, Memory
@@ -140,7 +139,7 @@ class CuratedAdmin(OperatorAdmin):
     form: type[CuratedForm]
     change_form_template = "admin/advisor/curated/change_form.html"
     list_display = ("title", "tool", "suggestion_type", "phase", "ceiling", "updated_at", "retired_at")
-    list_filter = (InForceFilter, seen("suggestion_type", "type"), "ceiling")
+    list_filter = (("retired_at", admin.EmptyFieldListFilter), seen("suggestion_type", "type"), "ceiling")
     ordering = ["retired_at", "-updated_at", "-pk"]
     search_fields = ("title", "text", "key")
     actions = ("retire",)

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -21,22 +20,6 @@ from ranking.common.charts import bars_stack
 COLOURS = 10
 
 
-class InForceFilter(admin.SimpleListFilter):
-    """Memories that runs may use, by yes and no."""
-
-    title, parameter_name = "in force", "force"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices."""
-        return [("yes", "yes"), ("no", "no")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows in force, the others, or all."""
-        live = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-        live &= Q(retired_at=None, superseded_by=None)
-        return queryset.filter({"yes": live, "no": ~live}.get(self.value() or "", Q()))
-
-
 @admin.register(Memory)
 class MemoryAdmin(ReadOnlyAdmin, OperatorAdmin):
     """All that was learnt, whosever it is; rules and insights are written in lists of their own."""
@@ -46,8 +29,11 @@ class MemoryAdmin(ReadOnlyAdmin, OperatorAdmin):
         *("helpful", "unhelpful", "updated_at", "retired_at"),
     )
     list_filter = (
-        *("kind", InForceFilter, ("reader", admin.EmptyFieldListFilter)),
-        *(seen("suggestion_type", "type"), "ceiling"),
+        "kind",
+        ("reader", admin.EmptyFieldListFilter),
+        ("retired_at", admin.EmptyFieldListFilter),
+        seen("suggestion_type", "type"),
+        "ceiling",
     )
     ordering = ["-updated_at", "-pk"]
     list_select_related = ("reader",)

@@ -34,8 +34,7 @@ REFUSALS: Mapping[str, str] = {
     "code": "It holds a link or mark-up. Write a plain sentence.",
     "weak": "The text is too vague to help. Write what to do, why, and what came of it.",
 }
-# HTML, a link of Markdown, an address with its scheme. The patterns only answer whether there is one, so they need
-# not start where a word does, nor end where it ends.
+# HTML, a link of Markdown, an address with its scheme; a match may begin within a word.
 MARKED_UP = re.compile(
     r"<[a-z/!][^<>]*+>|\]\s?[(\[]|(?<![a-z0-9+.-])(?>[a-z0-9+.-]*?\b[a-z])[a-z0-9+.-]*+://"
     r"|\b(?:javascript|mailto):\S",

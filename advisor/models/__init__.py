@@ -1,7 +1,6 @@
 """The advisor's tables: runs and their audit, what reviewers said, memories and guidance."""
 
-from advisor.models.curated import GuidanceInsight, GuidanceRule
-from advisor.models.memory import GuidanceEvent, Memory, Tip
+from advisor.models.memory import GuidanceEvent, GuidanceInsight, GuidanceRule, Memory, Tip
 from advisor.models.runs import Decision, Heartbeat, Judgment, PanelVote, Run, Spent, Step
 
 __all__ = [

@@ -149,3 +149,21 @@ class Tip(models.Model):
 
     def __str__(self) -> str:
         return f"{self.memory_id} at {self.shown_at:%Y-%m-%d}"
+
+
+class GuidanceRule(Memory):
+    """A rule of operators: what to keep to, when it applies, and how loud it may be."""
+
+    class Meta:
+        proxy = True
+        ordering = ["kind", "key"]
+        verbose_name = "guidance rule"
+
+
+class GuidanceInsight(Memory):
+    """An insight: how to advise well, for whom it does not matter. Those from files are changed in files."""
+
+    class Meta:
+        proxy = True
+        ordering = ["kind", "key"]
+        verbose_name = "guidance insight"

@@ -1,4 +1,4 @@
-"""`deploy/carry_over.py`: an installation of before 1.0 gets the tables and migrations of 1.0."""
+"""`deploy/carry_over.py`: an installation with thirty migrations gets the tables and migrations of today."""
 
 import os
 import shutil
@@ -78,6 +78,18 @@ def test_an_old_installation_has_the_new_tables_and_its_rows(old: Path, installe
     assert names == [("0001_initial",)]
     again = carry_over(old)
     assert again.returncode == 0 and "Nothing to do" in again.stdout
+
+
+def test_a_column_that_is_gone_already_is_passed_over(old: Path, installed: Path):
+    with closing(sqlite3.connect(old)) as database, database:
+        database.execute("ALTER TABLE advisor_guidanceevent DROP COLUMN acknowledged")
+    assert carry_over(old).returncode == 0
+    assert schema(old) == schema(installed)
+
+
+def test_an_empty_database_is_told_to_migrate(tmp_path: Path):
+    done = carry_over(tmp_path / "empty.sqlite3")
+    assert done.returncode == 1 and "Nothing was changed" in done.stdout
 
 
 def test_one_that_is_not_at_its_last_migrations_is_left_as_it_is(old: Path):

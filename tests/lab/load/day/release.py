@@ -10,9 +10,9 @@ KEPT = (*ROOMS, "deploy", "static", "templates", "manage.py", "Procfile", "pypro
 NEXT = "999.0.0"
 # What the next release adds to the two busiest tables; both releases can write them at the same time.
 FIELDS = {
-    "item": ("digest/models/item.py", "class Item(models.Model):", "published_at = models.DateTimeField("),
+    "item": ("digest/models/feeds.py", "class Item(models.Model):", "published_at = models.DateTimeField("),
     "feedback": (
-        "digest/models/feedback.py",
+        "digest/models/digests.py",
         "class Feedback(models.Model):",
         "useful = models.BooleanField()",
     ),
