@@ -1,8 +1,9 @@
 """Several writers at the same moment, each on a connection of its own."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Barrier
 from typing import TypeVar
@@ -45,6 +46,9 @@ def database_on_disk(path: Path) -> Iterator[None]:
     kept = connection.settings_dict["NAME"]
     connection.ensure_connection()
     connection.connection.execute(f"VACUUM INTO '{path}'")
+    # As `migrate` leaves a file: of several that turn one into WAL at once all but one find it locked.
+    with closing(sqlite3.connect(path)) as copy:
+        copy.execute("PRAGMA journal_mode = WAL")
     connection.settings_dict["NAME"] = str(path)
     try:
         yield
