@@ -36,7 +36,8 @@ class Step:
 
     A delayed answer is cut short when the script is over: what waits for it has long gone.
 
-    `reasoning` is the encrypted reasoning that the Responses API puts before what is said.
+    `reasoning` is the encrypted reasoning that the Responses API puts before what is said. An `optional`
+    answer may go unasked.
     """
 
     message: Mapping[str, Any] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class Step:
     drip: bool = False
     check: Check | None = None
     reasoning: str = ""
+    optional: bool = False
 
 
 def text(content: str, **more: Any) -> Step:
@@ -122,7 +124,7 @@ class Script:
         assert self._idle.wait(timeout=10), "the server is still answering"
         if error is None:
             assert not self._failures, "\n".join(self._failures)
-            unused = len(self.steps) - len(self.bodies)
+            unused = sum(not step.optional for step in self.steps[len(self.bodies) :])
             assert unused == 0, f"{unused} of {len(self.steps)} steps were never asked for"
 
     def _answer(self, request: Request) -> Response:

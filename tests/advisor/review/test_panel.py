@@ -173,7 +173,9 @@ def test_without_a_word_from_trust_nothing_passes(run, ada):
 def test_a_reviewer_that_hangs_past_the_deadline_makes_a_draft_and_the_run_ends_in_time(run, ada, settings):
     settings.ADVISOR_SCHEDULED_TIMEOUT_S = 2.0
     started = time.monotonic()
-    done = run(advisor=[boost(ada)], trust=[YES], value=[garbage(b" " * 200, drip=True)], voice=[YES])
+    hang = garbage(b" " * 200, drip=True)
+    # The run's last milliseconds may be enough to ask the advisor once more.
+    done = run(advisor=[boost(ada), replace(hang, optional=True)], trust=[YES], value=[hang], voice=[YES])
     assert time.monotonic() - started < 8, "the answer takes 10 s"
     assert (done.status, Suggestion.objects.get().status) == ("agent_timeout", "draft")
     cut = PanelVote.objects.get(reviewer="value")
