@@ -47,7 +47,7 @@ class NightlyReportAdmin(ReadOnlyAdmin, ContextAdmin):
         broken = [step["name"] for step in nightly_as_dict(row)["steps"] if step["status"] == "failed"]
         return ", ".join(broken) or "none"
 
-    def beside(self, request: HttpRequest, row: NightlyReport | None) -> dict[str, Any]:
+    def row_context(self, request: HttpRequest, row: NightlyReport | None) -> dict[str, Any]:
         """Return the steps for the page, and whether this user may release the run."""
         if row is None or not self.has_view_permission(request, row):
             return {"night": None}

@@ -69,7 +69,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         ]
         return [*settle, *super().get_urls()]
 
-    def beside(self, request: HttpRequest, row: Suggestion | None) -> dict[str, Any]:
+    def row_context(self, request: HttpRequest, row: Suggestion | None) -> dict[str, Any]:
         """Return the HTML of other rooms, and whether the draft buttons are shown."""
         return {
             "beside": [shown for show in EXTRA_PANELS if (shown := show(row))] if row else [],

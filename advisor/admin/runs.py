@@ -107,7 +107,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         ]
         return [*pages, *super().get_urls()]
 
-    def beside(self, request: HttpRequest, row: Run | None) -> dict[str, Any]:
+    def row_context(self, request: HttpRequest, row: Run | None) -> dict[str, Any]:
         """Return the run's timeline for users who may see the run."""
         return {"timeline": timeline_of(row) if row and self.has_view_permission(request, row) else None}
 

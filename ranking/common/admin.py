@@ -117,8 +117,8 @@ class OperatorAdmin(_ModelAdmin):
 class ContextAdmin(OperatorAdmin):
     """An admin whose page of a row shows more than the row's own fields."""
 
-    def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """Return what the template gets besides; `row` is `None` where there is no such row."""
+    def row_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return what the template gets beside the row; `row` is `None` where there is no such row."""
         raise NotImplementedError
 
     def change_view(
@@ -128,8 +128,8 @@ class ContextAdmin(OperatorAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show one row with what `beside` returns."""
-        more = self.beside(request, self.get_object(request, object_id))
+        """Show one row with what `row_context` returns."""
+        more = self.row_context(request, self.get_object(request, object_id))
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **more})
 
 

@@ -145,7 +145,16 @@ async def drip(writer: asyncio.StreamWriter) -> None:
 
 def _run(pipe: "multiprocessing.connection.Connection") -> None:
     async def main() -> None:
-        server = await asyncio.start_server(Publishers().serve, "0.0.0.0", 0, backlog=1024)
+        publishers = Publishers()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            # One socket for the thousands of addresses of 127.0.0.0/8; asked at any other, it hangs up.
+            if writer.get_extra_info("sockname")[0].startswith("127."):
+                await publishers.serve(reader, writer)
+            else:
+                writer.close()
+
+        server = await asyncio.start_server(serve, "0.0.0.0", 0, backlog=1024)
         pipe.send(server.sockets[0].getsockname()[1])
         async with server:
             await server.serve_forever()
