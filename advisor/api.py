@@ -1,5 +1,9 @@
 """The advisor's API: request suggestions, poll a run."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +18,9 @@ from digest.requests import reader_of
 from digest.throttling import GENERATE, limit_count
 
 WAIT_S = 30.0
+# Of the eight threads of a web process; see `digest.feeds.discovery`.
+WAITS_AT_ONCE = 2
+WAITS = BoundedSemaphore(WAITS_AT_ONCE)
 
 router = Router(tags=["advisor"])
 
@@ -58,7 +65,8 @@ def suggestions_generate(request: HttpRequest) -> Status[Any]:
     """Request suggestions. Waits up to 30 s; `Prefer: respond-async` returns 202 with the run to poll.
 
     It returns at once where a worker is there to execute the run; without one the run is executed before the
-    response, which then has its result.
+    response, which then has its result. While a run is under way another request is answered `in_progress`
+    at once, with the run to poll; so is the first where two others wait.
     """
     reader = reader_of(request)
     now = timezone.now()
@@ -68,7 +76,10 @@ def suggestions_generate(request: HttpRequest) -> Status[Any]:
         run = run_for(reader.pk, result.run_id)
         if run is not None and "respond-async" in request.headers.get("prefer", ""):
             return Status(202, run_progress(run))
-        result = run_wait(run_id=result.run_id, now=now, timeout_s=WAIT_S)
+        if result.began:
+            with _place_to_wait() as may_wait:
+                waited = run_wait(run_id=result.run_id, now=now, timeout_s=WAIT_S if may_wait else 0.0)
+            result = replace(waited, began=True)
     body = {
         "status": result.status,
         "suggestions_created": result.suggestions_created,
@@ -87,3 +98,14 @@ def runs_get(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
     if run is None:
         raise Http404
     return run_progress(run_advance(run=run, now=timezone.now()))
+
+
+@contextmanager
+def _place_to_wait() -> Iterator[bool]:
+    """Yield whether this thread may wait: a process keeps threads for pages."""
+    has_place = WAITS.acquire(blocking=False)
+    try:
+        yield has_place
+    finally:
+        if has_place:
+            WAITS.release()

@@ -20,6 +20,8 @@ WRITE_TOOL = "write_suggestion"
 TARGET_CHARS_MAX = 64
 Clock = Callable[[], float]
 # The beginning of the message about too little feedback, and of no other.
+# What stands for a model in the votes of rules.
+RULES_MODEL = "rules"
 MISSING_PREFIX = "Need at least"
 T = TypeVar("T")
 V = TypeVar("V")

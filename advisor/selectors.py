@@ -1,7 +1,7 @@
 """Queries about runs: a reader's own, the progress of one, and which readers have enough feedback for one."""
 
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +21,9 @@ from advisor.models import (
     Step,
     Tip,
 )
+from digest.days import day_of
 from digest.entities import FeedbackCounts
+from digest.llm.phishing import phishing_problem
 from digest.models import Feedback, Reader, Spend
 from ranking.common.rows import export_rows
 from suggestions.models import Suggestion
@@ -117,6 +119,11 @@ def run_totals(*, run_id: UUID) -> dict[str, Any]:
     return totals | {"model": model or ""}
 
 
+def run_reason(run: Run) -> str:
+    """Return why a run ended, for its reader; "" for a message that would lead or ask them somewhere."""
+    return "" if run.status == Run.Status.COMPLETED and phishing_problem(run.message) else run.message
+
+
 def run_progress(run: Run) -> dict[str, Any]:
     """Return the progress of a run: counts, what it wrote, its last steps."""
     totals = run_totals(run_id=run.pk)
@@ -129,7 +136,7 @@ def run_progress(run: Run) -> dict[str, Any]:
         "tool_calls": totals["tool_calls"],
         "suggestions_created": len(suggestion_ids),
         "suggestion_ids": suggestion_ids,
-        "reason": run.message,
+        "reason": run_reason(run),
         "model": totals["model"],
         "steps": [_step(step) for step in reversed(steps)],
     }
@@ -157,9 +164,26 @@ def runs_of_day(*, reader_id: UUID, day: date) -> list[Run]:
 
 
 def runs_of_week(*, now: datetime) -> QuerySet[Run]:
-    """Return all readers' completed runs of the last seven days."""
-    since = now - timedelta(days=WEEK_DAYS)
-    return LOOP_RUNS.filter(status=Run.Status.COMPLETED, created_at__gt=since)
+    """Return all readers' completed runs of the last seven days, and of one more for zones that differ."""
+    since = now.astimezone(UTC).date() - timedelta(days=WEEK_DAYS + 1)
+    return LOOP_RUNS.filter(status=Run.Status.COMPLETED, day__gte=since)
+
+
+def readers_of_week(*, readers: Iterable[Reader], now: datetime) -> set[UUID]:
+    """Return those of `readers` with a completed run in the last seven dates of their zone; one query.
+
+    Dates, not hours: a night that comes to a reader earlier than last week's does not put them off a day.
+    """
+    wanted = {reader.pk: reader for reader in readers}
+    rows = runs_of_week(now=now).order_by()
+    if len(wanted) == 1:
+        rows = rows.filter(reader_id__in=wanted)
+    latest = rows.values_list("reader_id").annotate(day=Max("day"))
+    return {
+        reader_id
+        for reader_id, day in latest
+        if reader_id in wanted and day > day_of(now, wanted[reader_id].zone) - timedelta(days=WEEK_DAYS)
+    }
 
 
 def readers_possibly_blocked(*, now: datetime) -> set[UUID]:
@@ -177,12 +201,17 @@ def readers_possibly_blocked(*, now: datetime) -> set[UUID]:
 
 
 def readers_due(*, now: datetime) -> list[Reader]:
-    """Return the readers due for a scheduled run: enough feedback, no run this week or under way, and
-    suggestions not switched off."""
-    busy = runs_of_week(now=now) | LOOP_RUNS.filter(status__in=ACTIVE_STATUSES)
+    """Return the readers due for a scheduled run: four queries.
+
+    They have enough feedback, no run this week or under way, no suggestion that waits for an answer, and
+    have not switched suggestions off.
+    """
     willing = Reader.objects.filter(is_active=True, suggestions_enabled=True)
-    free = willing.exclude(pk__in=busy.values("reader_id"))
-    readers = list(free.order_by("date_joined", "pk"))
+    active = LOOP_RUNS.filter(status__in=ACTIVE_STATUSES).values("reader_id")
+    waiting = Suggestion.objects.filter(status=Suggestion.Status.PENDING).values("reader_id")
+    free = list(willing.exclude(pk__in=active).exclude(pk__in=waiting).order_by("date_joined", "pk"))
+    done = readers_of_week(readers=free, now=now)
+    readers = [reader for reader in free if reader.pk not in done]
     needs = feedback_needs_many(reader_ids=[reader.pk for reader in readers])
     return [reader for reader in readers if all(need.met for need in needs[reader.pk])]
 

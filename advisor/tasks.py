@@ -6,7 +6,7 @@ from django.utils import timezone
 from advisor.agent.error_policy import alert_raise
 from advisor.guidance.events import guidance_credit, guidance_prune
 from advisor.guidance.notes import guidance_export
-from advisor.guidance.sources import memories_refresh_active, memories_sync
+from advisor.guidance.refresh import memories_refresh_active, memories_sync
 from advisor.guidance.tunables import tunables
 from advisor.run.request import run_execute_task, runs_reconcile
 from advisor.run.scheduling import retries_request
@@ -14,8 +14,8 @@ from digest.feeds.selectors import fetching_trouble
 
 __all__ = [
     "feeds_watch_task",
-    "guidance_export_task",
     "guidance_learn_task",
+    "guidance_notes_task",
     "memories_sync_task",
     "run_execute_task",
     "runs_reconcile_task",
@@ -45,8 +45,8 @@ def guidance_learn_task() -> None:
     guidance_prune(now=now)
 
 
-@shared_task(name="advisor.guidance_export")
-def guidance_export_task() -> None:
+@shared_task(name="advisor.guidance_notes")
+def guidance_notes_task() -> None:
     """Export the figures of guidance, where the export is enabled."""
     if tunables().export:
         guidance_export(now=timezone.now())

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from email.utils import parseaddr
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -13,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from config.retention import retention_problems
+from digest.articles.page_text import LIBRARIES
 
 # The smallest useful values: a run needs a turn, a tool call and a second; money, days and counts may be 0.
 MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
@@ -20,6 +22,7 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
         "DATABASE_POOL": 0,
         "HSTS_SECONDS": 0,
         "FETCH_WATCHDOG_MINUTES": 1,
+        "PICTURE_CACHE_MB": 0,
         "SUBSCRIPTIONS_MAX": 1,
         "LLM_DAILY_CAP_USD": 0,
         "LLM_SUMMARIES_PER_NIGHT": 0,
@@ -35,11 +38,6 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
         "ADVISOR_MIN_DAYS": 0,
         "ADVISOR_MIN_TAGGED": 0,
         "COOLDOWN_DAYS": 0,
-        "SWING_ALPHA1": 0,
-        "SWING_ALPHA2": 0,
-        "SWING_BETA": 0,
-        "SWING_THRESHOLD": 0,
-        "SWING_TOP_K": 1,
     }
 )
 # Where Django knows a setting by another name than the environment.
@@ -110,6 +108,15 @@ def check_addresses(**kwargs: Any) -> list[CheckMessage]:
     return found
 
 
+def check_full_text(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E021`: `FULL_TEXT` is on, and the libraries that read pages are not installed."""
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
+    if not settings.FULL_TEXT or not missing:
+        return []
+    hint = "pip install -c constraints.txt -e '.[full-text]', or take FULL_TEXT out."
+    return [Error(f"FULL_TEXT needs {' and '.join(missing)}.", hint=hint, id="tidings.E021")]
+
+
 def _parts(address: str) -> SplitResult | None:
     """Split an address; `None` where its host or port is invalid."""
     try:
@@ -153,3 +160,4 @@ class ConfigConfig(AppConfig):
         register(check_retention)
         register(check_bounds)
         register(check_addresses)
+        register(check_full_text)

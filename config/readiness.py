@@ -4,21 +4,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from threading import Thread
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
-from django.utils import timezone
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from advisor.run.workers import jobs_last_started
 from advisor.selectors import worker_alive
-from digest.feedback.peers import peers_cache_fill
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +23,6 @@ log = structlog.get_logger(__name__)
 SCHEDULE_LATE = timedelta(minutes=3)
 BROKER_TIMEOUT_S = 1.0
 # The server ends a process that gives no sign of life for a minute.
-WARM_TIMEOUT_S = 20.0
 ERROR_CHARS = 200
 _migrated: set[str] = set()
 
@@ -82,25 +78,6 @@ def migrations_missing() -> list[Migration]:
     """Return the migrations that are still to apply, in order."""
     executor = MigrationExecutor(connection)
     return [migration for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
-
-
-def process_warm_up() -> None:
-    """Load the community's data on a thread; return when it is loaded, or after `WARM_TIMEOUT_S` seconds.
-
-    Never raises: without a database the process starts all the same, and its pages say what is wrong.
-    """
-    thread = Thread(target=_community_load, args=(timezone.now(),), daemon=True, name="warming")
-    thread.start()
-    thread.join(WARM_TIMEOUT_S)
-
-
-def _community_load(now: datetime) -> None:
-    try:
-        peers_cache_fill(now=now)
-    except DatabaseError as error:
-        log.warning("process_not_warmed", error=type(error).__name__)
-    finally:
-        connection.close()
 
 
 def _check(name: str, needed: bool, probe: Callable[[], tuple[bool, str]]) -> Check:

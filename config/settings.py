@@ -142,10 +142,12 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "digest:today"
 ACCOUNT_ADAPTER = "digest.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none")
 if ACCOUNT_EMAIL_VERIFICATION not in ("none", "optional", "mandatory"):
     raise ImproperlyConfigured("ACCOUNT_EMAIL_VERIFICATION must be none, optional or mandatory.")
+_EMAIL = "email*" if ACCOUNT_EMAIL_VERIFICATION == "mandatory" else "email"
+ACCOUNT_SIGNUP_FIELDS = ["username*", _EMAIL, "password1*", "password2*"]
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "digest.accounts.resets.ResetTokens"
 ACCOUNT_SIGNUP_FORM_CLASS = "digest.web.forms.SignupTimeZoneForm"
 ACCOUNT_FORMS = {
     "login": "digest.accounts.forms.SignInForm",
@@ -232,6 +234,8 @@ FETCH_HOST_GAP_S = env.float("FETCH_HOST_GAP_S", default=2.0)
 FETCH_WORKERS = env.int("FETCH_WORKERS", default=16)
 SUBSCRIPTIONS_MAX = env.int("SUBSCRIPTIONS_MAX", default=1000)
 FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
+FULL_TEXT = env.bool("FULL_TEXT", default=False)
+PICTURE_CACHE_MB = env.int("PICTURE_CACHE_MB", default=256)
 
 # --- Delivery -------------------------------------------------------------------------------------
 SITE_URL = env.str("SITE_URL", default=f"http://127.0.0.1:{env.int('PORT', default=8000)}")
@@ -282,7 +286,7 @@ ADVISOR_SCHEDULED_TIMEOUT_S = env.float("ADVISOR_SCHEDULED_TIMEOUT_S", default=1
 ADVISOR_MIN_ITEMS = env.int("ADVISOR_MIN_ITEMS", default=10)
 ADVISOR_MIN_DAYS = env.int("ADVISOR_MIN_DAYS", default=7)
 ADVISOR_MIN_TAGGED = env.int("ADVISOR_MIN_TAGGED", default=10)
-ADVISOR_MIN_CONFIDENCE = env.str("ADVISOR_MIN_CONFIDENCE", default="medium")
+ADVISOR_MIN_CONFIDENCE = env.str("ADVISOR_MIN_CONFIDENCE", default="low")
 ADVISOR_PANEL = env.bool("ADVISOR_PANEL", default=True)
 ADVISOR_REFLECTOR = env.bool("ADVISOR_REFLECTOR", default=True)
 ADVISOR_GUIDANCE = env.bool("ADVISOR_GUIDANCE", default=True)
@@ -292,13 +296,6 @@ GUIDANCE = env.dict("GUIDANCE", default={})
 GUIDANCE_NAMES = [pair.partition("=")[0] for pair in env.list("GUIDANCE", default=[])]
 COOLDOWN_DAYS = env.int("COOLDOWN_DAYS", default=10)
 PEERS_ENABLED = env.bool("PEERS_ENABLED", default=True)
-SWING_FORM = env.str("SWING_FORM", default="normalised")
-SWING_ALPHA1 = env.float("SWING_ALPHA1", default=5.0)
-SWING_ALPHA2 = env.float("SWING_ALPHA2", default=1.0)
-SWING_BETA = env.float("SWING_BETA", default=0.3)
-SWING_THRESHOLD = env.float("SWING_THRESHOLD", default=0.1)
-SWING_TOP_K = env.int("SWING_TOP_K", default=5)
-SWING_THRESHOLD_PERCENTILE = env.str("SWING_THRESHOLD_PERCENTILE", default="")
 vars().update(celery_settings(REDIS_URL, VAR_DIR, run_timeout_s=ADVISOR_SCHEDULED_TIMEOUT_S))
 
 # --- Logs: last, because they hide the secrets above ------------------------------------------------------

@@ -22,8 +22,8 @@ from advisor.run.request import run_execute_next
 from advisor.run.workers import heartbeat, heartbeat_delete, job_claim, job_failed, jobs_last_started
 from advisor.tasks import (
     feeds_watch_task,
-    guidance_export_task,
     guidance_learn_task,
+    guidance_notes_task,
     memories_sync_task,
     runs_reconcile_task,
 )
@@ -33,7 +33,7 @@ from config.jobs.nightly import nightly_run
 from config.jobs.schedule import jobs_due, night_has_begun
 from digest.build.services import digests_build_missing
 from digest.mail.send import digests_deliver
-from digest.tasks import feeds_fetch_task
+from digest.tasks import feeds_fetch_task, first_round_task
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
 
@@ -61,8 +61,8 @@ def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None
         alert_raise(kind="mail_down", where="The mail server", reason=reason, now=now)
 
 
-@shared_task(name="config.answers_forget")
-def responses_prune_task() -> None:
+@shared_task(name="config.idempotency_keys_prune")
+def idempotency_keys_prune_task() -> None:
     """Delete responses stored for an `Idempotency-Key` more than a day ago."""
     responses_prune(now=timezone.now())
 
@@ -77,12 +77,12 @@ TASKS: dict[str, Callable[[], Any]] = {
         feeds_watch_task,
         nightly_task,
         daily_builds_task,
-        responses_prune_task,
+        idempotency_keys_prune_task,
         suggestions_sweep_task,
         outcomes_compact_task,
         memories_sync_task,
         guidance_learn_task,
-        guidance_export_task,
+        guidance_notes_task,
     )
 }
 
@@ -95,12 +95,14 @@ class Worker:
     clock: Callable[[], float] = time.monotonic
 
     def tick(self, *, now: datetime, stopping: Callable[[], bool]) -> bool:
-        """Send a heartbeat, run the jobs that are due, then one queued run; return whether there was one.
+        """Send a heartbeat, fetch new feeds, run the jobs that are due, then one queued run.
 
-        A job that fails is logged and noted; it runs again at its next time.
+        Return whether there is more to do at once. A job that fails is logged and noted; it runs again at its
+        next time.
         """
         elapsed = RunClock(now, self.clock)
         heartbeat(worker=self.name, now=now)
+        left = self._first_round(now)
         last = jobs_last_started()
         for job in jobs_due(now, last):
             if stopping():
@@ -115,9 +117,17 @@ class Worker:
         # The jobs may have taken minutes, and a run's lease is short: it begins when the run does.
         now = elapsed.now
         try:
-            return run_execute_next(now=now) is not None
+            return run_execute_next(now=now) is not None or left
         except Exception as error:
             _note("run", error, now)
+            return False
+
+    def _first_round(self, now: datetime) -> bool:
+        """Fetch feeds that were added a moment ago; return whether some are left."""
+        try:
+            return bool(first_round_task())
+        except Exception as error:
+            _note("first_round", error, now)
             return False
 
     def stop(self) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 chdir = str(Path(__file__).resolve().parent.parent)
 bind = os.environ.get("BIND", "127.0.0.1:8000")
 workers = int(os.environ.get("WEB_WORKERS", "2"))
-threads = 4
+# Seven may wait for others (see `digest.feeds.discovery`); one never does.
+threads = 8
 # A page that takes a minute has failed; a request for suggestions waits 30 s at most.
 timeout = 60
 graceful_timeout = 45
@@ -70,10 +71,7 @@ def on_reload(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """The code is loaded: read what the first page would wait for, then take requests."""
-    from config.readiness import process_warm_up  # noqa: PLC0415  # of the release that this process has loaded
-
-    process_warm_up()
+    """The code is loaded: take requests."""
     LOADED[worker.slot] = 1
 
 

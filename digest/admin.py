@@ -41,7 +41,7 @@ from digest.models import (
     Summary,
 )
 from digest.requests import operators_remain
-from ranking.common.admin import OperatorAdmin, OperatorInline, ReadOnlyAdmin, lately, seen
+from ranking.common.admin import OperatorAdmin, OperatorInline, ReadOnlyAdmin, lately, recent_values
 from ranking.selectors import key_current
 
 
@@ -128,7 +128,7 @@ class SpendAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ["created_at", "surface", "purpose", "model", "reserved_usd", "settled_usd"]
     list_display += ["reader", "run_id"]
-    list_filter = [lately("created_at"), "surface", seen("purpose")]
+    list_filter = [lately("created_at"), "surface", recent_values("purpose")]
     list_select_related = ["reader"]
 
 
@@ -137,7 +137,7 @@ class SummaryAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Summaries with their citations, repairs and refusals."""
 
     list_display = ["created_at", "model", "repaired", "refusal", "cost_usd", "text"]
-    list_filter = [seen("model"), "repaired", "refusal"]
+    list_filter = [recent_values("model"), "repaired", "refusal"]
     search_fields = ["=fingerprint"]
 
 
@@ -146,7 +146,7 @@ class SuggestedReasonsAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Suggested reasons as they were stored."""
 
     list_display = ["created_at", "model", "__str__"]
-    list_filter = [seen("model")]
+    list_filter = [recent_values("model")]
     search_fields = ["=fingerprint"]
 
 
@@ -155,7 +155,7 @@ class SpendRefusalAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Calls that a cap prevented."""
 
     list_display = ["created_at", "surface", "purpose", "code", "model", "asked_usd", "reader", "run_id"]
-    list_filter = ["surface", seen("purpose"), seen("code")]
+    list_filter = ["surface", recent_values("purpose"), recent_values("code")]
     list_select_related = ["reader"]
 
 

@@ -26,7 +26,6 @@ from digest.llm.providers import (
     wire_of,
 )
 from digest.mail.render import mail_goes_out
-from ranking.swing import NORMALISED, RAW
 
 OPENAI_HOST = "api.openai.com"
 # Each may hold a document of 10 MiB.
@@ -57,23 +56,6 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
     ]
     errors = [problem for problem in problems if problem]
     return errors or _warnings([model_ref_parse(entry) for entry in entries])
-
-
-def check_peers(**kwargs: Any) -> list[CheckMessage]:
-    """Check the settings of peers.
-
-    Errors: `tidings.E006` `SWING_FORM` names nothing known, `E007` `SWING_THRESHOLD_PERCENTILE` is neither
-    empty nor a number from 0 to 100.
-    """
-    found: list[CheckMessage] = []
-    if settings.SWING_FORM not in (NORMALISED, RAW):
-        text = f"SWING_FORM={settings.SWING_FORM} is none of {NORMALISED}, {RAW}."
-        found.append(Error(text, id="tidings.E006"))
-    percentile = settings.SWING_THRESHOLD_PERCENTILE
-    if percentile and not _is_percentile(percentile):
-        text = f"SWING_THRESHOLD_PERCENTILE={percentile} is no number from 0 to 100."
-        found.append(Error(text, hint="Leave it empty to use SWING_THRESHOLD.", id="tidings.E007"))
-    return found
 
 
 def check_fetching(**kwargs: Any) -> list[CheckMessage]:
@@ -125,13 +107,6 @@ def check_relay(**kwargs: Any) -> list[CheckMessage]:
     return [Warning(text, hint=hint, id="tidings.W020")]
 
 
-def _is_percentile(text: str) -> bool:
-    try:
-        return 0 <= float(text) <= 100
-    except ValueError:
-        return False
-
-
 def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
     found: list[CheckMessage] = [warning for ref in refs if (warning := _unpriced(ref))]
     if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
@@ -171,7 +146,12 @@ class DigestConfig(AppConfig):
     label = "digest"
 
     def ready(self) -> None:
-        """Register the checks of this room's settings."""
-        for check in (check_accounts, check_models, check_peers, check_fetching):
+        """Register the checks of this room's settings, and tell ranking how to find a reader's sources."""
+        # Models, and what imports them, cannot be loaded before.
+        from digest.items.selectors import reader_sources  # noqa: PLC0415
+        from ranking.selectors import reader_sources_register  # noqa: PLC0415
+
+        reader_sources_register(reader_sources)
+        for check in (check_accounts, check_models, check_fetching):
             register(check)
         register(check_relay, deploy=True)

@@ -13,6 +13,11 @@ def utc_day(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(days=1)
 
 
+def utc_day_begin(day: int) -> datetime:
+    """Return the first moment of a day that `utc_day` returned."""
+    return _EPOCH + timedelta(days=day)
+
+
 def day_of(at: datetime, zone: tzinfo) -> date:
     """Return the calendar day of `at` in `zone`."""
     return at.astimezone(zone).date()

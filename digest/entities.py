@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 
 ITEM_WINDOW_DAYS = 7
 DIGEST_SIZE = 30
+# How far back an item counts as unread: that something was read is stored for 30 days at least (KEEP_DAYS).
+UNREAD_DAYS = 30
 # How long a digest of today stays as it is; new settings show at once.
 DIGEST_FROZEN = timedelta(hours=1)
 
@@ -23,6 +25,7 @@ class RatedItem:
     other_reasons: tuple[str, ...]
     at: datetime
     dated_at: datetime
+    article: int = 0
 
 
 @dataclass(frozen=True, slots=True)

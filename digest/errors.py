@@ -28,11 +28,46 @@ class ItemNotFound(DigestError):
     status = 404
 
 
+class PictureMissing(DigestError):
+    """A picture that cannot be shown."""
+
+    code = "picture_missing"
+    status = 404
+
+
+class FullTextMissing(DigestError):
+    """An article whose full text cannot be had from its page."""
+
+    code = "full_text_missing"
+    status = 404
+
+
+class PicturesBusy(DigestError):
+    """More pictures than are fetched at once."""
+
+    code = "pictures_busy"
+    status = 503
+
+
+class CursorInvalid(DigestError):
+    """A cursor that no page of a list answered, or one whose order is over."""
+
+    code = "cursor_invalid"
+    status = 422
+
+
 class FeedbackMissing(DigestError):
     """Reasons for an item without a rating."""
 
     code = "feedback_missing"
     status = 409
+
+
+class InvalidRating(DigestError):
+    """A tap of a form that is neither a rating, its undo nor a reason."""
+
+    code = "invalid_rating"
+    status = 400
 
 
 class UnknownReasonTag(DigestError):
@@ -146,6 +181,13 @@ class SiteUnreachable(DigestError):
     def __init__(self, message: str, *, may_answer: bool = True) -> None:
         super().__init__(message)
         self.may_answer = may_answer
+
+
+class LookupsBusy(DigestError):
+    """More sites than are looked up at once."""
+
+    code = "lookups_busy"
+    status = 503
 
 
 class NoFeedFound(DigestError):

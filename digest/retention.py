@@ -20,6 +20,7 @@ from digest.models import (
     Feedback,
     Impression,
     Item,
+    PrunedEntry,
     Reading,
     SpendRefusal,
     Story,
@@ -27,7 +28,7 @@ from digest.models import (
     Summary,
     UsedLink,
 )
-from ranking.common.rows import BATCH, NIGHT_MAX, retention_start, rows_delete
+from ranking.common.rows import BATCH, NIGHT_MAX, retention_start, rows_add, rows_delete
 
 # A smaller batch, since thirty impressions are deleted with each.
 DIGESTS_BATCH = 200
@@ -61,8 +62,8 @@ def items_prune(*, now: datetime, referenced_by: Sequence[QuerySet[Any]] = ()) -
     """Delete old items that nothing refers to, and their extracts and stories; return how many items.
 
     References are digests, exposures, ratings, saved items, and rows of `referenced_by` (subqueries over
-    `OuterRef("pk")`, for rooms that this one does not know). The feed's entry stays without its item, so that
-    a feed that still carries it does not bring it back as new.
+    `OuterRef("pk")`, for rooms that this one does not know). Its identity in the feed stays, so that a
+    feed that still carries it does not bring it back as new.
     """
     since = retention_start("items", now)
     if since is None:
@@ -104,7 +105,10 @@ def _items_delete(ids: Sequence[int], referenced_by: Sequence[QuerySet[Any]]) ->
     rows = Item.objects.select_for_update().filter(pk__in=ids).order_by("pk")
     locked = Item.objects.filter(pk__in=[item.pk for item in rows.only("pk")])
     unused = dict(_unused(locked, referenced_by).values_list("pk", "fingerprint"))
-    Item.objects.filter(pk__in=list(unused)).delete()
+    gone = Item.objects.filter(pk__in=list(unused))
+    entries = gone.exclude(feed=None).exclude(guid="").values_list("feed_id", "guid")
+    rows_add(model=PrunedEntry, columns=("feed", "guid"), rows=list(entries))
+    gone.delete()
     texts = set(unused.values())
     texts -= set(Item.objects.filter(fingerprint__in=texts).values_list("fingerprint", flat=True))
     for model in (Summary, SuggestedReasons):

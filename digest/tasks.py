@@ -1,21 +1,26 @@
-"""The scheduled task of the digest room: it reads the clock and calls the services."""
+"""The tasks of the digest room: the scheduled one reads the clock and calls the services."""
 
 from celery import shared_task
 from django.utils import timezone
 
+from digest.articles.full_text import full_texts_update
+from digest.build.first_round import first_round_task
 from digest.feeds.rounds import feeds_fetch
 from digest.items.stories import stories_update
 from digest.items.vectors import item_vectors_update
 from digest.summaries.services import extracts_make
 
+__all__ = ["feeds_fetch_task", "first_round_task"]
+
 
 @shared_task(name="digest.feeds_fetch")
 def feeds_fetch_task() -> None:
-    """Fetch the feeds that are due, then make stories, vectors and extracts of the new items.
+    """Fetch the feeds that are due, then make stories, vectors, extracts and full texts of the new items.
 
     Stories come before extracts, whose reasons ask whether other sources report the same.
     """
-    feeds_fetch(now=timezone.now())
+    feeds_fetch(now=timezone.now(), clock=timezone.now)
     stories_update(now=timezone.now())
     item_vectors_update(now=timezone.now())
     extracts_make(now=timezone.now())
+    full_texts_update(now=timezone.now())

@@ -4,7 +4,20 @@ from datetime import date
 
 from django.urls import path, register_converter
 
-from digest.web import account, costs, reading, sources, syndication
+from digest.web import (
+    account,
+    all_items,
+    articles,
+    catch_up,
+    costs,
+    filling,
+    muting,
+    reading,
+    searching,
+    source_changes,
+    sources,
+    syndication,
+)
 
 
 class DateConverter:
@@ -26,18 +39,33 @@ register_converter(DateConverter, "date")
 app_name = "digest"
 urlpatterns = [
     path("", reading.today, name="today"),
+    path("ui/filling", filling.filling, name="filling"),
+    path("ui/newer", filling.newer, name="newer"),
     path("ui/date/<date:date>", reading.day, name="day"),
     path("ui/date/<date:date>/read", reading.read, name="read"),
     path("ui/date/<date:date>/left-out", reading.left_out, name="left_out"),
+    path("ui/today/display", reading.today_display, name="today_display"),
     path("ui/calendar", reading.calendar, name="calendar"),
+    path("ui/catch-up", catch_up.catching_up, name="catch_up"),
+    path("ui/catch-up/read", catch_up.rest_read, name="catch_up_read"),
     path("ui/nudge/dismiss", reading.nudge_dismiss, name="nudge_dismiss"),
-    path("ui/search", reading.search, name="search"),
+    path("ui/all", all_items.all_items, name="all"),
+    path("ui/all/read", all_items.all_read, name="all_read"),
+    path("ui/search", searching.search, name="search"),
+    path("ui/mutes", muting.mutes, name="mutes"),
+    path("ui/mutes/add", muting.mute_add, name="mute_add"),
+    path("ui/mutes/end", muting.mute_end, name="mute_end"),
+    path("ui/mutes/undo", muting.mute_undo, name="mute_undo"),
     path("ui/saved", reading.saved, name="saved"),
     path("ui/item/<int:item_id>", reading.item, name="item"),
     path("ui/item/<int:item_id>/save", reading.save, name="save"),
     path("ui/item/<int:item_id>/unread", reading.unread, name="unread"),
     path("ui/item/<int:item_id>/feedback", reading.feedback, name="feedback"),
+    path("ui/item/<int:item_id>/full-text", articles.full_text, name="full_text"),
+    path("ui/picture/<str:signed>", articles.picture, name="picture"),
     path("ui/account", account.account, name="account"),
+    path("ui/account/display", account.display, name="account_display"),
+    path("ui/account/pictures", account.pictures, name="account_pictures"),
     path("ui/account/mail", account.mail, name="account_mail"),
     path("ui/account/feed", account.feed, name="account_feed"),
     path("ui/account/delete", account.delete, name="account_delete"),
@@ -52,8 +80,10 @@ urlpatterns = [
     path("ui/sources", sources.sources, name="sources"),
     path("ui/sources/import", sources.opml_upload, name="opml_import"),
     path("ui/sources/export.opml", sources.opml_download, name="opml_export"),
-    path("ui/sources/undo", sources.source_undo, name="source_undo"),
+    path("ui/sources/undo", source_changes.source_undo, name="source_undo"),
+    path("ui/sources/change", source_changes.sources_change, name="sources_change"),
+    path("ui/sources/folder", source_changes.folder_change, name="folder_change"),
     path("ui/sources/<int:feed_id>", sources.source, name="source"),
-    path("ui/sources/<int:feed_id>/remove", sources.source_remove, name="source_remove"),
+    path("ui/sources/<int:feed_id>/remove", source_changes.source_remove, name="source_remove"),
     path("ui/history/trends", reading.trends, name="trends"),
 ]

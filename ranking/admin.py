@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, seen
+from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, recent_values
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
 
 
@@ -39,7 +39,7 @@ class WeightSnapshotAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Each source in each learning cycle, moved or not, with the reason."""
 
     list_display = ["reader", "source_key", "cycle", "before", "after", "p_better", "n", "reason"]
-    list_filter = [seen("reason")]
+    list_filter = [recent_values("reason")]
     list_select_related = ["reader"]
     search_fields = ["reader__username", "source_key"]
 

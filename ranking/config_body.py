@@ -1,13 +1,15 @@
 """A config's body: the plain JSON form in which versions are stored, compared and checked. Pure."""
 
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from math import isfinite
 from typing import Any
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
-from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig, InvalidSetting
+from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig, InvalidSetting, Mute
+from ranking.mutes import SOURCE, mutes_check, mutes_once, mutes_read
 
 Body = dict[str, Any]
 Change = dict[str, Any]
@@ -22,6 +24,23 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
 _NOT_SEARCHED = frozenset("CZP")
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigEdit:
+    """What a person asks for in one save; `None` leaves a setting as it is.
+
+    `source_weights` holds only the sources whose effective weight changes: the new effective weight, or
+    `None` to hand the source back to the default and the learning loop. `pins` holds the targets whose pin
+    changes: `locked`, `avoided` or, for none, anything else.
+    """
+
+    topics: Sequence[str] | None = None
+    source_weights: Mapping[str, float | None] | None = None
+    keyword_boosts: Mapping[str, float] | None = None
+    recency_half_life_hours: float | None = None
+    ai_score_alpha: float | None = None
+    pins: Mapping[str, str] | None = None
+
+
 def body_of(config: Config, learned: Mapping[str, float]) -> Body:
     """Return `config` and the learned deltas as a new body, safe to change."""
     return {
@@ -32,6 +51,7 @@ def body_of(config: Config, learned: Mapping[str, float]) -> Body:
         "ai_score_alpha": config.ai_score_alpha,
         "locked": list(config.locked),
         "avoided": list(config.avoided),
+        "mutes": [mute.as_dict() for mute in config.mutes],
         "learned": dict(learned),
     }
 
@@ -52,6 +72,7 @@ def body_effective(body: Body) -> EffectiveConfig:
             ai_score_alpha=body["ai_score_alpha"],
             locked=tuple(body["locked"]),
             avoided=tuple(body["avoided"]),
+            mutes=mutes_read(body.get("mutes", [])),
         ),
         dict(body["learned"]),
     )
@@ -89,6 +110,7 @@ def body_validate(body: Body) -> None:
         "The half-life in hours", body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX
     )
     _within("The similarity share", body["ai_score_alpha"], 0.0, ALPHA_MAX)
+    body["mutes"] = [mute.as_dict() for mute in mutes_check(body["mutes"])]
 
 
 def term_visible(typed: str) -> str:
@@ -137,6 +159,7 @@ def body_changes(before: Body, after: Body) -> list[Change]:
         ),
         *_set_changes("locked", before["locked"], after["locked"]),
         *_set_changes("avoided", before["avoided"], after["avoided"]),
+        *_mute_changes(before.get("mutes", []), after.get("mutes", [])),
     ]
 
 
@@ -147,6 +170,21 @@ def _row(field: str, target: str, before: object, after: object) -> Change:
 def _set_changes(field: str, before: list[str], after: list[str]) -> list[Change]:
     gone = [_row(field, t, True, False) for t in before if t not in after]
     return gone + [_row(field, t, False, True) for t in after if t not in before]
+
+
+def _mute_changes(before: list[Any], after: list[Any]) -> list[Change]:
+    """Return the mutes that differ; a state is the last day, `True` for ever, `False` not muted."""
+    old, new = ({_mute_target(m): m.until or True for m in mutes_read(rows)} for rows in (before, after))
+    states = [(key, old.get(key, False), new.get(key, False)) for key in {**old, **new}]
+    return [_row("mutes", key, _plain(was), _plain(now)) for key, was, now in states if was != now]
+
+
+def _mute_target(mute: Mute) -> str:
+    return f"{mute.kind}:{mute.value}"
+
+
+def _plain(state: date | bool) -> str | bool:
+    return state if isinstance(state, bool) else state.isoformat()
 
 
 def _map_changes(field: str, before: Mapping[str, float], after: Mapping[str, float]) -> list[Change]:
@@ -183,6 +221,25 @@ def body_pin(body: Body, target: str, pin: str) -> None:
             body[name] = [t for t in body[name] if t != target] + ([target] if pin == name else [])
 
 
+def body_edit(body: Body, edit: ConfigEdit) -> None:
+    """Apply a person's `edit` to `body`, in place."""
+    for name in ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha"):
+        if (value := getattr(edit, name)) is not None:
+            body[name] = value
+    body_weigh(body, edit.source_weights or {})
+    for target, pin in (edit.pins or {}).items():
+        body_pin(body, target, pin)
+
+
+def body_weigh(body: Body, weights: Mapping[str, float | None]) -> None:
+    """Give sources their effective weights in place, without what was learned; `None` for the default."""
+    for source, weight in weights.items():
+        body["learned"].pop(source, None)
+        body["source_weights"].pop(source, None)
+        if weight is not None:
+            body["source_weights"][source] = weight
+
+
 def body_source_renamed(body: Body, old: str, new: str) -> None:
     """Move what `body` has of the source `old` to `new`, in place; what it has of `new` already stays.
 
@@ -194,11 +251,22 @@ def body_source_renamed(body: Body, old: str, new: str) -> None:
     for pins in ("locked", "avoided"):
         if old in body[pins]:
             body[pins] = list(dict.fromkeys(new if pin == old else pin for pin in body[pins]))
+    if old in mute_sources(body):
+        moved = (
+            replace(m, value=new) if (m.kind, m.value) == (SOURCE, old) else m
+            for m in mutes_read(body["mutes"])
+        )
+        body["mutes"] = [mute.as_dict() for mute in mutes_once(moved)]
+
+
+def mute_sources(body: Body) -> set[str]:
+    """Return the keys of the sources that `body` mutes; versions of old have no mutes."""
+    return {mute.value for mute in mutes_read(body.get("mutes", [])) if mute.kind == SOURCE}
 
 
 def body_keys(body: Body) -> set[str]:
     """Return every source key that `body` may have, pinned topics among them."""
-    return {*body["source_weights"], *body["learned"], *body["locked"], *body["avoided"]}
+    return {*body["source_weights"], *body["learned"], *body["locked"], *body["avoided"], *mute_sources(body)}
 
 
 def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
@@ -206,6 +274,7 @@ def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
     copy: Body = {
         name: value.copy() if isinstance(value, dict | list) else value for name, value in body.items()
     }
+    copy.setdefault("mutes", [])
     for old, new in renamed.items():
         delta = copy["learned"].pop(old, None)
         if delta is not None and new not in copy["source_weights"]:

@@ -1,13 +1,15 @@
 """What is ranked, by which settings, with which score; errors of writing settings. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from typing import Any
 
 WEIGHT_MIN = 0.1
 WEIGHT_MAX = 2.0
 WEIGHT_DEFAULT = 1.0
+# Weights that differ by less are one: sums of floats lose that much.
+SAME_WEIGHT = 1e-6
 HALF_LIFE_HOURS_DEFAULT = 24.0
 ALPHA_DEFAULT = 0.1
 
@@ -26,6 +28,25 @@ class Candidate:
     title: str
     text: str
     dated_at: datetime
+    author: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """What a reader wants to see nothing of: a `kind` of `ranking.mutes.KINDS`, its value, and until when.
+
+    The day `until` is the reader's own and the last one; `None` is for ever.
+    """
+
+    kind: str
+    value: str
+    until: date | None = None
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Return plain JSON values, as a config's body has them."""
+        until = self.until.isoformat() if self.until else None
+        return {"kind": self.kind, "value": self.value, "until": until}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +61,35 @@ class Config:
     ai_score_alpha: float = ALPHA_DEFAULT
     locked: tuple[str, ...] = ()
     avoided: tuple[str, ...] = ()
+    mutes: tuple[Mute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConfig:
-    """A config together with what the learning loop has added to it: the only thing that ranks."""
+    """A config together with what the learning loop has added to it: the only thing that ranks.
+
+    `learned_at` is when the loop last ran; it tells no two of them apart.
+    """
 
     config: Config
     deltas: Mapping[str, float] = field(default_factory=dict)
+    learned_at: datetime | None = field(default=None, compare=False)
 
     def weight(self, source: str) -> float:
         """Return the effective weight of `source`: config weight (default 1.0) + learned delta, clamped."""
         base = self.config.source_weights.get(source, WEIGHT_DEFAULT)
         return clamp_weight(base + self.deltas.get(source, 0.0))
+
+    def without_steps(self, steps: Mapping[str, tuple[float, float]]) -> "EffectiveConfig":
+        """Return these settings without `steps`, where the source still has the weight that the step set.
+
+        `steps` has the effective weight (before, after) by source.
+        """
+        deltas = dict(self.deltas)
+        for source, (before, after) in steps.items():
+            if abs(self.weight(source) - after) < SAME_WEIGHT:
+                deltas[source] = before - self.config.source_weights.get(source, WEIGHT_DEFAULT)
+        return replace(self, deltas=deltas)
 
     def weights(self) -> dict[str, float]:
         """Return the effective weight of each source that has one of its own."""
@@ -73,6 +110,7 @@ class ScoreBreakdown:
     similarity: float
     community: float
     interest: float
+    reported_by: int = 1
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values, as stored with an impression."""
@@ -161,3 +199,15 @@ class InvalidSetting(RankingError):
     """A value outside what ranking can work with."""
 
     code = "invalid_setting"
+
+
+class InvalidMute(InvalidSetting):
+    """A mute of no known kind, or of a value that could be in no item or would be in every one."""
+
+    code = "invalid_mute"
+
+
+class TooManyMutes(InvalidSetting):
+    """More mutes than a config may have."""
+
+    code = "too_many_mutes"

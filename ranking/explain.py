@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranking.common.text import topic_key
+from ranking.entities import SAME_WEIGHT
+from ranking.levels import BOOSTS
 
 Body = Mapping[str, Any]
 # How far an effective weight may be from 1, up or down, for each name; `much` has no bound.
 WEIGHT_WORDS = ((0.15, "a bit "), (0.5, ""))
 # Weights nearer to each other than this are the same, but for rounding.
-SAME_WEIGHT = 1e-6
 # Nearer to 1 than this, nobody would notice a difference.
 AS_USUAL = 0.02
 CAUSES = {
@@ -19,9 +20,17 @@ CAUSES = {
     "revert": "You went back",
     "pin": "You pinned something",
 }
+LEARNED_OVERNIGHT = "Learned from your thumbs"
 LEARNED = {
     "liked_more_than_usual": "you found it useful more often than other sources",
     "liked_less_than_usual": "you found it useful less often than other sources",
+}
+MUTED = {
+    "word": "the word",
+    "phrase": "the phrase",
+    "source": "the source",
+    "author": "the author",
+    "address": "addresses like",
 }
 SETTINGS = {"recency_half_life_hours": "Freshness (hours to half)", "ai_score_alpha": "Similarity share"}
 
@@ -52,8 +61,21 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
             return f"“{name}” {'locked against' if after else 'opened to'} suggestions"
         case "avoided":
             return f"“{name}” {'is never to be suggested' if after else 'may be suggested again'}"
+        case "mutes":
+            return _mute_words(target.partition(":"), after, titles or {})
         case _:
             return f"{SETTINGS.get(field, field)}: {before:g} → {after:g}"
+
+
+def mute_label(kind: str, value: str, titles: Mapping[str, str] | None = None) -> str:
+    """Return what a mute hides, in words: "the word “bitcoin”"; `titles` names sources by key."""
+    return f"{MUTED[kind]} “{(titles or {}).get(value, value) if kind == 'source' else value}”"
+
+
+def _mute_words(target: tuple[str, str, str], after: str | bool, titles: Mapping[str, str]) -> str:
+    label = mute_label(target[0], target[2], titles)
+    until = "for ever" if after is True else f"until {after}"
+    return f"Muted {until}: {label}" if after else f"No longer muted: {label}"
 
 
 def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -62,6 +84,7 @@ def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Topics", ", ".join(body["topics"]) or "none"),
         ("Keywords", boosts or "none"),
+        ("Muted", ", ".join(mute_label(m["kind"], m["value"]) for m in body.get("mutes", [])) or "nothing"),
         (SETTINGS["recency_half_life_hours"], f"{body['recency_half_life_hours']:g}"),
         (SETTINGS["ai_score_alpha"], f"{body['ai_score_alpha']:g}"),
     ]
@@ -80,6 +103,8 @@ def cause_words(cause: str, ref: str) -> str:
         return words
     if ref.startswith("revert:"):
         return "You took a suggestion back"
+    if ref.startswith("learned:"):
+        return "You took back what was learned from your thumbs"
     return f"{words} to {'the defaults' if ref == '0' else f'version {ref}'}"
 
 
@@ -120,8 +145,9 @@ def learned_changes_undone(
 
 
 def boost_lines(boosts: Mapping[str, float]) -> str:
-    """Return keyword boosts as the settings form shows them, `word: 0.5` a line."""
-    return "\n".join(f"{word}: {boost:g}" for word, boost in boosts.items())
+    """Return keyword boosts as the settings form shows them, `word: more` or `word: 0.8` a line."""
+    names = {boost: name for name, boost in BOOSTS.items()}
+    return "\n".join(f"{word}: {names.get(boost, f'{boost:g}')}" for word, boost in boosts.items())
 
 
 LOCKED, AVOIDED, OPEN = "locked", "avoided", "open"

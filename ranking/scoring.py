@@ -1,6 +1,7 @@
 """The score of items: a product, so that weights scale and nothing escapes recency.
 
-score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similarity + gamma x community)
+score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similarity + gamma x community
+                                            + agreement)
 
 A `Pool` has what many rankings of the same items share, a `Ranking` is one order of them. Pure.
 """
@@ -21,6 +22,10 @@ from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Score, 
 # of MovieLens-100k: AUC .706 at 0.5, .712 at 2, .720 at 3, .727 at 4, popularity .710. More would let the
 # crowd outvote the reader's own topics.
 COMMUNITY_GAMMA = 3.0
+# What a story gains with each doubling of the reader's sources that report it, and at most (32 of them): four
+# weigh a fifth of a topic. No open history can tell a better number (docs/ranking.md), so it is small.
+AGREEMENT_STEP = 0.1
+AGREEMENT_MAX = 0.5
 # Interest below this is a mistake of negative boosts, not a wish to bury an item under dead ones.
 INTEREST_MIN = 0.05
 
@@ -69,6 +74,23 @@ def values_for(figures: Mapping[int, float], ids: Ids) -> Floats:
     if not figures:
         return np.zeros(len(ids))
     return np.fromiter((figures.get(pk, 0.0) for pk in ids.tolist()), np.float64, len(ids))
+
+
+def agreement(reported_by: Floats | float) -> Floats:
+    """Return what is added to interest where so many of the reader's sources report a story: 0 for one."""
+    doublings: Floats = np.log2(np.maximum(1.0, reported_by))
+    return np.minimum(AGREEMENT_MAX, AGREEMENT_STEP * doublings)
+
+
+def count_sources(stories: Ids, sources: Ids) -> Floats:
+    """Return for each row how many different `sources` the rows of its story have."""
+    order = np.lexsort((sources, stories))
+    by_story, by_source = stories[order], sources[order]
+    is_first = np.ones(len(order), dtype=np.bool_)
+    is_first[1:] = (by_story[1:] != by_story[:-1]) | (by_source[1:] != by_source[:-1])
+    keys, counts = np.unique(by_story[is_first], return_counts=True)
+    found: Floats = counts[np.searchsorted(keys, stories)].astype(np.float64)
+    return found
 
 
 class Pool:
@@ -128,10 +150,14 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Figures of items by id: similarity to the reader's profile, and the community's deviation."""
+    """Figures of items by id: similarity to the reader's profile, the community's deviation, and agreement.
+
+    `reported_by` is how many of the reader's sources report the item's story; missing ones have one.
+    """
 
     similarity: Mapping[int, float] = field(default_factory=dict)
     community: Mapping[int, float] = field(default_factory=dict)
+    reported_by: Mapping[int, float] = field(default_factory=dict)
 
 
 class Ranking(Sequence[Score]):
@@ -150,6 +176,7 @@ class Ranking(Sequence[Score]):
         self._recency = 0.5 ** (self._hours / effective.config.recency_half_life_hours)
         self._similarity = values_for(signals.similarity, ids)
         self._community = values_for(signals.community, ids)
+        self._reported_by = np.maximum(1.0, values_for(signals.reported_by, ids))
         self._topics = topics_distinct(effective.config.topics, topic_key)
         self._interest = self._interests(effective.config.keyword_boosts)
         weight = np.array([effective.weight(key) for key in pool.sources], dtype=np.float64)
@@ -167,6 +194,7 @@ class Ranking(Sequence[Score]):
     def _interests(self, boosts: Mapping[str, float]) -> Floats:
         config = self._effective.config
         interest = 1 + config.ai_score_alpha * self._similarity + COMMUNITY_GAMMA * self._community
+        interest += agreement(self._reported_by)
         for topic in self._topics:
             interest += self._at(self._pool.matches(topic))
         for word, boost in boosts.items():
@@ -207,6 +235,7 @@ class Ranking(Sequence[Score]):
             self._recency,
             self._similarity,
             self._community,
+            self._reported_by,
             self._interest,
             self._scores,
         )
@@ -224,10 +253,11 @@ class Ranking(Sequence[Score]):
                     boosts={word: config.keyword_boosts[word] for word in boosts},
                     similarity=similarity,
                     community=community,
+                    reported_by=round(sources),
                     interest=interest,
                 ),
             )
-            for row, topics, boosts, hours, recency, similarity, community, interest, total in zip(
+            for row, topics, boosts, hours, recency, similarity, community, sources, interest, total in zip(
                 rows.tolist(),
                 self._matching(self._topics, rows),
                 self._matching(config.keyword_boosts, rows),

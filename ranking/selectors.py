@@ -1,7 +1,8 @@
 """The read path of ranking settings."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Any, TypeVar
 from uuid import UUID
@@ -9,10 +10,14 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 
 from ranking.common.rows import export_rows
-from ranking.entities import Config, EffectiveConfig, WeightPoint
+from ranking.config_body import ConfigEdit, body_edit, body_effective, body_validate, effective_body
+from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
+from ranking.mutes import mutes_read
 
 V = TypeVar("V")
+# Ranking knows no feeds: the room that does registers its selector when it is loaded.
+_reader_sources: list[Callable[..., Collection[str]]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +45,26 @@ class SnapshotRow:
 
 def config_effective(*, reader_id: UUID) -> EffectiveConfig:
     """Return the settings that rank for this reader now: config and learned deltas, in two queries."""
-    row = RankConfig.objects.filter(reader_id=reader_id).first()
-    deltas = LearnedWeight.objects.filter(reader_id=reader_id).exclude(delta=0.0)
-    return EffectiveConfig(config_of_row(row), dict(deltas.values_list("source_key", "delta")))
+    return config_effective_many(reader_ids=[reader_id])[reader_id]
 
 
 def config_effective_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, EffectiveConfig]:
     """Return `config_effective` of many readers in two queries."""
     rows = {row.reader_id: row for row in RankConfig.objects.filter(reader_id__in=reader_ids)}
-    deltas: dict[UUID, dict[str, float]] = {}
-    learned = LearnedWeight.objects.filter(reader_id__in=reader_ids).exclude(delta=0.0)
-    for reader_id, source, delta in learned.values_list("reader_id", "source_key", "delta"):
-        deltas.setdefault(reader_id, {})[source] = delta
-    return {rid: EffectiveConfig(config_of_row(rows.get(rid)), deltas.get(rid, {})) for rid in reader_ids}
+    deltas: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
+    learned_at: dict[UUID, datetime] = {}
+    learned = LearnedWeight.objects.filter(reader_id__in=reader_ids)
+    for reader_id, source, delta, n, at in learned.values_list(
+        "reader_id", "source_key", "delta", "n", "updated_at"
+    ):
+        if delta:
+            deltas[reader_id][source] = delta
+        if n > 0:  # rows without thumbs are not the loop's
+            learned_at[reader_id] = max(at, learned_at.get(reader_id, at))
+    return {
+        rid: EffectiveConfig(config_of_row(rows.get(rid)), deltas.get(rid, {}), learned_at.get(rid))
+        for rid in reader_ids
+    }
 
 
 def config_of_row(row: RankConfig | None) -> Config:
@@ -68,7 +80,48 @@ def config_of_row(row: RankConfig | None) -> Config:
         ai_score_alpha=row.ai_score_alpha,
         locked=tuple(row.locked),
         avoided=tuple(row.avoided),
+        mutes=mutes_read(row.mutes),
     )
+
+
+def config_mutes(*, reader_id: UUID) -> tuple[Mute, ...]:
+    """Return all mutes of the reader's config, those that are over included; one query."""
+    row = RankConfig.objects.filter(reader_id=reader_id).values_list("mutes", flat=True).first()
+    return mutes_read(row or [])
+
+
+def config_mutes_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, tuple[Mute, ...]]:
+    """Return `config_mutes` of those of many readers who have any; one query."""
+    rows = RankConfig.objects.filter(reader_id__in=reader_ids).exclude(mutes=[])
+    return {pk: mutes_read(mutes) for pk, mutes in rows.values_list("reader_id", "mutes")}
+
+
+def config_edit_current(*, edit: ConfigEdit) -> ConfigEdit:
+    """Return `edit` with the current keys of renamed sources."""
+    weights = values_by_current_key(values=edit.source_weights or {})
+    return replace(edit, source_weights=weights, pins=values_by_current_key(values=edit.pins or {}))
+
+
+def config_edited(*, reader_id: UUID, edit: ConfigEdit) -> tuple[EffectiveConfig, EffectiveConfig]:
+    """Return the reader's settings in force, and as they would be with `edit` saved; writes nothing.
+
+    Raises `InvalidSetting` as `ranking.services.config_edit` does.
+    """
+    before = config_effective(reader_id=reader_id)
+    body = effective_body(before)
+    body_edit(body, config_edit_current(edit=edit))
+    body_validate(body)
+    return before, body_effective(body)
+
+
+def reader_sources_register(selector: Callable[..., Collection[str]]) -> None:
+    """Name the selector of a reader's sources (`reader_id` -> keys), which another room has."""
+    _reader_sources.append(selector)
+
+
+def sources_weighable(*, reader_id: UUID, effective: EffectiveConfig) -> set[str]:
+    """Return the keys of the sources whose weight the reader may set: their own, and those that have one."""
+    return {*effective.weights()}.union(*(read(reader_id=reader_id) for read in _reader_sources))
 
 
 def config_exists(*, reader_id: UUID) -> bool:
@@ -151,6 +204,41 @@ def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:
     """Return the newest learning steps that moved something."""
     rows = WeightSnapshot.objects.filter(reader_id=reader_id, reason__startswith="liked_")[:limit]
     return [SnapshotRow(r.source_key, r.cycle, r.before, r.after, r.reason) for r in rows]
+
+
+def learning_steps(
+    *, reader_ids: Collection[UUID], since: date
+) -> dict[UUID, tuple[date, dict[str, tuple[float, float]]]]:
+    """Return by reader the newest learning cycle since that UTC day, with the weights it moved; one query.
+
+    Weights are effective ones, by source, as (before, after). Who had no weight moved is missing.
+    """
+    rows = WeightSnapshot.objects.filter(reader_id__in=reader_ids, cycle__gte=since).exclude(
+        after=F("before")
+    )
+    found: dict[UUID, tuple[date, dict[str, tuple[float, float]]]] = {}
+    fields = ("reader_id", "cycle", "source_key", "before", "after")
+    for reader_id, cycle, source, before, after in rows.order_by("-cycle").values_list(*fields):
+        newest, steps = found.setdefault(reader_id, (cycle, {}))
+        if newest == cycle:
+            steps[source] = (before, after)
+    return found
+
+
+def versions_of_order(*, since: Mapping[UUID, int]) -> dict[UUID, int]:
+    """Return by reader their newest version after the given one that may move items; one query.
+
+    Pins, and an operator's renaming of a source, move nothing and do not count.
+    """
+    if not since:
+        return {}
+    rows = ConfigVersion.objects.filter(reader_id__in=list(since), version__gt=min(since.values()))
+    rows = rows.exclude(cause=ConfigVersion.Cause.PIN).exclude(cause_ref__startswith="source:")
+    found: dict[UUID, int] = {}
+    for reader_id, version in rows.order_by("version").values_list("reader_id", "version"):
+        if version > since[reader_id]:
+            found[reader_id] = version
+    return found
 
 
 def keys_current(*, keys: Collection[str]) -> dict[str, str]:

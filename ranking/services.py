@@ -1,31 +1,39 @@
 """The write path of ranking settings. Each write is one transaction and one new `ConfigVersion`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from math import isfinite
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
 
 from ranking.common.rows import retention_start, rows_delete
 from ranking.common.text import topic_key
 from ranking.config_body import (
     Body,
     Change,
+    ConfigEdit,
     body_changes,
     body_default,
     body_delta,
+    body_edit,
+    body_effective,
     body_keys,
     body_keys_current,
     body_of,
     body_pin,
     body_source_renamed,
     body_validate,
+    body_weigh,
+    mute_sources,
 )
 from ranking.entities import (
+    SAME_WEIGHT,
     WEIGHT_DEFAULT,
     EffectiveConfig,
+    Mute,
     StaleVersion,
     UnknownVersion,
     WeightChange,
@@ -34,28 +42,21 @@ from ranking.entities import (
 from ranking.explain import change_words
 from ranking.learning import HOLD_DAYS
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
-from ranking.selectors import changes_since, config_of_row, key_current, keys_current, values_by_current_key
+from ranking.mutes import SOURCE, mute_key, mutes_read
+from ranking.selectors import (
+    changes_since,
+    config_edit_current,
+    config_of_row,
+    key_current,
+    keys_current,
+    values_by_current_key,
+)
 
 Cause = ConfigVersion.Cause
 # Before the old key, in the reference of a version that an operator's renaming made.
 RENAMED = "source:"
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigEdit:
-    """What a person asks for in one save; `None` leaves a setting as it is.
-
-    `source_weights` holds only the sources whose effective weight changes: the new effective weight, or
-    `None` to hand the source back to the default and the learning loop. `pins` holds the targets whose pin
-    changes: `locked`, `avoided` or, for none, anything else.
-    """
-
-    topics: Sequence[str] | None = None
-    source_weights: Mapping[str, float | None] | None = None
-    keyword_boosts: Mapping[str, float] | None = None
-    recency_half_life_hours: float | None = None
-    ai_score_alpha: float | None = None
-    pins: Mapping[str, str] | None = None
+# Before the UTC day of the learning cycle, in the reference of a version that took it back.
+LEARNED = "learned:"
 
 
 def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now: datetime) -> int:
@@ -64,24 +65,8 @@ def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now
     Raises `StaleVersion` when the config is no longer at `expected_version`, `InvalidSetting` for a value
     out of range.
     """
-    weights, pins = (
-        values_by_current_key(values=edit.source_weights or {}),
-        values_by_current_key(values=edit.pins or {}),
-    )
-
-    def change(body: Body) -> None:
-        for name in ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha"):
-            if (value := getattr(edit, name)) is not None:
-                body[name] = value
-        for source, weight in weights.items():
-            body["learned"].pop(source, None)
-            body["source_weights"].pop(source, None)
-            if weight is not None:
-                body["source_weights"][source] = weight
-        for target, pin in pins.items():
-            body_pin(body, target, pin)
-
-    return _write(reader_id, change, Cause.EDIT, "", now, expected_version)
+    current = config_edit_current(edit=edit)
+    return _write(reader_id, lambda body: body_edit(body, current), Cause.EDIT, "", now, expected_version)
 
 
 def source_weight_set(
@@ -99,6 +84,16 @@ def source_weight_set(
         body["learned"].pop(source, None)
 
     return _write(reader_id, change, cause, ref, now)
+
+
+def source_weights_set(*, reader_id: UUID, weights: Mapping[str, float | None], now: datetime) -> int:
+    """Save a person's own weights of some sources, exactly; return the version in force afterwards.
+
+    `None` hands a source back to the default and the learning loop, which else leaves it alone for 14 days.
+    Raises `InvalidSetting` for a weight out of range.
+    """
+    current = values_by_current_key(values=weights)
+    return _write(reader_id, lambda body: body_weigh(body, current), Cause.EDIT, "", now)
 
 
 def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: str, now: datetime) -> int:
@@ -144,6 +139,31 @@ def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetim
     return _write(reader_id, lambda body: body_pin(body, target, pin), Cause.PIN, ref, now)
 
 
+def mute_set(*, reader_id: UUID, mute: Mute, now: datetime) -> int:
+    """Mute something, or change until when it is muted; return the version in force afterwards.
+
+    Raises `InvalidMute`, and `TooManyMutes` where the config is full.
+    """
+    if mute.kind == SOURCE:
+        mute = replace(mute, value=key_current(key=mute.value))
+
+    def change(body: Body) -> None:
+        others = [m for m in mutes_read(body["mutes"]) if mute_key(m) != mute_key(mute)]
+        body["mutes"] = [one.as_dict() for one in (*others, mute)]
+
+    return _write(reader_id, change, Cause.EDIT, "", now)
+
+
+def mute_remove(*, reader_id: UUID, mute: Mute, now: datetime) -> int:
+    """End a mute, whatever its last day; return the version in force afterwards."""
+
+    def change(body: Body) -> None:
+        left = [m for m in mutes_read(body["mutes"]) if mute_key(m) != mute_key(mute)]
+        body["mutes"] = [one.as_dict() for one in left]
+
+    return _write(reader_id, change, Cause.EDIT, "", now)
+
+
 def config_revert(*, reader_id: UUID, version: int, expected_version: int | None, now: datetime) -> int:
     """Restore everything as it was saved at `version` (0: the defaults); return the new version.
 
@@ -162,6 +182,34 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
     return _write(reader_id, change, Cause.REVERT, str(version), now, expected_version)
 
 
+def learning_undo(*, reader_id: UUID, cycle: date, now: datetime) -> int:
+    """Take back what the learning cycle of that UTC day moved; return the version in force afterwards.
+
+    A source whose weight changed since stays as it is. The loop leaves the others alone for 14 days.
+    """
+    moved = WeightSnapshot.objects.filter(reader_id=reader_id, cycle=cycle).exclude(after=F("before"))
+    steps = {
+        key: (before, after) for key, before, after in moved.values_list("source_key", "before", "after")
+    }
+    restored: list[str] = []
+
+    def change(body: Body) -> None:
+        now_in_force = body_effective(body)
+        for source, delta in now_in_force.without_steps(steps).deltas.items():
+            if delta != now_in_force.deltas.get(source, 0.0):
+                restored.append(source)
+                body["learned"][source] = delta
+                if abs(delta) < SAME_WEIGHT:
+                    del body["learned"][source]
+
+    with transaction.atomic():
+        version = _write(reader_id, change, Cause.REVERT, f"{LEARNED}{cycle.isoformat()}", now)
+        LearnedWeight.objects.filter(reader_id=reader_id, source_key__in=restored).update(
+            on_hold_until=now + timedelta(days=HOLD_DAYS)
+        )
+    return version
+
+
 def source_key_rename(*, old: str, new: str, now: datetime) -> int:
     """Move readers' settings, learned weights and cycles of `old` to `new`; return the configs written.
 
@@ -176,8 +224,11 @@ def source_key_rename(*, old: str, new: str, now: datetime) -> int:
         LearnedWeight.objects.filter(source_key=old).exclude(reader_id__in=learned).update(source_key=new)
         WeightSnapshot.objects.filter(source_key=old).exclude(reader_id__in=snapshots).update(source_key=new)
         named = RankConfig.objects.filter(source_weights__has_key=old).values_list("reader_id", flat=True)
-        pins = RankConfig.objects.exclude(locked=[], avoided=[]).values_list("reader_id", "locked", "avoided")
-        readers = {*named, *(reader for reader, locked, avoided in pins if old in (*locked, *avoided))}
+        pins = RankConfig.objects.exclude(locked=[], avoided=[], mutes=[])
+        readers = {*named}
+        for reader, locked, avoided, mutes in pins.values_list("reader_id", "locked", "avoided", "mutes"):
+            if old in {*locked, *avoided, *mute_sources({"mutes": mutes})}:
+                readers.add(reader)
         for reader_id in sorted(readers):
             _write(
                 reader_id,

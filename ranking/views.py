@@ -1,6 +1,6 @@
 """The reader's settings: the form, from what is typed to the plain values of a config, and its pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 from uuid import UUID
@@ -22,6 +22,7 @@ from ranking.config_body import (
     HALF_LIFE_HOURS_MIN,
     Body,
     Change,
+    ConfigEdit,
     body_changes,
     body_default,
     body_keys,
@@ -30,7 +31,7 @@ from ranking.config_body import (
     term_searchable,
     term_visible,
 )
-from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, InvalidSetting, StaleVersion, UnknownVersion
+from ranking.entities import InvalidSetting, StaleVersion, UnknownVersion
 from ranking.explain import (
     CHOICES,
     TARGET_MAX_CHARS,
@@ -41,15 +42,17 @@ from ranking.explain import (
     steps_in_force,
     weight_words,
 )
+from ranking.levels import BOOSTS, FRESHNESS, LIKENESS, level_options, weight_read
 from ranking.selectors import (
     config_effective,
     config_version,
     config_versions,
     config_versions_all,
     keys_current,
+    sources_weighable,
     weight_snapshots,
 )
-from ranking.services import ConfigEdit, config_edit, config_revert
+from ranking.services import config_edit, config_revert
 
 # Prefixes of the fields of a source's weight, before its key: as typed, and as the page had shown it.
 TYPED, SHOWN = "weight:", "was:"
@@ -75,8 +78,10 @@ class ConfigForm(forms.Form):
         min_value=0, max_value=ALPHA_MAX, widget=forms.NumberInput(attrs={"step": "any"})
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, sources: Collection[str] | None = None, **kwargs: Any) -> None:
+        """Take the `sources` that may be given a weight; `None` leaves them unchecked."""
         super().__init__(*args, **kwargs)
+        self.sources = sources
         self.weight_errors: dict[str, str] = {}
 
     def clean_ai_score_alpha(self) -> float:
@@ -126,14 +131,14 @@ class ConfigForm(forms.Form):
 
     def _weight_take(self, weights: dict[str, float | None], source: str, typed: str) -> None:
         """Read a weight; an empty field hands the source back to the learning loop (`None`)."""
-        try:
-            weights[source] = float(typed) if typed else None
-        except ValueError:
-            self.weight_errors[source] = f"The weight must be a number such as 1.2; you gave “{typed}”."
-            return
-        if typed and not WEIGHT_MIN <= float(typed) <= WEIGHT_MAX:
-            words = f"The weight must lie between {WEIGHT_MIN} and {WEIGHT_MAX}; you gave {typed}."
+        if self.sources is not None and source not in self.sources:
+            words = f"You read no source “{source[:40]}”. Add it under Sources first."
             self.weight_errors[source] = words
+            return
+        try:
+            weights[source] = weight_read(typed)
+        except InvalidSetting as error:
+            self.weight_errors[source] = error.message
 
     def typed_weights(self) -> dict[str, str]:
         """Return what was typed in each changed weight field, valid or not."""
@@ -154,13 +159,13 @@ def _boost_read(line: str) -> tuple[str, float]:
     """Return the word and the number of a line like “rust: 0.5”. Raises `ValidationError`."""
     word, _, number = line.rpartition(":")
     try:
-        boost = float(number)
+        boost = BOOSTS.get(number.strip().casefold()) or float(number)
     except ValueError:
         boost = None
     if not word.strip() or boost is None or not abs(boost) <= BOOST_MAX:
         raise forms.ValidationError(
-            f"“{line.strip()}” should read like “rust: 0.5”, the number with a point, "
-            f"from −{BOOST_MAX:g} to {BOOST_MAX:g}."
+            f"“{line.strip()}” should read like “rust: more”, “rust: less” or “rust: 0.8”, "
+            f"the number with a point, from −{BOOST_MAX:g} to {BOOST_MAX:g}."
         )
     seen = term_visible(word)
     _findable_checked(seen, line.strip())
@@ -208,24 +213,45 @@ def config(request: HttpRequest) -> HttpResponse:
     """Show the settings, or save the form; after a refused save the page has what was typed."""
     if request.method == "GET":
         return render(request, "ranking/config.html", _page(reader_id_of(request)))
-    form = ConfigForm(request.POST)
+    form = config_form(request)
     if not form.is_valid():
-        return render(request, "ranking/config.html", _page(reader_id_of(request), form), status=422)
+        return config_refused(request, form)
+    if "again" in request.POST:
+        return render(request, "ranking/config.html", _page(reader_id_of(request), form))
     try:
         _save(reader_id_of(request), form.cleaned_data)
     except StaleVersion as error:
         return render(request, "ranking/config.html", _stale(request, form, error), status=409)
     except InvalidSetting as error:
         form.add_error(None, error.message)
-        return render(request, "ranking/config.html", _page(reader_id_of(request), form), status=422)
+        return config_refused(request, form)
     messages.success(request, "Saved. Your digest follows these settings.")
     return redirect("ranking:config")
 
 
+def config_form(request: HttpRequest) -> ConfigForm:
+    """Return the form as it was sent, which may give weights to sources of the reader's alone."""
+    reader_id = reader_id_of(request)
+    effective = config_effective(reader_id=reader_id)
+    return ConfigForm(request.POST, sources=sources_weighable(reader_id=reader_id, effective=effective))
+
+
+def config_refused(request: HttpRequest, form: ConfigForm) -> HttpResponse:
+    """Show the settings page of a form that cannot be saved, with what was typed and what is wrong."""
+    return render(request, "ranking/config.html", _page(reader_id_of(request), form), status=422)
+
+
+def edit_of(cleaned: Mapping[str, Any]) -> ConfigEdit:
+    """Return what a valid form asks for."""
+    return ConfigEdit(**{field.name: cleaned[field.name] for field in fields(ConfigEdit)})
+
+
 def _save(reader_id: UUID, cleaned: Mapping[str, Any]) -> int:
-    edit = ConfigEdit(**{field.name: cleaned[field.name] for field in fields(ConfigEdit)})
     return config_edit(
-        reader_id=reader_id, edit=edit, expected_version=cleaned["version"], now=timezone.now()
+        reader_id=reader_id,
+        edit=edit_of(cleaned),
+        expected_version=cleaned["version"],
+        now=timezone.now(),
     )
 
 
@@ -276,16 +302,19 @@ def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
     steps = weight_snapshots(reader_id=reader_id, limit=20)
     moves = [(step.source, step.before, step.after) for step in steps]
     in_force = steps_in_force(moves, effective.weights(), effective.deltas)
+    form = form or ConfigForm(initial=form_values(body, effective.config.version))
     return {
-        "form": form or ConfigForm(initial=form_values(body, effective.config.version)),
+        "form": form,
+        "freshness": level_options(FRESHNESS, str(form["recency_half_life_hours"].value())),
+        "likeness": level_options(LIKENESS, str(form["ai_score_alpha"].value())),
         "version": effective.config.version,
         "weights": [
             (source, f"{weight:.2f}", weight_words(weight), source in effective.deltas)
             for source, weight in sorted(effective.weights().items())
         ],
-        "typed": form.typed_weights() if form and form.is_bound else {},
-        "chosen": form.typed_pins() if form and form.is_bound else {},
-        "weight_errors": form.weight_errors if form else {},
+        "typed": form.typed_weights() if form.is_bound else {},
+        "chosen": form.typed_pins() if form.is_bound else {},
+        "weight_errors": form.weight_errors,
         "missed": [],
         "settings": effective.config,
         "learned": list(zip(steps, in_force, strict=True)),

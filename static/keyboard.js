@@ -1,4 +1,6 @@
 // One key for what a reader does all day. Nothing happens while typing, with a modifier, or when switched off.
+import { toggle } from "./marks.js";
+
 const help = document.getElementById("keys");
 const off = help.querySelector("[data-keys-off]");
 const opener = document.querySelector("[data-keys-open]");
@@ -13,7 +15,7 @@ opener.hidden = false;
 opener.addEventListener("click", () => help.showModal());
 
 document.addEventListener("focusin", ({ target }) => {
-  current = target.closest("[data-item]") ?? current;
+  current = target.closest("article[data-item]") ?? current;
 });
 
 document.addEventListener("keydown", (event) => {
@@ -28,7 +30,10 @@ function act(key) {
   if (key === "k") return walk(-1);
   if (key === "/") return search();
   if (key === "?") return help.showModal() ?? true;
-  if (key === "o") return click(here()?.querySelector("a[rel~=noopener], h2 a"));
+  if (key === "o") return click(here()?.querySelector("a[data-open]"));
+  if (key === "v") return click(here()?.querySelector("a[data-original]"));
+  if (key === "m") return mark(here());
+  if (key === "A") return click(document.querySelector("main [data-key=A]"));
   if (["s", "u", "d"].includes(key)) return click(here()?.querySelector(`[data-key=${key}]`));
   if (/^[1-9]$/.test(key)) return click(here()?.querySelectorAll(".tags button")[key - 1]);
   return false;
@@ -48,11 +53,19 @@ function walk(step) {
   const all = items();
   const at = all.indexOf(current);
   const next = at < 0 ? all[0] : all[at + step];
-  const target = next?.querySelector("h2 a");
+  const target = next?.querySelector("a[data-open]");
   if (!target) return false;
   target.focus({ preventScroll: true });
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   next.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
+  return true;
+}
+
+function mark(article) {
+  if (!article) return false;
+  const button = article.querySelector("[data-key=m]");
+  if (button) button.click();
+  else toggle(article);
   return true;
 }
 

@@ -1,8 +1,8 @@
-// Following an item's link marks it as read; the link itself waits for nothing.
+// Following an item's original marks it as read; the link itself waits for nothing.
 const token = document.querySelector('meta[name="csrf-token"]').content;
 
 function followed(event) {
-  const link = event.target.closest("[data-item] a[rel~=noopener]");
+  const link = event.target.closest("[data-item] a[data-original]");
   // A right click opens a menu, not the link.
   if (!link || event.button > 1) return;
   const box = link.closest("[data-item]");

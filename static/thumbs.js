@@ -70,6 +70,15 @@ function say(box, text, help) {
   box.append(note);
 }
 
+/** Bring the same item's other buttons, in the list or beside it, up to date. */
+function elsewhere(fresh) {
+  const { action } = fresh.querySelector("form[data-thumb]");
+  for (const form of document.querySelectorAll("form.rate[data-thumb]")) {
+    const box = form.closest("[data-response]");
+    if (form.action === action && box !== fresh && !box.dataset.busy) box.replaceWith(fresh.cloneNode(true));
+  }
+}
+
 function replace(box, html, button) {
   const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("[data-response]");
   if (!fresh) throw new Error("The answer is no piece of a page.");
@@ -80,6 +89,7 @@ function replace(box, html, button) {
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
   announce(same?.getAttribute("aria-pressed") === "true" ? `${label}: noted` : `${label}: taken back`);
+  elsewhere(fresh);
   const next = waiting.get(box);
   const turn = next && find(fresh, next);
   if (turn) send(turn.form, turn);

@@ -3,10 +3,14 @@
 const PARTS = {
   "[data-thumbs]": "./thumbs.js",
   "[data-item]": "./reading.js",
+  ".article img": "./pictures.js",
+  "[data-pane]": "./pane.js",
   "#keys": "./keyboard.js",
   "[data-offline]": "./offline.js",
   "[data-cards]": "./suggestions.js",
   "[data-generate]": "./generate.js",
+  "[data-source]": "./sources.js",
+  "[data-filling]": "./filling.js",
   "form[data-sign-up] #id_time_zone": "./timezone.js",
 };
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -14,6 +15,8 @@ from django.utils.safestring import SafeString
 from ranking.common.admin import ContextAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
 from suggestions.entities import Refusal
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
+from suggestions.notes import PROBLEMS, note_shown
+from suggestions.outcomes.check import decisions_unchecked
 from suggestions.services.drafts import draft_discard, draft_release
 
 # Functions by which rooms above add HTML to the page of a suggestion.
@@ -56,6 +59,24 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
     list_select_related = ["reader"]
     search_fields = ["target_key", "label", "reader__username"]
     inlines = [EvidenceInline, OutcomeInline]
+
+    @admin.display(description="note as shown")
+    def note_state(self, row: Suggestion) -> str:
+        """Return what becomes of the model's note on the reader's page, in words."""
+        note = note_shown(row)
+        if note.problem:
+            return f"Not shown to the reader: {PROBLEMS[note.problem]}."
+        return "Shown to the reader as written by a model." if note.text else "There is no note."
+
+    def get_fields(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
+        """Return all fields, with the state of the note after it."""
+        fields = [field for field in super().get_fields(request, obj) if field != "note_state"]
+        at = fields.index("model_note") + 1
+        return [*fields[:at], "note_state", *fields[at:]]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
+        """Return what nobody may change, which is everything."""
+        return [*super().get_readonly_fields(request, obj), "note_state"]
 
     def get_urls(self) -> list[URLPattern]:
         """Return the admin's own URLs, and those that release and discard a draft."""
@@ -118,12 +139,28 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         return HttpResponseRedirect(reverse("admin:suggestions_suggestion_change", args=[row.pk]))
 
 
+class WaitingFilter(admin.SimpleListFilter):
+    """Accepted changes whose outcome is due to be checked."""
+
+    title, parameter_name = "outcome check", "waiting"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the one choice."""
+        return [("due", "due")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Outcome]) -> QuerySet[Outcome]:
+        """Return the decisions that the next night checks."""
+        if self.value() != "due":
+            return queryset
+        return queryset.filter(pk__in=decisions_unchecked(now=timezone.now()).values("pk"))
+
+
 @admin.register(Outcome)
 class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
     """The append-only record of decisions, effects and reverts."""
 
     list_display = ["id", "reader", "suggestion_type", "target_key", "kind", "outcome", "decided_at"]
-    list_filter = ["kind", "outcome", "suggestion_type"]
+    list_filter = [WaitingFilter, "kind", "outcome", "suggestion_type"]
     list_select_related = ["reader"]
     search_fields = ["target_key", "reader__username"]
 

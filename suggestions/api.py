@@ -1,6 +1,6 @@
 """API endpoints of the suggestions room: the pending suggestions and the reader's answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
@@ -16,9 +16,10 @@ from digest.throttling import DECIDE, limit_count
 from suggestions.entities import Refusal, Resolved
 from suggestions.explain import answer_kind, teaching_of
 from suggestions.models import Suggestion
+from suggestions.notes import NO_NOTE, notes_shown
 from suggestions.outcomes.services import evidence_summary
 from suggestions.rules import weight_parse
-from suggestions.selectors import suggestions_pending
+from suggestions.selectors import evidence_muted, suggestions_pending
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
 
@@ -44,7 +45,10 @@ router = Router(tags=["suggestions"])
 
 
 class SuggestionOut(Schema):
-    """One pending suggestion. Weights are strings; `current_value` is `null` for a new topic."""
+    """One pending suggestion. Weights are strings; `current_value` is `null` for a new topic.
+
+    `reason` is the server's sentence; `model_note` what a model adds to it, "" where nothing is shown.
+    """
 
     suggestion_id: int
     suggestion_type: str
@@ -54,6 +58,7 @@ class SuggestionOut(Schema):
     current_value: str | None
     suggested_value: str
     reason: str
+    model_note: str
     confidence: str
     expected_impact: str
     evidence_count: int
@@ -119,7 +124,10 @@ def suggestions_get(request: HttpRequest) -> SuggestionsOut:
     """Return the pending suggestions with their evidence and forecast."""
     reader_id = reader_of(request).pk
     suggestions_sweep(now=timezone.now(), reader_id=reader_id)
-    rows = [_suggestion(row) for row in suggestions_pending(reader_id=reader_id)]
+    pending = suggestions_pending(reader_id=reader_id)
+    notes = notes_shown(pending)
+    muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=timezone.now())
+    rows = [_suggestion(row, notes.get(row.pk, NO_NOTE).text, muted) for row in pending]
     return SuggestionsOut(suggestions=rows, count=len(rows))
 
 
@@ -220,8 +228,8 @@ def _result(answer: Resolved | Refusal) -> ResultOut:
     )
 
 
-def _suggestion(row: Suggestion) -> SuggestionOut:
-    evidence = evidence_summary(evidence=row.evidence.all())
+def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> SuggestionOut:
+    evidence = evidence_summary(evidence=[one for one in row.evidence.all() if one.item_id not in muted])
     return SuggestionOut(
         suggestion_id=row.pk,
         suggestion_type=row.suggestion_type,
@@ -231,6 +239,7 @@ def _suggestion(row: Suggestion) -> SuggestionOut:
         current_value=row.current_value or None,
         suggested_value=row.suggested_value,
         reason=row.reason,
+        model_note=note,
         confidence=row.confidence,
         expected_impact=row.expected_impact,
         evidence_count=len(evidence),

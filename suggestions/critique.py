@@ -37,7 +37,7 @@ from suggestions.entities import (
     TOPICS,
     Refusal,
 )
-from suggestions.planner.posterior import phrase_contains
+from suggestions.planner.phrases import phrase_contains
 
 CITED_FEW = 5
 OLD = timedelta(days=30)

@@ -70,7 +70,8 @@ class Refusal:
 class Proposal:
     """A draft that passed every rule, in the server's own numbers, for reviewers.
 
-    `forecast` is the body a suggestion stores; `reason` and `expected_impact` the texts for the reader;
+    `forecast` is the body a suggestion stores; `reason` and `expected_impact` the server's sentences for the
+    reader, `model_note` what the agent adds to the reason ("": nothing);
     `likes` and `ratings` count the reader's ratings of the target, `likes_all` and `ratings_all` all of them.
     """
 
@@ -93,6 +94,12 @@ class Proposal:
     now: datetime
     likes_all: int = 0
     ratings_all: int = 0
+    model_note: str = ""
+
+    @property
+    def wording(self) -> str:
+        """Return the words that somebody chose: the agent's note, or the reason where there is none."""
+        return self.model_note or self.reason
 
 
 @dataclass(frozen=True, slots=True)

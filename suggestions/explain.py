@@ -8,6 +8,7 @@ from ranking.explain import weight_words
 from suggestions.entities import (
     ADD_TOPIC,
     BOOST_SOURCE,
+    LIKED_TYPES,
     REDUCE_SOURCE,
     REMOVE_TOPIC,
     TOPIC_TYPES,
@@ -103,6 +104,8 @@ ERRORS = {
     "not_logged_in": "You are signed out, so nothing was done",
     "csrf_failed": "You are signed out, so nothing was done",
 }
+# The end of a run without suggestions, where code knows no closer reason.
+NO_CHANGE = "Nothing was found that your ratings support clearly enough."
 ERROR_OTHER = "Something went wrong. Please try again."
 MEASURED_ON = "The confidence levels were measured on simulated readers."
 # With the number of pending suggestions for {}.
@@ -127,6 +130,21 @@ def reason_sentence(kind: str, label: str, likes: int, thumbs: int, else_likes: 
     about = f"from {label}" if kind in (BOOST_SOURCE, REDUCE_SOURCE) else f"about {label}"
     sentence = f"You liked {likes} of {thumbs} {'article' if thumbs == 1 else 'articles'} {about}"
     return f"{sentence}, against {else_likes} of {else_thumbs} elsewhere." if else_thumbs else f"{sentence}."
+
+
+def evidence_sentence(kind: str, label: str, count: int) -> str:
+    """Return "You liked 5 articles from Reuters." for a suggestion whose counts are known no more.
+
+    `count` is that of its evidence, which is all liked or all disliked by its type.
+    """
+    about = f"from {label}" if kind in (BOOST_SOURCE, REDUCE_SOURCE) else f"about {label}"
+    verb = "liked" if kind in LIKED_TYPES else "did not like"
+    return f"You {verb} {count} {'article' if count == 1 else 'articles'} {about}."
+
+
+def model_adds(note: str) -> str:
+    """Return a model's note marked as what it is; "" for none."""
+    return f"The model adds: “{note}”" if note else ""
 
 
 def impact_sentence(kind: str, label: str, step: float = 0.0) -> str:
@@ -325,7 +343,7 @@ def forecast_figures(forecast: Mapping[str, Any]) -> str:
             f"nDCG@10 {forecast['ndcg_gain']:+.3f} "
             f"(90 % between {forecast['ndcg_low']:+.3f} and {forecast['ndcg_high']:+.3f})"
         )
-        parts.append("changes that tested as worse are usually not shown")
+        parts.append("changes that clearly tested as worse are not shown")
     return "; ".join(parts)
 
 

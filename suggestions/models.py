@@ -52,7 +52,10 @@ class Suggestion(models.Model):
     )
     current_value = models.CharField(max_length=64, blank=True)
     suggested_value = models.CharField(max_length=64)
-    reason = models.TextField()
+    reason = models.TextField(help_text="The server's sentence, from counted ratings.")
+    model_note = models.TextField(
+        blank=True, help_text="What a model wrote beside it, as it came; readers see it as far as it is safe."
+    )
     confidence = models.CharField(max_length=10, choices=Confidence.choices)
     p_helpful = models.FloatField()
     forecast = models.JSONField(default=dict)
@@ -172,3 +175,34 @@ class PreferenceProfile(models.Model):
 
     def __str__(self) -> str:
         return f"profile of {self.reader_id}: {self.total_outcomes} outcomes"
+
+
+class TasteSpread(models.Model):
+    """The sums of one batch of readers, with noise, in hundredths: how much tastes vary; never changed."""
+
+    day = models.IntegerField(primary_key=True, help_text="The UTC day it was published, counted from 1970.")
+    source_estimates = models.IntegerField()
+    source_weights = models.IntegerField()
+    topic_estimates = models.IntegerField()
+    topic_weights = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"taste spread of day {self.day}"
+
+
+class TasteContribution(models.Model):
+    """That a reader was counted in the batch of a day, for the first or second time; there is no third."""
+
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="taste_contributions", db_index=False
+    )
+    number = models.PositiveSmallIntegerField(help_text="1 or 2.")
+    day = models.IntegerField(help_text="The UTC day, counted from 1970.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["reader", "number"], name="one_contribution_per_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"contribution {self.number} of {self.reader_id}"

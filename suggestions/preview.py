@@ -1,7 +1,7 @@
 """What a change would do, before it is written: today's digest with it, and trials of drafts and configs.
 
-A preview is today's digest rebuilt with a change of settings; rated items stay where they are. A trial weighs
-a draft against the reader's ratings.
+A preview begins at the order of today's page as it is stored, and rebuilds it, from what it was made of, with
+a change of settings; rated items stay where they are. A trial weighs a draft against the reader's ratings.
 """
 
 from collections import defaultdict
@@ -15,9 +15,11 @@ from django.db.models import Exists, OuterRef
 
 from digest.build.candidates import DayCandidates, digest_candidates
 from digest.build.compose import PlacedItem, Rules, compose
+from digest.build.selectors import candidates_then
 from digest.days import day_of
 from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
+from digest.items.muting import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Reader
 from ranking.common.text import fold, term_matches
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
@@ -44,7 +46,7 @@ from suggestions.entities import (
 )
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import WeighedChange, change_weigh
-from suggestions.planner.gains import Forecast, forecast_of, split_by_time
+from suggestions.planner.forecasts import Forecast, forecast_of, split_by_time
 from suggestions.rules import (
     Accepted,
     Facts,
@@ -67,13 +69,16 @@ Counts = Mapping[str, tuple[int, int]]
 class _Inputs:
     """The inputs of today's digest, the same for every config that is tried on it.
 
-    `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item.
+    `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item. `stored` is the
+    order of today's page, made with settings of `version`; empty where there is none.
     """
 
     material: DayCandidates
     rated: Mapping[int, PlacedItem]
     drawn: Mapping[int, PlacedItem]
     names: Mapping[int, tuple[str, str]]
+    stored: tuple[int, ...] = ()
+    version: int = 0
 
 
 def suggestion_preview(*, suggestion: Suggestion, now: datetime) -> Preview:
@@ -89,14 +94,24 @@ def suggestion_previews(
     if not suggestions:
         return {}
     before, today = config_effective(reader_id=reader_id), _today(reader_id, now)
-    old = _order(today, before)
-    return {row.pk: _preview(today, old, _order(today, _accepted(before, row))) for row in suggestions}
+    made = _order(today, before)
+    afters = {row.pk: _order(today, _accepted(before, row)) for row in suggestions}
+    return {pk: _preview(today, *_sides(today, before, made, after)) for pk, after in afters.items()}
 
 
 def suggestion_side_by_side(*, suggestion: Suggestion, now: datetime) -> tuple[Side, Side]:
     """Return today's whole digest as it is and as with `suggestion` accepted; twelve queries at most."""
-    before, today = config_effective(reader_id=suggestion.reader_id), _today(suggestion.reader_id, now)
-    old, new = _order(today, before), _order(today, _accepted(before, suggestion))
+    before = config_effective(reader_id=suggestion.reader_id)
+    after = _accepted(before, suggestion)
+    return configs_side_by_side(reader_id=suggestion.reader_id, before=before, after=after, now=now)
+
+
+def configs_side_by_side(
+    *, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime
+) -> tuple[Side, Side]:
+    """Return today's whole digest under each of two configs; eleven queries at most."""
+    today = _today(reader_id, now)
+    old, new = _sides(today, before, _order(today, before), _order(today, after))
     was, becomes = ({item: n for n, item in enumerate(order, start=1)} for order in (old, new))
     left, right = (
         tuple(PreviewItem(item, *today.names[item], was.get(item), becomes.get(item)) for item in order)
@@ -106,9 +121,10 @@ def suggestion_side_by_side(*, suggestion: Suggestion, now: datetime) -> tuple[S
 
 
 def preview_of(*, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime) -> Preview:
-    """Return the items of today's digest that differ in place between two configs; ten queries at most."""
+    """Return the items of today's digest that differ in place between two configs; eleven queries at most."""
     today = _today(reader_id, now)
-    return _preview(today, _order(today, before), _order(today, after))
+    sides = _sides(today, before, _order(today, before), _order(today, after))
+    return _preview(today, *sides)
 
 
 def preview_matching(
@@ -121,13 +137,14 @@ def preview_matching(
     label: str,
     now: datetime,
 ) -> tuple[Preview, int]:
-    """Return `preview_of` and how many candidates are about the target; ten queries at most."""
+    """Return `preview_of` and how many candidates are about the target; eleven queries at most."""
     today = _today(reader_id, now)
     if field == SOURCE_WEIGHTS:
         about = sum(c.source == key for c in today.material.pool.candidates)
     else:
         about = sum(term_matches(label, fold(c.title)) for c in today.material.pool.candidates)
-    return _preview(today, _order(today, before), _order(today, after)), about
+    sides = _sides(today, before, _order(today, before), _order(today, after))
+    return _preview(today, *sides), about
 
 
 def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:
@@ -137,20 +154,43 @@ def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:
 def _today(reader_id: UUID, now: datetime) -> _Inputs:
     reader = Reader.objects.get(pk=reader_id)
     date = day_of(now, reader.zone)
-    material = digest_candidates(reader=reader, date=date, now=now)
-    rating = Feedback.objects.filter(reader_id=reader_id, item_id=OuterRef("item_id"))
+    rating = Feedback.objects.filter(reader_id=reader_id, article=OuterRef("item__article"))
     shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=date)
+    rows = list(shown.annotate(is_rated=Exists(rating)).select_related("item", "digest").order_by("rank"))
+    digest = rows[0].digest if rows else None
+    material = (
+        candidates_then(reader, digest, now)
+        if digest
+        else digest_candidates(reader=reader, date=date, now=now)
+    )
     rated: dict[int, PlacedItem] = {}
     drawn: dict[int, PlacedItem] = {}
     names = {c.item_id: (c.title, c.source) for c in material.pool.candidates}
-    for row in shown.annotate(is_rated=Exists(rating)).select_related("item").order_by("rank"):
-        place = PlacedItem(row.item_id, row.item.source_id, row.item.story_id, row.propensity)
+    mutes = mutes_in_force(reader_id=reader_id, now=now)
+    rows = [row for row in rows if not item_is_hidden(mutes, row.item)]
+    for row in rows:
+        story = material.story_of(row.item.article)
+        place = PlacedItem(row.item_id, row.item.source_id, story, row.propensity)
         if row.is_rated:
             rated[row.rank] = place
         elif row.slot == Impression.Slot.NOVELTY:
             drawn[row.rank] = place
         names[row.item_id] = (row.item.title, row.item.source_id)
-    return _Inputs(material, rated, drawn, names)
+    version = digest.config_version if digest else 0
+    return _Inputs(material, rated, drawn, names, tuple(row.item_id for row in rows), version)
+
+
+def _sides(
+    today: _Inputs, before: EffectiveConfig, made: Sequence[int], after: Sequence[int]
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the orders to compare, of settings `before` and of those after a change.
+
+    The first is the order of today's page, where it was made with `before`; `made` is it made anew. A change
+    that moves nothing changes nothing of the page either.
+    """
+    if not today.stored or today.version != before.config.version:
+        return made, after
+    return today.stored, today.stored if list(made) == list(after) else after
 
 
 def _order(today: _Inputs, config: EffectiveConfig) -> list[int]:

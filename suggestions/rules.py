@@ -149,17 +149,22 @@ def first_refusal(rules: Iterable[Rule], intent: Intent, facts: Facts) -> Refusa
     return next((refusal for rule in rules if (refusal := rule(intent, facts))), None)
 
 
-def strength_refusal(change: Accepted, *, p_overall: float, confidence: str, minimum: str) -> Refusal | None:
-    """Refuse a change that all ratings contradict (`p_overall` below one half) or support too weakly."""
+def strength_refusal(
+    change: Accepted, *, p_overall: float, supported: bool, confidence: str, minimum: str
+) -> Refusal | None:
+    """Refuse a change that all ratings contradict (`p_overall` below one half) or support too weakly.
+
+    `supported` says whether the ratings lean its way clearly enough, and holdout ratings do not contradict.
+    """
     about = f"{change.suggestion_type} for “{change.label}”"
     if p_overall < 0.5:
         message = f"All ratings of this reader together contradict {about}. Drop it."
         return Refusal("evidence_contradicts", message, change.target_key)
+    if not supported:
+        message = f"The ratings for {about} may well be chance. Choose another hypothesis."
+        return Refusal("weak_evidence", message, change.target_key)
     if CONFIDENCES.index(confidence) < CONFIDENCES.index(minimum):
-        message = (
-            f"Confidence in {about} is {confidence}; {minimum} is needed. "
-            "This may well be chance: choose another hypothesis."
-        )
+        message = f"Confidence in {about} is {confidence}; {minimum} is needed. Choose another hypothesis."
         return Refusal("weak_evidence", message, change.target_key)
     return None
 

@@ -1,6 +1,6 @@
 """Pages of suggestions: pending cards, the history, previews side by side, and the forms that answer one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import zip_longest
@@ -27,9 +27,11 @@ from ranking.selectors import config_effective
 from suggestions import explain
 from suggestions.entities import NEVER, Preview, PreviewItem, Refusal, Resolved
 from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
 from suggestions.outcomes.selectors import effects_harmful
 from suggestions.preview import Side, suggestion_previews, suggestion_side_by_side
 from suggestions.selectors import (
+    evidence_muted,
     suggestion_can_undo,
     suggestion_for,
     suggestion_not_in_force,
@@ -43,6 +45,8 @@ from suggestions.services.lifecycle import suggestions_sweep
 PAGE_SIZE = 30
 RECENT_MAX = 5
 MOVES_SHOWN = 5
+# More than anybody saves, and less than a number of a database holds.
+VERSION_DIGITS = 9
 # How long a harmful change is brought up; after that it is in the history only.
 HARM_SHOWN = timedelta(days=14)
 # A move by one place only makes room for another item.
@@ -93,10 +97,11 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One pending suggestion in words and figures."""
+    """One pending suggestion in words and figures; `note` is what a model adds to its reason."""
 
     suggestion: Suggestion
     headline: str
+    note: str
     level: str
     sentence: str
     current: str
@@ -148,7 +153,12 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
     titles = source_titles(keys=cited | moved)
     labels = {tag.slug: tag.label.lower() for tag in reason_tags()}
     effective = config_effective(reader_id=reader_id)
-    cards = [_card(row, effective, previews[row.pk], titles, labels) for row in pending]
+    notes = notes_shown(pending)
+    muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=now)
+    cards = [
+        _card(row, effective, previews[row.pk], titles, labels, notes.get(row.pk, NO_NOTE), muted)
+        for row in pending
+    ]
     groups = [
         ("Sources", [c for c in cards if c.suggestion.field == Suggestion.Field.SOURCE_WEIGHTS]),
         ("Topics", [c for c in cards if c.suggestion.field == Suggestion.Field.TOPICS]),
@@ -175,15 +185,19 @@ def _card(
     preview: Preview,
     titles: Mapping[str, str],
     labels: Mapping[str, str],
+    note: Note,
+    muted: Collection[int],
 ) -> Card:
     """Return the card with the current weight, which may have been learned since the suggestion."""
     kind, label = suggestion.suggestion_type, suggestion.label
     is_topic = suggestion.field == Suggestion.Field.TOPICS
     weight = effective.weight(suggestion.target_key)
-    evidence = tuple(_evidence_line(row, titles, labels) for row in suggestion.evidence.all())
+    shown = [row for row in suggestion.evidence.all() if row.item_id not in muted]
+    evidence = tuple(_evidence_line(row, titles, labels) for row in shown)
     return Card(
         suggestion=suggestion,
         headline=explain.headline(kind, label),
+        note=explain.model_adds(note.text),
         level=explain.level(kind, "" if is_topic else f"{weight:.2f}", suggestion.suggested_value),
         sentence=explain.sentence(kind, label),
         current=explain.weight_phrase(suggestion.current_value if is_topic else weight),
@@ -284,17 +298,24 @@ def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
 def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
     """Return the context of the preview page: today's digest before and after, place by place."""
     left, right = suggestion_side_by_side(suggestion=suggestion, now=now)
+    return sides_page(left, right) | {
+        "suggestion": suggestion,
+        "headline": explain.headline(suggestion.suggestion_type, suggestion.label),
+        "note": explain.model_adds(note_shown(suggestion).text),
+        "why_not": explain.WHY_NOT,
+    }
+
+
+def sides_page(left: Side, right: Side) -> dict[str, Any]:
+    """Return the context of `suggestions/_before_after.html`: a digest before and after, place by place."""
     titles = source_titles(keys={item.source for item in (*left, *right)})
     before = [_line(item, titles, leaving=True) for item in left]
     after = [_line(item, titles, leaving=False) for item in right]
     pairs = [Pair(n, *both) for n, both in enumerate(zip_longest(before, after), start=1)]
     return {
-        "suggestion": suggestion,
-        "headline": explain.headline(suggestion.suggestion_type, suggestion.label),
         "pairs": pairs,
         "unchanged": sum(pair.unchanged for pair in pairs),
         "words": _counted_words(left, right),
-        "why_not": explain.WHY_NOT,
     }
 
 
@@ -414,3 +435,22 @@ def accept_all(request: HttpRequest) -> HttpResponse:
     if outcomes and not refused:
         messages.success(request, f"{explain.ALL_DONE} {explain.teaching_of('accept')}")
     return redirect("suggestions:list")
+
+
+@login_required
+@require_POST
+@rate_limited(DECIDE)
+def undo_change(request: HttpRequest) -> HttpResponse:
+    """Take back the change that today's page speaks of; what is undone already stays as it is."""
+    typed = request.POST.get("version", "")
+    refusal = resolve.change_undo(
+        reader=reader_of(request),
+        version=int(typed) if typed.isascii() and typed.isdigit() and len(typed) < VERSION_DIGITS else 0,
+        cycle=request.POST.get("cycle", ""),
+        now=timezone.now(),
+    )
+    if refusal:
+        messages.info(request, refusal.message)
+    else:
+        messages.success(request, "Undone. The page is as your settings were before.")
+    return redirect("digest:today")

@@ -21,17 +21,19 @@ from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 from django.db.models.signals import post_migrate
+from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from advisor.guidance import packets
 from digest import throttling
-from digest.feedback.peers import peers_cache_clear
 from digest.models import Reader
 from tests.support.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+# Collecting makes half a million objects that stay: rounds over them would find nothing.
+gc.disable()
 # The same examples on every run, and no clock: a slow machine is not a bug.
 hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
 hypothesis_settings.load_profile("tidings")
@@ -39,7 +41,37 @@ STORED = {"db", "transactional_db", "live_server", "own_cache"}
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what this machine cannot run; put first what takes long (after pytest-django put it last)."""
+    _skip_what_is_missing(items)
+    items[:] = slow_first(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def slow_first(items: list[pytest.Item], *, workers: int) -> list[pytest.Item]:
+    """Return the items so that each worker's share begins with slow files, whole: `slow` ones, then browsers.
+
+    `--dist worksteal` gives each worker an equal run of neighbours at first. A slow test at the end of one
+    would be waited for by all; a file cut in two would start two browsers.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for name in ("slow", "browser"):
+        for item in items:
+            if item.get_closest_marker(name):
+                files.setdefault(item.path, [])
+    rest = []
+    for item in items:
+        files.get(item.path, rest).append(item)
+    slow, ordered = list(files.values()), []
+    for n in range(workers):
+        first = [item for file in slow[n::workers] for item in file]
+        share = (len(items) - len(ordered)) // (workers - n)
+        ordered += first + rest[: max(0, share - len(first))]
+        del rest[: max(0, share - len(first))]
+    return ordered
+
+
+def _skip_what_is_missing(items: list[pytest.Item]) -> None:
     """Skip, loudly, what this machine cannot run; fail it instead where TIDINGS_REQUIRE names it."""
     missing = {
         "browser": not shutil.which("chromium") and "no chromium on this machine",
@@ -57,14 +89,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return two workers more than processors: a third of the time a test waits for somebody else."""
-    return (os.cpu_count() or 1) + 2
+    """Return three workers for two processors: a third of the time a test waits for somebody else."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)
 
 
 def pytest_collection_finish() -> None:
     """Take what is loaded by now, a few hundred megabytes, out of the garbage collector's rounds."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 20)
 
 
@@ -127,6 +160,12 @@ def no_pause(settings: object) -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_holdout(settings: object) -> None:
+    """Guidance leaves out a tenth of its notes, drawn by the random id of a run: no test may turn on that."""
+    settings.GUIDANCE = {"holdout": "0"}  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
 def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """No reader has asked for anything yet: the cast is the same in every test, and so are their ids."""
     monkeypatch.setattr(throttling, "KEYS", f"limit:{uuid4()}")
@@ -136,12 +175,6 @@ def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def fresh_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was ranked yet, for readers and memories of the same ids."""
     monkeypatch.setattr(packets, "KEYS", f"guidance:{uuid4()}")
-
-
-@pytest.fixture(autouse=True)
-def fresh_crowd() -> None:
-    """No test is told what another test's readers liked."""
-    peers_cache_clear()
 
 
 @pytest.fixture
@@ -155,10 +188,24 @@ def _reason_tags_back(**_: object) -> None:
     import_module("digest.migrations.0001_initial").reason_tags_add(apps, None)
 
 
+# A server or worker that a test has ended may still be hanging up when the database is to be dropped.
+SESSIONS_END = """
+    SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
+def _database_back(path: Path) -> None:
+    """Put back the database as it was installed: a twentieth of the time it takes to empty every table."""
+    connection.ensure_connection()
+    with closing(sqlite3.connect(path)) as copy:
+        copy.backup(connection.connection)
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+) -> Iterator[Path]:
     """The test database, and where it is SQLite the file of a copy made before any test wrote to it."""
     path = tmp_path_factory.mktemp("installed") / "tidings.sqlite3"
     post_migrate.connect(_reason_tags_back, sender=apps.get_app_config("digest"))
@@ -167,7 +214,13 @@ def django_db_setup(
             connection.ensure_connection()
             with closing(sqlite3.connect(path)) as copy:
                 connection.connection.backup(copy)
-    return path
+    with pytest.MonkeyPatch.context() as patch:
+        if connection.vendor == "sqlite":
+            patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: _database_back(path))
+        yield path
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(SESSIONS_END)
 
 
 @pytest.fixture(scope="session")

@@ -25,16 +25,22 @@ from tests.test_isolation import ALL, ids, tip_of
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "ids", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.alike,
+    pytest.mark.django_db(transaction=True),
+]
 
 VIOLATIONS = {"resultTypes": ["violations"]}
 # In the dark only colours are others: all else is looked at once.
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 SCHEMES: dict[str, dict[str, Any]] = {"light": VIOLATIONS, "dark": {**VIOLATIONS, **COLOURS}}
 # Django's own, beside our pages in its admin: the list of everything at the side, the same on every page and
-# looked at as the index; the question mark beside its double lists, which may not have a name; and the heads
-# of the rows within a form, two of which are empty.
-DJANGOS_OWN = ["#nav-sidebar", ".help-tooltip", ".inline-group thead"]
+# looked at as the index, is taken out, being half of many a page; the question mark beside its double lists,
+# which may not have a name, and the heads of the rows within a form, two of which are empty, are left out.
+SIDE = "#nav-sidebar"
+DJANGOS_OWN = [".help-tooltip", ".inline-group thead"]
 # The page of the API makes all its operations by one form: of each area the first is looked at.
 REPEATED = ["section > .operation ~ .operation"]
 RUN = """([exclude, options]) => {
@@ -49,12 +55,16 @@ AT_ONCE = """{
 }"""
 ADMIN_ROOMS = {"advisor", "digest", "ranking", "suggestions", "tidings"}
 FIGURES = ["advisor_guidance", "advisor_kpis", "advisor_autonomy"]
-VISITORS = ["/offline", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/nowhere"]
+VISITORS = ["/", "/offline", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/nowhere"]
 VISITORS += ["/api/docs"]
 # Pages whose looks hang on what is asked for, beside the plain one.
 ASKED = [
+    "/ui/all?order=best&source=gazette.example",
+    "/ui/all?unread=1&folder=Nowhere",
+    "/ui/all?before=1.1",
     "/ui/search?q=lamp",
     "/ui/search?q=zeppelin",
+    "/ui/search?q=lapms&source=gazette.example&since=2020-01-01&until=never&saved=1",
     "/ui/calendar?month=2024-02",
     "/accounts/password/change/",
     "/accounts/email/",
@@ -63,14 +73,21 @@ ASKED = [
 
 
 def ready(page: Page) -> Page:
-    """A tab whose every page brings axe along."""
-    page.add_init_script(AXE_SCRIPT + AT_ONCE)
+    """A tab that brings axe to every page it goes to."""
+    goto = page.goto
+
+    def brought(url: str) -> None:
+        goto(url)
+        page.evaluate(AXE_SCRIPT + AT_ONCE)
+
+    page.goto = brought
     return page
 
 
 def complaints(page: Page, address: str) -> list[str]:
     """What axe finds wrong on one page, in both schemes, every part of it unfolded."""
     page.goto(address)
+    page.evaluate("side => document.querySelector(side)?.remove()", SIDE)
     exclude = DJANGOS_OWN if address.startswith("/admin/") else REPEATED
     found = []
     for scheme, options in SCHEMES.items():
@@ -137,7 +154,9 @@ def looked(page: Page) -> Page:
 
 def test_no_page_of_a_reader_has_a_violation(looked: Page, ada: Reader, full):
     addresses = [*pages_of(ada, full), *ASKED]
-    assert {"/", "/ui/search", "/ui/saved", "/ui/calendar", "/ui/sources", "/ui/config"} <= {*addresses}
+    assert {"/", "/ui/all", "/ui/search", "/ui/saved", "/ui/calendar", "/ui/sources", "/ui/config"} <= {
+        *addresses
+    }
     assert "/ui/account/delete" in addresses
     assert Digest.objects.exists()
     found = [line for address in addresses for line in complaints(looked, address)]
@@ -165,7 +184,11 @@ def test_no_page_of_a_visitor_has_a_violation(browser: Browser, live_server):
 
 
 def test_a_reader_with_nothing_yet_meets_no_violation_either(looked: Page, ada: Reader):
-    found = [line for address in ("/", "/ui/saved", "/ui/sources") for line in complaints(looked, address)]
+    found = [
+        line
+        for address in ("/", "/ui/all", "/ui/saved", "/ui/sources")
+        for line in complaints(looked, address)
+    ]
     assert found == [], "\n".join(found)
 
 

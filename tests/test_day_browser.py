@@ -16,7 +16,7 @@ from tests.test_pages_browser import browser, tab
 from tests.test_ring import DAYS, GAZETTE, RUMOURS, rss
 
 __all__ = ["browser", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "a-lamp-and-a-kettle"
 TABS_MAX = 150
@@ -143,6 +143,8 @@ def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
     keys.press("Enter")
     expect(tab.locator("main")).to_contain_text("Council report")
 
+    source_by_keys(tab, dora)
+
     # A suggestion, its preview, and the answer.
     tab.goto("/ui/suggestions")
     press(tab, tab.get_by_role("button", name="Generate suggestions"))
@@ -157,6 +159,25 @@ def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
     press(tab, tab.get_by_role("button", name="Undo").first)
     expect(tab.locator(".messages")).to_be_visible()
     assert titles(tab) == before
+
+
+def source_by_keys(tab: Page, dora: Reader) -> None:
+    """From all items to those of one source; there down, read, all read, and that taken back."""
+    press(tab, tab.locator("nav").get_by_role("link", name="All", exact=True))
+    expect(tab.get_by_role("heading", name="All items")).to_be_visible()
+    tab.keyboard.press("j")
+    source = tab.locator("article.item").first.locator(".meta a").first
+    wanted = source.inner_text()
+    press(tab, source)
+    expect(tab.get_by_role("heading", level=1)).to_have_text(wanted)
+    tab.wait_for_selector("html[data-scripts=ready]", state="attached")
+    for key in "jjm":
+        tab.keyboard.press(key)
+    until(lambda: Reading.objects.filter(reader=dora, read_at__isnull=False).count() == 1, tab)
+    tab.keyboard.press("A")
+    press(tab, tab.get_by_role("button", name="Undo"))
+    expect(tab.locator(".messages")).to_contain_text("unread again")
+    assert Reading.objects.filter(reader=dora, read_at__isnull=False).count() == 1
 
 
 def reach(page: Page, target: Locator) -> None:

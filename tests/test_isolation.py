@@ -30,11 +30,13 @@ VERBS = ("accept", "reject", "snooze", "never", "revert")
 # Days are no objects of anybody: each reader has their own digest of each.
 DAYS = ("date",)
 # Secrets that are keys themselves: whoever holds one is let in (tests/digest/test_links, test_syndication).
-KEYS = ("token", "link")
+KEYS = ("token", "link", "signed")
 # Readers' own pages outside the rooms, and what anybody may see, since it holds nothing of anybody's; of the
 # probes /metrics asks who is there (tests/config/test_probes).
 OWN = {"reader_export"}
 OPEN = {"api:openapi-json", "api_docs", "healthz", "readyz", "metrics", "offline", "worker"}
+# Readers' own pages at whose address visitors see what Tidings is.
+FRONT = "digest:today"
 # An id that no database can hold.
 HUGE = 10**30
 
@@ -168,7 +170,11 @@ def test_no_list_of_ben_shows_anything_of_adas(address: Route, ids, ben: Reader,
 
 @pytest.mark.parametrize("address", WITHOUT_IDS, ids=lambda a: a.name)
 def test_no_list_is_open_to_visitors(address: Route, ids, client: Client):
-    assert client.get(reverse(address.name)).status_code in {302, 401, 404, 405}
+    answer = client.get(reverse(address.name))
+    if address.name == FRONT:
+        assert SECRET not in text_of(answer)
+    else:
+        assert answer.status_code in {302, 401, 404, 405}
 
 
 def test_everybody_has_their_own_digest_of_a_day(ids, ada: Reader, ben: Reader, client: Client):

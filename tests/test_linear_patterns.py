@@ -19,15 +19,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 
-from advisor.guidance.sources import BadInsight
+from advisor.guidance.refresh import BadInsight
 from advisor.guidance.synthesis import NOTE_CHARS
 from advisor.models import Memory
 from digest.errors import DigestError
 from digest.feedback.records import QUESTION, BadLine
 from digest.feeds.entities import FeedProblem
 from digest.feeds.opml import ListedFeed
-from digest.items.search import query_terms
+from digest.items.search_query import query_terms, terms_fuzzy
+from digest.llm.entities import ModelError
+from digest.mail.links import BadLink
 from digest.summaries.summarise import SUMMARY_CHARS_MAX
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from tests.lab.size import source
@@ -44,14 +47,26 @@ BOUNDED = {
     "advisor.guidance.synthesis._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
 }
 BOUNDED_S = 0.05
+REFUSALS = (
+    ValueError,
+    DigestError,
+    FeedProblem,
+    BadLine,
+    BadInsight,
+    ValidationError,
+    ModelError,
+    BadLink,
+)
 # A function that needs less for 4,096 characters is not looked at: quadratic ones need some 10 ms.
 FUNCTION_SUSPECT_S = 0.006
 # Beside the functions that take nothing but text: what else the others are given.
 CALLS: dict[str, Callable[[Any, str], object]] = {
     "advisor.guidance.admission.admit": lambda f, text: f(_draft(text), now=NOW),
     "advisor.guidance.admission.quality_of_text": lambda f, text: f(_draft(text)),
-    "advisor.guidance.sources.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
+    "advisor.guidance.refresh.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
+    "advisor.entities.fit_text": lambda f, text: f(text, 100),
     "advisor.guidance.notes.plain": lambda f, text: f(text),
+    "advisor.guidance.synthesis.is_grounded": lambda f, text: f(text, []),
     "config.logs.request_path_hide": lambda f, text: f(None, "", {"logger": "django.server", "event": text}),
     "digest.feedback.reasons.reason_tags_map": lambda f, text: f([text], {}),
     "digest.feedback.reasons.reasons_filter": lambda f, text: f([("hype", text)], ()),
@@ -60,8 +75,21 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
         f(json.dumps(dict.fromkeys(("reader", "url", "title", "text", "source", "at", "published"), text))),
     ),
     "digest.feedback.records.record_parse": lambda f, text: f(json.dumps({"instruction": _table(text)})),
+    "digest.feeds.body_html.html_clean": lambda f, text: f(text, base=BASE),
     "digest.feeds.discovery.page_feeds": lambda f, text: f(text, url="https://example.org/"),
+    "digest.items.clustering.story_title": lambda f, text: f(story=1, article=1, title=text, text=text),
+    "digest.items.clustering.title_proves": lambda f, text: f(text, has_text=False),
+    "digest.days.month_first": lambda f, text: f(text, NOW.date()),
+    "digest.feeds.connect.check_host": lambda f, text: f(text, 443),
     "digest.feeds.identity.entry_guid": lambda f, text: f(guid=text, link=text, title=text, text=text),
+    "digest.feeds.links.link_absolute": lambda f, text: (f(text, base=BASE), f("/a", base=text)),
+    "digest.feeds.links.link_or_mail": lambda f, text: (f(f"mailto:{text}", base=BASE), f(text, base=BASE)),
+    "digest.feeds.media.entry_categories": lambda f, text: f({"tags": [{"term": text}]}),
+    "digest.feeds.media.entry_enclosures": lambda f, text: f(
+        {"enclosures": [{"url": text, "type": text, "length": text}], "itunes_duration": text}, base=BASE
+    ),
+    "digest.feeds.media.entry_image": lambda f, text: f({"image": text}, (), base=BASE, first=text),
+    "digest.feeds.media.media_complete": lambda f, text: f([{}], f"<item><itunes:image {text}"),
     "digest.feeds.opml.opml_write": lambda f, text: f([ListedFeed(text, text, text)], title=text),
     "digest.feeds.identity.publisher_key": lambda f, text: [
         f(host=host, domain=host, path=text, query=text) for host in HOSTS
@@ -72,11 +100,26 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
         {name: text for name in ("cache-control", "expires", "date", "age")}, now=NOW
     ),
     "digest.feeds.polling.retry_after_seconds": lambda f, text: f(text, now=NOW),
-    "digest.items.search.highlight": lambda f, text: f(text, query_terms(QUERY)),
-    "digest.items.search.terms_snippet": lambda f, text: f(text, query_terms(QUERY)),
+    "digest.llm.client.turn_read": lambda f, text: [
+        f(body.encode(), model="openai:gpt-6-luna", request_chars=1)
+        for body in (text, json.dumps({"choices": [{"message": {"content": text}}]}))
+    ],
+    "digest.items.search_query.highlight": lambda f, text: f(text, query_terms(QUERY)),
+    "digest.items.search_query.terms_snippet": lambda f, text: f(text, query_terms(QUERY)),
+    "digest.items.search_query.query_correct": lambda f, text: f(
+        text, query_terms("harbuor"), query_terms("harbour")
+    ),
+    "digest.items.search_query.terms_correct": lambda f, text: f(
+        terms_fuzzy(query_terms("harbuor lamps")), [text]
+    ),
     "digest.summaries.grounding.grounding_of": lambda f, text: f(
         text[:SUMMARY_CHARS_MAX], [text], title=text, text=text
     ),
+    "ranking.mutes.address_matches": lambda f, text: (
+        f(f"*{text[:99]}*{text[:99]}*", text),
+        f("*a*a*b", text),
+    ),
+    "ranking.mutes.text_finder": lambda f, text: [f(term)(text) for term in TERMS],
     "ranking.common.text.first_words": lambda f, text: f(text[:TOPIC_MAX_CHARS]),
     "ranking.common.text.term_finder": lambda f, text: [f(term)(text) for term in TERMS],
     "ranking.common.text.known_topic": lambda f, text: f(text, topic_key),
@@ -85,6 +128,31 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "ranking.common.text.term_named": lambda f, text: [f(term, text) for term in TERMS],
     "ranking.common.text.terms_matching": lambda f, text: f(TERMS, text),
 }
+# In modules whose other functions get no text of strangers.
+TEXT_FUNCTIONS = (
+    "advisor.entities.cut_title",
+    "advisor.entities.fit_text",
+    "advisor.guidance.ranking.penalty_of",
+    "advisor.guidance.synthesis.is_grounded",
+    "advisor.prompts.quotes_prompt",
+    "config.templatetags.api_text.breakable",
+    "config.templatetags.api_text.code_spans",
+    "digest.accounts.limits.login_key",
+    "digest.accounts.tokens.scope_needed",
+    "digest.build.explain.lede_cut",
+    "digest.days.month_first",
+    "digest.feeds.connect.check_host",
+    "digest.feeds.subscriptions.check_address",
+    "digest.llm.client.turn_read",
+    "digest.mail.links.thumb_read",
+    "digest.mail.links.unsubscribe_read",
+    "digest.models.readers.time_zone_validate",
+    "digest.templatetags.digest_pages.short_ids",
+    "ranking.config_body.term_searchable",
+    "ranking.config_body.term_visible",
+    "ranking.similarity.term_counts",
+    "suggestions.outcomes.profile.reason_code",
+)
 # They fetch, or ask the database, after `site_address` or `query_terms`, which are here.
 LEFT_OUT = (
     "digest.feeds.discovery.feeds_discover",
@@ -97,6 +165,7 @@ LEFT_OUT = (
     "digest.feeds.discovery.feed_as_typed",
 )
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
+BASE = "https://example.org/a"
 HOSTS = ("youtube.com", "rsshub.app", "medium.com", "reddit.com", "flickr.com")
 QUERY, TERMS = (
     'a "a 1" a* é 字 "a a a a" b',
@@ -105,24 +174,30 @@ QUERY, TERMS = (
 TEXT_MODULES = (
     "advisor.guidance.admission",
     "advisor.guidance.notes",
-    "advisor.guidance.sources",
+    "advisor.guidance.refresh",
     "config.logs",
     "digest.feedback.reasons",
     "digest.feedback.records",
+    "digest.feeds.body_html",
     "digest.feeds.discovery",
     "digest.feeds.fetch",
     "digest.feeds.identity",
+    "digest.feeds.links",
+    "digest.feeds.media",
     "digest.feeds.opml",
     "digest.feeds.parse",
     "digest.feeds.polling",
     "digest.feeds.prechecks",
     "digest.feeds.sanitise",
     "digest.items.clustering",
-    "digest.items.search",
+    "digest.items.search_query",
     "digest.llm.entities",
+    "digest.llm.phishing",
+    "digest.llm.vocabulary",
     "digest.summaries.grounding",
     "digest.summaries.summarise",
     "ranking.common.text",
+    "ranking.mutes",
 )
 
 
@@ -246,12 +321,19 @@ def test_the_search_for_patterns_finds_those_known_to_be_there_and_a_slow_one_is
         assert slow_families("here", re.compile(slow), "finditer")
 
 
+def text_names() -> list[tuple[str, list[str]]]:
+    """Return the modules that read strangers' text, each with the names that do; none for all of them."""
+    places = [place.rpartition(".") for place in TEXT_FUNCTIONS]
+    return [*((module, []) for module in TEXT_MODULES), *((module, [name]) for module, _, name in places)]
+
+
 def text_functions() -> dict[str, Callable[[str], object]]:
     """Return the public functions of the text modules, each ready to be given a text."""
     found: dict[str, Callable[[str], object]] = {}
-    for module in TEXT_MODULES:
-        for name, function in vars(importlib.import_module(module)).items():
-            place = f"{module}.{name}"
+    for module, names in text_names():
+        loaded = importlib.import_module(module)
+        for name in names or vars(loaded):
+            place, function = f"{module}.{name}", getattr(loaded, name)
             if name.startswith("_") or getattr(function, "__module__", "") != module or place in LEFT_OUT:
                 continue
             if call := CALLS.get(place):
@@ -280,7 +362,7 @@ def refusing(work: Callable[[str], object]) -> Callable[[str], None]:
     """Return `work` without its refusals: an exception of ours is an answer too."""
 
     def tried(text: str) -> None:
-        with suppress(ValueError, DigestError, FeedProblem, BadLine, BadInsight):
+        with suppress(*REFUSALS):
             work(text)
 
     return tried

@@ -6,11 +6,18 @@ from playwright.sync_api import Locator, Page
 
 from digest.models import Reader
 from ranking.services import ConfigEdit, config_edit
-from tests.support.browser import subscribe
+from tests.support.browser import fresh_item, subscribe
 from tests.test_pages_browser import browser, page, tab, until_ready
 
 __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+# The theme that was chosen, what the device says, and whether the page is dark.
+THEMES = [
+    ("system", "dark", True),
+    ("system", "light", False),
+    ("light", "dark", False),
+    ("dark", "light", True),
+]
 
 
 def box(found: Locator) -> dict[str, float]:
@@ -56,3 +63,22 @@ def test_a_list_that_is_refused_says_so_in_sight(page: Page, ada: Reader):
     alert = page.get_by_role("alert").filter(has_text="The list was not imported. The file is empty.")
     alert.wait_for()
     assert box(alert)["y"] + box(alert)["height"] < page.viewport_size["height"]
+
+
+@pytest.mark.parametrize(("theme", "device", "is_dark"), THEMES)
+def test_a_chosen_theme_wins_over_the_device(page: Page, ada: Reader, theme: str, device: str, is_dark: bool):
+    Reader.objects.update(theme=theme)
+    page.emulate_media(color_scheme=device)
+    page.goto("/ui/sources")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(24, 22, 19)" if is_dark else "rgb(251, 249, 245)")
+
+
+def test_a_compact_digest_shows_titles_alone(page: Page, ada: Reader):
+    fresh_item(ada, text="The beginning of a text.")
+    page.goto("/")
+    assert page.locator(".lede").is_visible()
+    height = box(page.locator(".item"))["height"]
+    Reader.objects.update(list_density="compact")
+    page.goto("/")
+    assert not page.locator(".lede").is_visible() and box(page.locator(".item"))["height"] < height - 20

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from advisor.models import Run, Step
 from digest.models import Feedback, Reader
@@ -34,19 +35,56 @@ def browser() -> Iterator[Browser]:
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
+@cache
+def window_of(browser: Browser, origin: str) -> Page:
+    """One tab for a file's tests, one after the other: a browser starts three processes for a new profile."""
+    context = browser.new_context(base_url=origin, reduced_motion="reduce", timezone_id="Asia/Tokyo")
+    return context.new_page()
+
+
 @pytest.fixture
 def tab(browser: Browser, live_server) -> Iterator[Page]:
     """An empty tab of a visitor; whatever the console complains of fails the test at its end."""
-    context = browser.new_context(base_url=live_server.url, reduced_motion="reduce", timezone_id="Asia/Tokyo")
-    page = context.new_page()
-    page.set_default_timeout(8000)
-    page.goto = until_ready(page)  # a click before the scripts are there is a plain form's business
+    window = window_of(browser, live_server.url)
+    window.set_default_timeout(8000)
     complaints: list[str] = []
-    page.on("console", lambda m: complaints.append(m.text) if m.type in {"error", "warning"} else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    context.close()
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            complaints.append(message.text)
+
+    def broken(error: Error) -> None:
+        complaints.append(str(error))
+
+    window.on("console", said)
+    window.on("pageerror", broken)
+    goto = window.goto
+    window.goto = until_ready(window)  # a click before the scripts are there is a plain form's business
+    yield window
+    window.context.cookies()  # a question to the browser: what it has said until now has arrived
+    window.remove_listener("console", said)
+    window.remove_listener("pageerror", broken)
+    window.goto = goto
+    as_new(window, live_server.url)
     assert complaints == []
+
+
+def as_new(page: Page, origin: str) -> None:
+    """Leave nothing of a test in the tab: no second tab, cookie, store, worker, cached file, or size."""
+    context = page.context
+    for other in context.pages:
+        if other != page:
+            other.close()
+    page.unroute_all()
+    context.unroute_all()
+    page.goto("about:blank")
+    context.clear_cookies()
+    browser = context.new_cdp_session(page)
+    browser.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+    browser.send("Network.clearBrowserCache")
+    browser.detach()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.emulate_media(media="null", color_scheme="light", reduced_motion="reduce")
 
 
 def until_ready(page: Page) -> Callable[[str], None]:
@@ -131,7 +169,7 @@ def test_everything_works_by_keyboard(page: Page, ada: Reader):
     page.keyboard.press("Tab")
     expect(page.get_by_text("Skip to the page")).to_be_focused()
     page.keyboard.press("Enter")
-    for _ in range(4):  # all as read, title, page of the item, why
+    for _ in range(5):  # all as read, title, source, original, why
         page.keyboard.press("Tab")
     expect(page.locator(".why summary")).to_be_focused()
     page.keyboard.press("Enter")
@@ -220,17 +258,17 @@ def test_accepting_all_tells_of_each_card(page: Page, ada: Reader):
     assert Suggestion.objects.get(pk=beyond.pk).status == "pending"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_scrolls_sideways_on_a_small_phone(page: Page, ada: Reader, scheme: str):
+def test_nothing_scrolls_sideways_on_a_small_phone(page: Page, ada: Reader):
     fresh_item(ada, title="Donaudampfschifffahrtsgesellschaftskapitänsmütze " * 3, text="Word " * 80)
     suggested(ada)
-    page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 360, "height": 740})
     for address in PAGES:
         page.goto(address)
         for summary in page.locator("main summary:visible").all():
             summary.click()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360, (address, scheme)
 
 
 def test_thumbs_are_large_enough_for_thumbs(page: Page, ada: Reader):

@@ -47,7 +47,7 @@ def test_the_ring_turns(ada: Reader, ben: Reader, httpserver: HTTPServer, settin
     assert feeds_fetch(now=now, feeds=Feed.objects.all()).as_dict()["items_new"] == 0
 
     # Items become a digest, each with its reasons.
-    before = digest_impressions(digest=digest_build(reader=ada, date=today, now=now))
+    before = digest_impressions(digest=digest_build(reader=ada, date=today, now=now), now=now)
     assert before[0].item.source_id == RUMOURS and before[0].parts["recency"] > before[-1].parts["recency"]
 
     # Ada likes the gazette, not the rumours, and says why.
@@ -74,6 +74,6 @@ def test_the_ring_turns(ada: Reader, ben: Reader, httpserver: HTTPServer, settin
     agreed = float(suggestion.suggested_value)
     assert config_effective(reader_id=ada.pk).weight(suggestion.target_key) == agreed
     Feedback.objects.filter(reader=ada).delete()
-    after = digest_impressions(digest=digest_build(reader=ada, date=today, now=now))
+    after = digest_impressions(digest=digest_build(reader=ada, date=today, now=now), now=now)
     assert after[0].item.source_id == GAZETTE
     assert Outcome.objects.get(suggestion=suggestion).outcome == "accepted"

@@ -128,7 +128,7 @@ def test_no_secret_is_logged_kept_or_shown_whatever_servers_echo(
         client.raise_request_exception = False
         with pytest.MonkeyPatch.context() as broken:
             broken.setattr("digest.web.reading.saved_page", None)
-            broken.setattr("digest.web.reading.search_page", None)
+            broken.setattr("digest.web.searching.search_page", None)
             failed = client.get("/ui/search?q=x")
     assert failed.status_code == 500 and "model_call" in log.getvalue() and "mail_failed" in log.getvalue()
     for where in (said, failed.content.decode(), rows(), log.getvalue()):
@@ -228,6 +228,6 @@ def test_logs_name_runs_and_readers_and_never_what_is_read_or_said(
     told = lines(log)
     assert [line["event"] for line in told if line["logger"] == "django.server"] == ['"GET HTTP/1.1" 500 12']
     assert {str(ada.pk)} == {line["user_id"] for line in told if "user_id" in line}
-    assert {line["host"] for line in told if line["event"] == "feed.refused"} >= {httpserver.host}
+    assert {line["host"] for line in told if line["event"] == "feed_refused"} >= {httpserver.host}
     assert str(run.pk) in log.getvalue() and Suggestion.objects.get(pk=waiting.pk).status == "rejected"
     assert PRIVATE not in log.getvalue(), re.search(f".{{0,80}}{PRIVATE}.{{0,80}}", log.getvalue())

@@ -18,7 +18,7 @@ from advisor.guidance import store
 from advisor.guidance.entities import Level, Phase
 from advisor.models import GuidanceInsight, GuidanceRule, Memory
 from advisor.tools.registry import TOOLS
-from ranking.common.admin import OperatorAdmin, seen
+from ranking.common.admin import OperatorAdmin, recent_values
 from suggestions.entities import FIELD_OF_TYPE
 
 if TYPE_CHECKING:  # django-stubs makes it generic, Django does not.
@@ -139,7 +139,7 @@ class CuratedAdmin(OperatorAdmin):
     form: type[CuratedForm]
     change_form_template = "admin/advisor/curated/change_form.html"
     list_display = ("title", "tool", "suggestion_type", "phase", "ceiling", "updated_at", "retired_at")
-    list_filter = (("retired_at", admin.EmptyFieldListFilter), seen("suggestion_type", "type"), "ceiling")
+    list_filter = (("retired_at", admin.EmptyFieldListFilter), recent_values("suggestion_type"), "ceiling")
     ordering = ["retired_at", "-updated_at", "-pk"]
     search_fields = ("title", "text", "key")
     actions = ("retire",)

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from advisor.guidance.figures import UPLIFT_WINDOW, guidance_observed, uplift_report
 from advisor.models import GuidanceEvent, Memory
-from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, lately, seen
+from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, lately, recent_values
 from ranking.common.charts import bars_stack
 
 # How many colours operators.css has for the series of a chart.
@@ -32,7 +32,7 @@ class MemoryAdmin(ReadOnlyAdmin, OperatorAdmin):
         "kind",
         ("reader", admin.EmptyFieldListFilter),
         ("retired_at", admin.EmptyFieldListFilter),
-        seen("suggestion_type", "type"),
+        recent_values("suggestion_type"),
         "ceiling",
     )
     ordering = ["-updated_at", "-pk"]
@@ -48,7 +48,7 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
         *("at", "level", "why", "tool", "suggestion_type", "reader", "holdout"),
         *("followed", "helpful", "ms", "error_code"),
     )
-    list_filter = (lately("at"), seen("level"), seen("why"), seen("phase"))
+    list_filter = (lately("at"), recent_values("level"), recent_values("why"), recent_values("phase"))
     ordering = ["-at", "-pk"]
     list_select_related = ("reader",)
     raw_id_fields = ("run", "reader")

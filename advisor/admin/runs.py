@@ -21,7 +21,7 @@ from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
 from advisor.entities import as_json, json_object_or_empty
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
-from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, seen
+from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, recent_values
 from suggestions.admin import EXTRA_PANELS
 from suggestions.models import Suggestion
 
@@ -86,7 +86,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         "model",
         "cost_usd",
     )
-    list_filter = ("status", "trigger", seen("stop_reason"))
+    list_filter = ("status", "trigger", recent_values("stop_reason"))
     ordering = ["-created_at"]
     list_select_related = ("reader",)
     search_fields = ("=id", "reader__username")
@@ -139,7 +139,7 @@ class DecisionAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Decisions of the code or an operator, with their reasons."""
 
     list_display = ("at", "actor", "action", "reader", "reason")
-    list_filter = (seen("actor"), seen("action"))
+    list_filter = (recent_values("actor"), recent_values("action"))
     ordering = ["-pk"]
     list_select_related = ("reader",)
     search_fields = ("=run__id", "reader__username", "reason")
@@ -159,7 +159,7 @@ class PanelVoteAdmin(ReadOnlyAdmin, OperatorAdmin):
         "model",
         "cost_usd",
     )
-    list_filter = ("reviewer", "verdict", seen("suggestion_type", "type"))
+    list_filter = ("reviewer", "verdict", recent_values("suggestion_type"))
     ordering = ["-pk"]
     search_fields = ("=run__id", "target_key")
 
@@ -178,7 +178,7 @@ class JudgmentAdmin(ReadOnlyAdmin, OperatorAdmin):
         "flipped",
         "p_helpful",
     )
-    list_filter = ("helps", "accepts", "flipped", seen("round"))
+    list_filter = ("helps", "accepts", "flipped", recent_values("round"))
     ordering = ["-pk"]
     search_fields = ("=run__id", "target_key")
 

@@ -20,8 +20,8 @@ from suggestions.entities import (
     TOPIC_TYPES,
 )
 from suggestions.explain import impact_sentence, reason_sentence
-from suggestions.planner.hypotheses import BALANCED, PLANNER_P_MIN, SILENCE_SENTENCES
-from suggestions.rules import DECLINED_MIN, weight_clamp, weight_parse, weight_text
+from suggestions.planner.hypotheses import BALANCED, HELPS_MIN, SILENCE_SENTENCES
+from suggestions.rules import DECLINED_MIN, PER_FIELD_MAX, weight_clamp, weight_parse, weight_text
 
 NAME = "offline:planner"
 READ_ATTEMPTS_MAX = 2
@@ -31,6 +31,9 @@ FEEDBACK, CONFIG, PROFILE, WRITE = (
     "get_user_profile",
     "write_suggestion",
 )
+DRAFT = "draft"
+WAITS_FOR_REVIEW = "A change was found. An operator looks at it before you are asked."
+NOT_SUGGESTED = "Your ratings support a change, but it cannot be suggested now."
 NEVER_REDUCE, OPEN_TO_TOPICS = "never_reduce_sources", "open_to_new_topics"
 
 NO_FACTS = ReaderFacts()
@@ -66,14 +69,14 @@ class StatisticalPlanner:
             return _closing(calls, facts, [], str(facts.get("reason", "")))
         chosen, skipped = hypotheses_choose(facts, result_of(calls, PROFILE) or {}, self.facts)
         tried = {_identity(call) for call in calls_to(calls, WRITE)}
-        written = sum(call.succeeded for call in calls_to(calls, WRITE))
+        full = slots_full(calls_to(calls, WRITE))
         weights = (result_of(calls, CONFIG) or {}).get("active_weights") or {}
         for fact in chosen:
-            if written < SUGGESTIONS_PER_RUN_MAX and WRITE in offered and _key(fact) not in tried:
+            if fact["type"] not in full and WRITE in offered and _key(fact) not in tried:
                 return _calling(
                     calls, [(WRITE, proposal_arguments(_stepped(fact, weights, self.facts.step)))]
                 )
-        return _closing(calls, facts, skipped, silence_reason(facts))
+        return _closing(calls, facts, skipped, nothing_new_reason(calls, facts, skipped))
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
         """Return 0."""
@@ -118,11 +121,35 @@ def _objection(fact: Fact, declined: set[str], reader: ReaderFacts) -> str:
         return "Every suggestion of this kind was turned down before."
     if (FIELD_OF_TYPE[fact["type"]], str(fact["target"])) in reader.cooling:
         return "This target was suggested or decided lately, waits, or is pinned."
-    if fact["confidence"] == "low":
-        return f"Only {fact['rated']} rated items: too few to be sure."
-    if fact["p_helpful"] < PLANNER_P_MIN:
-        return f"Only {fact['p_helpful']:.0%} likely to help; {PLANNER_P_MIN:.0%} is asked for."
+    if fact["p_helpful"] < HELPS_MIN:
+        return f"Only {fact['p_helpful']:.0%} likely to help."
     return ""
+
+
+def slots_full(writes: Sequence[Call]) -> set[str]:
+    """Return the types of suggestion that this run has no slot left for: three in all, two of a field."""
+    fields = [
+        FIELD_OF_TYPE.get(str(call.arguments.get("suggestion_type"))) for call in writes if call.succeeded
+    ]
+    if len(fields) >= SUGGESTIONS_PER_RUN_MAX:
+        return set(FIELD_OF_TYPE)
+    return {kind for kind, field in FIELD_OF_TYPE.items() if fields.count(field) >= PER_FIELD_MAX}
+
+
+def nothing_new_reason(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]]) -> str:
+    """Return why a run leaves the reader nothing to decide: what it found and what stopped that.
+
+    "Balanced" is for ratings that support nothing.
+    """
+    writes = calls_to(calls, WRITE)
+    if any(call.succeeded for call in writes):
+        return WAITS_FOR_REVIEW
+    stopped: Sequence[Mapping[str, str]] = [_refused(call) for call in writes] or skipped
+    if not stopped:
+        return silence_reason(facts)
+    first, others = stopped[0], len(stopped) - 1
+    found = f"{NOT_SUGGESTED} {first['hypothesis']}: {first['reason_skipped']}"
+    return f"{found} So it went with {others} more." if others else found
 
 
 def silence_reason(facts: Fact) -> str:
@@ -146,7 +173,7 @@ def hypothesis_title(fact: Fact) -> str:
 def proposal_arguments(fact: Fact) -> dict[str, Any]:
     """Return the arguments of `write_suggestion` for a hypothesis.
 
-    The reason stays empty: the rules then write it, from all of the reader's ratings.
+    The reason stays empty: the server's own sentence, from all of the reader's ratings, needs no note.
     """
     topic = fact["type"] in TOPIC_TYPES
     return {
@@ -218,7 +245,7 @@ def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, 
             "planner": NAME,
         },
     }
-    if not stored:
+    if all(call.result.get("status") == DRAFT for call in stored):
         summary["reason"] = silence
     text = as_json(summary)
     return Turn({"role": "assistant", "content": text}, text=text, model=NAME)
@@ -228,8 +255,11 @@ def _refused(call: Call) -> dict[str, str]:
     """Return a refused write with the reason of the rule or of the guidance that stopped it."""
     kind, target = str(call.arguments.get("suggestion_type")), str(call.arguments.get("target_key"))
     reasons = (call.result.get(name) for name in ("details", "reason", "guidance"))
-    reason = str(next((text for text in reasons if text), "refused"))
-    return {"hypothesis": f"{kind.replace('_', ' ')} {target}", "reason_skipped": reason}
+    reason = str(next((text for text in reasons if text), "It was refused."))
+    title = (
+        hypothesis_title({"type": kind, "target": target}) if kind in FIELD_OF_TYPE else f"{kind} {target}"
+    )
+    return {"hypothesis": title, "reason_skipped": reason}
 
 
 def _written(call: Call, facts: Fact) -> dict[str, Any]:

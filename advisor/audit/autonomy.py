@@ -1,4 +1,7 @@
-"""The autonomy report: reviewers' votes and readers' corrections against their goals, in eight queries."""
+"""The autonomy report: models' votes and readers' corrections against their goals, in nine queries.
+
+A vote of a rule says nothing about whether models may be trusted, so it counts towards no goal.
+"""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -6,6 +9,7 @@ from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
 
+from advisor.entities import RULES_MODEL
 from advisor.models import PanelVote
 from ranking.common.text import topic_key
 from ranking.entities import EffectiveConfig
@@ -19,20 +23,26 @@ AGREEMENT_GOAL = 0.80
 FIRST_PASS_GOAL = 0.60
 # The rule of the panel: two approvals of three, and no reject by trust.
 APPROVALS_MIN = 2
+NONE_REVIEWED = "no proposal reviewed yet"
 PROPOSAL = ("run_id", "suggestion_type", "target_key")
+
+
+BY_RULES = Q(model__startswith=RULES_MODEL)
 
 
 @dataclass(frozen=True, slots=True)
 class AutonomyRecord:
     """Counts of reviewers' votes and of readers' corrections.
 
-    `proposals` were reviewed, `approved` of them in some round, `first_passed` in the first; `votes` were
-    cast, `agreeing` of them with the panel's decision, `missing` never came. Of the `accepted` changes that a
+    `proposals` were reviewed by models, `by_rules` by rules alone; of the former `approved` passed in some
+    round, `first_passed` in the first; `votes` were cast, `agreeing` of them with the panel's decision,
+    `missing` never came. Of the `accepted` changes that a
     panel had approved, `reverted`, `edited_back` (nearer to the old value than to the agreed one) and
     `harmed` may overlap; `corrected` counts each change once.
     """
 
     proposals: int = 0
+    by_rules: int = 0
     approved: int = 0
     first_passed: int = 0
     votes: int = 0
@@ -61,13 +71,16 @@ class Goal:
 def goals_of(record: AutonomyRecord) -> list[Goal]:
     """Return the four goals for `record`. A goal without data is not met: autonomy must be earned."""
     noun = "proposal" if record.proposals == 1 else "proposals"
+    none = (
+        f"no model was asked: rules alone reviewed {record.by_rules:,}" if record.by_rules else NONE_REVIEWED
+    )
     approvals = Goal(
         key="approvals",
         words="Proposals approved by the panel",
         target=f"{APPROVALS_GOAL} or more",
         value=float(record.approved) if record.proposals else None,
         shown=f"{record.approved:,}",
-        basis=f"of {record.proposals:,} {noun}" if record.proposals else "no proposal reviewed yet",
+        basis=f"of {record.proposals:,} {noun}" if record.proposals else none,
         met=record.approved >= APPROVALS_GOAL,
     )
     return [
@@ -130,7 +143,10 @@ def autonomy_record(*, now: datetime, days: int | None = None) -> AutonomyRecord
     if days is not None:
         since = now - timedelta(days=days)
         votes, accepted = votes.filter(at__gt=since), accepted.filter(decided_at__gt=since)
-    return AutonomyRecord(**_votes_count(votes), **_corrections_count(accepted))
+    ruled = PanelVote.objects.filter(BY_RULES, **{name: OuterRef(name) for name in PROPOSAL})
+    by_rules = votes.filter(BY_RULES).order_by().values(*PROPOSAL).distinct().count()
+    counts = _votes_count(votes.filter(~Exists(ruled)))
+    return AutonomyRecord(**counts, by_rules=by_rules, **_corrections_count(accepted))
 
 
 def _votes_count(votes: QuerySet[PanelVote]) -> dict[str, int]:
@@ -146,7 +162,7 @@ def _votes_count(votes: QuerySet[PanelVote]) -> dict[str, int]:
             came=Count("pk", filter=came),
         )
     )
-    # Without a vote of trust nothing passes; where no model answered, the rules give one.
+    # Without a vote of trust nothing passes.
     passed = Q(approvals__gte=APPROVALS_MIN, vetoes=0, trusted__gt=0)
     sides = rounds.annotate(
         majority=Case(When(passed, then=F("approvals")), default=F("came") - F("approvals"))
@@ -170,7 +186,7 @@ def _corrections_count(accepted: QuerySet[Outcome]) -> dict[str, int]:
         target_key=OuterRef("target_key"),
     )
     rows = (
-        accepted.filter(Exists(reviewed))
+        accepted.filter(Exists(reviewed), ~Exists(reviewed.filter(BY_RULES)))
         .select_related("suggestion")
         .annotate(
             was_reverted=Exists(later.filter(kind=Outcome.Kind.REVERT)),

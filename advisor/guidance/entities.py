@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from digest.llm.entities import ToolCall
 from ranking.common.text import fold, topic_key
@@ -73,23 +76,27 @@ PHASE_OF_TOOL = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+Share = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(ge=0, le=31 * 86_400)]
+
+
+@checked_dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class Tunables:
-    """Scores and shares are 0 to 1, `_s` seconds, `_ms` milliseconds.
+    """Scores and shares are 0 to 1, `_s` seconds, `_ms` milliseconds. Raises `ValidationError` for others.
 
     Score levels are those of the published advisory engine (vibeship-spark-intelligence, 2026-02), with its
     later floor for notes.
     """
 
-    relevance_min: float = 0.45
-    note_min: float = 0.48
-    warning_min: float = 0.80
-    notes_max: int = 2
+    relevance_min: Share = 0.45
+    note_min: Share = 0.48
+    warning_min: Share = 0.80
+    notes_max: Annotated[int, Field(ge=0, le=20)] = 2
     whispers: bool = True
-    shown_ttl_s: float = 600.0
-    packet_ttl_s: float = 900.0
-    budget_ms: float = 4000.0
-    holdout: float = 0.10
+    shown_ttl_s: Seconds = 600.0
+    packet_ttl_s: Seconds = 900.0
+    budget_ms: Annotated[float, Field(ge=0, le=600_000)] = 4000.0
+    holdout: Share = 0.10
     synthesis: bool = False
     export: bool = False
     export_dir: str = ""

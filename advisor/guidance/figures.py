@@ -6,12 +6,13 @@ concluded.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from math import sqrt
 from typing import Any, NamedTuple
 
+import numpy as np
 from django.db.models import CharField, Count, Max, Q
 from django.db.models.functions import Cast, Left
 
@@ -119,7 +120,7 @@ def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
         if code:
             before, latest = faults.get(code, (0, last))
             faults[code] = (before + times, max(latest, last))
-    newest = events.filter(n__gt=0).order_by("-at", "-id").values_list("ms", flat=True)[:SAMPLE]
+    newest = list(events.filter(n__gt=0).order_by("-at", "-id").values_list("ms", flat=True)[:SAMPLE])
     commonest = sorted(reasons, key=lambda why: -reasons[why].total())
     order = sorted(faults, key=lambda code: (-faults[code][0], code))[:ERRORS_MAX]
     return Observed(
@@ -127,15 +128,9 @@ def guidance_observed(*, now: datetime, days: int = WINDOW_DAYS) -> Observed:
         calls=sum(counts.total() for counts in levels.values()),
         levels={name: [levels[name][f"{day}"] for day in window] for name in SERIES},
         reasons={why: [reasons[why][f"{day}"] for day in window] for why in commonest},
-        p95_ms=percentile(newest, 0.95),
+        p95_ms=float(np.percentile(newest, 95, method="higher")) if newest else None,
         faults=[(code, *faults[code]) for code in order],
     )
-
-
-def percentile(values: Iterable[float], share: float) -> float | None:
-    """Return the value at `share` of the ordered `values` (nearest rank), `None` without any."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
 
 
 def uplift_report(*, since: datetime, now: datetime) -> Difference:

@@ -1,6 +1,5 @@
 """Whether guidance does its work: checks of seven days that are fine, to be looked at, or broken."""
 
-import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -46,8 +45,9 @@ def guidance_checks(*, now: datetime) -> list[Check]:
     except ValueError as error:
         return [Check("tunables", State.BROKEN, str(error), "Correct GUIDANCE in the environment.")]
     seen = guidance_observed(now=now, days=WINDOW_DAYS)
-    missing = wanted.export and not os.path.exists(export_folder() / DASHBOARD)
-    found = f"There is no {DASHBOARD} in the folder of notes." if missing else "Written, or switched off."
+    note = export_folder() / DASHBOARD
+    missing = wanted.export and not note.exists()
+    found = f"There is no {note}." if missing else "Written, or switched off."
     export = _check("export", missing, found, "Run manage.py export_guidance.", State.BROKEN)
     return [*_calls(seen, wanted), *_memories(now), export]
 

@@ -17,7 +17,6 @@ from scipy.special import betainc
 from advisor.guidance.entities import WRITE, Phase
 from advisor.guidance.wording import DOING
 from advisor.models import Memory
-from ranking.crowd import READERS_MIN
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 from suggestions.outcomes.effects import HARMED, HELPED
 from suggestions.outcomes.profile import ACCEPTED, BACKFIRES, REJECTED
@@ -26,8 +25,8 @@ Kind, Ceiling = Memory.Kind, Memory.Ceiling
 PATTERN_SPAN, REPLAY_SPAN, TAG_SPAN = timedelta(days=180), timedelta(days=90), timedelta(days=90)
 PEER_LIFE, MANY_LIFE = timedelta(days=7), timedelta(days=30)
 OUTCOMES_MIN, REASONS_MIN, TAGS_MIN, TARGETS_MAX, REASONS_MAX, TAGS_MAX, PEERS_MAX = 3, 2, 3, 20, 12, 8, 8
-LEAN, LEAN_MANY, TINY = 2 / 3, 0.6, 1e-9
-# Smaller deviations are within what five readers differ by; the largest there is is 0.2 (`ranking.crowd`).
+READERS_MIN, LEAN, LEAN_MANY, TINY = 5, 2 / 3, 0.6, 1e-9
+# Smaller deviations are within the noise of a figure; the largest there is is 0.2 (`ranking.community`).
 DEVIATION_MIN, MANY_CONFIDENCE, RATE_STEP, READERS_STEP = 0.1, 0.6, 0.05, 5
 KEY_CHARS_MAX, HASH_CHARS = 120, 16
 CONFIDENCE = {"low": 0.5, "medium": 0.65, "high": 0.8}
@@ -252,7 +251,7 @@ def peer_drafts(
 ) -> Iterator[Memory]:
     """Yield a hint for and one against each of the eight `sources` of the reader that others differ on most.
 
-    `deviations` rest on at least five readers each. A hint carries no number of anybody, and no evidence.
+    `deviations` are published figures (`ranking.community`). A hint has no number and no evidence.
     """
     clear = [pair for pair in deviations.items() if pair[0] in sources and abs(pair[1]) >= DEVIATION_MIN]
     for source, lean in sorted(clear, key=lambda pair: (-abs(pair[1]), pair[0]))[:PEERS_MAX]:

@@ -4,14 +4,11 @@ Off unless the tunable `export` is set. The file is written whole or not at all,
 our mark is replaced. It holds counts and nothing that a reader wrote.
 """
 
-import html
 import os
-import re
 import tempfile
 from datetime import datetime
 from pathlib import Path
 
-import yaml
 from django.conf import settings
 
 from advisor.guidance.figures import Observed, guidance_observed
@@ -19,11 +16,6 @@ from advisor.guidance.tunables import tunables
 
 MARK = "---\nmade_by: tidings-guidance\n"
 DASHBOARD = "guidance.md"
-_MARKUP = re.compile(r"([\\`*_{}\[\]|#~^$%=])")
-
-
-class NotOurs(OSError):
-    """A file of somebody else's is where ours should go."""
 
 
 def export_folder() -> Path:
@@ -33,7 +25,7 @@ def export_folder() -> Path:
 
 
 def guidance_export(*, now: datetime) -> Path:
-    """Write the dashboard anew; where. Raises `OSError` where that cannot be, `NotOurs` at another's file."""
+    """Write the dashboard anew; where. Raises `OSError` where that cannot be, or the file is another's."""
     folder = export_folder()
     # A folder we make is its owner's alone, as the note is; one that is there keeps its rights.
     if not folder.exists():
@@ -43,21 +35,12 @@ def guidance_export(*, now: datetime) -> Path:
     return folder / DASHBOARD
 
 
-def is_ours(path: Path) -> bool:
-    """Return whether a file begins with our mark."""
-    with path.open("rb") as file:
-        return file.read(len(MARK)) == MARK.encode()
-
-
-def plain(text: object) -> str:
-    """Return `text` on one line, with nothing in it that Markdown or HTML would take for mark-up."""
-    return _MARKUP.sub(r"\\\1", html.escape(" ".join(str(text).split()), quote=False))
-
-
 def _write(path: Path, text: str) -> None:
     """Replace a file of ours, or make it: whole, or not at all. Raises `OSError`."""
-    if path.exists() and not is_ours(path):
-        raise NotOurs(f"{path.name} is not a note of ours, so it is left alone. Export to another folder.")
+    if path.exists() and not path.read_bytes().startswith(MARK.encode()):
+        raise FileExistsError(
+            f"{path.name} is not a note of ours, so it is left alone. Choose another folder."
+        )
     handle, temporary = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -70,15 +53,14 @@ def _write(path: Path, text: str) -> None:
 
 def _dashboard(seen: Observed, now: datetime) -> str:
     """Return the dashboard: summary, and silence by its reasons."""
-    front = {"type": "dashboard", "exported_at": f"{now:%Y-%m-%d %H:%M:%S} UTC"}
-    matter = yaml.safe_dump(front, sort_keys=False)
     reasons = {why: sum(days) for why, days in seen.reasons.items()}
-    lines = [f"{MARK}{matter}---", "", "# Guidance", ""]
+    front = f"{MARK}type: dashboard\nexported_at: {now:%Y-%m-%d %H:%M:%S} UTC\n---"
+    lines = [front, "", "# Guidance", ""]
     lines += [f"{len(seen.days)} days to {now:%Y-%m-%d %H:%M} UTC.", ""]
     for title, head, rows in (
         ("Summary", "| Figure | Value |", seen.summary),
         ("Silence", "| Why | Calls |", reasons.items()),
     ):
-        body = [f"| {plain(name)} | {plain(value)} |" for name, value in rows]
+        body = [f"| {name} | {value} |" for name, value in rows]
         lines += [f"## {title}", "", *([head, "| --- | --- |", *body] if body else ["None yet."]), ""]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from django.core.cache import cache
 
 from advisor.guidance.admission import tokens_of
 from advisor.guidance.entities import Situation
-from advisor.guidance.facts import RunContext
+from advisor.guidance.run_context import RunContext
 from advisor.guidance.wording import Scored
 
 KEYS, EXACT = "guidance", "exact"

@@ -175,12 +175,10 @@ def curated_problems(
     memory_prepare(draft, reader_id=None, now=now)
     others = Memory.objects.filter(reader=None, kind=draft.kind, retired_at=None).exclude(pk=replacing or 0)
     why = admission.admit(draft, now=now, duplicate=others.filter(text_sig=draft.text_sig).exists())
-    if why == "expired":
-        problems.append(("expires_at", why, "This moment has passed. Choose a later one."))
-    elif why != admission.ADMITTED:
-        words = f"Guidance would never show this ({why}). {admission.REFUSALS[why]}"
-        field = "title" if why == "code" and admission.MARKED_UP.search(draft.title) else "text"
-        problems.append((field, why, words))
+    if why != admission.ADMITTED:
+        in_title = why == "code" and admission.MARKED_UP.search(draft.title)
+        field = "expires_at" if why == "expired" else "title" if in_title else "text"
+        problems.append((field, why, f"Guidance would never show this ({why}). {admission.REFUSALS[why]}"))
     return problems
 
 

@@ -15,7 +15,7 @@ from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SpendAccount
-from digest.llm.typed import data_fence, typed_ask
+from digest.llm.structured_output import data_fence, typed_ask
 from digest.summaries.grounding import content_stems, grounding_of, overlap_of
 from suggestions.explain import reason_clean
 

@@ -13,7 +13,7 @@ from advisor.models import Memory, Tip
 from digest.models import Subscription
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 
-KINDS, MEMORIES_MAX = (Memory.Kind.PATTERN, Memory.Kind.RULE), 100
+MEMORIES_MAX = 100
 # Before another new tip, and before one that was put away may come back.
 GAP, AWAY_DAYS = timedelta(hours=24), 30
 ACCEPTED, EFFECTS = "accepted", "effects"
@@ -42,32 +42,24 @@ WHY = (
     "Nobody else’s are in it. You see at most one new tip a day. Put away, it stays away for 30 days; "
     "nothing changes by reading it."
 )
-RULE_WHY = "An operator of this site wrote it for you."
 
 
 class TipWords(NamedTuple):
-    """A tip in words: what is so, what to do about it (a page's name and words), and why it is shown."""
+    """A tip in words: what is so, what to do about it and at which address, and why it is shown."""
 
     sentence: str
-    page: str
     action: str
-    why: str
-
-
-class Shown(NamedTuple):
-    """A tip as a page shows it: its id, words, and the address of what it leads to."""
-
-    id: int
-    words: TipWords
     address: str
+    why: str
+    id: int = 0
 
 
-def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
+def tip_for(*, reader_id: UUID, now: datetime) -> TipWords | None:
     """Return and store the tip for now: a new one, the surest, once a day, else the newest not put away."""
     if not settings.ADVISOR_GUIDANCE:
         return None
-    own = memories_in_force(reader_id=reader_id, now=now).filter(reader_id=reader_id, kind__in=KINDS)
-    rows = own.order_by("-confidence", "pk")[:MEMORIES_MAX]
+    own = memories_in_force(reader_id=reader_id, now=now).filter(reader_id=reader_id)
+    rows = own.filter(kind=Memory.Kind.PATTERN).order_by("-confidence", "pk")[:MEMORIES_MAX]
     memories = {row.pk: (row, words) for row in rows if (words := tip_words(row, row.target_key))}
     if not memories:
         return None
@@ -84,18 +76,16 @@ def tip_for(*, reader_id: UUID, now: datetime) -> Shown | None:
     row, words = memories[tip.memory_id]
     if row.target_key and row.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE):
         reads = Subscription.objects.filter(reader_id=reader_id, feed__source_id=row.target_key)
-        read = reads.select_related("feed__source").order_by("pk").first()
-        words = (tip_words(row, str(read.feed.source)) if read else None) or words
-        if read and row.polarity > 0:
-            words = words._replace(action="See how this source is doing")
-            return Shown(tip.pk, words, reverse("digest:source", args=[read.feed_id]))
-    return Shown(tip.pk, words, reverse(words.page))
+        if read := reads.select_related("feed__source").order_by("pk").first():
+            words = tip_words(row, str(read.feed.source)) or words
+            if row.polarity > 0:
+                page = reverse("digest:source", args=[read.feed_id])
+                words = words._replace(action="See how this source is doing", address=page)
+    return words._replace(id=tip.pk)
 
 
 def tip_words(row: Memory, target: str) -> TipWords | None:
-    """Return a memory as a tip; `None` for one that leads to nothing a reader can do."""
-    if row.kind == Memory.Kind.RULE:
-        return TipWords(row.text, "suggestions:list", "See what is suggested now", RULE_WHY)
+    """Return a pattern as a tip; `None` for one that leads to nothing a reader can do."""
     hits, total, statistic = row.data.get("hits"), row.data.get("of"), row.key.partition(":")[0]
     form = FORMS.get((statistic, row.polarity > 0))
     if hits is None or not total or not row.polarity or form is None:
@@ -104,4 +94,5 @@ def tip_words(row: Memory, target: str) -> TipWords | None:
     about = named.format(target) if target else kind
     answers = "answers" if statistic == ACCEPTED else "changes"
     sentence = form[0].format(hits=hits, misses=total - hits, total=total, about=about)
-    return TipWords(sentence, form[1], form[2], WHY.format(total=total, answers=answers, last=row.valid_from))
+    why = WHY.format(total=total, answers=answers, last=row.valid_from)
+    return TipWords(sentence, form[2], reverse(form[1]), why)

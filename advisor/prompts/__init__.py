@@ -6,7 +6,7 @@ from pathlib import Path
 
 from advisor.entities import ToolContext
 from digest.llm.entities import Message
-from digest.llm.typed import PromptUnusable, data_fence, prompt_read
+from digest.llm.structured_output import PromptUnusable, data_fence, prompt_read
 
 ADVISOR_PROMPT = Path(__file__).with_name("advisor.md")
 QUOTE_WORDS = 10

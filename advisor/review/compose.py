@@ -20,7 +20,7 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 
-from advisor.entities import Deadline, ToolContext
+from advisor.entities import RULES_MODEL, Deadline, ToolContext
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import ADVISOR_PROMPT, prompt_load
 from advisor.review.context import (
@@ -35,7 +35,6 @@ from advisor.review.votes import (
     POINT_CHARS_MAX,
     REJECT,
     REVIEWERS,
-    RULES_MODEL,
     TRUST,
     EarlierSuggestion,
     ReviewCase,
@@ -46,7 +45,7 @@ from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, preview
 from digest.llm.ledger import REVIEW, advisor_account
-from digest.llm.typed import Question, data_fence, typed_ask_all
+from digest.llm.structured_output import Question, data_fence, typed_ask_all
 from suggestions.entities import (
     DRAFT,
     IMPROVE,
@@ -158,7 +157,7 @@ def _revised(proposal: Proposal, p_helpful: float) -> Proposal:
     if p_helpful == proposal.p_helpful:
         return proposal
     forecast = {**proposal.forecast, "p_helpful": round(p_helpful, 3)}
-    confidence = confidence_of(p_helpful, forecast.get("ndcg_gain"), forecast.get("ndcg_high"))
+    confidence = confidence_of(p_helpful, forecast.get("ndcg_low"), forecast.get("ndcg_high"))
     return replace(proposal, p_helpful=p_helpful, forecast=forecast, confidence=confidence)
 
 
@@ -301,7 +300,8 @@ def count_votes(ballots: Sequence[Ballot], round_n: int) -> RoundResult:
     approvals = sum(ballot.verdict == APPROVE for ballot in ballots)
     vetoed = any(ballot.reviewer == TRUST and ballot.verdict == REJECT for ballot in ballots)
     if approvals >= APPROVALS_MIN and not vetoed:
-        return RoundResult(PASS, f"{approvals} of {len(ballots)} reviewers approve.")
+        voters = "rules" if all(ballot.model.startswith(RULES_MODEL) for ballot in ballots) else "reviewers"
+        return RoundResult(PASS, f"{approvals} of {len(ballots)} {voters} approve.")
     objections = any(ballot.vote and ballot.vote.verdict != APPROVE for ballot in ballots)
     if round_n >= ROUNDS_MAX or not objections:
         return RoundResult(DRAFT, f"No agreement in round {round_n}. {_objections(ballots)}")

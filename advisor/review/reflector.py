@@ -9,19 +9,18 @@ P(the reader accepts) from their answers to changes of its type, with the prior 
 
 Round 2 adds what round 1 did not have, in log-odds of "it helps":
 
-    logit p2 = logit p1 + direction * (PEERS_SLOPE * peers + COMMUNITY_SLOPE * community) + forecast
+    logit p2 = logit p1 + direction * COMMUNITY_SLOPE * community + forecast
 
-where peers and community are deviations of at least five other readers (steps of 0.05, at most 0.2), and
-the forecast is half its distance from zero in standard errors (its 90 % interval is 3.29 wide), at most
-1.5. Each part alone is too weak to reverse a clear round 1.
+where community is the published deviation of the readers who share (steps of 0.05, at most 0.2), and the
+forecast is a tenth of its distance from zero in standard errors (its 90 % interval is 3.29 wide), at most
+1.5: what a logistic regression of later gains on MovieLens gave. Each part alone is too weak to reverse a
+clear round 1.
 
 COMMUNITY_SLOPE is the worth of a deviation at even odds, 1 / (p (1 - p)) = 4; a logistic regression on
-MovieLens-100k gave 6.5 (about items; a change is about a source, so we take 4). PEERS_SLOPE is what the same
-regression gave similar readers beside the community: 1.0 with a standard error of 1.3. They are shown and
-stored and decide next to nothing: open data support no more (`tests.lab reflector`).
+MovieLens-100k gave 6.5 (about items; a change is about a source, so we take 4).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from typing import Annotated, Any
@@ -36,18 +35,18 @@ from advisor.models import Judgment
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
 from advisor.review.context import Reflection, ReviewContext
 from advisor.review.votes import ReviewCase, text_preview
-from digest.feedback.peers import target_opinions
+from digest.feedback.peers import community_opinion
 from digest.llm.entities import preview
-from digest.llm.typed import UNREACHABLE, data_fence, typed_ask
-from ranking.crowd import Opinion
+from digest.llm.structured_output import UNREACHABLE, data_fence, typed_ask
+from ranking.community import Opinion
 from suggestions.entities import LIKED_TYPES, SOURCE_WEIGHTS, Proposal
 from suggestions.selectors import profile_for
 
 log = structlog.get_logger(__name__)
 
-# Log-odds per unit of deviation: at the greatest deviation (0.2) peers weigh 0.2 and the community 0.8.
-PEERS_SLOPE, COMMUNITY_SLOPE = 1.0, 4.0
-FORECAST_WEIGHT, FORECAST_MAX = 0.5, 1.5
+# Log-odds per unit of deviation: at the greatest deviation (0.2) the community weighs 0.8.
+COMMUNITY_SLOPE = 4.0
+FORECAST_WEIGHT, FORECAST_MAX = 0.1, 1.5
 INTERVAL_90 = 3.29
 # Below this width an interval is no measurement but a handful of equal draws.
 INTERVAL_MIN = 1e-6
@@ -80,12 +79,11 @@ class OwnEvidence:
 
 @dataclass(frozen=True, slots=True)
 class NewEvidence:
-    """What only round 2 knows: other readers' opinions of the target, and the effect on holdout ratings.
+    """What only round 2 knows: the community's opinion of the target, and the effect on holdout ratings.
 
     `gain`, `low` and `high` are of nDCG@10 with a 90 % interval; `None` where nothing was measured.
     """
 
-    peers: Opinion | None = None
     community: Opinion | None = None
     gain: float | None = None
     low: float | None = None
@@ -94,7 +92,7 @@ class NewEvidence:
     @property
     def has_any(self) -> bool:
         """Return whether there is anything new."""
-        return self.peers is not None or self.community is not None or self._measured is not None
+        return self.community is not None or self._measured is not None
 
     @property
     def _measured(self) -> tuple[float, float] | None:
@@ -106,17 +104,14 @@ class NewEvidence:
     def log_odds_shift(self, liked: bool) -> float:
         """Return the log-odds for (+) or against (-) the change."""
         direction = 1.0 if liked else -1.0
-        peers = PEERS_SLOPE * self.peers.deviation if self.peers else 0.0
         community = COMMUNITY_SLOPE * self.community.deviation if self.community else 0.0
         gain, error = self._measured or (0.0, 1.0)
         forecast = max(-FORECAST_MAX, min(FORECAST_MAX, FORECAST_WEIGHT * gain / error))
-        return direction * (peers + community) + forecast
+        return direction * community + forecast
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values, for a model and for the audit; empty without news."""
-        values: dict[str, Any] = {
-            name: asdict(opinion) for name in ("peers", "community") if (opinion := getattr(self, name))
-        }
+        values: dict[str, Any] = {"community": asdict(self.community)} if self.community else {}
         if self._measured is not None:
             values["later_thumbs"] = {"ndcg_gain": self.gain, "ndcg_low": self.low, "ndcg_high": self.high}
         return values
@@ -187,13 +182,11 @@ def _answers(own: OwnEvidence) -> str:
 
 
 def _summary(news: NewEvidence) -> str:
-    """Return the news in one line: who likes the target more or less than usual."""
-    opinions: Mapping[str, Opinion | None] = {"similar readers": news.peers, "all readers": news.community}
-    parts = [
-        f"{who} {_tendency(found.deviation)} ({found.deviation:+.2f})"
-        for who, found in opinions.items()
-        if found
-    ]
+    """Return the news in one line: whether the community likes the target more or less than usual."""
+    parts = []
+    if news.community is not None:
+        deviation = news.community.deviation
+        parts.append(f"all readers {_tendency(deviation)} ({deviation:+.2f})")
     if news.gain is not None:
         parts.append(f"ratings held out of learning measure {news.gain:+.3f} nDCG@10")
     return ", ".join(parts)
@@ -304,16 +297,16 @@ def _own(proposal: Proposal) -> OwnEvidence:
 
 
 def _news(proposal: Proposal) -> NewEvidence:
-    """Return what round 1 did not have: other readers' opinions, and the effect on holdout ratings."""
+    """Return what round 1 did not have: the community's opinion, and the effect on holdout ratings."""
     is_source = proposal.field == SOURCE_WEIGHTS
-    others = target_opinions(
+    community = community_opinion(
         reader_id=proposal.reader_id,
         source=proposal.target_key if is_source else "",
         topic="" if is_source else proposal.target_key,
         now=proposal.now,
     )
     gain, low, high = (proposal.forecast.get(f"ndcg_{name}") for name in ("gain", "low", "high"))
-    return NewEvidence(others.peers, others.community, gain, low, high)
+    return NewEvidence(community, gain, low, high)
 
 
 def _asked(context: ReviewContext, rule: Verdict, question: Callable[[], tuple[str, str]]) -> _Round:
@@ -395,10 +388,9 @@ def _reflection(final: Verdict, news: NewEvidence, liked: bool) -> Reflection:
 
 def _notes(news: NewEvidence, liked: bool) -> tuple[str, ...]:
     """Return the note about other readers: a tendency in words, never a number."""
-    opinion = news.peers or news.community
+    opinion = news.community
     if opinion is None or not opinion.deviation:
         return ()
-    who = "Readers with a taste like yours" if news.peers else "Other readers here"
     lean = "more" if opinion.deviation > 0 else "less"
     agrees = "which speaks for this" if (opinion.deviation > 0) is liked else "which speaks against this"
-    return (f"{who} like it {lean} than usual, {agrees}.",)
+    return (f"Readers here like it {lean} than usual, {agrees}.",)

@@ -17,7 +17,7 @@ from ranking.common.text import fold
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from suggestions.entities import EVIDENCE_MIN, LIKED_TYPES, TOPICS, Proposal
 from suggestions.explain import reason_clean, reason_sentence
-from suggestions.planner.hypotheses import P_MEDIUM
+from suggestions.planner.hypotheses import HELPS_MIN
 from suggestions.rules import weight_parse
 
 EVIDENCE_SHOWN = 12
@@ -66,8 +66,6 @@ MARKS = re.compile(r"!!|\?\?|!\?|[!?]{2,}")
 # Every plain English sentence of some length holds one of them.
 ENGLISH_WORDS = "the a an of to in on from for and you your is are was were that this with it as by"
 ENGLISH = frozenset(ENGLISH_WORDS.split())
-RULES_MODEL = "rules"
-URL = re.compile(r"https?:|www\.|\w://|\w-*+\.(?:com|org|net|io|info|example)/")
 # Words meant for a reviewer, an agent or a hurried reader, not for someone who weighs a suggestion.
 ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,60}\b(?:instruction|rule|above|previous|prompt|review)"
@@ -122,6 +120,7 @@ class ReviewCase:
                 "suggested_value": proposal.suggested_value,
             },
             "reason": proposal.reason,
+            "model_note": proposal.model_note,
             "expected_impact": proposal.expected_impact,
             "confidence": proposal.confidence,
             "forecast": dict(proposal.forecast),
@@ -272,7 +271,7 @@ def wording_problems(proposal: Proposal) -> list[str]:
 
     A plain word replaces the target: the name of a source is not the writer's style.
     """
-    text = re.sub(rf"(?<!\w){re.escape(proposal.label)}(?!\w)", "Name", proposal.reason)
+    text = re.sub(rf"(?<!\w){re.escape(proposal.label)}(?!\w)", "Name", proposal.wording)
     folded = fold(text)
     words = re.findall(r"[^\W\d_]+(?:[-_'’][^\W_]+)*", folded)
     sentences = [part for part in re.split(r"(?<=[.!?…])\s+", text) if part.strip()]
@@ -280,8 +279,8 @@ def wording_problems(proposal: Proposal) -> list[str]:
     letters = sum(map(len, words)) / len(words) if words else 0.0
     checks = (
         (
-            not REASON_CHARS_MIN <= len(proposal.reason) <= REASON_CHARS_MAX,
-            f"The reason has {len(proposal.reason)} characters, not {REASON_CHARS_MIN} to {REASON_CHARS_MAX}",
+            not REASON_CHARS_MIN <= len(proposal.wording) <= REASON_CHARS_MAX,
+            f"It has {len(proposal.wording)} characters, not {REASON_CHARS_MIN} to {REASON_CHARS_MAX}",
         ),
         (len(sentences) > SENTENCES_MAX, f"It has more than {SENTENCES_MAX} sentences"),
         (longest > SENTENCE_WORDS_MAX, f"A sentence has more than {SENTENCE_WORDS_MAX} words"),
@@ -318,13 +317,12 @@ def vote_by_rules(reviewer: str, case: ReviewCase) -> Vote:
 def trust_vote(case: ReviewCase) -> Vote:
     """Vote for what is grounded, realistic, consistent. What is untrue, harmful or an order is rejected."""
     proposal = case.proposal
-    reason, liked = fold(proposal.reason), proposal.suggestion_type in LIKED_TYPES
+    reason, liked = fold(proposal.wording), proposal.suggestion_type in LIKED_TYPES
     half_life = round(FEEDBACK_HALF_LIFE_DAYS)
     newest = max((item.at for item in proposal.evidence), default=proposal.now)
     stale = newest < proposal.now - timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
     one_day = len({item.at.date() for item in proposal.evidence}) == 1
     wrong = [
-        (bool(URL.search(reason)), "The reason holds an address", "Name the source instead"),
         (
             ORDERS.search(reason) is not None,
             "The reason gives orders instead of reasons",
@@ -339,15 +337,10 @@ def trust_vote(case: ReviewCase) -> Vote:
         (_below(proposal, "ndcg_high"), "Ratings held out of learning measured harm", "Drop it"),
     ]
     weak = [
-        (
-            _below(proposal, "ndcg_gain"),
-            "Ratings held out of learning lean against it",
-            "Choose another hypothesis",
-        ),
         (stale, f"No evidence from the last {half_life} days", "Cite recent items"),
         (one_day, "All evidence is from one day", "Cite items from several days"),
     ]
-    for claim in false_claims(proposal, proposal.reason):
+    for claim in false_claims(proposal, proposal.wording):
         wrong.append((True, claim, f"Write: “{reason_example(proposal)}”"))
     return _vote(wrong, weak, "The figures in the reason and the evidence agree with the reader's ratings.")
 
@@ -355,9 +348,9 @@ def trust_vote(case: ReviewCase) -> Vote:
 def value_vote(case: ReviewCase) -> Vote:
     """Vote for what is specific and of use to this digest. What is more likely chance is rejected."""
     proposal, forecast = case.proposal, case.proposal.forecast
-    likely = f"Only {proposal.p_helpful:.0%} likely to help; {P_MEDIUM:.0%} is asked for"
+    likely = f"Only {proposal.p_helpful:.0%} likely to help"
     seen = any(forecast.get(part) for part in ("enters", "leaves", "moves"))
-    reason = fold(proposal.reason)
+    reason = fold(proposal.wording)
     named = any(fold(name) in reason for name in (proposal.label, proposal.target_key) if name)
     vague = proposal.field == TOPICS and set(fold(proposal.label).split()) <= VAGUE
     similar = next((row for row in case.earlier if _similar(proposal, row)), None)
@@ -375,7 +368,7 @@ def value_vote(case: ReviewCase) -> Vote:
             "Choose another target",
         ),
     ]
-    rejected = [(proposal.p_helpful < P_MEDIUM, likely, "Drop it")]
+    rejected = [(proposal.p_helpful < HELPS_MIN, likely, "Drop it")]
     return _vote(rejected, weak, "Likely to help, and the reader can see what it changes.")
 
 

@@ -19,6 +19,7 @@ from structlog.contextvars import bound_contextvars
 
 from advisor.agent.error_policy import run_end_handle
 from advisor.agent.loop import agent_run
+from advisor.agent.planner import NAME as PLANNER
 from advisor.agent.planner import StatisticalPlanner
 from advisor.entities import (
     Limits,
@@ -43,9 +44,11 @@ from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, ToolCall, preview
 from digest.llm.ledger import advisor_account
+from digest.llm.phishing import phishing_problem
 from digest.models import Reader
 from ranking.common.rows import retention_start, rows_delete
 from suggestions.entities import Fence, FenceLost
+from suggestions.explain import NO_CHANGE, model_adds, reason_clean
 
 log = structlog.get_logger(__name__)
 
@@ -255,7 +258,7 @@ def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunC
     ended = run_owned(run).update(
         status=status,
         stop_reason=end.reason,
-        message=_message(end, suggestions_count),
+        message=_message(end, suggestions_count, model=str(totals["model"])),
         cost_usd=cost,
         **totals,
         meta={**dispatcher.as_meta(suggestions_count), "review": review_totals(run_id=run.pk)},
@@ -280,13 +283,19 @@ def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunC
     )
 
 
-def _message(end: RunEnd, suggestions_count: int) -> str:
-    """Return why the run ended, fit for storing; for one without suggestions the reason that it gave."""
+def _message(end: RunEnd, suggestions_count: int, *, model: str) -> str:
+    """Return why the run ended, fit for storing; for one without suggestions the reason that it gave.
+
+    That of a model is marked as its own, and left out unless a reader may see it: the step has it as it came.
+    """
     reason = (end.summary or {}).get("reason")
     silent = end.reason is StopReason.DONE and not suggestions_count
-    if silent and isinstance(reason, str) and reason.strip() and not quotes_prompt(reason):
+    if not (silent and isinstance(reason, str) and reason.strip()) or quotes_prompt(reason):
+        return preview(end.message)
+    if model == PLANNER:
         return preview(reason.strip()[:REASON_CHARS_MAX])
-    return preview(end.message)
+    note = reason_clean(reason[:REASON_CHARS_MAX])
+    return NO_CHANGE if phishing_problem(reason) else f"{NO_CHANGE} {model_adds(note)}"
 
 
 def decision_add(*, run: Run, action: str, reason: str, now: datetime, **data: Any) -> None:

@@ -6,7 +6,7 @@ right is here too.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -26,10 +26,11 @@ from advisor.run.execute import ATTEMPTS_MAX, run_execute
 from advisor.selectors import (
     ACTIVE_STATUSES,
     feedback_needs,
+    readers_of_week,
     run_active,
+    run_reason,
     run_suggestion_ids,
     runs_of_day,
-    runs_of_week,
     worker_alive,
 )
 from digest.days import day_end, day_of
@@ -64,6 +65,7 @@ class GenerateResult:
 
     `status` is one of `ready`, `in_progress`, `blocked_pending`, `already_generated`, `skipped`, or a final
     status of the run; `reason` is a sentence, or `ran_this_week` for a run that the weekly window excludes.
+    `began` is true of the request that the run was made for, or that carried out a run nobody had taken.
     """
 
     status: str
@@ -71,11 +73,12 @@ class GenerateResult:
     run_id: UUID | None = None
     suggestion_ids: tuple[int, ...] = ()
     pending_count: int = 0
+    began: bool = False
 
     @property
     def suggestions_created(self) -> int:
-        """Return how many suggestions this request made; those it only found do not count."""
-        return 0 if self.status in ("blocked_pending", "already_generated") else len(self.suggestion_ids)
+        """Return how many suggestions this request made; those of another request's run do not count."""
+        return len(self.suggestion_ids) if self.began else 0
 
 
 def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
@@ -92,7 +95,8 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
         return _skipped(reader, MESSAGES["switched_off"], now, code="switched_off")
     active = run_active(reader_id=reader.pk)
     if active and run_reclaim(run=active, now=now).status in ACTIVE_STATUSES:
-        return run_result(run=run_advance(run=active, now=now))
+        run = run_advance(run=active, now=now)
+        return replace(run_result(run=run), began=run.status not in ACTIVE_STATUSES)
     suggestions_sweep(now=now, reader_id=reader.pk)
     if pending := suggestions_pending(reader_id=reader.pk):
         ids = tuple(suggestion.pk for suggestion in pending)
@@ -104,7 +108,7 @@ def run_result(*, run: Run) -> GenerateResult:
     """Return the state of a run as the result of the request that began it."""
     if run.status in ACTIVE_STATUSES:
         return GenerateResult("in_progress", MESSAGES["in_progress"], run.pk)
-    return GenerateResult(run.status, run.message, run.pk, tuple(run_suggestion_ids(run_id=run.pk)))
+    return GenerateResult(run.status, run_reason(run), run.pk, tuple(run_suggestion_ids(run_id=run.pk)))
 
 
 def reader_day(reader: Reader, now: datetime) -> tuple[date, datetime, datetime]:
@@ -119,7 +123,7 @@ def _today(reader: Reader, now: datetime) -> GenerateResult | None:
     done = [run for run in runs_of_day(reader_id=reader.pk, day=day) if run.status == Run.Status.COMPLETED]
     if not made and not done:
         return None
-    reason = MESSAGES["already_generated"] if made else done[0].message or MESSAGES["already_generated"]
+    reason = MESSAGES["already_generated"] if made else run_reason(done[0]) or MESSAGES["already_generated"]
     run_id = done[0].pk if done else None
     return GenerateResult("already_generated", reason, run_id, tuple(made))
 
@@ -128,7 +132,7 @@ def _too_soon_or_too_little(
     reader: Reader, trigger: str, now: datetime, force: bool
 ) -> GenerateResult | None:
     weekly = trigger in (Run.Trigger.SCHEDULED, Run.Trigger.COMMAND) and not force
-    if weekly and runs_of_week(now=now).filter(reader_id=reader.pk).exists():
+    if weekly and reader.pk in readers_of_week(readers=[reader], now=now):
         return _skipped(reader, RAN_THIS_WEEK, now, code=RAN_THIS_WEEK)
     needs = feedback_needs(reader.pk)
     if reason := missing_message(needs):
@@ -164,7 +168,7 @@ def run_request(
         return GenerateResult("in_progress", MESSAGES["in_progress"], other.pk if other else None)
     run_start(run_id=run.pk, now=now, inline=inline)
     run.refresh_from_db()
-    return run_result(run=run)
+    return replace(run_result(run=run), began=True)
 
 
 def run_wait(

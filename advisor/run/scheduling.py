@@ -12,7 +12,7 @@ who waited longest, then the id. The number of queries for a choice does not dep
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -330,7 +330,8 @@ def reader_advise(*, reader: Reader, now: datetime, force: bool, missing_feedbac
         result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=force, inline=True)
     if result.status == "in_progress" and result.run_id:
         timeout_s = settings.ADVISOR_SCHEDULED_TIMEOUT_S + LEASE_MARGIN_S
-        result = run_wait(run_id=result.run_id, now=now, timeout_s=timeout_s)
+        waited = run_wait(run_id=result.run_id, now=now, timeout_s=timeout_s)
+        result = replace(waited, began=result.began)
     run = Run.objects.filter(pk=result.run_id).first() if result.run_id else None
     return _report(reader.pk, result, run, time.monotonic() - began)
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from advisor.guidance.tips import tip_for
 from advisor.run.explain import last_run_message, need_message, script_messages
-from advisor.selectors import feedback_needs, run_active, run_last, run_suggestions_count
+from advisor.selectors import feedback_needs, run_active, run_last, run_reason, run_suggestions_count
 from digest.requests import is_prefetch
 
 register = template.Library()
@@ -24,7 +24,7 @@ def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
         "pending": pending,
         "active": active,
         "last": None if active else last,
-        "outcome": last_run_message(last.status, created, last.message) if last else "",
+        "outcome": last_run_message(last.status, created, run_reason(last)) if last else "",
         "needs": [
             (need_message(need.label, need.have, need.need), min(need.have, need.need), need.need, need.met)
             for need in needs

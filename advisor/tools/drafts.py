@@ -21,9 +21,10 @@ from advisor.entities import (
 from advisor.prompts import quotes_prompt
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
 from digest.entities import RatedItem
+from digest.feedback.selectors import feedback_unmuted
 from suggestions.critique import Issue
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Draft, Preview, Proposed, Refusal
-from suggestions.planner.gains import Forecast
+from suggestions.planner.forecasts import Forecast
 from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_propose
 
@@ -62,7 +63,9 @@ class SuggestionArguments(Arguments):
     current_value: Ignored[Any] = None
     suggested_value: Annotated[Any, Field(description="The topic, or the new weight.")] = None
     evidence_items: Annotated[list[EvidenceItem], Field(max_length=50, description="At least three.")]
-    reason: Annotated[str, Field(description="One or two plain sentences to the reader.")]
+    reason: Annotated[
+        str, Field(description="What you add to the server's counts: one or two plain sentences, or none.")
+    ]
     expected_impact: Annotated[str, Field(description="What the reader will notice.")] = ""
     confidence: Ignored[str | None] = None
 
@@ -132,7 +135,7 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "would_be_refused": refusal.code if refusal else "",
         "note": OUTSIDE_TEXT_NOTE,
     }
-    examples = [_example(item, change.target_key) for item in trial.ratings[:EXAMPLES_MAX]]
+    examples = _examples(context, trial)
     digest = preview_moves(trial.preview)
     lists = {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}
     return result_fill(result, lists, TRIAL_TOKENS)
@@ -159,6 +162,11 @@ def preview_moves(preview: Preview) -> dict[str, list[Any]]:
         "leaves": [cut_title(item.title) for item in preview.leaves],
         "moves": [[cut_title(item.title), item.before, item.after] for item in moves],
     }
+
+
+def _examples(context: ToolContext, trial: Trial) -> list[dict[str, Any]]:
+    rated = feedback_unmuted(reader_id=context.reader_id, rated=trial.ratings, now=context.now)
+    return [_example(item, trial.change.target_key) for item in rated[:EXAMPLES_MAX]]
 
 
 def _example(item: RatedItem, target: str) -> dict[str, Any]:
@@ -244,7 +252,7 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
 def draft_from_suggestion(arguments: SuggestionArguments) -> Draft:
     """Return the proposal as the model wrote it, without its own `current_value` and confidence.
 
-    A reason that recites the prompt is dropped: the rules then write one from the reader's ratings.
+    A reason that recites the prompt is dropped: the server's own sentence then stands alone.
     """
     return Draft(
         suggestion_type=arguments.suggestion_type,

@@ -7,9 +7,10 @@ others, so that a short history is shown whole.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import Field
 
@@ -34,11 +35,13 @@ from advisor.selectors import feedback_needs
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.selectors import (
+    feedback_by_urls,
     feedback_counts,
     feedback_recent,
     feedback_source_counts,
     feedback_tag_counts,
     feedback_tallies,
+    feedback_unmuted,
 )
 from digest.models import ReasonTag
 from ranking.entities import EffectiveConfig, SourceTally
@@ -125,7 +128,8 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     if reason := missing_message(feedback_needs(context.reader_id)):
         return {"insufficient_data": True, "reason": reason}
     reader_id, now = context.reader_id, context.now
-    report = hypotheses_for(reader_id=reader_id, now=now, limit=HYPOTHESES_MAX)
+    found = hypotheses_for(reader_id=reader_id, now=now, limit=HYPOTHESES_MAX)
+    report = _reports_unmuted(reader_id, found, now)
     window = _window(context, arguments.window_days)
     tallies = feedback_tallies(reader_id=reader_id, now=now)
     base = base_rate(sum(t.likes for t in tallies), sum(t.n for t in tallies))
@@ -139,10 +143,24 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     room = tokens_left(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - 10
     pool = feedback_recent(reader_id=reader_id, limit=POOL_PER_AGE, since=window.since)
     pool += feedback_recent(reader_id=reader_id, limit=POOL_PER_AGE, until=window.since)
+    pool = feedback_unmuted(reader_id=reader_id, rated=pool, now=now)
     sample = [_item(row, now) for row in ratings_sample(pool, window.since)]
     result["curated_items"] = fit_rows(sample, room)
     meta["items_returned"] = len(result["curated_items"])
     return result
+
+
+def _reports_unmuted(reader_id: UUID, report: HypothesisReport, now: datetime) -> HypothesisReport:
+    """Return the report without muted items behind its hypotheses."""
+    urls = {url for hypothesis in report.hypotheses for url in hypothesis.evidence_urls}
+    rated = feedback_by_urls(reader_id=reader_id, urls=urls)
+    shown = {item.url for item in feedback_unmuted(reader_id=reader_id, rated=rated.values(), now=now)}
+    hidden = rated.keys() - shown
+    hypotheses = [
+        replace(one, evidence_urls=tuple(url for url in one.evidence_urls if url not in hidden))
+        for one in report.hypotheses
+    ]
+    return replace(report, hypotheses=tuple(hypotheses))
 
 
 def _window(context: ToolContext, days_wanted: int) -> RecentWindow:

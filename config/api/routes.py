@@ -5,6 +5,7 @@ a personal token within its scope, or by a session, for which django-ninja check
 operation.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -41,6 +42,7 @@ from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyReques
 from digest.throttling import API, DECIDE, GENERATE, SEARCH
 from digest.web.api import costs_router, digests_router
 from digest.web.api import feedback_router as digest_router
+from digest.web.items_api import items_router, mutes_router
 from ranking.entities import RankingError, StaleVersion
 from suggestions.api import SuggestionError
 from suggestions.api import router as suggestions_router
@@ -75,6 +77,8 @@ api = DescribedAPI(
 api.add_router("", digest_router)
 api.add_router("", costs_router)
 api.add_router("", digests_router)
+api.add_router("", items_router)
+api.add_router("", mutes_router)
 api.add_router("", suggestions_router)
 api.add_router("", advisor_router)
 
@@ -121,8 +125,13 @@ def on_ranking_error(request: HttpRequest, error: RankingError) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def on_validation_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Return 422 for a request that does not fit its schema, and name each field."""
-    faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors)
+    faults = "; ".join(f"{_field(e['loc'])}: {e['msg']}" for e in error.errors)
     return error_response(request, "invalid_request", faults, 422)
+
+
+def _field(loc: Sequence[object]) -> str:
+    """Return the place of a value as its sender wrote it, without where we read it from: `reason_tags.0`."""
+    return ".".join(map(str, loc[2:] if loc[:1] == ("body",) and len(loc) > 2 else loc[1:])) or str(loc[0])
 
 
 @api.exception_handler(AuthenticationError)

@@ -13,14 +13,14 @@ KEY_PATTERN = f"^[ -~]{{1,{KEY_CHARS_MAX}}}$"
 # The beginning of the operation ids of digest, by the first word of a view's name.
 DIGEST_ID_PREFIXES = {
     **dict.fromkeys(("feedback", "reasons"), "digest_api"),
-    **dict.fromkeys(("read", "saved", "search"), "digest_api_reading"),
-    **{"costs": "digest_api_costs", "digest": "digest_api_digests"},
+    **dict.fromkeys(("item", "items", "read", "saved", "search"), "digest_api_reading"),
+    **{"costs": "digest_api_costs", "digest": "digest_api_digests", "mutes": "digest_api_mutes"},
 }
 ITEM = tuple(
     f"digest_api_{name}"
     for name in (
         *("feedback_post", "feedback_delete", "reasons_get", "reading_read_post", "reading_read_delete"),
-        *("reading_saved_post", "reading_saved_delete"),
+        *("reading_saved_post", "reading_saved_delete", "reading_item_get"),
     )
 )
 DECISIONS = tuple(
@@ -28,6 +28,7 @@ DECISIONS = tuple(
     for verb in ("accept", "reject", "snooze", "never", "revert", "undo")
 )
 ACCEPT, REVERT, UNDO = DECISIONS[0], DECISIONS[4], DECISIONS[5]
+MUTES = ("digest_api_mutes_mutes_preview_get", "digest_api_mutes_mutes_post")
 DIGEST = "digest_api_digests_digest_get"
 
 
@@ -61,11 +62,19 @@ ERROR_CODES = (
     ErrorCode("bad_request", 400, "the body is no JSON, or a form that is not UTF-8", UNSAFE),
     ErrorCode("body_too_large", 413, "the body has more than 2,560 KB", UNSAFE),
     ErrorCode("operators_only", 403, "for operators", ("digest_api_costs_costs_get",)),
+    ErrorCode(
+        "cursor_invalid",
+        422,
+        "no page of this list answered that cursor, or its order is over",
+        ("digest_api_reading_items_get",),
+    ),
     ErrorCode("item_not_found", 404, "no such item that you may see", ITEM),
     ErrorCode("not_found", 404, "nothing that you may see", (*DECISIONS, "advisor_api_runs_get")),
     ErrorCode("digest_missing", 404, "no digest was made on that day", (DIGEST,)),
     ErrorCode("future_date", 422, "that day has not begun in your time zone", (DIGEST,)),
     ErrorCode("unknown_reason_tag", 422, "not a reason of the taxonomy", ("digest_api_feedback_post",)),
+    ErrorCode("invalid_mute", 422, "it could be in no item, or the source or the day is none", MUTES),
+    ErrorCode("too_many_mutes", 422, "your settings have 100 mutes already", (MUTES[1],)),
     ErrorCode("already_resolved", 409, "it was decided before, perhaps by you in another window", DECISIONS),
     ErrorCode(
         "config_changed",

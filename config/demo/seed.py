@@ -17,9 +17,11 @@ from config.demo.people import ACCOUNTS, EMAIL_DOMAIN, PASSWORD, READERS, DemoRa
 from config.demo.world import MONTH, PublishedItem, feed_files_write, items_published, world_sources
 from digest.days import utc_day
 from digest.feeds.rounds import folder_ingest
+from digest.items.stories import stories_update
 from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, Subscription
+from ranking.config_body import ConfigEdit
 from ranking.selectors import config_exists
-from ranking.services import ConfigEdit, config_edit
+from ranking.services import config_edit
 
 # The demo's passwords are printed in the documentation, so its accounts may only live on a private site.
 PRIVATE_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -61,6 +63,8 @@ def demo_seed(*, now: datetime) -> SeedReport:
     published_items = [
         one for source in world_sources() for one in items_published(source, anchor=anchor, now=now)
     ]
+    # Digests that are built from now on know which items several sources report.
+    stories_update(now=now)
     with transaction.atomic():
         feed_ids = Feed.objects.filter(url__in=urls).values_list("pk", flat=True)
         Subscription.objects.bulk_create(
@@ -134,11 +138,15 @@ def _history(person: Person, reader: Reader, published_items: Iterable[Published
 
 
 def _ratings_store(reader: Reader, ratings: Sequence[DemoRating]) -> None:
-    ids = dict(Item.objects.filter(url__in=[rating.url for rating in ratings]).values_list("url", "pk"))
+    carried = Item.objects.filter(
+        url__in=[rating.url for rating in ratings], feed__subscriptions__reader=reader
+    )
+    items = {item.url: item for item in carried.only("url", "article")}
     stored = Feedback.objects.bulk_create(
         Feedback(
             reader=reader,
-            item_id=ids[rating.url],
+            item=items[rating.url],
+            article=items[rating.url].article,
             useful=rating.useful,
             at=rating.at,
             day=utc_day(rating.at),

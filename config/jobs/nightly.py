@@ -20,7 +20,9 @@ from advisor.run.scheduling import readers_advise
 from advisor.run.workers import job_failed
 from config.jobs.lease import CRASHES_MAX, LEASE, Step, night_claim, night_lease_renewal, night_save
 from config.models import NightlyReport
+from digest.articles.pictures import pictures_prune
 from digest.build.services import digests_build
+from digest.feedback.publication import community_publish
 from digest.feedback.services import weights_update
 from digest.feeds.rounds import feeds_fetch
 from digest.items.stories import stories_update
@@ -33,6 +35,7 @@ from ranking.selectors import readers_learned
 from ranking.services import snapshots_prune
 from suggestions.models import Evidence
 from suggestions.outcomes.check import effects_check
+from suggestions.planner.population import taste_spread_publish
 
 log = structlog.get_logger(__name__)
 Status = NightlyReport.Status
@@ -63,7 +66,15 @@ def cluster(now: datetime) -> Counts:
     rows = rows_prune(now=now) + snapshots_prune(now=now) + traces_prune(now=now)
     # The evidence of a suggestion outlives the retention of items.
     items = items_prune(now=now, referenced_by=[Evidence.objects.filter(item=OuterRef("pk"))])
-    return {**stories, "vectors": vectors, "pruned": pruned, "rows_pruned": rows, "items_pruned": items}
+    pictures = pictures_prune(now=now)
+    return {
+        **stories,
+        "vectors": vectors,
+        "pruned": pruned,
+        "rows_pruned": rows,
+        "items_pruned": items,
+        "pictures_pruned": pictures,
+    }
 
 
 def summarise(now: datetime) -> Counts:
@@ -74,7 +85,8 @@ def summarise(now: datetime) -> Counts:
 
 
 def learn(now: datetime) -> Counts:
-    """Run the weekly learning cycle of every active reader with ratings for whom it is due."""
+    """Publish the community's figures, then run the weekly learning cycle of readers for whom it is due."""
+    figures = community_publish(now=now)
     ratings = Feedback.objects.filter(reader=OuterRef("pk"))
     lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
     readers = Reader.objects.filter(Exists(ratings), is_active=True).order_by("pk")
@@ -86,9 +98,16 @@ def learn(now: datetime) -> Counts:
             moved += weights_update(reader_id=reader_id, now=now)
             done += 1
         except Exception:
-            log.exception("weights.update_failed", reader_id=str(reader_id))
+            log.exception("weights_update_failed", reader_id=str(reader_id))
             failed += 1
-    return {"readers": done, "moved": moved, "failed": failed}
+    counted = taste_spread_publish(now=now)
+    return {
+        "readers": done,
+        "moved": moved,
+        "failed": failed,
+        "figures": sum(figures.values()),
+        "tastes": counted,
+    }
 
 
 def digests(now: datetime) -> Counts:

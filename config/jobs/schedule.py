@@ -14,6 +14,7 @@ DEFAULT, FETCH, RANK, MAIL, ADVISE = "default", "fetch", "rank", "mail", "advise
 QUEUES = (DEFAULT, FETCH, RANK, MAIL, ADVISE)
 QUEUE_BY_TASK: Mapping[str, str] = {
     "digest.feeds_fetch": FETCH,
+    "digest.first_round": FETCH,
     "config.nightly": RANK,
     "config.daily_builds": MAIL,
     "advisor.run_execute": ADVISE,
@@ -69,12 +70,12 @@ JOBS = (
     Job("nightly", "config.nightly", timedelta(seconds=30), stoppable=True),
     # Days begin and mail is due at any quarter of an hour, somewhere.
     Job("daily-builds", "config.daily_builds", timedelta(minutes=10), stoppable=True),
-    Job("answers", "config.answers_forget", timedelta(hours=1)),
+    Job("answers", "config.idempotency_keys_prune", timedelta(hours=1)),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),
     Job("compact", "suggestions.outcomes_compact", timedelta(days=7)),
     Job("memories", "advisor.memories_sync", timedelta(days=1)),
     Job("guidance_learn", "advisor.guidance_learn", timedelta(days=1)),
-    Job("guidance_notes", "advisor.guidance_export", timedelta(days=1)),
+    Job("guidance_notes", "advisor.guidance_notes", timedelta(days=1)),
 )
 
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {

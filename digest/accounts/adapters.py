@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailConfirmationHMAC
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
 from django.contrib import messages
@@ -19,6 +20,7 @@ from django.utils import timezone
 from digest.accounts.limits import (
     ACCOUNT,
     ADDRESS,
+    ADDRESS_SLOTS,
     TYPED,
     account_keys,
     address_is_open,
@@ -75,8 +77,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if not (typed and here):
             raise self.validation_error("too_many_login_attempts")
         readers = readers_by_login(username=username, email=email)
-        # An address may have another account, perhaps the visitor's own.
-        slots = 2 if email else 1
+        slots = ADDRESS_SLOTS if email else 1
         keys = account_keys(login, readers, slots=slots)
         counted = [failure_count(request, action=ACCOUNT, key=key) for key in keys]
         right = [reader.check_password(password) for reader in readers]
@@ -102,6 +103,18 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Notify a reader of a change of the account, in their time zone whoever's session it came from."""
         with timezone.override(user.zone):
             super().send_notification_mail(template_prefix, user, context, email)
+
+    def send_confirmation_mail(
+        self, request: HttpRequest, emailconfirmation: EmailConfirmationHMAC, signup: bool
+    ) -> None:
+        """Send the link that confirms an address; at a sign-up with one that another account has confirmed,
+        which no link can change, say that instead."""
+        address = emailconfirmation.email_address
+        _ = address.user  # which the link's mail names: either takes as many queries
+        if address.can_set_verified() or not signup:
+            super().send_confirmation_mail(request, emailconfirmation, signup)
+        else:
+            self.send_account_already_exists_mail(address.email)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send a mail about an account, with links to SITE_URL; a failure is a message on the page."""

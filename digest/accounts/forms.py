@@ -34,11 +34,13 @@ from django.urls import reverse
 from digest.accounts.limits import (
     ACCOUNTS_MAX,
     ADDRESS,
+    ADDRESS_SLOTS,
     LOGIN_CHARS,
     PASSWORD_CHARS,
     address_is_open,
     failure_count,
     failures_forget,
+    readers_by_address,
 )
 from digest.mail.render import site_link
 from digest.models import Reader
@@ -60,6 +62,14 @@ class BoundedFields:
 class NewAccountForm(BoundedFields, SignupForm):  # type: ignore[misc]
     """Signs up."""
 
+    def validate_unique_email(self, value: str) -> str:
+        """Return the address: signing up does the same whether or not another account has it.
+
+        Were no account made, a second try with the same username would show it. Whose the address is, its
+        mailbox is told (`AccountAdapter.send_confirmation_mail`).
+        """
+        return value
+
 
 class NewPasswordForm(BoundedFields, ChangePasswordForm):  # type: ignore[misc]
     """A new password in place of the old one."""
@@ -79,18 +89,30 @@ class PasswordAgainForm(BoundedFields, ReauthenticateForm):  # type: ignore[misc
 
 
 class ForgottenPasswordForm(BoundedFields, ResetPasswordForm):  # type: ignore[misc]
-    """Asks for a link to a new password."""
+    """Asks for a link to a new password.
+
+    It takes as much work whether the address has no account or one: as many queries and links, and one mail.
+    """
 
     users: list[Reader]
+
+    def clean_email(self) -> str:
+        """Return the address, and find who has it: the active readers who confirmed it, or else all."""
+        email = str(account_adapter().clean_email(self.cleaned_data["email"].lower()))
+        found = [row for row in readers_by_address(email) if row[0].is_active]
+        confirmed = [reader for reader, is_confirmed in found if is_confirmed]
+        self.users = (confirmed or [reader for reader, _ in found])[:ACCOUNTS_MAX]
+        return str(self.cleaned_data["email"])
 
     def save(self, request: HttpRequest, **kwargs: Any) -> str:
         """Send one mail, whether the address has no account, one, or several; return the address."""
         email: str = self.cleaned_data["email"]
-        if not self.users:
+        accounts = [{"username": reader.username, "url": _reset_link(reader)} for reader in self.users]
+        for _ in range(len(accounts), ADDRESS_SLOTS):
+            _reset_link(Reader())
+        if not accounts:
             send_unknown_account_mail(request, email)
             return email
-        found = sorted(self.users, key=lambda reader: (reader.date_joined, reader.pk))[:ACCOUNTS_MAX]
-        accounts = [{"username": reader.username, "url": _reset_link(reader)} for reader in found]
         account_adapter().send_mail("account/email/password_reset_key", email, {"accounts": accounts})
         return email
 

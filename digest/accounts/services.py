@@ -76,6 +76,18 @@ def reader_update(
     reader.save(update_fields=["time_zone", "ai_enabled", "peers_enabled", "suggestions_enabled"])
 
 
+def reader_pictures_update(*, reader: Reader, pictures: str) -> None:
+    """Store what becomes of pictures in articles, one of `Reader.Pictures`. Raises `ValueError`."""
+    reader.pictures = Reader.Pictures(pictures)
+    reader.save(update_fields=["pictures"])
+
+
+def reader_hide_read_update(*, reader: Reader, hide_read: bool) -> None:
+    """Store whether items that were read leave today's page."""
+    reader.hide_read = hide_read
+    reader.save(update_fields=["hide_read"])
+
+
 def reader_nudge_quiet(*, reader: Reader, now: datetime) -> None:
     """Hide the note about pending suggestions on today's page for seven days, on every device."""
     reader.nudge_quiet_until = now + NUDGE_QUIET
@@ -92,6 +104,19 @@ def reader_mail_update(*, reader: Reader, rhythm: str, hour: int, weekday: int) 
         raise ValueError(f"no time of the week: day {weekday}, hour {hour}")
     reader.mail_rhythm, reader.mail_hour, reader.mail_weekday = Reader.MailRhythm(rhythm), hour, weekday
     reader.save(update_fields=["mail_rhythm", "mail_hour", "mail_weekday"])
+
+
+def reader_display_update(
+    *, reader: Reader, theme: str, list_size: int, list_density: str, read_on_scroll: bool
+) -> None:
+    """Store the theme, how many items a page of a list has, how dense it is, and if scrolling marks as read.
+
+    Raises `ValueError` for a theme, a size or a density that is not on offer.
+    """
+    reader.theme = Reader.Theme(theme)
+    reader.list_size, reader.list_density = Reader.ListSize(list_size), Reader.ListDensity(list_density)
+    reader.read_on_scroll = read_on_scroll
+    reader.save(update_fields=["theme", "list_size", "list_density", "read_on_scroll"])
 
 
 def reader_delete(*, reader: Reader) -> Counter[str]:

@@ -21,8 +21,8 @@ from digest.throttling import MINUTE, Limit, limit_count
 READ, RATE, FULL = "read", "rate", "full"
 SCOPES = (READ, RATE, FULL)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# A reader's response to one item, and nothing below or beside it.
-_RESPONSES = re.compile(r"^/api/items/\d+/(feedback|read|save|saved)/?$")
+# A reader's response to one item, or many read, and nothing below or beside it.
+_RESPONSES = re.compile(r"^/api/items/(\d+/(feedback|read|save|saved)|read|unread)/?$")
 # Only operators may read these.
 _OPERATORS = re.compile(r"^/api/(admin|costs|debug|metrics)(/|$)")
 

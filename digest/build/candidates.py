@@ -1,14 +1,16 @@
 """Candidates: what the digests of a day are chosen from, for one reader or for a round of many."""
 
 import datetime as dt
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
 from django.db.models import Count
+from numpy.typing import NDArray
 
 from digest.build.compose import NoveltyDraw, muted_items, novelty_draw
 from digest.build.shares import Choice, choices_make
@@ -16,21 +18,23 @@ from digest.days import day_end, day_of
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import FutureDate
 from digest.feedback.peers import community_rates_many
+from digest.items.clustering import StoryTitle, stories_split, story_title
+from digest.items.latest import items_latest, subscriptions_new
 from digest.items.selectors import CANDIDATES_MAX, items_window
 from digest.items.vectors import taste_unpack
 from digest.models import (
     Exposure,
-    Feed,
     Feedback,
-    FeedEntry,
     Item,
     ItemVector,
     Reader,
     Subscription,
     TasteProfile,
 )
-from ranking.entities import Candidate, EffectiveConfig
-from ranking.scoring import Ids, ItemValues, Pool, Ranking, Signals, ranked
+from ranking.entities import Candidate, EffectiveConfig, Mute
+from ranking.mutes import MuteFilter
+from ranking.scoring import Ids, ItemValues, Pool, Ranking, Signals, count_sources, ranked
+from ranking.selectors import config_mutes_many
 from ranking.similarity import profile_of, similarities, vectors_stack
 
 # Ids in one statement; SQLite takes 32,766.
@@ -44,16 +48,28 @@ KNOWN_EXPOSURES = 10
 EXPOSURES_DAYS = 30
 NO_ROWS: Ids = np.empty(0, dtype=np.int64)
 
-Key = TypeVar("Key", int, str)
-Origins = Mapping[int, tuple[str, int | None]]
+Origins = Mapping[int, tuple[str, int]]
+
+
+class Carried(NamedTuple):
+    """A reader's rows of the pool (`None`: all), stories by article, how many sources report each item.
+
+    `muted` counts the articles that are not among the rows, by mute.
+    """
+
+    rows: Ids | None
+    stories: Mapping[int, int]
+    reported_by: Mapping[int, float]
+    muted: Mapping[Mute, int]
 
 
 @dataclass(frozen=True, slots=True)
 class DayCandidates:
     """The candidates of one reader's day as of a moment, with what composing them needs.
 
-    They are the `rows` of `pool` (all of them if `None`); `origins` has the source and the story of each,
-    `known` the sources with enough ratings or exposures, `seed` fixes the novelty draw.
+    They are the `rows` of `pool` (all of them if `None`); `origins` has the source and the article of each,
+    `stories` the articles that are one for this reader, `known` the sources with enough ratings or exposures,
+    `seed` fixes the novelty draw. What the reader has muted is no candidate; `muted` counts it by mute.
     """
 
     as_of: dt.datetime
@@ -61,8 +77,10 @@ class DayCandidates:
     pool: Pool
     origins: Origins
     rows: Ids | None = None
+    stories: Mapping[int, int] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     signals: Signals = field(default_factory=Signals)
+    muted: Mapping[Mute, int] = field(default_factory=dict)
 
     def ranking(self, effective: EffectiveConfig) -> Ranking:
         """Return the candidates by score under these settings, explained on demand."""
@@ -73,11 +91,16 @@ class DayCandidates:
         return choices_make(
             ranking.ids.tolist(),
             self.origins,
+            self.stories,
             effective.weights(),
             ranking.totals.tolist(),
             ranking.totals_without_penalties().tolist(),
             muted_items(self.pool, effective, self.rows),
         )
+
+    def story_of(self, article: int) -> int:
+        """Return what a digest shows once: the article's story among the reader's items, else the article."""
+        return self.stories.get(article, article)
 
     def novelty_draw(self, effective: EffectiveConfig) -> NoveltyDraw:
         """Return what the novelty draw of this reader and day needs."""
@@ -90,21 +113,20 @@ def digest_candidates(
     date: dt.date,
     now: dt.datetime,
     seen_by: dt.datetime | None = None,
-    community_at: dt.datetime | None = None,
 ) -> DayCandidates:
     """Return the items of the seven days up to `now`, or up to the end of a day that is over.
 
-    `seen_by` leaves out what was first seen after that moment, whatever date it carries. Ratings of other
-    readers are those of `community_at`, or of the same moment: each process caches those of one day, and
-    another day's are read again for all readers. The number of queries is constant. Raises `FutureDate`.
+    The latest posts of quiet feeds that are new to the reader are among them (`digest.items.latest`).
+
+    `seen_by` leaves out what was first seen after that moment, whatever date it carries. The community's
+    figures are those published by then. The number of queries is constant. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
-    candidates, stories = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by)
-    pool = Pool(candidates)
-    origins = {c.item_id: (c.source, stories.get(c.item_id)) for c in candidates}
-    made = _candidates_of_readers(
-        pool, origins, {reader.pk: None}, {reader.pk: date}, as_of, community_at or as_of
-    )
+    found = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by, latest=True)
+    pool = Pool(found.candidates)
+    origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
+    carried = {reader.pk: Carried(None, found.stories, found.reported_by, found.muted)}
+    made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, as_of)
     return made[reader.pk]
 
 
@@ -119,45 +141,107 @@ def as_of_day(reader: Reader, date: dt.date, now: dt.datetime) -> dt.datetime:
 class Window:
     """The items of the seven days up to `now`, newest first, as columns that all readers share.
 
-    `by_feed` and `by_source` hold the rows (places in `pool`) of each feed and of each source.
+    `by_feed` holds the rows (places in `pool`) of each feed, `articles` and `own` what tells whose words a
+    reader gets (`digest.items.selectors.article_rank`), `titles` what tells a reader's stories, by row of
+    those in a story with others. `latest` holds the latest posts of feeds without an item in these days that
+    are new to some reader: the last rows of `pool`.
     """
 
     now: dt.datetime
     pool: Pool
     origins: Origins
     by_feed: Mapping[int, Ids]
-    by_source: Mapping[str, Ids]
+    articles: Ids
+    own: NDArray[np.bool_]
+    titles: Mapping[int, StoryTitle]
+    latest: Mapping[int, Ids] = field(default_factory=dict)
 
-    def rows(self, feeds: Collection[int], sources: Collection[str]) -> Ids:
-        """Return the newest 5,000 rows of these feeds and of these whole sources, each once, newest first."""
-        parts = [self.by_feed.get(feed, NO_ROWS) for feed in feeds]
-        parts += [self.by_source.get(source, NO_ROWS) for source in sources]
-        return np.unique(np.concatenate([NO_ROWS, *parts]))[:CANDIDATES_MAX]
+    def carried(self, feeds: Sequence[int], new: Collection[int], mutes: MuteFilter) -> Carried:
+        """Return of the newest 5,000 rows of these feeds those to be shown, newest first, and their stories.
+
+        `feeds` are in the order in which the reader subscribed to them; of those that are `new` to the reader
+        the latest posts count too. Of each article one row is shown; stories are by article, among all of the
+        rows (`digest.items.clustering.stories_split`), and so is how many sources report an item.
+        """
+        older = {feed: self.latest[feed] for feed in new if feed in self.latest}
+        parts = [older.get(feed, self.by_feed.get(feed, NO_ROWS)) for feed in feeds]
+        rows = np.concatenate([NO_ROWS, *parts])
+        subscribed = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        newest = np.argsort(rows)[:CANDIDATES_MAX]
+        is_shown, muted = self._mutes_split(rows[newest], mutes)
+        rows, subscribed = rows[newest][is_shown], subscribed[newest][is_shown]
+        ranked_first = np.lexsort((subscribed, ~self.own[rows]))
+        _, first = np.unique(self.articles[rows[ranked_first]], return_index=True)
+        stories = stories_split(self.titles[row] for row in rows.tolist() if row in self.titles)
+        shown = ranked_first[first]
+        joined = np.array(
+            [stories.get(article, article) for article in self.articles[rows].tolist()], np.int64
+        )
+        counts = count_sources(joined, self.pool.source_codes[rows])[shown]
+        return Carried(np.sort(rows[shown]), stories, ItemValues(self.pool.ids[rows[shown]], counts), muted)
+
+    def _mutes_split(self, rows: Ids, mutes: MuteFilter) -> tuple[NDArray[np.bool_], dict[Mute, int]]:
+        """Return which of `rows` the mutes do not hide, and how many articles each mute leaves none of."""
+        if not mutes:
+            return np.ones(len(rows), dtype=np.bool_), {}
+        hiding = [mutes.finds(self.pool.candidates[row]) for row in rows.tolist()]
+        shown = np.array([mute is None for mute in hiding], dtype=np.bool_)
+        left = {*self.articles[rows[shown]].tolist()}
+        gone = {a: mute for a, mute in zip(self.articles[rows].tolist(), hiding, strict=True) if mute}
+        return shown, Counter(mute for article, mute in gone.items() if article not in left)
 
 
 def window_load(*, now: dt.datetime) -> Window:
-    """Load the items of a week once for all readers, in two queries read in steps of 2,000 rows."""
+    """Load the items of a week once for all readers, in one query read in steps of 2,000 rows.
+
+    A second query gets the latest posts of feeds that are new to somebody.
+    """
     since = now - dt.timedelta(days=ITEM_WINDOW_DAYS)
     items = Item.objects.filter(dated_at__gt=since, dated_at__lte=now).order_by("-dated_at", "id")
-    fields = ("id", "source_id", "title", "text", "dated_at", "story_id")
+    older = items_latest(subscriptions=subscriptions_new(now=now), now=now)
+    words = ("id", "source_id", "title", "text", "dated_at", "author", "url")
     candidates: list[Candidate] = []
-    origins: dict[int, tuple[str, int | None]] = {}
-    by_source: defaultdict[str, list[int]] = defaultdict(list)
-    for pk, source, title, text, at, story in items.values_list(*fields).iterator(chunk_size=ROWS):
-        by_source[source].append(len(candidates))
-        candidates.append(Candidate(pk, source, title, text, at))
-        origins[pk] = (source, story)
-    row_of = {candidate.item_id: row for row, candidate in enumerate(candidates)}
+    origins: dict[int, tuple[str, int]] = {}
+    articles: list[int] = []
+    owned: list[bool] = []
+    clustered: dict[int, int] = {}
     by_feed: defaultdict[int, list[int]] = defaultdict(list)
-    entries = FeedEntry.objects.filter(item__dated_at__gt=since, item__dated_at__lte=now)
-    for feed, item in entries.values_list("feed_id", "item_id").iterator(chunk_size=ROWS):
-        if item in row_of:
-            by_feed[feed].append(row_of[item])
-    return Window(now, Pool(candidates), origins, _as_arrays(by_feed), _as_arrays(by_source))
+    latest: defaultdict[int, list[int]] = defaultdict(list)
+    found = (some.values_list(*words, "story_id", "article", "own", "feed_id") for some in (items, older))
+    rows = (some.iterator(chunk_size=ROWS) for some in found)
+    for *item, story, article, own, feed in chain.from_iterable(rows):
+        candidate = Candidate(*item)
+        (by_feed if candidate.dated_at > since else latest)[feed].append(len(candidates))
+        candidates.append(candidate)
+        origins[candidate.item_id] = (candidate.source, article)
+        if story:
+            clustered[len(articles)] = story
+        articles.append(article)
+        owned.append(own)
+    columns = np.array(articles, dtype=np.int64), np.array(owned, dtype=np.bool_)
+    titles = _titles(candidates, articles, clustered)
+    return Window(now, Pool(candidates), origins, _arrays(by_feed), *columns, titles, _arrays(latest))
 
 
-def _as_arrays(lists: Mapping[Key, list[int]]) -> dict[Key, Ids]:
-    return {key: np.array(rows, dtype=np.int64) for key, rows in lists.items()}
+def _titles(
+    candidates: Sequence[Candidate], articles: Sequence[int], clustered: Mapping[int, int]
+) -> dict[int, StoryTitle]:
+    """Return by row the titles of the rows that share their stored story, of `clustered`, with another."""
+    counts = Counter(clustered.values())
+    return {
+        row: story_title(
+            story=story,
+            article=articles[row],
+            title=candidates[row].title,
+            text=candidates[row].text,
+        )
+        for row, story in clustered.items()
+        if counts[story] > 1
+    }
+
+
+def _arrays(rows: Mapping[int, Sequence[int]]) -> dict[int, Ids]:
+    return {feed: np.array(some, dtype=np.int64) for feed, some in rows.items()}
 
 
 def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> dict[UUID, DayCandidates]:
@@ -166,39 +250,44 @@ def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> d
     `days` is reader -> their today. The number of queries depends neither on readers nor on items.
     """
     feeds: defaultdict[UUID, list[int]] = defaultdict(list)
-    sources: defaultdict[UUID, list[str]] = defaultdict(list)
-    subscribed = Subscription.objects.filter(reader_id__in=list(days))
-    for reader, feed, source, state in subscribed.values_list(
-        "reader_id", "feed_id", "feed__source_id", "feed__state"
-    ):
+    subscribed = Subscription.objects.filter(reader_id__in=list(days)).order_by("pk")
+    for reader, feed in subscribed.values_list("reader_id", "feed_id"):
         feeds[reader].append(feed)
-        if state == Feed.State.IMPORTED:
-            sources[reader].append(source)
-    rows = {reader: window.rows(feeds[reader], sources[reader]) for reader in days}
-    return _candidates_of_readers(window.pool, window.origins, rows, days, window.now, window.now)
+    new: defaultdict[UUID, list[int]] = defaultdict(list)
+    joined = subscriptions_new(now=window.now).filter(reader_id__in=list(days))
+    quiet = joined.filter(feed_id__in=list(window.latest)).values_list("reader_id", "feed_id")
+    for reader, feed in quiet if window.latest else ():
+        new[reader].append(feed)
+    mutes = config_mutes_many(reader_ids=list(days))
+    carried = {
+        reader: window.carried(feeds[reader], new[reader], MuteFilter(mutes.get(reader, ()), today))
+        for reader, today in days.items()
+    }
+    return _candidates_of_readers(window.pool, window.origins, carried, days, window.now)
 
 
 def _candidates_of_readers(
     pool: Pool,
     origins: Origins,
-    rows: Mapping[UUID, Ids | None],
+    carried: Mapping[UUID, Carried],
     days: Mapping[UUID, dt.date],
     as_of: dt.datetime,
-    community_at: dt.datetime,
 ) -> dict[UUID, DayCandidates]:
     known = _sources_known(list(days), as_of)
-    parts = [np.arange(len(pool)) if of_one is None else of_one for of_one in rows.values()]
+    parts = [np.arange(len(pool)) if one.rows is None else one.rows for one in carried.values()]
     ids = pool.ids[np.unique(np.concatenate([NO_ROWS, *parts]))].tolist()
-    signals = signals_for(reader_ids=list(days), item_ids=ids, now=community_at)
+    signals = signals_for(reader_ids=list(days), item_ids=ids, now=as_of)
     return {
         reader: DayCandidates(
             as_of=as_of,
             seed=f"{reader}|{date.isoformat()}",
             pool=pool,
             origins=origins,
-            rows=rows[reader],
+            rows=carried[reader].rows,
+            stories=carried[reader].stories,
             known=known.get(reader, frozenset()),
-            signals=signals[reader],
+            signals=replace(signals[reader], reported_by=carried[reader].reported_by),
+            muted=carried[reader].muted,
         )
         for reader, date in days.items()
     }

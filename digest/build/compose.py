@@ -1,6 +1,7 @@
 """Composing a digest from a ranked list: each story once, a share per source, every tenth place novelty.
 
-Only what is shown is chosen here. The order among what is shown by score stays that of the score. Pure."""
+Only what is shown is chosen here. The order among what is shown by score stays that of the score, except that
+sources alternate in the first ten places. Pure."""
 
 import hashlib
 from collections import Counter
@@ -10,8 +11,9 @@ from typing import Final, TypeVar
 
 import numpy as np
 
+from digest.build.alternation import alternate
 from digest.build.exclusion import RANKED, RATED, ExclusionReason, exclusion_reasons
-from digest.build.shares import Choice, order_by_share
+from digest.build.shares import Choice, order_by_share, source_cap
 from digest.entities import DIGEST_SIZE
 from ranking.entities import EffectiveConfig
 from ranking.scoring import Ids, Pool
@@ -46,17 +48,18 @@ class NoveltyDraw:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a digest is composed: its size, each story once, a cap for each source, places drawn."""
+    """How a digest is composed: size, each story once, a cap for each source, drawn places, alternation."""
 
     size: int = DIGEST_SIZE
     stories: bool = True
     cap: bool = True
     novelty: bool = True
+    alternate: bool = True
 
     @classmethod
     def score_only(cls, size: int) -> "Rules":
         """Return the rules for the best by score and nothing else."""
-        return cls(size, stories=False, cap=False, novelty=False)
+        return cls(size, stories=False, cap=False, novelty=False, alternate=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +124,36 @@ def compose(
         choices = [
             c for c in choices if c.story is None or shown_of.setdefault(c.story, c.item_id) == c.item_id
         ]
-    order = order_by_share(choices, fixed_sources, rules.size).order if rules.cap else choices
+    cap = source_cap(ranked, fixed_sources, rules.size)
+    order = order_by_share(choices, fixed_sources, rules.size, cap).order if rules.cap else choices
     picked, novel = _pick(order, choices, rules, draw, rated, drawn)
     at = {rank: item.item_id for rank, item in rated.items()}
     at |= {rank: place.item_id for rank, place in novel.items()}
-    merged = merge_at_ranks([c.item_id for c in choices if c.item_id in picked], at, rules.size)
+    best = [choice for choice in choices if choice.item_id in picked]
+    merged = merge_at_ranks(_alternated(best, at, choices, rated, rules), at, rules.size)
     slots = {place.item_id: place for place in novel.values()}
     slots |= {i.item_id: Place(i.item_id, RATED, i.propensity) for i in rated.values()}
     places = tuple(slots.get(item, Place(item, RANKED)) for item in merged)
     slot_of = {place.item_id: place.slot for place in places}
     stories = {story: item for story, item in shown_of.items() if rules.stories and item in slot_of}
     return Composed(places, exclusion_reasons(ranked, slot_of, stories, fixed=fixed_sources, cap=rules.cap))
+
+
+def _alternated(
+    best: Sequence[Choice],
+    at: Mapping[int, int],
+    choices: Sequence[Choice],
+    rated: Mapping[int, PlacedItem],
+    rules: Rules,
+) -> list[int]:
+    """Return the items placed by score in the order of their places round those `at` theirs."""
+    ids = [choice.item_id for choice in best if choice.item_id not in at.values()]
+    if not rules.alternate:
+        return ids
+    sources = {choice.item_id: choice.source for choice in choices}
+    sources |= {item.item_id: item.source for item in rated.values()}
+    unwanted = {choice.item_id for choice in best if choice.unwanted}
+    return alternate(ids[: max(0, rules.size - len(at))], at, sources, unwanted)
 
 
 def merge_at_ranks(ranked: Sequence[T], fixed: Mapping[int, T], size: int) -> list[T]:

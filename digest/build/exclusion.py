@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from digest.build.shares import SOURCE_PARTS, Choice, ShareOrder, order_by_share, source_cap
+from digest.build.shares import Choice, ShareOrder, order_by_share, source_cap
 from ranking.scoring import Ids
 
 # Slots of places: by score, and rated, so fixed.
@@ -41,7 +41,7 @@ NAMES: Mapping[ExclusionReason, str] = {
 DESCRIPTIONS: Mapping[ExclusionReason, str] = {
     ExclusionReason.SAME_STORY: "Your digest has this story already, from the source that scored best.",
     ExclusionReason.SOURCE_CAP: "Their source had its share of the places, and other sources had something "
-    f"too. The share is one in {SOURCE_PARTS}.",
+    "too. The more sources you have, the smaller the share.",
     ExclusionReason.LOW_WEIGHT: "Your settings, or your thumbs, turned their source down. "
     "At weight 1 they would be in the digest.",
     ExclusionReason.KEYWORD: "Words in your settings count against them. "
@@ -101,7 +101,8 @@ def exclusion_reasons(
     }
     field = [c for c in ranked if c.item_id not in again and shown.get(c.item_id) != RATED]
     places = sum(slot == RANKED for slot in shown.values())
-    unwanted = _reasons_of_settings(field, shown, fixed, places, cap)
+    share = source_cap(ranked, fixed, len(shown)) if cap else None
+    unwanted = _reasons_of_settings(field, shown, fixed, places, share)
     by_score = {choice.item_id for choice in field[:places]}
     reasons: dict[int, ExclusionReason] = {}
     for item_id in (choice.item_id for choice in ranked if choice.item_id not in shown):
@@ -126,13 +127,13 @@ def places_lost(ranked: Sequence[Choice], shown: Mapping[int, str]) -> dict[int,
 
 
 def _reasons_of_settings(
-    field: Sequence[Choice], shown: Mapping[int, str], fixed: Collection[str], places: int, cap: bool
+    field: Sequence[Choice], shown: Mapping[int, str], fixed: Collection[str], places: int, share: int | None
 ) -> dict[int, ExclusionReason]:
     """Return the items that only settings leave out: by the source's weight, else by keywords."""
     out = [c for c in field if c.item_id not in shown and max(c.at_par, c.unmuted) > c.score]
     if not out:
         return {}
-    positions = _Positions(field, fixed, len(shown), cap)
+    positions = _Positions(field, fixed, len(shown), share)
     unmuted, at_par = positions.unmuted(out), positions.at_par(out)
     found = {
         c.item_id: ExclusionReason.KEYWORD for c, place in zip(out, unmuted, strict=True) if place < places
@@ -144,17 +145,20 @@ def _reasons_of_settings(
 
 
 class _Positions:
-    """Where items would be if their scores were others; positions count from 0, by columns."""
+    """Where items would be if their scores were others; positions count from 0, by columns.
 
-    def __init__(self, field: Sequence[Choice], fixed: Collection[str], size: int, cap: bool) -> None:
-        self._field = field
-        shares = order_by_share(field, fixed, size) if cap else ShareOrder([*field], [*field], [])
+    `share` is how many places a source may have, `None` if there is no limit.
+    """
+
+    def __init__(self, field: Sequence[Choice], fixed: Collection[str], size: int, share: int | None) -> None:
+        self._field, cap = field, share is not None
+        shares = order_by_share(field, fixed, size, share) if cap else ShareOrder([*field], [*field], [])
         self._within, self._beyond = shares.within, shares.beyond
         # Below this score nothing that is wanted waits within its share.
         self._wanted = min((c.score for c in self._within if not (cap and c.unwanted)), default=np.inf)
         self._size = size - len(fixed)
         taken = Counter(fixed)
-        most = source_cap(field, fixed, size) if cap else len(field)
+        most = len(field) if share is None else share
         self._free = {c.source: max(0, most - taken[c.source] * cap) for c in field}
 
     def at_par(self, out: Sequence[Choice]) -> Ids:

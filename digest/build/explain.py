@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from digest.build.compose import NOVELTY, NOVELTY_EVERY
-from digest.build.exclusion import RATED
+from digest.build.exclusion import RANKED, RATED
+from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.health import FeedCondition
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.explain import weight_words
-from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN
+from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
 
 LEDE_CHARS = 320
+# Counting days in one's head ends here.
+DATED_AFTER = timedelta(days=7)
 # Signals weaker than this move nothing a reader would notice, so they get no chip.
 SIGNAL_MIN = 0.2
 HALF_RECENCY, HIGH_RECENCY = 0.5, 0.8
@@ -20,6 +23,7 @@ CHIPS_MAX = 4
 # The slot of an item that is in no digest here.
 FOUND = "found"
 DRAWN = "from a source you rarely see"
+LATEST = "latest of a source you added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,9 @@ def _figure(value: float) -> str:
 
 def _interest_lines(parts: Mapping[str, Any], other: Mapping[str, str]) -> list[BreakdownLine]:
     """Return what is added to the 1 of every item; similarity is what the other lines leave of the whole."""
-    community = COMMUNITY_GAMMA * parts["community"]
-    named = len(parts["topics"]) + sum(parts["boosts"].values()) + community
+    community, sources = COMMUNITY_GAMMA * parts["community"], reported_by(parts)
+    agreed = float(agreement(sources))
+    named = len(parts["topics"]) + sum(parts["boosts"].values()) + community + agreed
     lines = []
     for topic in parts["topics"]:
         alias = f", matched as “{other[topic]}”" if other.get(topic) else ""
@@ -111,11 +116,18 @@ def _interest_lines(parts: Mapping[str, Any], other: Mapping[str, str]) -> list[
         words = f"{parts['similarity']:.0%} like what you found useful"
         lines.append(_added("Similarity", words, parts["interest"] - 1 - named))
     if community:
-        lines.append(_added("Other readers", "how they rated it", community))
+        lines.append(_added("Readers here", "how they rated it", community))
+    if agreed:
+        lines.append(_added("Agreement", f"{sources} of your sources report it", agreed))
     if parts["interest"] <= INTEREST_MIN:
         floor = BreakdownLine("Floor", "interest never falls below this", f"{INTEREST_MIN:.2f}", part=True)
         lines.append(floor)
     return lines
+
+
+def reported_by(parts: Mapping[str, Any]) -> int:
+    """Return how many of the reader's sources reported the item; one where its score was stored without."""
+    return int(parts.get("reported_by", 1))
 
 
 def _added(label: str, words: str, value: float) -> BreakdownLine:
@@ -125,11 +137,16 @@ def _added(label: str, words: str, value: float) -> BreakdownLine:
 def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
     """Return the strongest reasons in a few words each, the reader's own preferences first."""
     chips = [DRAWN] if slot == NOVELTY else []
+    # What is older than a digest's window is in one by a single way (digest.items.latest).
+    if slot in (RANKED, NOVELTY) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
+        chips.append(LATEST)
     chips += _preferences(parts, source)
+    if (sources := reported_by(parts)) > 1:
+        chips.append(f"{sources} of your sources")
     if parts["similarity"] >= SIGNAL_MIN:
         chips.append("like what you found useful")
     if parts["community"] >= SIGNAL_MIN:
-        chips.append("useful to other readers")
+        chips.append("useful to readers here")
     if parts["recency"] >= HIGH_RECENCY:
         chips.append("fresh")
     elif parts["recency"] < HALF_RECENCY and not chips:
@@ -143,8 +160,11 @@ def was_drawn(slot: str, propensity: float) -> bool:
     return slot == NOVELTY or propensity < 1
 
 
-def place_explain(slot: str, propensity: float) -> str:
-    """Return why an item has its rank. `propensity` is the probability with which it was shown there."""
+def place_explain(slot: str, propensity: float, moved: int = 0) -> str:
+    """Return why an item has its rank. `propensity` is the probability with which it was shown there.
+
+    `moved` is how many places lower it stands than by score (below 0: higher), as sources alternate.
+    """
     if slot == RATED and was_drawn(slot, propensity):
         return f"It was drawn, {DRAWN}, and keeps its place since you rated it."
     if slot == RATED:
@@ -152,6 +172,9 @@ def place_explain(slot: str, propensity: float) -> str:
     if slot == NOVELTY:
         chance = f" It had a chance of {propensity:.0%}." if 0.005 <= propensity < 0.995 else ""
         return f"It was drawn, {DRAWN}: every {NOVELTY_EVERY}th place is, whatever the score.{chance}"
+    if moved:
+        places = f"{abs(moved)} place{'s' * (abs(moved) != 1)} {'down' if moved > 0 else 'up'}"
+        return f"It has that place by its score, moved {places} so that sources alternate."
     return "It has that place by its score."
 
 
@@ -159,6 +182,14 @@ def age_words(then: datetime, now: datetime) -> str:
     """Return how long ago `then` was: "just now", "3 hours ago", "yesterday", "5 days ago"."""
     phrase = age_phrase((now - then) / timedelta(hours=1))
     return phrase if phrase in {"just now", "yesterday"} else phrase.replace(" old", " ago")
+
+
+def item_age_words(then: datetime, now: datetime, zone: tzinfo) -> str:
+    """Return how long ago an item is of; its date in `zone` from a week on: "18 March 2026"."""
+    if now - then < DATED_AFTER:
+        return age_words(then, now)
+    local = then.astimezone(zone)
+    return f"{local.day} {local:%B %Y}"
 
 
 def age_phrase(hours: float) -> str:

@@ -1,7 +1,7 @@
 """Items as pages, mails and feeds show them: texts, explanations, and the reader's ratings and readings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -9,8 +9,8 @@ from digest.build.candidates import signals_for
 from digest.build.explain import (
     FOUND,
     Explanation,
-    age_words,
     changed_by_learning,
+    item_age_words,
     lede_cut,
     score_explain,
     settings_changes,
@@ -20,7 +20,8 @@ from digest.entities import RatedItem
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feeds.identity import web_url
-from digest.items.reading import ReadState, readings_for
+from digest.items.reading import NOT_READ, readings_for
+from digest.items.selectors import sources_reporting
 from digest.items.stories import RelatedItem, items_related
 from digest.models import Impression, Item, Reader, ReasonTag
 from digest.summaries.selectors import ShownSummary, reasons_suggested_for, summaries_for
@@ -28,8 +29,6 @@ from ranking.common.text import fold, known_topic, term_named, topic_key
 from ranking.entities import Candidate
 from ranking.scoring import Signals, rank
 from ranking.selectors import config_effective
-
-NOT_READ = ReadState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """One item as a page shows it. `since` is another score to show with it."""
+    """One item as a page shows it. `since` is another score to show with it, `mark` how far it just moved."""
 
     item: Item
     href: str
@@ -98,6 +97,7 @@ class ShownItem:
     summary: ShownSummary | None
     summary_words: str
     since: OtherScore | None = None
+    mark: str = ""
 
     @property
     def summary_is_text(self) -> bool:
@@ -116,7 +116,9 @@ def items_score(
     candidates = [Candidate(i.pk, i.source_id, i.title, i.text, i.dated_at) for i in items]
     if signals is None:
         ids = [item.pk for item in items]
-        signals = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]
+        found = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]
+        reports = sources_reporting(reader_id=reader.pk, items=items, now=now)
+        signals = replace(found, reported_by=reports)
     scores = {score.candidate.item_id: score for score in rank(candidates, effective, now, signals)}
     return [
         ScoredItem(item, scores[item.pk].parts.as_dict(), scores[item.pk].total, slot=FOUND) for item in items
@@ -137,7 +139,7 @@ def items_shown(
     """
     items = [entry.item for entry in scored]
     responses = responses_of(reader=reader, items=items, ratings=ratings)
-    mates = items_related(reader_id=reader.pk, item_ids=[item.pk for item in items])
+    mates = items_related(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
     summaries = summaries_for(reader_id=reader.pk, items=items)
     shown = []
     for entry in scored:
@@ -150,7 +152,7 @@ def items_shown(
             ShownItem(
                 item=item,
                 href=web_url(item.url),
-                age=age_words(item.dated_at, now),
+                age=item_age_words(item.dated_at, now, reader.zone),
                 lede=lede_cut(summary.text if summary else item.text),
                 why=score_why(entry),
                 response=responses[item.pk],
@@ -212,7 +214,7 @@ def responses_of(
     """Return the reader's response to each of the items, by id; a constant number of queries."""
     ids = [item.pk for item in items]
     if ratings is None:
-        ratings = feedback_by_items(reader_id=reader.pk, item_ids=ids)
+        ratings = feedback_by_items(reader_id=reader.pk, items=items)
     states, tags = readings_for(reader_id=reader.pk, item_ids=ids), reason_tags()
     rated = [item for item in items if ratings.get(item.pk) is not None]
     suggested = reasons_suggested_for(reader_id=reader.pk, items=rated) if rated else {}

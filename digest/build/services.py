@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -9,21 +10,17 @@ import structlog
 from digest.build.candidates import (
     DayCandidates,
     Window,
-    as_of_day,
     digest_candidates,
     digest_candidates_many,
-    signals_for,
     window_load,
 )
 from digest.build.compose import Rules
-from digest.build.selectors import digest_for, digests_current
-from digest.build.store import RankedDay, digests_store
+from digest.build.selectors import LearnedSteps, digest_for, digests_current, learned_unseen
+from digest.build.store import Learned, RankedDay, digests_store
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
-from digest.items.selectors import items_candidates
 from digest.models import Digest, Reader
 from ranking.entities import EffectiveConfig, Score
-from ranking.scoring import ranked
 from ranking.selectors import config_effective, config_effective_many
 
 log = structlog.get_logger(__name__)
@@ -40,9 +37,14 @@ def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest
     """
     if date != day_of(now, reader.zone):
         return digest_for(reader_id=reader.pk, date=date)
-    version = config_effective(reader_id=reader.pk).config.version
-    current = digests_current(days={reader.pk: date}, versions={reader.pk: version}, now=now)
+    configs = config_effective_many(reader_ids=[reader.pk])
+    current = digests_current(days={reader.pk: date}, configs=configs, now=now)
     return current.get(reader.pk) or digest_build(reader=reader, date=date, now=now)
+
+
+def digest_refresh(*, reader: Reader, now: dt.datetime) -> Digest:
+    """Build today's digest although it is up to date, since the reader asked for what came after it."""
+    return digest_build(reader=reader, date=day_of(now, reader.zone), now=now)
 
 
 def digest_build(
@@ -60,14 +62,27 @@ def digest_build(
     """
     effective = config_effective(reader_id=reader.pk)
     candidates = digest_candidates(reader=reader, date=date, now=now)
-    day = ranked_day(reader=reader, date=date, candidates=candidates, effective=effective)
+    steps = learned_unseen(readers=[reader], days={reader.pk: date}, configs={reader.pk: effective})
+    day = ranked_day(
+        reader=reader, date=date, candidates=candidates, effective=effective, steps=steps.get(reader.pk)
+    )
     return digests_store(ranked_days=[day], rules=rules or Rules(limit), now=now)[0]
 
 
 def ranked_day(
-    *, reader: Reader, date: dt.date, candidates: DayCandidates, effective: EffectiveConfig
+    *,
+    reader: Reader,
+    date: dt.date,
+    candidates: DayCandidates,
+    effective: EffectiveConfig,
+    steps: LearnedSteps | None = None,
 ) -> RankedDay:
-    """Rank the reader's day, ready to be composed and stored."""
+    """Rank the reader's day, ready to be composed and stored; `steps` are those of `learned_unseen`."""
+
+    def earlier(steps: LearnedSteps) -> RankedDay:
+        before = effective.without_steps(steps.moved)
+        return ranked_day(reader=reader, date=date, candidates=candidates, effective=before)
+
     ranking = candidates.ranking(effective)
     at = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
     return RankedDay(
@@ -77,6 +92,9 @@ def ranked_day(
         choices=candidates.choices(ranking, effective),
         draw=candidates.novelty_draw(effective),
         score_of=lambda item_id: ranking[at[item_id]],
+        story_of=candidates.story_of,
+        learned=Learned(steps.cycle, steps.at, partial(earlier, steps)) if steps else None,
+        muted=sum(candidates.muted.values()),
     )
 
 
@@ -84,11 +102,7 @@ def digest_rank(
     *, reader: Reader, date: dt.date, now: dt.datetime, effective: EffectiveConfig
 ) -> Sequence[Score]:
     """Return all candidates of the reader's `date` by score alone, best first. Raises `FutureDate`."""
-    as_of = as_of_day(reader, date, now)
-    candidates = items_candidates(reader_id=reader.pk, now=as_of)
-    ids = [candidate.item_id for candidate in candidates]
-    signals = signals_for(reader_ids=[reader.pk], item_ids=ids, now=as_of)[reader.pk]
-    return ranked(candidates, effective, as_of, signals)
+    return digest_candidates(reader=reader, date=date, now=now).ranking(effective)
 
 
 def digests_build(*, now: dt.datetime) -> int:
@@ -103,8 +117,7 @@ def digests_build(*, now: dt.datetime) -> int:
     days, configs = _days_of(readers, now), _configs_of(readers)
     for some in _batches(readers):
         of_some = {reader.pk: days[reader.pk] for reader in some if reader.pk in days}
-        versions = {pk: configs[pk].config.version for pk in of_some}
-        for pk in digests_current(days=of_some, versions=versions, now=now):
+        for pk in digests_current(days=of_some, configs=configs, now=now):
             del days[pk]
     return _build_days(readers, days, configs, now)
 
@@ -130,7 +143,7 @@ def _days_of(readers: Sequence[Reader], now: dt.datetime) -> dict[UUID, dt.date]
         try:
             days[reader.pk] = day_of(now, reader.zone)
         except Exception:
-            log.exception("digest.build_failed", reader_id=str(reader.pk))
+            log.exception("digest_build_failed", reader_id=str(reader.pk))
     return days
 
 
@@ -173,18 +186,19 @@ def _build_together(
         candidates_of = digest_candidates_many(
             window=window, days={reader.pk: days[reader.pk] for reader in readers}
         )
-        ranked_days = list(_ranked_days(readers, days, candidates_of, configs))
+        steps = learned_unseen(readers=readers, days=days, configs=configs)
+        ranked_days = list(_ranked_days(readers, days, candidates_of, configs, steps))
         digests_store(ranked_days=ranked_days, rules=Rules(), now=window.now)
         return len(ranked_days)
     except Exception:
-        log.exception("digest.build_together_failed", readers=len(readers))
+        log.exception("digests_build_failed", readers=len(readers))
     built = 0
     for reader in readers:
         try:
             digest_build(reader=reader, date=days[reader.pk], now=window.now)
             built += 1
         except Exception:
-            log.exception("digest.build_failed", reader_id=str(reader.pk))
+            log.exception("digest_build_failed", reader_id=str(reader.pk))
     return built
 
 
@@ -193,6 +207,7 @@ def _ranked_days(
     days: Mapping[UUID, dt.date],
     candidates_of: Mapping[UUID, DayCandidates],
     configs: Mapping[UUID, EffectiveConfig],
+    steps: Mapping[UUID, LearnedSteps],
 ) -> Iterator[RankedDay]:
     for reader in readers:
         try:
@@ -201,8 +216,9 @@ def _ranked_days(
                 date=days[reader.pk],
                 candidates=candidates_of[reader.pk],
                 effective=configs[reader.pk],
+                steps=steps.get(reader.pk),
             )
         except Exception:
-            log.exception("digest.build_failed", reader_id=str(reader.pk))
+            log.exception("digest_build_failed", reader_id=str(reader.pk))
         else:
             yield day

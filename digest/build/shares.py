@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 from ranking.entities import WEIGHT_DEFAULT
 
-# A source gets a third of the places, or an equal part where there are fewer than three sources.
+# A source gets at most a third of the places, or an equal part where there are fewer than three sources.
 SOURCE_PARTS = 3
+# Where there are many sources, it gets this many times an equal part, but at least so many places.
+SOURCE_TIMES_EQUAL = 2
+SOURCE_PLACES_MIN = 2
 
 
 class Choice(NamedTuple):
@@ -47,7 +50,8 @@ class ShareOrder(NamedTuple):
 
 def choices_make(
     ids: Sequence[int],
-    origins: Mapping[int, tuple[str, int | None]],
+    origins: Mapping[int, tuple[str, int]],
+    stories: Mapping[int, int],
     weights: Mapping[str, float],
     totals: Sequence[float],
     unmuted: Sequence[float],
@@ -55,37 +59,46 @@ def choices_make(
 ) -> list[Choice]:
     """Return the choices of `ids`, in their order, which is that of their scores `totals`.
 
-    `origins` has source and story of each item, `weights` the effective weight of each source that has one of
-    its own; `unmuted` are the scores without boosts below 0, `muted` the items that keywords count against.
+    `origins` has source and article of each item, `stories` the story of each article that has one, `weights`
+    the effective weight of each source that has one of its own; `unmuted` are the scores without boosts below
+    0, `muted` the items that keywords count against.
     """
     found = []
     for item_id, total, free in zip(ids, totals, unmuted, strict=True):
-        source, story = origins[item_id]
+        source, article = origins[item_id]
         weight = weights.get(source, WEIGHT_DEFAULT)
         low = weight < WEIGHT_DEFAULT
         par = total * WEIGHT_DEFAULT / weight if low else total
-        found.append(Choice(item_id, source, story, low, item_id in muted, total, par, free))
+        found.append(
+            Choice(item_id, source, stories.get(article, article), low, item_id in muted, total, par, free)
+        )
     return found
 
 
 def source_cap(choices: Sequence[Choice], fixed: Collection[str], size: int) -> int:
     """Return how many of `size` places one source may take while the others have anything.
 
-    Sources are those of `choices` and those of the items that have a fixed place.
+    `choices` are all candidates, `fixed` the sources of the items that have a fixed place. With n sources it
+    is a third of the places for n up to 6 (an equal part for n below 3), then twice an equal part, at least
+    two places: of thirty places 10 for 3 to 6 sources, 6 for 10, 3 for 20, 2 from 30 on.
     """
-    sources = len({choice.source for choice in choices} | {*fixed})
-    return math.ceil(size / max(1, min(SOURCE_PARTS, sources)))
+    sources = max(1, len({choice.source for choice in choices} | {*fixed}))
+    most = math.ceil(size / min(SOURCE_PARTS, sources))
+    return min(most, max(SOURCE_PLACES_MIN, math.ceil(SOURCE_TIMES_EQUAL * size / sources)))
 
 
-def order_by_share(choices: Sequence[Choice], fixed: Collection[str], size: int) -> ShareOrder:
+def order_by_share(
+    choices: Sequence[Choice], fixed: Collection[str], size: int, cap: int | None = None
+) -> ShareOrder:
     """Order `choices`, best first, by the shares of a digest of `size` places.
 
-    `fixed` are the sources of the items that have a place already, one for each. Within the shares the score
-    alone decides: a weight or a boost is in it and does no more. Only for places that the shares leave over,
-    with nothing wanted within its share to take them, does what is beyond its share come before what the
-    reader wants less of and the score alone would not show. What then goes first scores higher as well.
+    `fixed` are the sources of the items that have a place already, one for each; `cap` is a source's share
+    (`source_cap`), that among `choices` if `None`. Within the shares the score alone decides: a weight or a
+    boost is in it and does no more. Only for places that the shares leave over, with nothing wanted within
+    its share to take them, does what is beyond its share come before what the reader wants less of and the
+    score alone would not show. What then goes first scores higher as well.
     """
-    cap, taken = source_cap(choices, fixed, size), Counter(fixed)
+    cap, taken = source_cap(choices, fixed, size) if cap is None else cap, Counter(fixed)
     within: list[Choice] = []
     over: list[Choice] = []
     for choice in choices:

@@ -9,20 +9,31 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
+from digest.build.changes import OrderChange, order_seen
 from digest.build.compose import Composed, NoveltyDraw, PlacedItem, Rules, compose
 from digest.build.shares import Choice
+from digest.items.muting import items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Reader
 from ranking.entities import Score
+from ranking.selectors import versions_of_order
 
 # Rows of one INSERT: ten columns each, far from what any database takes.
 ROWS = 500
+# What a build may change of a digest's own row.
+WRITTEN = ("config_version", "built_at", "left_out", "exposed_at", "seen", "change")
+# What counts as left out because the reader has muted it, beside the reasons of `ExclusionReason`.
+MUTED = "muted"
 # Whose digest of which day.
 Key = tuple[UUID, dt.date]
 
 
 @dataclass(frozen=True, slots=True)
 class RankedDay:
-    """One reader's ranked day, ready to be composed. `score_of` gives the score of an item of `choices`."""
+    """One reader's ranked day, ready to be composed.
+
+    `score_of` gives the score of an item of `choices`, `story_of` the story of an article;
+    `muted` counts what its mutes keep from being chosen.
+    """
 
     reader: Reader
     date: dt.date
@@ -30,6 +41,21 @@ class RankedDay:
     choices: Sequence[Choice]
     draw: NoveltyDraw
     score_of: Callable[[int], Score]
+    story_of: Callable[[int], int]
+    learned: "Learned | None" = None
+    muted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A learning cycle, of the UTC day `cycle`, that the reader has not seen on a page when the day is built.
+
+    `earlier` gives the same day ranked with the weights before it.
+    """
+
+    cycle: dt.date
+    at: dt.datetime
+    earlier: Callable[[], RankedDay]
 
 
 @transaction.atomic
@@ -40,12 +66,14 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
        drawn for novelty that day stays too.
     2. The rest is composed round it. Rows are written only where something changed; then the digest counts as
        not shown yet if its items did. The log of exposures is never changed.
+    3. Where settings changed, the order last seen is stored beside the new one (`digest.build.changes`).
 
-    A digest of a newer config is never replaced by an older one's. Nine queries at most, plus one for each
+    A digest of a newer config is never replaced by an older one's. Ten queries at most, plus one for each
     500 impressions.
     """
     digests = _digests_lock(ranked_days, now)
     impressions = _impressions_by_digest(digests.values())
+    versions = _versions_new(ranked_days, digests)
     changed: list[Digest] = []
     gone: list[int] = []
     fresh: list[Impression] = []
@@ -55,22 +83,61 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
             continue
         before = impressions[digest.pk]
         composed = _compose(ranked, rules, before)
+        left_out = composed.counts() | ({MUTED: ranked.muted} if ranked.muted else {})
         after = _impressions_make(digest, ranked, composed, before)
         if _values(before) != _values(after):
             gone.append(digest.pk)
             fresh += after
-        elif digest.config_version == ranked.version and digest.left_out == composed.counts():
+        elif _is_up_to_date(ranked, digest, left_out):
             continue
-        digest.config_version, digest.built_at, digest.left_out = ranked.version, now, composed.counts()
-        if [row.item_id for row in before] != [row.item_id for row in after]:
-            digest.exposed_at = None
+        _order_keep(ranked, digest, versions.get(ranked.reader.pk), before, after)
+        digest.config_version, digest.built_at, digest.left_out = ranked.version, now, left_out
         changed.append(digest)
     if gone:
         Impression.objects.filter(digest__in=gone).delete()
         Impression.objects.bulk_create(fresh, batch_size=ROWS)
     if changed:
-        Digest.objects.bulk_update(changed, ["config_version", "built_at", "left_out", "exposed_at"])
+        Digest.objects.bulk_update(changed, WRITTEN)
     return [digests[ranked.reader.pk, ranked.date] for ranked in ranked_days]
+
+
+def _versions_new(ranked_days: Sequence[RankedDay], digests: Mapping[Key, Digest]) -> dict[UUID, int]:
+    """Return by reader the version to tell of, for digests of an older one; one query, or none."""
+    of_days = [(ranked, digests[ranked.reader.pk, ranked.date]) for ranked in ranked_days]
+    older = {r.reader.pk: digest.config_version for r, digest in of_days if digest.config_version < r.version}
+    return versions_of_order(since=older)
+
+
+def _is_up_to_date(ranked: RankedDay, digest: Digest, left_out: Mapping[str, int]) -> bool:
+    """Return whether a digest that shows the same needs no new row either."""
+    same = digest.config_version == ranked.version and digest.left_out == left_out
+    return same and not _is_learned_since(ranked, digest)
+
+
+def _is_learned_since(ranked: RankedDay, digest: Digest) -> bool:
+    return ranked.learned is not None and digest.built_at < ranked.learned.at
+
+
+def _order_keep(
+    ranked: RankedDay,
+    digest: Digest,
+    version: int | None,
+    before: Sequence[Impression],
+    after: Sequence[Impression],
+) -> None:
+    """Note on `digest`, unsaved, the order the reader last saw, and what a change of settings made of it."""
+    shown, becomes = [row.item_id for row in before], [row.item_id for row in after]
+    seen = order_seen(shown, digest.seen, is_seen=digest.exposed_at is not None)
+    if ranked.learned and not shown:  # the day's first build: nothing was seen, so what would have been
+        made = _compose(ranked.learned.earlier(), Rules(), ())
+        seen = tuple(place.item_id for place in made.places)
+    cycle = ranked.learned.cycle.isoformat() if ranked.learned else ""
+    if version and shown:
+        digest.change = OrderChange(seen, tuple(becomes), version=version).as_dict()
+    elif cycle and (not shown or _is_learned_since(ranked, digest)):
+        digest.change = OrderChange(seen, tuple(becomes), cycle=cycle).as_dict()
+    if shown != becomes:
+        digest.seen, digest.exposed_at = list(seen) if shown else None, None
 
 
 def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Key, Digest]:
@@ -87,7 +154,7 @@ def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Ke
 
 def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Impression]]:
     """Return what each digest shows, by rank, with item and source; `rated`: its reader has rated it."""
-    rating = Feedback.objects.filter(item=OuterRef("item"), reader=OuterRef("digest__reader"))
+    rating = Feedback.objects.filter(article=OuterRef("item__article"), reader=OuterRef("digest__reader"))
     found = Impression.objects.filter(digest__in=digests).annotate(rated=Exists(rating)).order_by("rank")
     rows: defaultdict[int, list[Impression]] = defaultdict(list)
     for row in found.select_related("item").defer("item__text"):
@@ -97,7 +164,9 @@ def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Imp
 
 def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> Composed:
     at = {
-        row.rank: PlacedItem(row.item_id, row.item.source_id, row.item.story_id, row.propensity)
+        row.rank: PlacedItem(
+            row.item_id, row.item.source_id, ranked.story_of(row.item.article), row.propensity
+        )
         for row in before
     }
     return compose(
@@ -156,14 +225,18 @@ def exposures_log(*, digest: Digest, door: str, now: dt.datetime) -> int:
     """Log the items of `digest` as shown through `door` (`Exposure.Door`); return how many rows were written.
 
     Only what this door has not shown at its rank that day is written, so that a second view costs one query
-    and writes nothing. The log is append-only: building the digest again takes nothing back.
+    and writes nothing; what the reader has muted is not shown. The log is append-only: building the digest
+    again takes nothing back.
     """
     logged = Exposure.objects.filter(
         reader_id=digest.reader_id, date=digest.date, door=door, item=OuterRef("item"), rank=OuterRef("rank")
     )
+    fresh = list(digest.impressions.filter(~Exists(logged)).defer("parts").order_by("rank"))
+    hidden = _hidden(digest, fresh, now) if fresh else set()
     rows = [
         exposure_make(shown, digest=digest, date=digest.date, door=door, rank=shown.rank, now=now)
-        for shown in digest.impressions.filter(~Exists(logged)).defer("parts").order_by("rank")
+        for shown in fresh
+        if shown.item_id not in hidden
     ]
     if rows:
         Exposure.objects.bulk_create(rows, ignore_conflicts=True)
@@ -172,3 +245,8 @@ def exposures_log(*, digest: Digest, door: str, now: dt.datetime) -> int:
         if unseen.update(exposed_at=now):
             digest.exposed_at = now
     return len(rows)
+
+
+def _hidden(digest: Digest, shown: Collection[Impression], now: dt.datetime) -> set[int]:
+    mutes = mutes_in_force(reader_id=digest.reader_id, now=now)
+    return items_hidden(mutes=mutes, item_ids=[row.item_id for row in shown])

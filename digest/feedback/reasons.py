@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from digest.feeds.sanitise import FIELD_MAX_CHARS, TITLE_MAX_CHARS, clean_text, one_line
+from digest.llm.phishing import lure_problem
 from ranking.common.text import fold
 
 REASONS_MIN, REASONS_MAX = 3, 5
@@ -134,8 +135,8 @@ def reasons_filter(
 ) -> tuple[SuggestedReason, ...]:
     """Return the usable reasons of a model's (tag of the taxonomy or `None`, words).
 
-    Dropped are those without a tag, generic or repeated ones, and those of more than four words; offline
-    reasons fill up to three.
+    Dropped are those without a tag, generic or repeated ones, those of more than four words, and what leads
+    or asks a reader somewhere; offline reasons fill up to three.
     """
     accepted: dict[str, SuggestedReason] = {}
     seen: set[str] = set()
@@ -144,7 +145,7 @@ def reasons_filter(
         key = fold(text)
         if tag is None or tag in accepted or not text or key in seen or key in GENERIC:
             continue
-        if len(text.split()) <= WORDS_MAX:
+        if len(text.split()) <= WORDS_MAX and not lure_problem(text):
             accepted[tag] = SuggestedReason(tag, text)
             seen.add(key)
     own = list(accepted.values())[:REASONS_MAX]

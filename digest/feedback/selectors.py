@@ -1,7 +1,7 @@
 """Queries for ratings and their reasons: counted and weighed in SQL, or one by one in few queries."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any
@@ -13,7 +13,8 @@ from django.db.models.functions import Cast, Coalesce, Least, Power
 from digest.days import utc_day
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.trends import WeekTally
-from digest.models import Feedback, FeedbackTag, ReasonTag
+from digest.items.muting import items_hidden, mutes_in_force
+from digest.models import Feedback, FeedbackTag, Item, ReasonTag
 from ranking.common.text import fold
 from ranking.entities import SourceTally
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
@@ -67,16 +68,25 @@ def feedback_recent(
     return _rated_items(_of_reader(reader_id, since, until).order_by("-at", "-pk")[:limit])
 
 
+def feedback_unmuted(*, reader_id: UUID, rated: Iterable[RatedItem], now: datetime) -> list[RatedItem]:
+    """Return those of the reader's ratings whose items they have not muted; two or three queries."""
+    rated = list(rated)
+    mutes = mutes_in_force(reader_id=reader_id, now=now)
+    hidden = items_hidden(mutes=mutes, item_ids=[item.item_id for item in rated])
+    return [item for item in rated if item.item_id not in hidden]
+
+
 def feedback_by_urls(*, reader_id: UUID, urls: Collection[str]) -> dict[str, RatedItem]:
     """Return the reader's rating of each of the canonical `urls` that has one, in two queries."""
     rated = _rated_items(_of_reader(reader_id).filter(item__url__in=urls))
     return {item.url: item for item in rated}
 
 
-def feedback_by_items(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, RatedItem]:
-    """Return the reader's rating of each of the items that has one, by item id, in two queries."""
-    rated = _rated_items(_of_reader(reader_id).filter(item_id__in=item_ids))
-    return {item.item_id: item for item in rated}
+def feedback_by_items(*, reader_id: UUID, items: Collection[Item]) -> dict[int, RatedItem]:
+    """Return the reader's rating of the article of each item that has one, by item id; two queries."""
+    rows = _of_reader(reader_id).filter(article__in={item.article for item in items})
+    rated = {row.article: row for row in _rated_items(rows)}
+    return {item.pk: rated[item.article] for item in items if item.article in rated}
 
 
 def feedback_tag_counts(*, reader_id: UUID) -> list[TagCount]:
@@ -151,6 +161,7 @@ def _rated_items(rows: QuerySet[Feedback]) -> list[RatedItem]:
     return [
         RatedItem(
             item_id=row.item_id,
+            article=row.article,
             url=row.item.url,
             title=row.item.title,
             text=row.item.text,

@@ -22,18 +22,18 @@ from ranking.services import weights_learn
 def feedback_set(
     *, reader: Reader, item_id: int, useful: bool, now: datetime, tags: Sequence[str] | None = None
 ) -> Feedback:
-    """Store the reader's rating of an item, in place of an earlier one.
+    """Store the reader's rating of an item and its article, in place of an earlier one.
 
     `tags` are the reasons for it (`None`: unchanged). The same rating again changes neither its time nor its
     reasons; the opposite one deletes the reasons of the first. Raises `ItemNotFound` for an item the reader
     may not see, `UnknownReasonTag` for a reason outside the taxonomy; then nothing is stored.
     """
     slugs = None if tags is None else _slugs(tags)
-    item_get(reader_id=reader.pk, item_id=item_id)
+    item = item_get(reader_id=reader.pk, item_id=item_id)
     rating = {"useful": useful, "at": now, "day": utc_day(now)}
     with transaction.atomic():
         feedback, created = Feedback.objects.select_for_update().get_or_create(
-            reader=reader, item_id=item_id, defaults=rating
+            reader=reader, article=item.article, defaults=rating | {"item": item}
         )
         if not created and feedback.useful != useful:
             for name, value in rating.items():
@@ -53,9 +53,9 @@ def feedback_tags_set(*, reader: Reader, item_id: int, tags: Sequence[str]) -> F
     Raises `FeedbackMissing` where there is no rating, and as `feedback_set` does.
     """
     slugs = _slugs(tags)
-    item_get(reader_id=reader.pk, item_id=item_id)
+    article = item_get(reader_id=reader.pk, item_id=item_id).article
     with transaction.atomic():
-        feedback = Feedback.objects.select_for_update().filter(reader=reader, item_id=item_id).first()
+        feedback = Feedback.objects.select_for_update().filter(reader=reader, article=article).first()
         if feedback is None:
             raise FeedbackMissing("There is no thumb on this item yet. Give one, then say why.")
         _tags_store(feedback, slugs)
@@ -64,8 +64,8 @@ def feedback_tags_set(*, reader: Reader, item_id: int, tags: Sequence[str]) -> F
 
 def feedback_clear(*, reader: Reader, item_id: int) -> bool:
     """Delete the reader's rating and its reasons; return whether there was one. Raises `ItemNotFound`."""
-    item_get(reader_id=reader.pk, item_id=item_id)
-    deleted, _ = Feedback.objects.filter(reader=reader, item_id=item_id).delete()
+    article = item_get(reader_id=reader.pk, item_id=item_id).article
+    deleted, _ = Feedback.objects.filter(reader=reader, article=article).delete()
     if deleted:
         profile_prune(reader_id=reader.pk)
     return deleted > 0
@@ -90,9 +90,9 @@ def _tags_store(feedback: Feedback, slugs: Sequence[str]) -> None:
 def weights_update(*, reader_id: UUID, now: datetime) -> int:
     """Run one learning cycle for the reader; return how many source weights changed.
 
-    Sources the reader has locked, or decided on within the last 14 days, do not change. Where at least five
-    other readers share ratings of a source, the prior moves towards them. The taste profile is computed
-    again, which removes rounding errors of adding and subtracting.
+    Sources the reader has locked, or decided on within the last 14 days, do not change. Where the community's
+    figure of a source is published, the prior moves towards it. The taste profile is computed again, which
+    removes rounding errors of adding and subtracting.
     """
     effective = config_effective(reader_id=reader_id)
     fixed = dict.fromkeys(weights_on_hold(reader_id=reader_id, now=now), "held")

@@ -1,15 +1,16 @@
 """Import and export of ratings as JSON Lines, in batches of constant memory; the latest rating wins."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from django.utils.crypto import get_random_string
 
@@ -26,11 +27,13 @@ from digest.feedback.records import (
     record_times,
 )
 from digest.feedback.selectors import feedback_recent, reason_tag_spellings
-from digest.feeds.identity import URN_PREFIX, age_date, clamp_published, fingerprint
+from digest.feeds.identity import URN_PREFIX, age_date, article_hash, clamp_published, entry_guid, fingerprint
+from digest.feeds.ingest import sources_name
 from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, Source, Subscription
 from ranking.selectors import keys_current
 
 BATCH = 2_000
+READER_EXISTS: Final = "this account exists; name it with --reader if the ratings are its own"
 # Sources and subscriptions known to exist; forgetting one costs a statement, nothing else.
 CACHE_MAX = 50_000
 REJECTS_LISTED_MAX = 20
@@ -42,7 +45,7 @@ QUESTIONS_MAX = 5
 CANDIDATE_DELAY = timedelta(hours=1)
 COUNTS = ("lines", "imported", "updated", "unchanged", "rejected", "sources", "items", "unmapped_tags")
 
-# A reader and an item: at most one rating each.
+# A reader and an article: at most one rating each.
 Key = tuple[UUID, int]
 
 
@@ -92,19 +95,27 @@ def feedback_import(
     *,
     lines: Iterable[str],
     now: datetime,
+    readers: Collection[str] = (),
     rejects: Rejects | None = None,
     progress: Callable[[int], object] = lambda lines: None,
 ) -> ImportReport:
     """Import a history; importing it again changes nothing, and a later rating of the same item wins.
 
-    Readers, sources, items, one never-fetched feed per source and the subscriptions are created as needed.
-    A bad line is counted and written to `rejects` with its reason; the rest is imported. `progress` gets the
+    Readers, sources and, for each reader and source, a feed that is never fetched and holds the reader's own
+    items are created as needed: an import shows nobody what others read, nor its words to others. The ratings
+    of an account that somebody can sign in to are rejected (`reader_exists`) unless it is one of `readers`. A
+    bad line is counted and written to `rejects` with its reason; the rest is imported. `progress` gets the
     lines read so far after each batch.
     """
     importer = _Importer(now=now, report=ImportReport(), spellings=reason_tag_spellings())
     numbered = enumerate(lines, start=1)
     while batch := list(islice(numbered, BATCH)):
-        ratings = list(_parsed(batch, importer.report, now, rejects))
+        parsed = list(_parsed(batch, importer.report, now, rejects))
+        closed = _accounts_in_use({rating.reader for _, _, rating in parsed} - {*readers})
+        for number, line, rating in parsed:
+            if rating.reader in closed:
+                _reject(importer.report, rejects, number, line, BadLine("reader_exists", READER_EXISTS))
+        ratings = [rating for _, _, rating in parsed if rating.reader not in closed]
         if ratings:
             importer.store(ratings)
         progress(importer.report.lines)
@@ -125,6 +136,13 @@ def records_export(
         yield record_render(Record(before, asked.title, asked.source, liked=asked.useful))
 
 
+def _accounts_in_use(names: Collection[str]) -> set[str]:
+    """Return which of the names are accounts that somebody signs in to, or could ask a password for."""
+    made_by_import = Q(password__startswith=UNUSABLE_PASSWORD_PREFIX, email="", last_login=None)
+    rows = Reader.objects.filter(username__in=names).exclude(made_by_import)
+    return set(rows.values_list("username", flat=True))
+
+
 def records_import(*, lines: Iterable[str], now: datetime, rejects: Rejects | None = None) -> RecordsReport:
     """Import the histories of records, and their candidates where the answer is known.
 
@@ -139,7 +157,7 @@ def records_import(*, lines: Iterable[str], now: datetime, rejects: Rejects | No
 
 def _parsed(
     batch: Sequence[tuple[int, str]], report: ImportReport, now: datetime, rejects: Rejects | None
-) -> Iterator[HistoryLine]:
+) -> Iterator[tuple[int, str, HistoryLine]]:
     for number, line in batch:
         if not line.strip():
             continue
@@ -148,7 +166,7 @@ def _parsed(
             rating = history_parse(line)
             if rating.at > now:
                 raise BadLine("bad_at", "“at” lies in the future")
-            yield rating
+            yield number, line, rating
         except BadLine as bad:
             _reject(report, rejects, number, line, bad)
 
@@ -200,8 +218,8 @@ class _Importer:
     report: ImportReport
     spellings: dict[str, str]
     readers: dict[str, UUID] = field(default_factory=dict)
-    feeds: dict[str, int] = field(default_factory=dict)
-    subscribed: set[Key] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
+    feeds: dict[tuple[UUID, str], int] = field(default_factory=dict)
 
     def store(self, ratings: Sequence[HistoryLine]) -> None:
         """Store one batch in one transaction, with a constant number of statements."""
@@ -210,7 +228,7 @@ class _Importer:
         with transaction.atomic():
             self._readers_ensure({rating.reader for rating in ratings})
             self._sources_ensure({rating.source: rating.source_title for rating in ratings})
-            self._subscriptions_ensure({(self.readers[r.reader], self.feeds[r.source]) for r in ratings})
+            self._feeds_ensure({(self.readers[r.reader], r.source): r.source_title for r in ratings})
             items = self._items_ensure(ratings)
             self._feedback_store(ratings, items)
 
@@ -226,37 +244,46 @@ class _Importer:
             self.report.reader_ids.update({name: str(self.readers[name]) for name in sorted(new)})
 
     def _sources_ensure(self, titles: dict[str, str]) -> None:
-        if len(self.feeds) > CACHE_MAX:
-            self.feeds.clear()
-        if new := titles.keys() - self.feeds.keys():
+        if len(self.sources) > CACHE_MAX:
+            self.sources.clear()
+        if new := titles.keys() - self.sources:
             known = set(Source.objects.filter(key__in=new).values_list("key", flat=True))
             rows = [Source(key=key, title=titles[key]) for key in sorted(new - known)]
             Source.objects.bulk_create(rows, ignore_conflicts=True)
             self.report.sources += len(rows)
-            urls = {f"{URN_PREFIX}source:{key}": key for key in new}
-            feeds = [
-                Feed(url=url, source_id=key, title=titles[key], state=Feed.State.IMPORTED)
-                for url, key in sorted(urls.items())
-            ]
-            Feed.objects.bulk_create(feeds, ignore_conflicts=True)
-            found = Feed.objects.filter(url__in=urls).values_list("url", "pk")
-            self.feeds.update({urls[url]: pk for url, pk in found})
+            self.sources |= new
 
-    def _subscriptions_ensure(self, pairs: set[Key]) -> None:
-        if len(self.subscribed) > CACHE_MAX:
-            self.subscribed.clear()
-        if new := pairs - self.subscribed:
-            rows = [Subscription(reader_id=r, feed_id=f, created_at=self.now) for r, f in sorted(new)]
-            Subscription.objects.bulk_create(rows, ignore_conflicts=True)
-            self.subscribed |= new
+    def _feeds_ensure(self, titles: dict[tuple[UUID, str], str]) -> None:
+        """Make each reader's own feed of each source, and the subscription to it."""
+        if len(self.feeds) > CACHE_MAX:
+            self.feeds.clear()
+        if not (new := titles.keys() - self.feeds.keys()):
+            return
+        urls = {f"{URN_PREFIX}source:{reader}:{source}": (reader, source) for reader, source in new}
+        feeds = [
+            Feed(url=url, source_id=key[1], title=titles[key], state=Feed.State.IMPORTED)
+            for url, key in sorted(urls.items())
+        ]
+        Feed.objects.bulk_create(feeds, ignore_conflicts=True)
+        sources_name(keys={source for _, source in new})
+        for url, pk in Feed.objects.filter(url__in=urls).values_list("url", "pk"):
+            self.feeds[urls[url]] = pk
+        rows = [
+            Subscription(reader_id=key[0], feed_id=self.feeds[key], created_at=self.now)
+            for key in sorted(new)
+        ]
+        Subscription.objects.bulk_create(rows, ignore_conflicts=True)
 
-    def _items_ensure(self, ratings: Sequence[HistoryLine]) -> dict[str, int]:
-        """Return the ids of the items by URL; a new item counts as first seen when it was rated."""
-        first = {rating.url: rating for rating in reversed(ratings)}
+    def _items_ensure(self, ratings: Sequence[HistoryLine]) -> dict[Key, int]:
+        """Return the ids of the items by reader and article; a new item is first seen when it was rated."""
+        first = {(self.readers[r.reader], article_hash(r.url)): r for r in reversed(ratings)}
         known = _item_ids(first)
         rows = [
             Item(
+                feed_id=self.feeds[reader, rating.source],
+                guid=entry_guid(guid=rating.url, link="", title="", text=""),
                 url=rating.url,
+                article=article,
                 source_id=rating.source,
                 title=rating.title,
                 text=rating.text,
@@ -265,19 +292,19 @@ class _Importer:
                 dated_at=age_date(rating.published, rating.at),
                 fingerprint=fingerprint(rating.title, rating.text),
             )
-            for url, rating in first.items()
-            if url not in known
+            for (reader, article), rating in first.items()
+            if (reader, article) not in known
         ]
         if rows:
             Item.objects.bulk_create(rows, ignore_conflicts=True)
             self.report.items += len(rows)
-            known |= _item_ids(row.url for row in rows)
+            known |= _item_ids(first)
         return known
 
-    def _feedback_store(self, ratings: Sequence[HistoryLine], items: dict[str, int]) -> None:
+    def _feedback_store(self, ratings: Sequence[HistoryLine], items: dict[Key, int]) -> None:
         latest: dict[Key, HistoryLine] = {}
         for rating in ratings:
-            key = (self.readers[rating.reader], items[rating.url])
+            key = (self.readers[rating.reader], article_hash(rating.url))
             if key not in latest or latest[key].at <= rating.at:
                 latest[key] = rating
         stored = _stored_times(list(latest))
@@ -287,9 +314,11 @@ class _Importer:
         self.report.updated += len(newer)
         self.report.unchanged += len(ratings) - len(new) - len(newer)
         if new or newer:
-            self._feedback_upsert(new | newer, replaced=set(newer))
+            self._feedback_upsert(new | newer, items, replaced=set(newer))
 
-    def _feedback_upsert(self, ratings: dict[Key, HistoryLine], replaced: set[Key]) -> None:
+    def _feedback_upsert(
+        self, ratings: dict[Key, HistoryLine], items: dict[Key, int], replaced: set[Key]
+    ) -> None:
         rows, slugs_by_key = [], {}
         for key, rating in ratings.items():
             slugs, others = reason_tags_map(rating.reasons, self.spellings)
@@ -298,7 +327,8 @@ class _Importer:
             rows.append(
                 Feedback(
                     reader_id=key[0],
-                    item_id=key[1],
+                    item_id=items[key],
+                    article=key[1],
                     useful=rating.useful,
                     at=rating.at,
                     day=utc_day(rating.at),
@@ -309,10 +339,10 @@ class _Importer:
         saved = Feedback.objects.bulk_create(
             rows,
             update_conflicts=True,
-            unique_fields=["reader", "item"],
+            unique_fields=["reader", "article"],
             update_fields=["useful", "at", "day", "has_reason", "other_reasons"],
         )
-        ids = {(row.reader_id, row.item_id): row.pk for row in saved}
+        ids = {(row.reader_id, row.article): row.pk for row in saved}
         if replaced:
             FeedbackTag.objects.filter(feedback_id__in=[ids[key] for key in replaced]).delete()
         tags = [
@@ -321,15 +351,24 @@ class _Importer:
         FeedbackTag.objects.bulk_create(tags, ignore_conflicts=True)
 
 
-def _item_ids(urls: Iterable[str]) -> dict[str, int]:
-    return dict(Item.objects.filter(url__in=list(urls)).values_list("url", "pk"))
+def _item_ids(keys: Collection[Key]) -> dict[Key, int]:
+    """Return the first item of each article that the reader's feeds carry, of the pairs asked for."""
+    rows = Item.objects.filter(
+        article__in={article for _, article in keys},
+        feed__subscriptions__reader__in={reader for reader, _ in keys},
+    )
+    fields = ("feed__subscriptions__reader_id", "article", "pk")
+    found: dict[Key, int] = {}
+    for reader, article, pk in rows.order_by("pk").values_list(*fields):
+        found.setdefault((reader, article), pk)
+    return {key: pk for key, pk in found.items() if key in keys}
 
 
 def _stored_times(keys: Sequence[Key]) -> dict[Key, datetime]:
     """Return when the stored ratings among `keys` were given, queried by exact pairs."""
     stored: dict[Key, datetime] = {}
     for start in range(0, len(keys), PAIRS_MAX):
-        pairs = TupleIn(Tuple("reader", "item"), keys[start : start + PAIRS_MAX])
-        rows = Feedback.objects.filter(pairs).values_list("reader_id", "item_id", "at")
-        stored |= {(reader, item): at for reader, item, at in rows}
+        pairs = TupleIn(Tuple("reader", "article"), keys[start : start + PAIRS_MAX])
+        rows = Feedback.objects.filter(pairs).values_list("reader_id", "article", "at")
+        stored |= {(reader, article): at for reader, article, at in rows}
     return stored

@@ -6,7 +6,9 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Final
+from queue import Empty, SimpleQueue
+from threading import BoundedSemaphore, Thread
+from typing import Any, Final
 
 import httpcore2
 
@@ -15,6 +17,11 @@ from digest.feeds.entities import FeedProblem
 Address = IPv4Address | IPv6Address
 
 PORTS: Final = frozenset({80, 443})
+# A resolver has no time limit of its own: half a minute where nobody answers for a domain. So many lookups
+# may be waiting at once, each for so long; one that is given up goes on in its thread until then.
+LOOKUPS_AT_ONCE: Final = 64
+LOOKUP_S: Final = 5.0
+_LOOKUPS: Final = BoundedSemaphore(LOOKUPS_AT_ONCE)
 # Asked of a reader whose feed has no host; pages drop it where no feed at all can be reached.
 ADDRESS_QUESTION: Final = "Is the address right?"
 # What `is_global` of Python's ipaddress wrongly lets through (measured on 3.11): addresses that carry another
@@ -54,33 +61,72 @@ def address_is_public(address: Address) -> bool:
 
 
 def resolve_addresses(
-    host: str, port: int, *, allow: Sequence[str] = (), ports: Collection[int] = PORTS
+    host: str,
+    port: int,
+    *,
+    allow: Sequence[str] = (),
+    ports: Collection[int] = PORTS,
+    within_s: float = LOOKUP_S,
 ) -> list[str]:
     """Resolve `host` once and return its addresses, in the resolver's order, once all are allowed.
 
     `allow` lists hosts ("host" or "host:port") that pass both rules, `ports` the ports allowed at any host.
+    The resolver has `within_s`, five seconds at most.
 
-    Raises `FeedProblem`: `bad_port`, `not_found` (no such host), `forbidden_address` as soon as one of the
-    addresses is not public, since a name that answers both ways is an attack or a mistake.
+    Raises `FeedProblem`: `bad_port`, `timeout`, `not_found` (no such host), and as soon as one of the
+    addresses is not public, since a name that answers both ways is an attack or a mistake,
+    `forbidden_address` for figures and `not_found` for a name: which names an inner network has is nobody's
+    business.
     """
     trusted = _is_allowed(host, port, allow)
     if not trusted:
         _check_port(port, ports)
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = _lookup(host, port, min(within_s, LOOKUP_S))
+    except TimeoutError as error:
+        raise FeedProblem("timeout", "The server took too long to answer.") from error
     except (OSError, UnicodeError) as error:
-        raise FeedProblem("not_found", f"There is no host “{host[:100]}”. {ADDRESS_QUESTION}") from error
+        raise _unknown(host) from error
     addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
     if not trusted and not all(address_is_public(ip_address(text)) for text in addresses):
-        raise _forbidden(host)
+        check_host(host, port, allow=allow, ports=ports)
+        raise _unknown(host)
     return addresses
 
 
-def check_host(host: str, port: int, *, allow: Sequence[str] = (), ports: Collection[int] = PORTS) -> None:
-    """Refuse what `resolve_addresses` would refuse, as far as that shows without a lookup.
+def _lookup(host: str, port: int, seconds: float) -> list[Any]:
+    """Ask the resolver, in a thread that may outlive the question.
 
-    That is the port, `localhost`, and an address in figures, however it is spelt. Raises `FeedProblem` with
-    the same codes and messages: `bad_port`, `forbidden_address`.
+    Raises `TimeoutError`, and what `socket.getaddrinfo` raises.
+    """
+    deadline = time.monotonic() + seconds
+    places = _LOOKUPS
+    if not places.acquire(timeout=max(seconds, 0)):
+        raise TimeoutError
+    answer: SimpleQueue[list[Any] | OSError | UnicodeError] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answer.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            answer.put(error)
+        finally:
+            places.release()
+
+    Thread(target=ask, name="lookup", daemon=True).start()
+    try:
+        found = answer.get(timeout=max(deadline - time.monotonic(), 0))
+    except Empty as error:
+        raise TimeoutError from error
+    if isinstance(found, list):
+        return found
+    raise found
+
+
+def check_host(host: str, port: int, *, allow: Sequence[str] = (), ports: Collection[int] = PORTS) -> None:
+    """Refuse what shows without a lookup: the port, `localhost`, and an address in figures, however spelt.
+
+    Raises `FeedProblem`: `bad_port`, `forbidden_address`.
     """
     if _is_allowed(host, port, allow):
         return
@@ -104,6 +150,12 @@ def _check_port(port: int, ports: Collection[int]) -> None:
     if port not in ports:
         listed = ", ".join(map(str, sorted(ports)))
         raise FeedProblem("bad_port", f"Feeds are fetched from these ports only: {listed}; not from {port}.")
+
+
+def _unknown(host: str) -> FeedProblem:
+    return FeedProblem(
+        "not_found", f"There is no host “{host[:100]}” on the public internet. {ADDRESS_QUESTION}"
+    )
 
 
 def _forbidden(host: str) -> FeedProblem:

@@ -3,14 +3,15 @@
 import ssl
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from threading import BoundedSemaphore
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 
-from digest.errors import FeedIsGone, InvalidFeedUrl, NoFeedFound, SiteUnreachable
+from digest.errors import FeedIsGone, InvalidFeedUrl, LookupsBusy, NoFeedFound, SiteUnreachable
 from digest.feeds.entities import FeedProblem, ParsedFeed
 from digest.feeds.fetch import FetchResponse, fetch, host_of
 from digest.feeds.identity import canonical_url
@@ -45,6 +46,10 @@ ALL_S: Final = 20.0
 CHOICES_MAX: Final = 5
 # Between two requests to one host: as a person clicks, since a person waits; rounds pause FETCH_HOST_GAP_S.
 PAUSE_S: Final = 0.5
+# A web process has eight threads: two may wait for sites that readers look up, three for pictures, two for
+# suggestions (`advisor.api`), and one is left for pages, however slow all of those are.
+LOOKUPS_AT_ONCE: Final = 2
+LOOKUPS: Final = BoundedSemaphore(LOOKUPS_AT_ONCE)
 # How a server without https answers to it: no connection, silence, or no TLS.
 NO_HTTPS: Final = frozenset({"connect_failed", "timeout", "tls_failed", "broken_response"})
 # No later try helps where an address is forbidden or none at all.
@@ -53,11 +58,16 @@ HOPELESS: Final = frozenset({"forbidden_address", "bad_port", "bad_url"})
 
 @dataclass(frozen=True, slots=True)
 class FoundFeed:
-    """A feed that answered and could be read, with its title and how many entries it has."""
+    """A feed that answered and could be read, with its title and how many entries it has.
+
+    `response` and `document` are what it answered; None for an address that was not looked up.
+    """
 
     url: str
     title: str
     entries: int
+    response: FetchResponse | None = field(default=None, compare=False, repr=False)
+    document: ParsedFeed | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +84,19 @@ def feeds_discover(*, url: str) -> list[FoundFeed]:
     A host has one connection at a time, also counting rounds, and half a second between two requests. An
     address that is a feed gives that one. A name without a scheme is tried over https, and over http where
     there is no https. Nothing is stored. Raises `InvalidFeedUrl` for what is no web address, `FeedIsGone`
-    where it answers 410, `SiteUnreachable` where the address does not answer, is forbidden or busy, and
-    `NoFeedFound` where it answers without a feed.
+    where it answers 410, `SiteUnreachable` where the address does not answer, is forbidden or busy,
+    `NoFeedFound` where it answers without a feed, and `LookupsBusy` where too many are being looked up.
     """
     addresses = [check_address(url=address) for address in site_addresses(url)]
+    if not LOOKUPS.acquire(blocking=False):
+        raise LookupsBusy("Other sites are being looked up right now. Try again in a few seconds.")
     until = time.monotonic() + ALL_S
     host_lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
     try:
         return _discover(addresses, _Lookup(host_lock, until))
     finally:
         host_lock.release()
+        LOOKUPS.release()
 
 
 def feed_as_typed(*, url: str) -> str:
@@ -111,7 +124,7 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
             f"{problem.message} You can try again later, or add the address as it is."
         ) from problem
     if feed := _parse(response):
-        return [_found(address, feed)]
+        return [_found(address, response, feed)]
     found = list(_candidates(response, lookup))
     if not found:
         raise NoFeedFound(
@@ -149,22 +162,22 @@ def _lacks_https(problem: FeedProblem) -> bool:
 def _candidates(response: FetchResponse, lookup: _Lookup) -> Iterator[FoundFeed]:
     """Yield the feeds a page names, or where none can be read, the first one at the usual places."""
     try:
-        markup = decode(decompress(response.body or b""))
+        markup = decode(decompress(response.body or b"")[:HTML_MAX_CHARS])
     except FeedProblem:
         markup = ""
     links = page_feeds(markup, url=response.url)
     choices, found = links[:CHOICES_MAX], False
     for link in choices:
-        if feed := _fetch_feed(link.url, lookup):
+        if answer := _fetch_feed(link.url, lookup):
             found = True
-            yield _found(link.url, feed, title=link.title)
+            yield _found(link.url, *answer, title=link.title)
     if found:
         return
     named = {link.url for link in links}
     usual = [url for url in usual_addresses(response.url) if url not in named]
     for url in usual[: REQUESTS_MAX - 1 - len(choices)]:
-        if feed := _fetch_feed(url, lookup):
-            yield _found(url, feed)
+        if answer := _fetch_feed(url, lookup):
+            yield _found(url, *answer)
             return
 
 
@@ -189,11 +202,13 @@ def _fetch(url: str, lookup: _Lookup) -> FetchResponse:
         raise
 
 
-def _fetch_feed(url: str, lookup: _Lookup) -> ParsedFeed | None:
+def _fetch_feed(url: str, lookup: _Lookup) -> tuple[FetchResponse, ParsedFeed] | None:
     try:
-        return _parse(_fetch(url, lookup))
+        response = _fetch(url, lookup)
     except FeedProblem:
         return None  # a link that leads nowhere; others may
+    feed = _parse(response)
+    return None if feed is None else (response, feed)
 
 
 def _parse(response: FetchResponse) -> ParsedFeed | None:
@@ -203,8 +218,8 @@ def _parse(response: FetchResponse) -> ParsedFeed | None:
         return None
 
 
-def _found(url: str, feed: ParsedFeed, *, title: str = "") -> FoundFeed:
-    return FoundFeed(canonical_url(url) or url, feed.title or title, len(feed.entries))
+def _found(url: str, response: FetchResponse, feed: ParsedFeed, *, title: str = "") -> FoundFeed:
+    return FoundFeed(canonical_url(url) or url, feed.title or title, len(feed.entries), response, feed)
 
 
 @dataclass(frozen=True, slots=True)

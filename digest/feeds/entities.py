@@ -22,8 +22,32 @@ class FeedProblem(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A sound, film or picture that an entry brings; its length and duration where the feed gives them."""
+
+    url: str
+    mime_type: str
+    length_bytes: int | None = None
+    duration_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemContent:
+    """What an item has beside its words: see `ParsedEntry`, whose fields these are."""
+
+    html: str = ""
+    categories: tuple[str, ...] = ()
+    enclosures: tuple[Enclosure, ...] = ()
+    image: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedEntry:
-    """An entry of a feed document as plain text. `guid` and `link` are "" where the feed gives none."""
+    """An entry of a feed document as plain text. `guid` and `link` are "" where the feed gives none.
+
+    `html` is its body as cleaned HTML (see `digest.feeds.body_html`), "" where that shows no more than
+    `text`. `categories` are its publisher's; `image` is the address of its picture, or "".
+    """
 
     guid: str
     link: str
@@ -32,6 +56,10 @@ class ParsedEntry:
     author: str
     language: str
     published: datetime | None
+    html: str = ""
+    categories: tuple[str, ...] = ()
+    enclosures: tuple[Enclosure, ...] = ()
+    image: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +105,8 @@ def _entry_from_json(entry: Mapping[str, Any]) -> ParsedEntry:
     values: dict[str, Any] = {
         one.name: str(entry[one.name]) if one.type is str else entry[one.name] for one in fields(ParsedEntry)
     }
+    values["categories"] = tuple(str(one) for one in entry["categories"])
+    values["enclosures"] = tuple(Enclosure(**one) for one in entry["enclosures"])
     values["published"] = datetime.fromisoformat(values["published"]) if values["published"] else None
     return ParsedEntry(**values)
 

@@ -1,4 +1,4 @@
-"""Fetch of one feed over HTTP: conditional GET, few redirects, bounded bytes and seconds.
+"""Fetch of one feed or picture over HTTP: conditional GET, few redirects, bounded bytes and seconds.
 
 A name is resolved once, every address is checked, and the connection goes to a checked address, so that a
 name that changes between check and use gains nothing; TLS is still verified by name. Proxies and other
@@ -7,7 +7,7 @@ settings of the environment are ignored.
 
 import ssl
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -64,7 +64,7 @@ class FetchResponse:
     """A good answer from `url`, after redirects. `body` is None where nothing changed (304); it may be gzip.
 
     `fresh_s` is how long the answer counts as fresh by its headers, in seconds. `moved_url` is where the
-    permanent redirects at the head of the chain led, "" where there were none.
+    permanent redirects at the head of the chain led, "" where there were none; `content_type` is the header.
     """
 
     url: str
@@ -74,6 +74,7 @@ class FetchResponse:
     retry_after_s: float | None
     fresh_s: float | None = None
     moved_url: str = ""
+    content_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ class _Limits:
     ports: Collection[int]
     deadline: float
     read_s: float
+    body_max: int
+    compressed_max: int
 
 
 def fetch(
@@ -102,16 +105,22 @@ def fetch(
     total_s: float = TOTAL_TIMEOUT_S,
     read_s: float = READ_TIMEOUT_S,
     host_lock: HostLock | None = None,
+    accept: str = ACCEPT,
+    body_max: int | None = None,
+    check: Callable[[str], None] | None = None,
 ) -> FetchResponse:
     """GET `url`, following at most three redirects, each checked like the first address.
 
     `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to the
-    host of each redirect. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`,
-    `connect_failed`, `tls_failed`, `timeout`, `broken_response`, `too_large`, `too_many_redirects`, `gone`,
-    `http_<status>`, `host_busy`.
+    host of each redirect, once `check` got its address, which may raise. `accept` is the header; with
+    `body_max`, in bytes, nothing compressed is asked for. Raises `FeedProblem`: `bad_url`, `bad_port`,
+    `not_found`, `forbidden_address`, `connect_failed`, `tls_failed`, `timeout`, `broken_response`,
+    `too_large`, `too_many_redirects`, `gone`, `http_<status>`, `host_busy`.
     """
-    limits = _Limits(allow, ports, time.monotonic() + total_s, read_s)
-    headers: Headers = {"User-Agent": USER_AGENT, "Accept": ACCEPT, "Accept-Encoding": "gzip"}
+    most = (body_max, body_max) if body_max else (BODY_MAX_BYTES, COMPRESSED_MAX_BYTES)
+    limits = _Limits(allow, ports, time.monotonic() + total_s, read_s, *most)
+    encoding = "identity" if body_max else "gzip"
+    headers: Headers = {"User-Agent": USER_AGENT, "Accept": accept, "Accept-Encoding": encoding}
     headers |= {"If-None-Match": etag} if _sendable(etag) else {}
     headers |= {"If-Modified-Since": last_modified} if _sendable(last_modified) else {}
     moved, permanent = "", True
@@ -121,6 +130,8 @@ def fetch(
             return replace(answer, moved_url=moved)
         url, permanent = answer.url, permanent and answer.permanent
         moved = url if permanent else moved
+        if check:
+            check(url)
         if host_lock:
             host_lock.move_to(host_of(url), until=limits.deadline)
     raise FeedProblem("too_many_redirects", f"The address redirects more than {REDIRECTS_MAX} times.")
@@ -138,7 +149,8 @@ def _get(url: str, headers: Headers, limits: _Limits) -> FetchResponse | _Redire
     """Send one request; return the answer, or the address it redirects to."""
     parts, port = split_address(url)
     host, read_s = parts.hostname or "", limits.read_s
-    addresses = resolve_addresses(host, port, allow=limits.allow, ports=limits.ports)
+    left = limits.deadline - time.monotonic()
+    addresses = resolve_addresses(host, port, allow=limits.allow, ports=limits.ports, within_s=left)
     backend = CheckedBackend(addresses, limits.deadline)
     timeouts = {"connect": CONNECT_TIMEOUT_S, "read": read_s, "write": read_s, "pool": CONNECT_TIMEOUT_S}
     target = _target(parts, host, port)
@@ -149,7 +161,7 @@ def _get(url: str, headers: Headers, limits: _Limits) -> FetchResponse | _Redire
             closing(connection),
             connection.stream("GET", target, headers=headers, extensions={"timeout": timeouts}) as response,
         ):
-            return _answer(url, response)
+            return _answer(url, response, limits)
     except httpcore2.TimeoutException as error:
         raise FeedProblem("timeout", "The server took too long to answer.") from error
     except httpcore2.ConnectError as error:
@@ -193,7 +205,7 @@ def _target(parts: SplitResult, host: str, port: int) -> httpcore2.URL:
     return httpcore2.URL(scheme=parts.scheme, host=ascii_host, port=port, target=ascii_path)
 
 
-def _answer(url: str, response: httpcore2.Response) -> FetchResponse | _Redirect:
+def _answer(url: str, response: httpcore2.Response, limits: _Limits) -> FetchResponse | _Redirect:
     headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
     now = datetime.now(UTC)
     wait = retry_after_seconds(headers.get("retry-after", ""), now=now)
@@ -212,24 +224,25 @@ def _answer(url: str, response: httpcore2.Response) -> FetchResponse | _Redirect
         raise FeedProblem(f"http_{response.status}", message, retry_after_s=wait)
     return FetchResponse(
         url,
-        _body(response, headers) if response.status == 200 else None,
+        _body(response, headers, limits) if response.status == 200 else None,
         headers.get("etag", "")[:500],
         headers.get("last-modified", "")[:100],
         wait,
         fresh_seconds(headers, now=now),
+        content_type=headers.get("content-type", "")[:200],
     )
 
 
-def _body(response: httpcore2.Response, headers: dict[str, str]) -> bytes:
+def _body(response: httpcore2.Response, headers: dict[str, str], limits: _Limits) -> bytes:
     """Return the body as sent; whoever reads it decompresses it, within limits of its own."""
     if headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip", "x-gzip", ""):
         raise FeedProblem("broken_response", "The server sent a compression nobody asked for.")
     body = bytearray()
     for chunk in response.iter_stream():
         body += chunk
-        limit = COMPRESSED_MAX_BYTES if body.startswith(GZIP_MAGIC) else BODY_MAX_BYTES
+        limit = limits.compressed_max if body.startswith(GZIP_MAGIC) else limits.body_max
         if len(body) > limit:
-            raise FeedProblem("too_large", f"The feed is larger than {limit >> 20} MiB.")
+            raise FeedProblem("too_large", f"What the server sends is larger than {limit >> 20} MiB.")
     return bytes(body)
 
 

@@ -20,21 +20,31 @@ class FeedCondition(StrEnum):
     QUIET = "quiet"
     FAILING = "failing"
     GONE = "gone"
+    MOVED = "moved"
     PAUSED = "paused"
     IMPORTED = "imported"
 
 
-_NOT_POLLED: Final = (FeedCondition.GONE, FeedCondition.PAUSED, FeedCondition.IMPORTED)
+_NOT_POLLED: Final = (
+    FeedCondition.GONE,
+    FeedCondition.MOVED,
+    FeedCondition.PAUSED,
+    FeedCondition.IMPORTED,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FeedFacts:
-    """The stored facts that a feed's condition follows from. Times are UTC."""
+    """The stored facts that a feed's condition follows from. Times are UTC.
+
+    `moving`: its address redirects for good, or another domain answers in its place.
+    """
 
     state: str
     failures: int = 0
     fetched_at: datetime | None = None
     last_new_at: datetime | None = None
+    moving: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +82,20 @@ def feed_condition(facts: FeedFacts, *, now: datetime) -> FeedCondition:
     return FeedCondition.QUIET if quiet else FeedCondition.FINE
 
 
+def feed_trouble(facts: FeedFacts, *, now: datetime) -> str:
+    """Return what a reader should look at: `gone`, `failing`, `moved`, `empty` (never an item), or ""."""
+    condition = feed_condition(facts, now=now)
+    if condition in (FeedCondition.GONE, FeedCondition.FAILING):
+        return condition.value
+    if condition in _NOT_POLLED or facts.fetched_at is None:
+        return ""
+    if facts.moving:
+        return "moved"
+    return "" if facts.last_new_at else "empty"
+
+
 def feed_counts(facts: Iterable[FeedFacts], *, now: datetime) -> FeedCounts:
-    """Count the feeds that are polled; those gone, paused or imported from files are left out."""
+    """Count the feeds that are polled; those gone, moved, paused or imported from files are left out."""
     conditions = [feed_condition(fact, now=now) for fact in facts]
     polled = [condition for condition in conditions if condition not in _NOT_POLLED]
     return FeedCounts(len(polled), polled.count(FeedCondition.NEW), polled.count(FeedCondition.FAILING))

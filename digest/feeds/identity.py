@@ -7,9 +7,11 @@ blogspot.com, netlify.app, …) needs no line here. Pure."""
 
 import hashlib
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_address
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
@@ -17,7 +19,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 from tldextract import TLDExtract
 from url_normalize import url_normalize
 
-from ranking.common.text import fold
+from ranking.common.text import FUNCTION_WORDS, fold
 
 # Below these every name is a publisher of its own, as below a public suffix.
 _SUFFIX_NAMES: Final = """
@@ -115,6 +117,8 @@ URN_PREFIX: Final = "urn:tidings:"
 # No web feed is older; earlier dates are unset clocks and empty fields.
 PUBLISHED_MIN: Final = datetime(1995, 1, 1, tzinfo=UTC)
 PUBLISHED_AHEAD_MAX: Final = timedelta(days=1)
+# The time between two entries of a feed whose dates do not tell it.
+UNDATED_GAP: Final = timedelta(days=1)
 
 # Parameters that say how a reader came, never what the page is.
 TRACKING_PREFIXES: Final = ("utm_", "at_", "pk_", "mtm_", "hsa_", "ns_")
@@ -187,6 +191,22 @@ def item_urn(title: str, text: str) -> str:
     return URN_PREFIX + fingerprint(title, text)
 
 
+def article_hash(url: str) -> int:
+    """Return the signed 64-bit hash of a canonical URL, by which items of several feeds are one article.
+
+    BLAKE2b: a second address for a given hash takes 2^64 tries, for one of a million some 2^44. Two of a
+    hundred million addresses share one with a probability of 0.0003 (birthday bound), and then only for who
+    reads both.
+    """
+    digest = hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def body_hash(written: str) -> int:
+    """Return the signed 64-bit hash of all that an entry has beside its words, by which a change is seen."""
+    return article_hash(written)
+
+
 def entry_guid(*, guid: str, link: str, title: str, text: str) -> str:
     """Return the identity of an entry inside its feed: its guid, else its link, else its urn."""
     name = guid.strip() or link.strip() or item_urn(title, text)
@@ -240,11 +260,31 @@ def clamp_published(published: datetime | None, now: datetime) -> datetime:
     return min(max(published, PUBLISHED_MIN), now + PUBLISHED_AHEAD_MAX)
 
 
-def age_date(published: datetime | None, first_seen: datetime) -> datetime:
-    """Return the date ages count from: published, or first seen where that is missing, ahead or unset."""
-    if published is None or published > first_seen or published < PUBLISHED_MIN:
-        return first_seen
-    return published
+def age_date(
+    published: datetime | None, first_seen: datetime, *, undated_age: timedelta = timedelta()
+) -> datetime:
+    """Return the date ages count from: published, or first seen where that is up to a day ahead.
+
+    Where the publisher gives no usable date it is `undated_age` before first seen, at the earliest 1995.
+    """
+    if not has_usable_date(published, first_seen):
+        return max(PUBLISHED_MIN, first_seen - undated_age)
+    return min(published or first_seen, first_seen)
+
+
+def has_usable_date(published: datetime | None, first_seen: datetime) -> bool:
+    """Return whether a publisher's date can be one: from 1995 to a day ahead of the moment it was seen."""
+    return published is not None and PUBLISHED_MIN <= published <= first_seen + PUBLISHED_AHEAD_MAX
+
+
+def undated_age(position: int, gap: timedelta | None) -> timedelta:
+    """Return how old an undated entry of a feed's first document is taken to be.
+
+    `position` counts the undated entries before it, as documents begin with the newest; `gap` is the time
+    between two entries of the feed (a day where it is unknown). The moment of the fetch falls anywhere within
+    a gap, so the first entry is half a gap old, and each further one a gap more.
+    """
+    return (position + 0.5) * (UNDATED_GAP if gap is None else gap)
 
 
 def web_url(url: str) -> str:
@@ -272,3 +312,12 @@ def publisher_key(*, host: str, domain: str, path: str, query: str) -> str:
                 break
             return template.format(owner, host=name)
     return domain
+
+
+def title_agreed(titles: Collection[str]) -> str:
+    """Return the words that all titles begin with ("BBC News" of "BBC News - Sport"), "" where none count."""
+    words = [title.split() for title in titles]
+    shared = [same[0] for same in takewhile(lambda same: len({*same}) == 1, zip(*words, strict=False))]
+    while shared and not any(map(str.isalnum, shared[-1])):
+        shared.pop()
+    return " ".join(shared)[:200] if {*map(fold, shared)} - {*FUNCTION_WORDS} else ""

@@ -1,25 +1,40 @@
 """Ingest: store feeds, sources and the items of documents, in a constant number of statements."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Exists, OuterRef
 
-from digest.feeds.dedupe import FeedDocument, IngestPlan, NewItem, identify_entries, plan_ingest
+from digest.feeds.bodies import bodies_store, body_columns
+from digest.feeds.dedupe import IdentifiedEntry, IngestPlan, KnownItem, identify_entries, plan_ingest
 from digest.feeds.entities import IngestResult, ParsedFeed
-from digest.feeds.identity import age_date, canonical_url, clamp_published, source_key
+from digest.feeds.identity import (
+    age_date,
+    article_hash,
+    canonical_url,
+    clamp_published,
+    has_usable_date,
+    source_key,
+    title_agreed,
+    undated_age,
+)
 from digest.feeds.polling import mean_gap
-from digest.feeds.selectors import known_entries, known_items
-from digest.models import Feed, FeedEntry, Item, Source
+from digest.feeds.selectors import known_by_article, known_by_guid
+from digest.models import Feed, Item, Source
 from ranking.common.rows import rows_add, rows_set
 from ranking.selectors import key_current, keys_current
 
 Documents = Sequence[tuple[Feed, ParsedFeed]]
 
 ITEM_COLUMNS: Final = (
+    "feed",
+    "guid",
     "url",
+    "article",
+    "own",
     "source",
     "title",
     "text",
@@ -29,7 +44,13 @@ ITEM_COLUMNS: Final = (
     "first_seen_at",
     "dated_at",
     "fingerprint",
+    "categories",
+    "image",
+    "body_hash",
 )
+# What a feed may change of an item it brought; dates stay, so that none can make an old post new. Whose
+# words they are changes with them: a feed may have answered from another publisher's site before.
+CHANGED_COLUMNS: Final = ("guid", "title", "text", "author", "language", "fingerprint", "own", "source")
 # Entries looked up and written at once; far from what any database takes as parameters (SQLite: 32,766).
 BATCH_ENTRIES: Final = 2_000
 
@@ -45,7 +66,26 @@ def feed_get_or_create(*, url: str, now: datetime, title: str = "", state: str =
     feed, _ = Feed.objects.get_or_create(
         url=address, defaults={"source": source, "title": title[:200], "state": state, "next_check_at": now}
     )
-    return feed
+    return feeds_current(feeds={feed.url: feed})[feed.url]
+
+
+def feeds_current(*, feeds: Mapping[str, Feed]) -> dict[str, Feed]:
+    """Return for each address the feed its readers read today; a query for each step that one has moved.
+
+    One that moved to a feed that an operator has deleted since is fetched again itself.
+    """
+    found, seen = dict(feeds), set(feeds)
+    while moved := {f.moved_url for f in found.values() if f.state == Feed.State.MOVED} - seen:
+        seen |= moved
+        targets = {feed.url: feed for feed in Feed.objects.filter(url__in=moved)}
+        for url, feed in found.items():
+            if feed.state == Feed.State.MOVED and feed.moved_url in targets:
+                found[url] = targets[feed.moved_url]
+    lost = [feed for feed in found.values() if feed.state == Feed.State.MOVED]
+    for feed in lost:
+        feed.state, feed.next_check_at = Feed.State.ACTIVE, None
+    Feed.objects.bulk_update(lost, ["state", "next_check_at"])
+    return found
 
 
 def source_get_or_create(*, key: str, title: str) -> Source:
@@ -74,14 +114,15 @@ def feeds_get_or_create(*, feeds: Iterable[Feed], source_titles: Mapping[str, st
             feed.source_id = renamed.get(feed.source_id, feed.source_id)
         Feed.objects.bulk_create(new, ignore_conflicts=True)
         stored |= {feed.url: feed for feed in Feed.objects.filter(url__in=[feed.url for feed in new])}
-    return stored
+        sources_name(keys={feed.source_id for feed in new if feed.title})
+    return feeds_current(feeds=stored)
 
 
 def documents_ingest(*, documents: Documents, now: datetime) -> list[IngestResult]:
-    """Store the items of documents, each of another feed, as if one came after the other.
+    """Store the items of documents, each of another feed.
 
-    The same document again changes nothing. One transaction, and a constant number of statements for every
-    2,000 entries.
+    The same document again changes nothing, and no document touches another feed's items. One transaction,
+    and a constant number of statements for every 2,000 entries.
     """
     results: list[IngestResult] = []
     with transaction.atomic():
@@ -92,21 +133,43 @@ def documents_ingest(*, documents: Documents, now: datetime) -> list[IngestResul
 
 
 def _titles_store(documents: Documents) -> None:
-    """Store the titles of documents; a title a person gave the source is not overwritten.
-
-    One feed of several does not name the source: “News - Technology” is not what the publisher is called.
-    """
+    """Store the titles of documents, and what their sources are called where that changes."""
     rows: list[tuple[object, ...]] = []
+    before: defaultdict[str, set[str]] = defaultdict(set)
     for feed, parsed in documents:
         values = (parsed.title or feed.title, canonical_url(parsed.site_url) or feed.site_url)
+        if feed.title != values[0] or not feed.title:
+            before[feed.source_id].add(feed.title)
         if (feed.title, feed.site_url) != values:
             feed.title, feed.site_url = values
             rows.append((feed.pk, *values))
     rows_set(model=Feed, keys=("id",), columns=("title", "site_url"), rows=sorted(rows))
-    titles = {feed.source_id: parsed.title[:200] for feed, parsed in documents if parsed.title}
-    unnamed = Source.objects.filter(pk__in=titles, title="").annotate(count=Count("feeds")).filter(count=1)
-    names = [(key, "", titles[key]) for key in sorted(unnamed.values_list("pk", flat=True))]
-    rows_set(model=Source, keys=("key", "title"), columns=("title",), rows=names)
+    sources_name(keys=before.keys(), before=before)
+
+
+def sources_name(*, keys: Collection[str], before: Mapping[str, Collection[str]] | None = None) -> None:
+    """Call each source what the titles of all its feeds begin with; where they do not agree, by its key.
+
+    A source is everybody's and a feed may be one reader's alone: so nobody is shown a word under the name of
+    a publisher that is not also in the title of a feed they read. What a person called the source, which is
+    no beginning of a title of today or of those `before` the change, is left alone. A source without a name
+    gets one when all of its feeds have a title; one with a name keeps it beside feeds that never brought
+    anything. Two queries and a statement, none without `keys`.
+    """
+    if not keys:
+        return
+    brought = Exists(Item.objects.filter(feed=OuterRef("pk")))
+    feeds = Feed.objects.filter(source_id__in=keys).annotate(brought=brought)
+    titles: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for key, title, has_items in feeds.values_list("source_id", "title", "brought"):
+        titles[key][title] = titles[key].get(title, False) or has_items or bool(title)
+    rows = []
+    for key, name in Source.objects.filter(pk__in=keys).values_list("pk", "title"):
+        known = {*titles[key], *(before or {}).get(key, ())}
+        agreed = title_agreed([title for title, counts in titles[key].items() if counts or not name])
+        if name != agreed and (not name or any(title.startswith(name) for title in known)):
+            rows.append((key, name, agreed))
+    rows_set(model=Source, keys=("key", "title"), columns=("title",), rows=sorted(rows))
 
 
 def _batches(documents: Documents) -> Iterator[Documents]:
@@ -122,59 +185,131 @@ def _batches(documents: Documents) -> Iterator[Documents]:
 
 
 def _batch_ingest(batch: Documents, now: datetime) -> list[IngestResult]:
-    documents = [
-        FeedDocument(feed.pk, feed.url, feed.source_id, identify_entries(parsed.entries))
-        for feed, parsed in batch
+    plans = _plans(batch)
+    gaps = [_gap(parsed, now) for _, parsed in batch]
+    rows = [
+        _item_row(feed, entry, dated_at, now)
+        for (feed, _), plan, gap in zip(batch, plans, gaps, strict=True)
+        for entry, dated_at in zip(plan.create, _dates(feed, plan.create, gap, now), strict=True)
     ]
-    entries = known_entries(guids={d.feed_id: d.entries.keys() for d in documents})
-    urls = {e.url for d in documents for e in d.entries.values() if (d.feed_id, e.guid) not in entries}
-    items = known_items(feed_ids=[d.feed_id for d in documents], urls=urls)
-    plan = plan_ingest(documents, entries=entries, items=items)
-    stored = _items_create(plan, now)
-    changed = [(pk, src, e.entry.title, e.entry.text, e.fingerprint) for pk, (src, e) in plan.update.items()]
-    columns = ("source", "title", "text", "fingerprint")  # dates stay
-    rows_set(model=Item, keys=("id",), columns=columns, rows=sorted(changed))
+    rows_add(model=Item, columns=ITEM_COLUMNS, rows=rows)
+    changed = [
+        (pk, *_changed_values(feed, entry))
+        for (feed, _), plan in zip(batch, plans, strict=True)
+        for pk, entry in (plan.update | plan.rebody).items()
+    ]
+    rows_set(model=Item, keys=("id",), columns=CHANGED_COLUMNS, rows=sorted(changed))
+    bodies_store(
+        created={
+            (feed.pk, entry.guid): entry
+            for (feed, _), plan in zip(batch, plans, strict=True)
+            for entry in plan.create
+        },
+        changed={
+            pk: (feed.pk, entry)
+            for (feed, _), plan in zip(batch, plans, strict=True)
+            for pk, entry in plan.rebody.items()
+        },
+    )
     return [
         IngestResult(
-            items_new=sum(url not in stored for url in created),
+            items_new=len(plan.create),
             items_seen=len(parsed.entries),
-            items_updated=updated,
+            items_updated=len(plan.update | plan.rebody),
             dropped=parsed.dropped,
             blank=parsed.blank,
-            gap=mean_gap((entry.published for entry in parsed.entries if entry.published), now=now),
+            gap=gap,
             ttl_minutes=parsed.ttl_minutes,
         )
-        for (_, parsed), created, updated in zip(batch, plan.created, plan.updated, strict=True)
+        for (_, parsed), plan, gap in zip(batch, plans, gaps, strict=True)
     ]
 
 
-def _items_create(plan: IngestPlan, now: datetime) -> set[str]:
-    """Create items and the entries that carry them; return the unchecked urls that were stored already."""
-    stored: set[str] = set()
-    if plan.unchecked:
-        stored = set(Item.objects.filter(url__in=plan.unchecked).values_list("url", flat=True))
-    rows = [_item_row(url, item, now) for url, item in plan.create.items()]
-    rows_add(model=Item, columns=ITEM_COLUMNS, rows=rows)
-    if plan.entries:
-        urls = {url for _, _, url in plan.entries}
-        ids = dict(Item.objects.filter(url__in=urls).values_list("url", "pk"))
-        entries = [(feed, guid, ids[url]) for feed, guid, url in plan.entries]
-        rows_add(model=FeedEntry, columns=("feed", "guid", "item"), rows=entries)
-    return stored
+def _gap(parsed: ParsedFeed, now: datetime) -> timedelta | None:
+    dates = [e.published for e in parsed.entries if e.published and has_usable_date(e.published, now)]
+    return mean_gap(dates, now=now)
 
 
-def _item_row(url: str, item: NewItem, now: datetime) -> tuple[object, ...]:
+def _dates(
+    feed: Feed, entries: Sequence[IdentifiedEntry], gap: timedelta | None, now: datetime
+) -> list[datetime]:
+    """Return the date the age of each new entry counts from.
+
+    What a feed brought before anybody watched it was not all published this moment: the undated entries of
+    its first document are a `gap` apart. Later ones came since the last fetch and count from now.
+    """
+    dates, undated = [], 0
+    for identified in entries:
+        published, age = identified.entry.published, timedelta()
+        if feed.last_new_at is None and not has_usable_date(published, now):
+            age, undated = undated_age(undated, gap), undated + 1
+        dates.append(age_date(published, now, undated_age=age))
+    return dates
+
+
+def _plans(batch: Documents) -> list[IngestPlan]:
+    """Return what each document changes, in three queries for all."""
+    entries = {feed.pk: identify_entries(parsed.entries) for feed, parsed in batch}
+    stored = known_by_guid(guids={feed: some.keys() for feed, some in entries.items()})
+    by_guid: dict[int, dict[str, KnownItem]] = {feed: {} for feed in entries}
+    for (feed, guid), item in stored.items():
+        by_guid[feed][guid] = item
+    new = {feed: [e for e in some.values() if e.guid not in by_guid[feed]] for feed, some in entries.items()}
+    articles = {
+        feed: {article for e in some for article in (e.article, article_hash(e.urn))}
+        for feed, some in new.items()
+    }
+    at_address = known_by_article(articles=articles)
+    return [
+        plan_ingest(entries[feed.pk], by_guid=by_guid[feed.pk], by_article=at_address[feed.pk])
+        for feed, _ in batch
+    ]
+
+
+def _item_row(
+    feed: Feed, identified: IdentifiedEntry, dated_at: datetime, now: datetime
+) -> tuple[object, ...]:
     """Return the values of `ITEM_COLUMNS`."""
-    entry, content = item.first.entry, item.content.entry
+    entry = identified.entry
     return (
-        url,
-        item.source_id,
-        content.title,
-        content.text,
+        feed.pk,
+        identified.guid,
+        identified.url,
+        identified.article,
+        _is_own(feed, identified),
+        feed.source_id,
+        entry.title,
+        entry.text,
         entry.author,
         entry.language,
         clamp_published(entry.published, now),
         now,
-        age_date(entry.published, now),
-        item.content.fingerprint,
+        dated_at,
+        identified.fingerprint,
+        *body_columns(identified),
+    )
+
+
+def _is_own(feed: Feed, identified: IdentifiedEntry) -> bool:
+    """Return whether the feed is that of the address's own publisher.
+
+    An operator may have given the source another key; the address still belongs to its publisher, unless
+    another host answers there.
+    """
+    keys = {feed.source_id, "" if feed.answered_by else source_key(feed.url)} - {""}
+    return source_key(identified.url) in keys
+
+
+def _changed_values(feed: Feed, identified: IdentifiedEntry) -> tuple[object, ...]:
+    """Return the values of `CHANGED_COLUMNS`."""
+    entry = identified.entry
+    return (
+        identified.guid,
+        entry.title,
+        entry.text,
+        entry.author,
+        entry.language,
+        identified.fingerprint,
+        _is_own(feed, identified),
+        feed.source_id,
     )

@@ -125,7 +125,7 @@ def host_take(host: str, seconds: float) -> bool:
     try:
         return host_locks().take(host, seconds)
     except Exception as error:  # whatever a cache or a disk raises
-        log.warning("host_gate.notes_failed", error=str(error)[:200])
+        log.warning("rate_limit_cache_failed", error=str(error)[:200])
         return True
 
 
@@ -134,7 +134,7 @@ def host_hold(host: str, seconds: float) -> None:
     try:
         host_locks().hold(host, seconds)
     except Exception as error:
-        log.warning("host_gate.notes_failed", error=str(error)[:200])
+        log.warning("rate_limit_cache_failed", error=str(error)[:200])
 
 
 def host_key(host: str) -> str:

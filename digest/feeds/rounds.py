@@ -15,7 +15,8 @@ import structlog
 from django.conf import settings
 
 from digest.feeds.entities import FeedProblem, FetchReport, IngestResult, ParsedFeed, internal_problem
-from digest.feeds.fetch import FetchResponse, fetch, host_of
+from digest.feeds.fetch import TOTAL_TIMEOUT_S, FetchResponse, fetch, host_of
+from digest.feeds.filling import readers_filled
 from digest.feeds.identity import source_key
 from digest.feeds.ingest import documents_ingest, feeds_get_or_create
 from digest.feeds.parse import parse_document
@@ -65,15 +66,19 @@ def feeds_fetch(
     feeds: Iterable[Feed] | None = None,
     progress: Progress = _ignore,
     seconds: float = ROUND_S,
+    request_s: float = TOTAL_TIMEOUT_S,
     draw: Callable[[], float] = random.random,
     waiting: Waiting = _ignore,
+    clock: Callable[[], datetime] | None = None,
 ) -> FetchReport:
     """Fetch `feeds` (by default those that are due) over HTTP, several at once, and store their items.
 
     Each feed is claimed before it is fetched, so that no other worker fetches it too. A host has one
-    connection at a time, with a pause between two; a round takes at most `seconds`. Only this thread uses the
-    database. Feeds that are paused, gone or imported are skipped. `draw` returns random numbers from 0 to 1;
-    `waiting` gets a host and seconds when the round waits for nothing but that host's pause.
+    connection at a time, with a pause between two; a round begins no request after `seconds`, and a request
+    takes at most `request_s`. Only this thread uses the database. Feeds that are paused, gone or imported are
+    skipped. `draw` returns random numbers from 0 to 1; `waiting` gets a host and seconds when the round waits
+    for nothing but that host's pause. What is stored is dated by `clock`, or `now` without one, so that a
+    digest built during the round can tell what came after it.
     """
     report = FetchReport()
     chosen = feeds_due(now=now)[:ROUND_FEEDS] if feeds is None else feeds
@@ -82,31 +87,43 @@ def feeds_fetch(
         is_new=lambda feed: feed.last_fetched_at is None,
     )
     until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
-    for group in _fetch_all(queue, host_limiter(), until, time.monotonic() + seconds, waiting):
-        for (feed, answer), outcome in zip(group, _group_store(group, now, draw), strict=True):
+    limits = _Limits(time.monotonic() + seconds, request_s)
+    for group in _fetch_all(queue, host_limiter(), until, limits, waiting):
+        new = [feed.pk for feed, _ in group if feed.last_fetched_at is None]
+        at = clock() if clock else now
+        for (feed, answer), outcome in zip(group, _group_store(group, at, draw), strict=True):
             progress(feed.url)
             unchanged = isinstance(answer, FetchResponse) and answer.body is None
             report.add(feed.url, outcome, unchanged=unchanged)
+        readers_filled(feed_ids=new, now=clock() if clock else now)
     report.left = len(queue)
     return report
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Until when (monotonic) a round begins requests, and how long one of them may take, in seconds."""
+
+    end: float
+    request_s: float
+
+
 def _fetch_all(
-    queue: HostQueue[Feed], limiter: HostLimiter, claim_until: datetime, end: float, waiting: Waiting
+    queue: HostQueue[Feed], limiter: HostLimiter, claim_until: datetime, limits: _Limits, waiting: Waiting
 ) -> Iterator[list[tuple[Feed, Answer]]]:
-    """Fetch in threads until the monotonic time `end`; yield the answers that are there, in groups.
+    """Fetch in threads within `limits`; yield the answers that are there, in groups.
 
     At most as many answers are under way or waiting to be stored as there are threads: that bounds the
     memory, at 5 MiB compressed or 10 MiB plain for each.
     """
-    workers = max(settings.FETCH_WORKERS, 1)
+    workers, end = max(settings.FETCH_WORKERS, 1), limits.end
     answers: Answers = SimpleQueue()
     under_way = 0
     with ThreadPoolExecutor(workers, thread_name_prefix="fetch") as pool:
         while True:
             free = workers - under_way if time.monotonic() < end else 0
             for host, feed in _claim_next(queue, limiter, claim_until, free):
-                pool.submit(_fetch_into, answers, host, feed, HostLock(limiter, host))
+                pool.submit(_fetch_into, answers, host, feed, HostLock(limiter, host), limits.request_s)
                 under_way += 1
             pause = queue.pause_s()
             more = under_way < workers and time.monotonic() + pause < end
@@ -148,17 +165,17 @@ def _collect(answers: Answers, *, timeout: float | None) -> list[tuple[str, Feed
     return group
 
 
-def _fetch_into(answers: Answers, host: str, feed: Feed, host_lock: HostLock) -> None:
+def _fetch_into(answers: Answers, host: str, feed: Feed, host_lock: HostLock, request_s: float) -> None:
     """Put the answer into `answers`, whatever happens; a fault of our own is this one feed's problem."""
     try:
-        answer = _fetch(feed, host_lock)
+        answer = _fetch(feed, host_lock, request_s)
     except Exception as error:
-        log.exception("feed.broke", feed_id=feed.pk, host=host_of(feed.url))
+        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.url))
         answer = internal_problem("ask for this feed", error)
     answers.put((host, feed, answer))
 
 
-def _fetch(feed: Feed, host_lock: HostLock) -> Answer:
+def _fetch(feed: Feed, host_lock: HostLock, request_s: float) -> Answer:
     hold_s = 0.0
     try:
         return fetch(
@@ -167,6 +184,7 @@ def _fetch(feed: Feed, host_lock: HostLock) -> Answer:
             last_modified=feed.last_modified,
             allow=settings.FETCH_ALLOW_HOSTS,
             ports=settings.FETCH_PORTS,
+            total_s=request_s,
             host_lock=host_lock,
         )
     except FeedProblem as problem:
@@ -197,7 +215,7 @@ def _group_store(
     failures_store(failures=failures, now=now)
     for failure in failures:
         host = host_of(failure.feed.url)
-        log.warning("feed.refused", feed_id=failure.feed.pk, host=host, code=failure.problem.code)
+        log.warning("feed_refused", feed_id=failure.feed.pk, host=host, code=failure.problem.code)
     return outcomes
 
 
@@ -211,7 +229,7 @@ def _read(feed: Feed, answer: Answer, draw: float) -> FeedAnswer | FeedProblem:
     except FeedProblem as problem:
         return problem
     except Exception as error:
-        log.exception("feed.broke", feed_id=feed.pk, host=host_of(feed.url))
+        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.url))
         return internal_problem("read this document", error)
 
 
@@ -229,7 +247,7 @@ def _store_each(
     except Exception as error:
         if len(batch) > 1:
             return [outcome for one in batch for outcome in _store_each([one], store=store, about=about)]
-        log.exception("feed.broke", **about(batch[0]))
+        log.exception("feed_failed", **about(batch[0]))
         return [internal_problem("keep this document", error)]
 
 
@@ -288,7 +306,7 @@ def _read_files(folder: Path, paths: Iterable[Path], progress: Progress) -> Iter
         except FeedProblem as problem:
             yield name, problem
         except Exception as error:  # a fault of our own is this document's problem and no other's
-            log.exception("feed.broke", feed=name)
+            log.exception("feed_failed", feed=name)
             yield name, internal_problem("read this document", error)
 
 

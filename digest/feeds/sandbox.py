@@ -148,17 +148,29 @@ os.register_at_fork(after_in_child=SANDBOX.reset_after_fork)
 
 
 def parse_in_sandbox(
-    text: str, *, url: str, nursery: SandboxServer = SANDBOX, wall_s: float = WALL_S
+    document: str | bytes, *, url: str, nursery: SandboxServer = SANDBOX, wall_s: float = WALL_S
 ) -> ParsedFeed:
-    """Read the checked document `text`, fetched from `url`, in the sandbox.
+    """Read a document, fetched from `url`, in the sandbox: a text that was checked, or bytes, checked there.
 
     Raises what `parse_document` raises, and `FeedProblem`: `parse_timeout` (over two seconds of processor
     time), `parse_memory` (over 300 MiB), `parse_crashed` (the child died), `parse_unavailable` (it could
     not be started: no fault of the feed's).
     """
-    document = f"{json.dumps({'url': url})}\n{text}".encode("utf-8", "replace")
+    answer = sandbox_answer(document, url=url, server=nursery, wall_s=wall_s)
     try:
-        code, answer = nursery.ask(document, wall_s=wall_s)
+        return feed_from_json(answer)
+    except (ValueError, KeyError, TypeError) as error:
+        raise _crashed() from error
+
+
+def sandbox_answer(
+    document: str | bytes, *, url: str, server: SandboxServer, wall_s: float
+) -> dict[str, Any]:
+    """Return what a child of `server` made of `document`; raises as `parse_in_sandbox`."""
+    head = json.dumps({"url": url, "raw": isinstance(document, bytes)}).encode()
+    body = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
+    try:
+        code, answer = server.ask(head + b"\n" + body, wall_s=wall_s)
     except TimeoutError as error:
         raise _timeout() from error
     except OSError as error:
@@ -167,7 +179,7 @@ def parse_in_sandbox(
     return _read_answer(code, answer)
 
 
-def _read_answer(code: int, answer: bytes) -> ParsedFeed:
+def _read_answer(code: int, answer: bytes) -> dict[str, Any]:
     if code in (-signal.SIGPROF, -signal.SIGXCPU, -signal.SIGALRM):
         raise _timeout()
     if code == MEMORY_EXIT:
@@ -176,9 +188,13 @@ def _read_answer(code: int, answer: bytes) -> ParsedFeed:
         body: dict[str, Any] = json.loads(answer) if code == 0 else {}
         if "problem" in body:
             raise FeedProblem(str(body["problem"]["code"]), str(body["problem"]["message"]))
-        return feed_from_json(body["feed"])
+        return dict(body["read"])
     except (ValueError, KeyError, TypeError) as error:
-        raise FeedProblem("parse_crashed", "Reading this document broke the parser.") from error
+        raise _crashed() from error
+
+
+def _crashed() -> FeedProblem:
+    return FeedProblem("parse_crashed", "Reading this document broke the parser.")
 
 
 def _timeout() -> FeedProblem:

@@ -19,19 +19,19 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
-from digest.feeds.entities import FeedProblem, ParsedFeed, feed_as_json
-from digest.feeds.parse import parse_checked
+from digest.feeds.entities import FeedProblem, feed_as_json
+from digest.feeds.parse import document_text, parse_checked
 from digest.feeds.sandbox import GRACE_S, MEMORY_EXIT, REQUEST
 
-# Of processor time: the two seconds a document may cost, less what the parent's checks of a document of ten
-# megabytes (0.3 s) and reading the answer take. The kernel's own limit counts whole seconds.
-CPU_S: Final = 1.6
+# Of processor time: the two seconds a document may cost, less what reading the answer takes in the parent.
+# The kernel's own limit counts whole seconds.
+CPU_S: Final = 1.9
 MEMORY_BYTES: Final = 300 * 1024 * 1024
 # A server that is idle for so long ends; the next document starts another.
 IDLE_S: Final = 120.0
-Parser = Callable[..., ParsedFeed]
+Parser = Callable[..., Any]
 
 
 def main() -> int:
@@ -40,8 +40,18 @@ def main() -> int:
     return 0
 
 
-def sandbox_serve(parser: Parser, *, memory_bytes: int = MEMORY_BYTES, cpu_s: float = CPU_S) -> None:
-    """Fork a child for each request on standard input; `parser` turns its text into a feed."""
+def sandbox_serve(
+    parser: Parser,
+    *,
+    memory_bytes: int = MEMORY_BYTES,
+    cpu_s: float = CPU_S,
+    as_json: Callable[[Any], object] = feed_as_json,
+) -> None:
+    """Fork a child for each request on standard input; `parser` turns its text into what `as_json` takes."""
+
+    def read(text: str, *, url: str) -> object:
+        return as_json(parser(text, url=url))
+
     requests = socket.socket(fileno=0)
     waker, woken = socket.socketpair()
     for end in (waker, woken):
@@ -62,7 +72,7 @@ def sandbox_serve(parser: Parser, *, memory_bytes: int = MEMORY_BYTES, cpu_s: fl
             if len(request) < REQUEST.size or len(files) < 2:
                 break  # the parent has ended
             (wall_s,) = REQUEST.unpack(request)
-            pid = _fork(files, partial(limits, wall_s=wall_s), parser)
+            pid = _fork(files, partial(limits, wall_s=wall_s), read)
             children[pid] = files[1], time.monotonic() + wall_s + GRACE_S / 2
         elif not ready and not children:
             break
@@ -102,14 +112,14 @@ def _report_ended(children: dict[int, tuple[int, float]]) -> None:
 
 
 def _run_child(file: int, parser: Parser) -> int:
-    """Answer with `{"feed": …}` or `{"problem": {code, message}}`; return the exit code."""
+    """Answer with `{"read": …}` or `{"problem": {code, message}}`; return the exit code."""
     try:
         with socket.socket(fileno=file) as end:
-            head, _, text = end.makefile("rb").read().partition(b"\n")
+            lines = end.makefile("rb")
+            head, body = json.loads(lines.readline()), lines.read()
             try:
-                answer: object = {
-                    "feed": feed_as_json(parser(text.decode(), url=str(json.loads(head)["url"])))
-                }
+                text = document_text(body) if head["raw"] else body.decode()
+                answer: object = {"read": parser(text, url=str(head["url"]))}
             except FeedProblem as problem:
                 answer = {"problem": {"code": problem.code, "message": problem.message}}
             end.sendall(json.dumps(answer).encode())

@@ -1,20 +1,15 @@
 """Selectors of feeds, subscriptions, and what is stored of the entries that feeds carry."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
-from digest.feeds.dedupe import KnownEntry, KnownItem
+from digest.feeds.dedupe import KnownItem
 from digest.feeds.health import FetchFacts, stall_message
-from digest.models import Feed, FeedEntry, Item, Reader, Subscription
-
-# An entry whose item was deleted by retention.
-_EXPIRED: Final = KnownEntry(0, "", "", is_first=False)
+from digest.models import Feed, Item, PrunedEntry, Reader, Subscription
 
 
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
@@ -29,52 +24,53 @@ def feeds_due(*, now: datetime) -> QuerySet[Feed]:
     )
 
 
-def known_entries(*, guids: Mapping[int, Collection[str]]) -> dict[tuple[int, str], KnownEntry]:
-    """Return which of the `guids` of some feeds (a few thousand at most) the feeds carried before.
+def known_by_guid(*, guids: Mapping[int, Collection[str]]) -> dict[tuple[int, str], KnownItem]:
+    """Return what is stored of the `guids` of some feeds (a few thousand at most), by feed and guid.
 
-    An entry whose item was deleted by retention is known too, and changes nothing.
+    An item that retention deleted is known too, with the id 0. Two queries.
     """
     wanted = {guid for some in guids.values() for guid in some}
     if not wanted:
         return {}
-    rows = (
-        FeedEntry.objects.filter(feed_id__in=list(guids), guid__in=wanted)
-        .annotate(first=Min("item__entries__id"))
-        .values_list("feed_id", "guid", "item_id", "item__source_id", "item__fingerprint", "id", "first")
-    )
-    return {
-        (feed, guid): _EXPIRED if item is None else KnownEntry(item, source, print_, id_ == first)
-        for feed, guid, item, source, print_, id_, first in rows
-        if guid in guids[feed]
-    }
+    among = Q(feed_id__in=list(guids), guid__in=wanted)
+    pruned = PrunedEntry.objects.filter(among).values_list("feed_id", "guid")
+    found = {(feed, guid): KnownItem(0, guid) for feed, guid in pruned}
+    fields = ("feed_id", "guid", "pk", "author", "fingerprint", "body_hash")
+    for feed, guid, pk, author, print_, body in Item.objects.filter(among).values_list(*fields):
+        found[feed, guid] = KnownItem(pk, guid, author=author, fingerprint=print_, body_hash=body)
+    return {(feed, guid): item for (feed, guid), item in found.items() if guid in guids[feed]}
 
 
-def known_items(*, feed_ids: Collection[int], urls: Collection[str]) -> dict[str, KnownItem]:
-    """Return which of `urls` (a few thousand at most) are items, and which of the feeds carry them."""
-    if not urls:
-        return {}
-    rows = list(Item.objects.filter(url__in=urls).values_list("url", "pk", "title", "source_id"))
-    if not rows:
-        return {}
-    carriers: defaultdict[int, set[int]] = defaultdict(set)
-    entries = FeedEntry.objects.filter(feed_id__in=feed_ids, item_id__in=[pk for _, pk, _, _ in rows])
-    for item, feed in entries.values_list("item_id", "feed_id"):
-        carriers[item].add(feed)
-    return {
-        url: KnownItem(pk, url, title, source, frozenset(carriers[pk])) for url, pk, title, source in rows
-    }
+def known_by_article(*, articles: Mapping[int, Collection[int]]) -> dict[int, dict[int, list[KnownItem]]]:
+    """Return by feed and article the items that the feeds have at these addresses; one query."""
+    found: dict[int, dict[int, list[KnownItem]]] = {feed: {} for feed in articles}
+    wanted = {article for some in articles.values() for article in some}
+    if wanted:
+        rows = Item.objects.filter(feed_id__in=list(articles), article__in=wanted).order_by("pk")
+        fields = ("feed_id", "pk", "guid", "article", "title", "author", "fingerprint", "body_hash")
+        for feed, *values in rows.values_list(*fields):
+            item = KnownItem(*values)
+            found[feed].setdefault(item.article, []).append(item)
+    return found
 
 
 def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:
-    """Return the reader's subscriptions with feed and source, by the source's name; one query."""
-    rows = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
+    """Return the reader's subscriptions with feed and source, by the source's name; one query.
+
+    Feeds that have moved are left out: the reader reads their new address.
+    """
+    rows = _subscribed(reader_id).select_related("feed__source")
     return sorted(rows, key=lambda row: str(row.feed.source).casefold())
 
 
 def subscriptions_left(*, reader_id: UUID) -> int:
     """Return how many more feeds the reader may subscribe to (SUBSCRIPTIONS_MAX); one query."""
     limit: int = settings.SUBSCRIPTIONS_MAX
-    return max(limit - Subscription.objects.filter(reader_id=reader_id).count(), 0)
+    return max(limit - _subscribed(reader_id).count(), 0)
+
+
+def _subscribed(reader_id: UUID) -> QuerySet[Subscription]:
+    return Subscription.objects.filter(reader_id=reader_id).exclude(feed__state=Feed.State.MOVED)
 
 
 def subscriptions_exist(*, reader_id: UUID) -> bool:

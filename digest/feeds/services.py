@@ -5,18 +5,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Subquery
 
 from digest.errors import InvalidSourceKey, UnknownSource
 from digest.feeds.connect import resolve_addresses
 from digest.feeds.entities import FeedProblem, IngestResult, ParsedFeed
 from digest.feeds.fetch import FetchResponse, host_of, split_address
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, canonical_url, source_key
-from digest.feeds.ingest import documents_ingest, source_get_or_create
+from digest.feeds.ingest import documents_ingest, feed_get_or_create, source_get_or_create
 from digest.feeds.polling import (
     MISSING_MAX,
     Move,
@@ -25,7 +25,7 @@ from digest.feeds.polling import (
     next_interval_minutes,
     success_next_at,
 )
-from digest.models import Feed, FeedEntry, Item, Source, Subscription
+from digest.models import Feed, Item, Source, SourceFigure, Subscription
 from ranking.common.rows import rows_set
 from ranking.services import source_key_rename
 
@@ -128,6 +128,7 @@ def answers_store(*, answers: Sequence[FeedAnswer], now: datetime) -> list[Inges
     An unchanged document is a success like any other. A feed is written as long as our claim holds. A
     constant number of statements, apart from feeds that have moved for good.
     """
+    _sources_follow([one for one in answers if one.parsed is not None])
     documents = [(one.feed, one.parsed) for one in answers if one.parsed is not None]
     ingested = iter(documents_ingest(documents=documents, now=now) if documents else ())
     results = [next(ingested) if one.parsed is not None else IngestResult(0, 0) for one in answers]
@@ -141,8 +142,22 @@ def answers_store(*, answers: Sequence[FeedAnswer], now: datetime) -> list[Inges
                 feed_move(feed=one.feed, url=move.url, now=now)
             except FeedProblem as problem:
                 host = host_of(move.url)
-                log.warning("feed.move_refused", feed_id=one.feed.pk, host=host, code=problem.code)
+                log.warning("feed_move_refused", feed_id=one.feed.pk, host=host, code=problem.code)
     return results
+
+
+def _sources_follow(answers: Sequence[FeedAnswer]) -> None:
+    """Give each feed that redirects to another domain the source of the host that answered.
+
+    So an open redirect on a publisher's domain lends nobody the publisher's name. Where the redirect is gone,
+    the feed has the source of its own address again. No query where neither happened.
+    """
+    for one in answers:
+        feed, own, last = one.feed, source_key(one.feed.url), source_key(one.response.url)
+        other = last if last != own else ""
+        if other != feed.answered_by:
+            feed.source, feed.answered_by = source_get_or_create(key=last, title=""), other
+            feed.save(update_fields=["source", "answered_by"])
 
 
 def _success_store(rows: Sequence[tuple[Any, ...]]) -> int:
@@ -242,7 +257,8 @@ def problem_fields(*, problem: FeedProblem, now: datetime) -> dict[str, object]:
 def feeds_check(*, feed_ids: Collection[int], now: datetime) -> int:
     """Make these feeds due now, active and without failures; return how many.
 
-    A feed that was given up or paused is fetched again. Imported feeds have no address and are left out.
+    A feed that was given up or paused is fetched again, and so is one that moved, should its address be its
+    publisher's again. Imported feeds have no address and are left out.
     """
     rows = Feed.objects.filter(pk__in=feed_ids).exclude(state=Feed.State.IMPORTED)
     return rows.update(
@@ -261,12 +277,12 @@ def feeds_pause(*, feed_ids: Collection[int]) -> int:
 
 
 def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
-    """Move `feed` to `url` (a canonical address); return the feed that carries its items then.
+    """Move the readers of `feed` to `url` (a canonical address); return the feed they read then.
 
-    Where a feed is at `url` already, subscriptions and entries join it and the old row is deleted: nobody
-    loses a subscription, a rating or an item. The source changes with the publisher's domain, since a feed
-    never names a publisher its address does not bear. Raises `FeedProblem` for an address that feeds may not
-    be fetched from; nothing changes then.
+    The old feed and its items stay with those who read them, and nobody who reads `url` ever sees them: an
+    address that redirects says nothing about who may speak there. Where only the scheme or a leading `www.`
+    changes, the feed itself gets the new address. Raises `FeedProblem` for an address that feeds may not be
+    fetched from; nothing changes then.
     """
     parts, port = split_address(url)
     resolve_addresses(
@@ -274,58 +290,50 @@ def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
     )
     with transaction.atomic():
         rows = {row.url: row for row in Feed.objects.select_for_update().filter(url__in=[feed.url, url])}
-        if feed.url not in rows:
+        before = rows.get(feed.url)
+        if before is None or before.state == Feed.State.MOVED:
             return rows.get(url, feed)  # another worker was faster
-        target = rows.get(url)
-        if target:
-            _feed_join(rows[feed.url], target, now)
+        if url not in rows and _place(url) == _place(before.url):
+            Feed.objects.filter(state=Feed.State.MOVED, moved_url=before.url).update(moved_url=url)
+            before.url, before.moved_url, before.moved_sightings, before.moved_since = url, "", 0, None
+            before.save(update_fields=["url", "moved_url", "moved_sightings", "moved_since"])
+            target = before
         else:
-            target = rows[feed.url]
-            _feed_readdress(target, url)
+            target = rows.get(url) or feed_get_or_create(url=url, now=now)
+            _readers_move(before, target, now)
     # Addresses may hold a reader's secret, hosts hold none.
-    log.info("feed.moved", feed_id=target.pk, host=host_of(url), joined=target.pk != feed.pk)
+    log.info("feed_moved", feed_id=target.pk, host=host_of(url), joined=target.pk != feed.pk)
     return target
 
 
-def _feed_readdress(feed: Feed, url: str) -> None:
-    if source_key(url) != source_key(feed.url):
-        feed.source = source_get_or_create(key=source_key(url) or "unknown", title=feed.title)
-    feed.url, feed.moved_url, feed.moved_sightings, feed.moved_since = url, "", 0, None
-    feed.save(update_fields=["url", "source", "moved_url", "moved_sightings", "moved_since"])
+def _place(url: str) -> tuple[str, str, str]:
+    """Return what of an address says whose it is: no scheme, no leading `www.`."""
+    parts = urlsplit(url)
+    return parts.netloc.removeprefix("www."), parts.path, parts.query
 
 
-def _feed_join(feed: Feed, target: Feed, now: datetime) -> None:
-    """Move everything of `feed` to `target` and delete `feed`; a target given up is fetched again."""
-    _entries_join(feed, target)
-    ours = Subscription.objects.filter(feed=feed)
-    both = Subscription.objects.filter(feed=target, reader__in=ours.values("reader"))
-    both.filter(reader__in=ours.filter(ai_enabled=False).values("reader")).update(ai_enabled=False)
-    readers = list(both.values_list("reader", flat=True))
-    ours.filter(reader__in=readers).delete()
-    ours.update(feed=target)
-    feed.delete()
-    if target.state in (Feed.State.GONE, Feed.State.IMPORTED):
+def _readers_move(feed: Feed, target: Feed, now: datetime) -> None:
+    """Subscribe the readers of `feed` to `target`; a target that was given up is fetched again."""
+    theirs = Subscription.objects.filter(feed=feed)
+    without_models = theirs.filter(ai_enabled=False).values("reader")
+    Subscription.objects.filter(feed=target, reader__in=without_models).update(ai_enabled=False)
+    rows = [
+        Subscription(
+            reader_id=row.reader_id,
+            feed=target,
+            created_at=now,
+            folder=row.folder,
+            ai_enabled=row.ai_enabled,
+            full_text=row.full_text,
+        )
+        for row in theirs
+    ]
+    Subscription.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
+    feed.state, feed.moved_url, feed.moved_sightings, feed.moved_since = Feed.State.MOVED, target.url, 0, None
+    feed.save(update_fields=["state", "moved_url", "moved_sightings", "moved_since"])
+    if target.state in (Feed.State.GONE, Feed.State.IMPORTED, Feed.State.MOVED):
         target.state, target.failures, target.missing, target.next_check_at = Feed.State.ACTIVE, 0, 0, now
         target.save(update_fields=["state", "failures", "missing", "next_check_at"])
-
-
-def _entries_join(feed: Feed, target: Feed) -> None:
-    """Move the entries. One that carries the same item there is deleted; one whose guid is another item
-    there gets a guid of its own, so that no item is left without an entry."""
-    twins = FeedEntry.objects.filter(feed=target, guid=OuterRef("guid"))
-    clashing = FeedEntry.objects.filter(Exists(twins), feed=feed)
-    clashing = clashing.annotate(twin=Subquery(twins.values("item_id")[:1]))
-    same, other = list[int](), list[FeedEntry]()
-    for entry in clashing.iterator():
-        if entry.item_id in (None, entry.twin):
-            same.append(entry.pk)
-        else:
-            entry.guid = f"{entry.guid[:450]}#feed{feed.pk}"
-            other.append(entry)
-    for start in range(0, len(same), BATCH):
-        FeedEntry.objects.filter(pk__in=same[start : start + BATCH]).delete()
-    FeedEntry.objects.bulk_update(other, ["guid"], batch_size=BATCH)
-    FeedEntry.objects.filter(feed=feed).update(feed=target)
 
 
 def source_move_plan(*, key: str, into: str) -> SourceMove:
@@ -367,6 +375,8 @@ def source_move(*, key: str, into: str, now: datetime) -> SourceMove:
         Source.objects.get_or_create(key=plan.into, defaults={"title": title})
         feeds = Feed.objects.filter(source_id=key).update(source_id=plan.into)
         items = Item.objects.filter(source_id=key).update(source_id=plan.into)
+        if not plan.joined:
+            SourceFigure.objects.filter(source_id=key).update(source_id=plan.into)
         configs = source_key_rename(old=key, new=plan.into, now=now)
         Source.objects.filter(pk=key).delete()
     return SourceMove(key, plan.into, plan.joined, feeds, items, configs)

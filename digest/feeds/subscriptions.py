@@ -1,4 +1,4 @@
-"""Subscriptions of a reader: add, change, end and restore one; import and export them as an OPML list.
+"""Subscriptions of a reader: add one, and import and export them as an OPML list.
 
 Nothing is fetched here: new feeds are due at once.
 """
@@ -15,14 +15,13 @@ from django.core.validators import URLValidator
 from django.db import transaction
 from django.db.models import Q
 
-from digest.errors import FeedIsGone, FeedNotFound, InvalidFeedUrl, TooManySubscriptions
+from digest.errors import FeedIsGone, InvalidFeedUrl, TooManySubscriptions
 from digest.feeds.connect import check_host
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import split_address
 from digest.feeds.identity import URL_MAX_CHARS, canonical_url, source_key, web_url
 from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
-from digest.feeds.opml import FOLDER_MAX_CHARS, ListedFeed, Reject, opml_read, opml_write
-from digest.feeds.sanitise import clean_text, one_line
+from digest.feeds.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.feeds.selectors import subscriptions_left, subscriptions_of
 from digest.models import Feed, Reader, Subscription
 
@@ -55,13 +54,13 @@ def check_fetchable(url: str) -> None:
     check_host(parts.hostname or "", port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
 
 
-def check_room(*, reader: Reader) -> None:
-    """Refuse another subscription beyond SUBSCRIPTIONS_MAX. Raises `TooManySubscriptions`.
+def check_room(*, reader: Reader, more: int = 1) -> None:
+    """Refuse `more` subscriptions where they go beyond SUBSCRIPTIONS_MAX. Raises `TooManySubscriptions`.
 
     Within a transaction: the reader is locked, so that two requests at once do not both get the last place.
     """
     Reader.objects.select_for_update().get(pk=reader.pk)
-    if not subscriptions_left(reader_id=reader.pk):
+    if subscriptions_left(reader_id=reader.pk) < more:
         raise TooManySubscriptions(limit_reached())
 
 
@@ -95,56 +94,6 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
         )
     subscription, _ = Subscription.objects.get_or_create(
         reader=reader, feed=feed, defaults={"created_at": now}
-    )
-    return subscription
-
-
-@transaction.atomic
-def subscription_remove(*, reader: Reader, feed_id: int, now: datetime) -> bool:
-    """End the reader's subscription to a feed; return whether there was one. What they rated stays theirs.
-
-    Today's digest is due again: what it shows of the feed goes, apart from what was rated.
-    """
-    deleted, _ = Subscription.objects.filter(reader=reader, feed__pk=feed_id).delete()
-    if deleted:
-        Reader.objects.filter(pk=reader.pk).update(sources_left_at=now)
-    return deleted > 0
-
-
-def subscription_change(
-    *, reader: Reader, feed_id: int, folder: str | None = None, ai_enabled: bool | None = None
-) -> bool:
-    """Move a subscription to another folder ("" for none), or switch models on or off for its items.
-
-    None leaves a setting as it is. Return whether the reader has such a subscription.
-    """
-    fields: dict[str, object] = {}
-    if folder is not None:
-        fields["folder"] = one_line(clean_text(folder), limit=FOLDER_MAX_CHARS)
-    if ai_enabled is not None:
-        fields["ai_enabled"] = ai_enabled
-    found = Subscription.objects.filter(reader=reader, feed__pk=feed_id)
-    return found.update(**fields) > 0 if fields else found.exists()
-
-
-@transaction.atomic
-def subscription_restore(
-    *, reader: Reader, feed_id: int, folder: str, ai_enabled: bool, now: datetime
-) -> Subscription:
-    """Undo a removal: subscribe again to a feed that is still stored, in its folder.
-
-    The caller has made sure that the reader had it: feeds of others are nobody's business. Raises
-    `FeedNotFound` where it is no longer stored, `TooManySubscriptions` beyond the limit.
-    """
-    if not (feed := Feed.objects.filter(pk=feed_id).first()):
-        raise FeedNotFound("This feed is no longer known here. Add its address instead.")
-    if not Subscription.objects.filter(reader=reader, feed=feed).exists():
-        check_room(reader=reader)
-    folder = one_line(clean_text(folder), limit=FOLDER_MAX_CHARS)
-    subscription, _ = Subscription.objects.get_or_create(
-        reader=reader,
-        feed=feed,
-        defaults={"created_at": now, "folder": folder, "ai_enabled": ai_enabled},
     )
     return subscription
 
@@ -237,11 +186,8 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
     for url in beyond:
         report.reject(Reject(batch[url].line, TooManySubscriptions.code, limit_reached(), url[:200]))
     batch = {url: listed for url, listed in batch.items() if url not in beyond}
-    # A list may name a feed nobody knows, never a source: that name is everybody's.
-    new = (
-        Feed(url=url, source_id=source_key(url) or "unknown", title=listed.title[:200], next_check_at=now)
-        for url, listed in batch.items()
-    )
+    # A list names neither feed nor source: those names are everybody's.
+    new = (Feed(url=url, source_id=source_key(url) or "unknown", next_check_at=now) for url in batch)
     feeds = feeds_get_or_create(feeds=new, source_titles={})
     ids = [feed.pk for feed in feeds.values()]
     had = set(Subscription.objects.filter(reader=reader, feed_id__in=ids).values_list("feed_id", flat=True))
@@ -264,7 +210,7 @@ def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
     Sources imported from files have no address and are left out.
     """
     listed = [
-        ListedFeed(row.feed.url, row.feed.title or str(row.feed.source), row.folder)
+        ListedFeed(row.feed.url, row.feed.name, row.folder)
         for row in subscriptions_of(reader_id=reader.pk)
         if web_url(row.feed.url)
     ]

@@ -6,10 +6,11 @@ stories that a third title touches (single-pass clustering with centroids: Allan
 Tracking, 2002). Pure."""
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,8 @@ STORY_HOURS = 72
 # Both are chosen on half of the labelled stories (`python -m tests.lab bench.clusters`), precision first.
 CENTROID_MIN = 0.25
 SHARED_WORDS_MIN = 3
+# Equal headlines of fewer words prove nothing ("Daily briefing"), unless the items have the same text too.
+HEADLINE_WORDS_MIN = 3
 # Titles less similar than this are no evidence for each other.
 PAIR_MIN = 0.15
 # A second item of one source joins a story only as a repost: with almost the same headline.
@@ -58,6 +61,18 @@ class TitledItem:
     story: int | None = None
 
 
+class StoryTitle(NamedTuple):
+    """One item of a stored story: its article and the words of its title.
+
+    `same_as` is the folded title and text of an item whose few words alone could not link it to another.
+    """
+
+    story: int
+    article: int
+    words: frozenset[str]
+    same_as: str = ""
+
+
 @dataclass(slots=True)
 class _Story:
     """A story as it grows. `norm2` is the squared length of the sum of its titles' vectors."""
@@ -74,6 +89,63 @@ def title_stems(title: str) -> list[str]:
         for w in _WORD.findall(fold(title))
         if (len(w) > 1 or w.isdigit()) and w not in STOP_WORDS
     ]
+
+
+def title_proves(title: str, *, has_text: bool) -> bool:
+    """Return whether another item with this title (and this text) is the same story."""
+    return has_text or len(title_stems(title)) >= HEADLINE_WORDS_MIN
+
+
+def titles_linked(mine: frozenset[str], theirs: frozenset[str], shared: int = SHARED_WORDS_MIN) -> bool:
+    """Return whether two titles share enough words and differ in more than a number ("Report 3", "4")."""
+    different = mine ^ theirs
+    return len(mine & theirs) >= shared and not (different and all(w.isdigit() for w in different))
+
+
+def story_title(*, story: int, article: int, title: str, text: str) -> StoryTitle:
+    """Return what `stories_split` compares of an item."""
+    words = frozenset(title_stems(title))
+    is_short = len(words) < SHARED_WORDS_MIN and title_proves(title, has_text=bool(text))
+    return StoryTitle(story, article, words, f"{fold(title)}\n{fold(text)}" if is_short else "")
+
+
+def stories_split(titles: Iterable[StoryTitle]) -> dict[int, int]:
+    """Return by article what joins it with others among `titles` alone; an article that is alone is missing.
+
+    Stories are made of everybody's items, and what lies between two titles may be a feed that a reader does
+    not read: whoever writes a headline between two articles could hide either behind the other. So two
+    articles are one story where items of one stored story link them directly, or through items of `titles`.
+    Of all of a story's items it gives the story itself: each item joined by such a link.
+    """
+    by_story: defaultdict[int, list[StoryTitle]] = defaultdict(list)
+    for one in titles:
+        by_story[one.story].append(one)
+    parents: dict[int, int] = {}
+
+    def root(article: int) -> int:
+        while (parent := parents.setdefault(article, article)) != article:
+            article = parent
+        return article
+
+    for waiting in by_story.values():
+        while waiting:
+            reached = [waiting.pop()]
+            for one in reached:
+                apart: list[StoryTitle] = []
+                for other in waiting:
+                    (reached if _is_one_story(one, other) else apart).append(other)
+                waiting[:] = apart
+            least = min(root(one.article) for one in reached)
+            parents.update((root(one.article), least) for one in reached)
+    joined: defaultdict[int, list[int]] = defaultdict(list)
+    for article in parents:
+        joined[root(article)].append(article)
+    return {article: key for key, articles in joined.items() if len(articles) > 1 for article in articles}
+
+
+def _is_one_story(one: StoryTitle, other: StoryTitle) -> bool:
+    same = one.article == other.article or (one.same_as and one.same_as == other.same_as)
+    return bool(same) or titles_linked(one.words, other.words)
 
 
 def cluster_items(
@@ -186,10 +258,7 @@ class _Grouping:
         return best[2] if best else None
 
     def _linked(self, at: int, other: int) -> bool:
-        """Return whether two titles share enough words and differ in more than a number ("Report 3", "4")."""
-        mine, theirs = self.stems[at], self.stems[other]
-        different = mine ^ theirs
-        return len(mine & theirs) >= self.shared and not (different and all(w.isdigit() for w in different))
+        return titles_linked(self.stems[at], self.stems[other], self.shared)
 
     def _in_time(self, key: Hashable, at: int) -> bool:
         return abs(self.items[at].dated_at - self.stories[key].first_at) <= timedelta(hours=STORY_HOURS)

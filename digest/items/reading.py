@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Subquery
 
 from digest.items.selectors import item_get
 from digest.models import Item, Reader, Reading
@@ -19,6 +20,9 @@ class ReadState:
 
     read_at: datetime | None = None
     saved_at: datetime | None = None
+
+
+NOT_READ = ReadState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,8 @@ def item_read(*, reader: Reader, item_id: int, now: datetime) -> datetime:
 
 def item_unread(*, reader: Reader, item_id: int) -> bool:
     """Mark an item as unread, and return whether it was read. Raises `ItemNotFound`."""
-    item_get(reader_id=reader.pk, item_id=item_id)
-    rows = Reading.objects.filter(reader=reader, item_id=item_id, read_at__isnull=False)
+    article = item_get(reader_id=reader.pk, item_id=item_id).article
+    rows = Reading.objects.filter(reader=reader, article=article, read_at__isnull=False)
     return rows.update(read_at=None) > 0
 
 
@@ -51,8 +55,8 @@ def item_save(*, reader: Reader, item_id: int, saved: bool, now: datetime) -> da
     """Save an item for later or remove it, and return when it was first saved. Raises `ItemNotFound`."""
     if saved:
         return _stamp(reader, item_id, "saved_at", now)
-    item_get(reader_id=reader.pk, item_id=item_id)
-    Reading.objects.filter(reader=reader, item_id=item_id).update(saved_at=None)
+    article = item_get(reader_id=reader.pk, item_id=item_id).article
+    Reading.objects.filter(reader=reader, article=article).update(saved_at=None)
     return None
 
 
@@ -61,26 +65,36 @@ def items_read(*, reader: Reader, item_ids: Collection[int], now: datetime) -> i
 
     All get the same moment `now`, by which `items_unread` finds them again.
     """
+    item_of = {article: pk for pk, article in _articles(item_ids).items()}
     with transaction.atomic():
-        rows = Reading.objects.filter(reader=reader, item_id__in=item_ids)
-        known = set(rows.select_for_update().values_list("item_id", flat=True))
+        rows = Reading.objects.filter(reader=reader, article__in=item_of)
+        known = set(rows.select_for_update().values_list("article", flat=True))
         changed = rows.filter(read_at=None).update(read_at=now)
-        new = [Reading(reader=reader, item_id=pk, read_at=now) for pk in item_ids if pk not in known]
+        new = [
+            Reading(reader=reader, item_id=pk, article=article, read_at=now)
+            for article, pk in item_of.items()
+            if article not in known
+        ]
         Reading.objects.bulk_create(new, ignore_conflicts=True)
     return changed + len(new)
 
 
 def items_unread(*, reader: Reader, item_ids: Collection[int], at: datetime) -> int:
     """Undo what `items_read` marked at the moment `at`, and return how many items that were."""
-    rows = Reading.objects.filter(reader=reader, item_id__in=item_ids, read_at=at)
-    return rows.update(read_at=None)
+    articles = set(_articles(item_ids).values())
+    return Reading.objects.filter(reader=reader, article__in=articles, read_at=at).update(read_at=None)
 
 
 def readings_for(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, ReadState]:
     """Return the state of those of the items that the reader read or saved, by item id; one query."""
-    rows = Reading.objects.filter(reader_id=reader_id, item_id__in=item_ids)
-    found = rows.values_list("item_id", "read_at", "saved_at")
-    return {item_id: ReadState(read_at, saved_at) for item_id, read_at, saved_at in found}
+    mine = Reading.objects.filter(reader_id=reader_id, article=OuterRef("article"))
+    columns = {name: Subquery(mine.values(name)[:1]) for name in ("read_at", "saved_at")}
+    rows = Item.objects.filter(Exists(mine), pk__in=item_ids).values_list("pk", *columns.values())
+    return {pk: ReadState(read_at, saved_at) for pk, read_at, saved_at in rows}
+
+
+def _articles(item_ids: Collection[int]) -> dict[int, int]:
+    return dict(Item.objects.filter(pk__in=item_ids).values_list("pk", "article"))
 
 
 def items_saved(*, reader_id: UUID, page: int = 1) -> SavedPage:
@@ -96,8 +110,10 @@ def items_saved(*, reader_id: UUID, page: int = 1) -> SavedPage:
 
 def _stamp(reader: Reader, item_id: int, column: str, now: datetime) -> datetime:
     """Set an empty `column` of the reader's row for the item to `now`, and return its value."""
-    item_get(reader_id=reader.pk, item_id=item_id)
-    reading, created = Reading.objects.get_or_create(reader=reader, item_id=item_id, defaults={column: now})
+    item = item_get(reader_id=reader.pk, item_id=item_id)
+    reading, created = Reading.objects.get_or_create(
+        reader=reader, article=item.article, defaults={"item": item, column: now}
+    )
     if not created and getattr(reading, column) is None:
         Reading.objects.filter(pk=reading.pk, **{column: None}).update(**{column: now})
         reading.refresh_from_db(fields=[column])

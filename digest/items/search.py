@@ -1,36 +1,38 @@
-"""Full-text search of a reader's items, on SQLite and PostgreSQL: queries, results and highlighted words.
+"""Full-text search of a reader's items, on SQLite and PostgreSQL.
 
-No query is an error: quotes make a phrase, a trailing `*` means "begins with", a leading `-` excludes, and
-every other sign is white space.
+`digest.items.search_query` reads what was typed; here are the database's queries, filters and results.
 """
 
-import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
+from digest.items.muting import items_hidden, mutes_in_force
+from digest.items.search_query import (
+    Term,
+    query_correct,
+    query_terms,
+    terms_correct,
+    terms_fuzzy,
+    terms_loosen,
+    word_is_marks,
+)
 from digest.items.selectors import visible_ids
-from digest.models import Item
-from ranking.common.text import topic_key
-
-QUERY_CHARS = 200
-TERMS_MAX = 12
-SNIPPET_CHARS = 260
-SNIPPET_BEFORE = 80
-# A letter may be two characters: one and the accent that follows it.
-_WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")
-_TYPED = re.compile(r'(-?)"([^"]*)"?(\*?)|(\S+)')
-# How German is typed without its own letters; the index folds ü to u by itself.
-_DIGRAPHS = {"ae": "a", "oe": "o", "ue": "u"}
+from digest.models import Item, Reading
+from ranking.mutes import MuteFilter
 
 SEARCH_PAGE = 20
 PAGES_MAX = 50
+# Items whose words say which spelling was meant.
+TYPO_SAMPLE = 20
 Order = Literal["best", "newest"]
 
 # A word in the title says more about an item than one in its text.
@@ -42,153 +44,58 @@ _SQLITE = """
 WITH found AS MATERIALIZED (
     SELECT rowid AS id, {score} AS score FROM digest_item_search
     WHERE digest_item_search MATCH %s AND +rowid IN ({visible})
+), once AS (
+    SELECT i.id, i.dated_at, score, ROW_NUMBER() OVER (PARTITION BY i.article ORDER BY i.own DESC, i.id) AS n
+    FROM found JOIN digest_item i ON i.id = found.id WHERE {filters}
 )
-SELECT found.id, COUNT(*) OVER () FROM found{join} ORDER BY {order} LIMIT %s OFFSET %s
+SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY {order} LIMIT %s OFFSET %s
 """
-# Materialised: one reader may see some thousands of items, a common word is in a fifth of all.
+# Materialised: one reader may see some thousands of items, a common word is in a fifth of all; and what is
+# sorted shall not have all the words of the items with it.
 _POSTGRESQL = """
-WITH visible AS MATERIALIZED ({visible})
-SELECT i.id, COUNT(*) OVER ()
-FROM visible JOIN digest_item i ON i.id = visible.item_id, to_tsquery('pg_catalog.simple', %s) q
-WHERE i.search_words @@ q
-ORDER BY {order} LIMIT %s OFFSET %s
+WITH visible AS MATERIALIZED ({visible}), found AS MATERIALIZED (
+    SELECT i.id, i.dated_at, i.article, i.own, {score} AS score
+    FROM visible JOIN digest_item i ON i.id = visible.item_id, to_tsquery('pg_catalog.simple', %s) q
+    WHERE i.search_words @@ q AND {filters}
+), once AS (
+    SELECT id, dated_at, score, ROW_NUMBER() OVER (PARTITION BY article ORDER BY own DESC, id) AS n FROM found
+)
+SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY {order} LIMIT %s OFFSET %s
+"""
+# To test each visible item for hundreds of spellings takes ten times as long as to ask the index for all of
+# them; an intersection, because the planner cannot know how few items those are.
+_POSTGRESQL_FUZZY = """
+WITH matching AS MATERIALIZED (
+    SELECT item_id FROM ({visible}) AS visible INTERSECT
+    SELECT id FROM digest_item WHERE search_words @@ to_tsquery('pg_catalog.simple', %s)
+), once AS (
+    SELECT i.id, i.dated_at, ROW_NUMBER() OVER (PARTITION BY i.article ORDER BY i.own DESC, i.id) AS n
+    FROM matching JOIN digest_item i ON i.id = matching.item_id WHERE {filters}
+)
+SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY dated_at DESC, id DESC LIMIT %s OFFSET %s
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """Words in this order.
+class SearchFilters:
+    """Which items are searched: of one source (its key), from `since` on, before `until`, unread, saved."""
 
-    `prefix`: the last may be the beginning of a word; `excluded`: they must not occur; `exact`: a phrase.
-    """
-
-    words: tuple[str, ...]
-    prefix: bool = False
-    excluded: bool = False
-    exact: bool = False
-
-    @property
-    def forms(self) -> tuple[tuple[str, ...], ...]:
-        """Return all spellings that match: a single word also in singular, plural and with German letters."""
-        if self.exact or self.prefix or len(self.words) > 1:
-            return (self.words,)
-        return tuple((form,) for form in _forms(self.words[0]))
+    source: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    unread: bool = False
+    saved: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
-    """A piece of a text, marked where it matches a term."""
-
-    text: str
-    marked: bool
-
-
-class _Fold(dict[int, int]):
-    """Map each letter to its plain lower-case one, for `str.translate`, which leaves positions unchanged."""
-
-    def __missing__(self, code: int) -> int:
-        plain = unicodedata.normalize("NFKD", chr(code).lower())
-        base = "".join(c for c in plain if not unicodedata.combining(c))
-        self[code] = ord(base) if len(base) == 1 else code
-        return self[code]
-
-
-_FOLD = _Fold()
-
-
-def query_terms(typed: str) -> tuple[Term, ...]:
-    """Return the terms of a query: at most twelve, from its first 200 characters."""
-    terms = []
-    for minus, phrase, star, word in _TYPED.findall(typed[:QUERY_CHARS].replace("\0", " ")):
-        text = word or phrase
-        words = tuple(filter(None, (_fold(found) for found in _WORD.findall(text))))
-        if words:
-            terms.append(
-                Term(
-                    words,
-                    prefix=bool(star) or word.endswith("*"),
-                    excluded=bool(minus) or word.startswith("-"),
-                    exact=not word,
-                )
-            )
-    return tuple(terms[:TERMS_MAX])
-
-
-def terms_loosen(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """Return the same terms, each plain word of three letters or more as the beginning of a longer one."""
-    return tuple(
-        term if term.exact or term.excluded or len(term.words[-1]) < 3 else replace(term, prefix=True)
-        for term in terms
-    )
-
-
-def highlight(text: str, terms: Sequence[Term]) -> tuple[TextPart, ...]:
-    """Return the whole `text` with every match of the terms marked."""
-    return _parts(text, 0, len(text), _match_spans(text, terms))
-
-
-def terms_snippet(text: str, terms: Sequence[Term]) -> tuple[TextPart, ...]:
-    """Return some 260 characters of `text` around the first match, else its beginning; cut at words."""
-    flat = " ".join(text.split())
-    matches = _match_spans(flat, terms)
-    start = max(0, matches[0][0] - SNIPPET_BEFORE) if matches else 0
-    if start:
-        start = flat.find(" ", start) + 1
-    end = len(flat)
-    if end - start > SNIPPET_CHARS:
-        end = max(flat.rfind(" ", start, start + SNIPPET_CHARS), start + SNIPPET_CHARS // 2)
-    parts = _parts(flat, start, end, matches)
-    before, after = "… " if start else "", " …" if end < len(flat) else ""
-    return tuple(part for part in (TextPart(before, False), *parts, TextPart(after, False)) if part.text)
-
-
-def _fold(word: str) -> str:
-    plain = unicodedata.normalize("NFKD", word.lower())
-    return "".join(c for c in plain if c.isalnum())
-
-
-def _forms(word: str) -> list[str]:
-    forms = {word, topic_key(word)}
-    if len(word) > 2 and word.isalpha() and word.isascii():
-        forms |= {f"{word}s", f"{word}es"}
-        forms |= {f"{word[:-1]}ies"} if word.endswith("y") else set()
-    plain = word
-    for typed, letter in _DIGRAPHS.items():
-        plain = plain.replace(typed, letter)
-    forms |= {plain, word.replace("ß", "ss"), word.replace("ss", "ß")}
-    return sorted(forms)
-
-
-def _match_spans(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
-    """Return the spans of the terms in `text`, in order, none inside another."""
-    wanted = [term for term in terms if not term.excluded]
-    if not wanted:
-        return []
-    alternatives = [
-        r"[\W_]+".join(re.escape(word) for word in form) + (r"\w*" if term.prefix else "")
-        for term in wanted
-        for form in term.forms
-    ]
-    longest_first = "|".join(sorted(alternatives, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![^\W_])(?:{longest_first})(?![^\W_])")
-    return [match.span() for match in pattern.finditer(text.translate(_FOLD))]
-
-
-def _parts(text: str, start: int, end: int, matches: Sequence[tuple[int, int]]) -> tuple[TextPart, ...]:
-    parts, at = [], start
-    for first, last in matches:
-        if first < at or last > end:
-            continue
-        parts += [TextPart(text[at:first], False), TextPart(text[first:last], True)]
-        at = last
-    return tuple(part for part in (*parts, TextPart(text[at:end], False)) if part.text)
+NO_FILTERS = SearchFilters()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
     """One page of search results. `total` counts all pages; `terms` are the terms searched for.
 
-    `loose`: no item had the whole words, so these have words that begin with them.
+    `loose`: no item had the whole words, so these have words that begin with them. `instead`: no item had
+    those either, so this was searched for, the query with one letter of a word changed.
     """
 
     items: tuple[Item, ...]
@@ -196,6 +103,7 @@ class SearchPage:
     terms: tuple[Term, ...]
     page: int
     loose: bool = False
+    instead: str = ""
 
     @property
     def only_excluded(self) -> bool:
@@ -218,22 +126,35 @@ class SearchPage:
         return self.page < PAGES_MAX and self.page * SEARCH_PAGE < self.total
 
 
-def items_search(*, reader_id: UUID, query: str, order: Order = "best", page: int = 1) -> SearchPage:
+def items_search(
+    *,
+    reader_id: UUID,
+    query: str,
+    order: Order = "best",
+    page: int = 1,
+    filters: SearchFilters = NO_FILTERS,
+    now: datetime,
+) -> SearchPage:
     """Return the reader's items with every term of `query` in title or text, twenty a page (1 to 50).
 
-    Only items that `item_for` would show them. Two queries, and up to two more where this page is empty. Any
-    text is a query: see `digest.items.search`. Without a word to search for, nothing is found.
+    Each article once, only items that `item_for` would show them, and nothing muted but among the saved ones.
+    Three queries, one more for who has mutes; where nothing is found, some more, at most one for each word.
+    Any text is a query: see `digest.items.search_query`. Without a word to search for, nothing is found.
     """
     terms, page = query_terms(query), min(max(page, 1), PAGES_MAX)
     if all(term.excluded for term in terms):
         return SearchPage((), 0, terms, page)
-    ids, total = _matches(reader_id, terms, order, page)
-    loose = not ids and (page == 1 or not _matches(reader_id, terms, order, 1)[0])
-    if loose and (looser := terms_loosen(terms)) != terms:
-        terms = looser
-        ids, total = _matches(reader_id, terms, order, page)
+    mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
+    search = _Search(reader_id, filters, order, mutes)
+    for tried in search.spellings(terms):
+        ids, total = search.page(tried, page)
+        if ids or search.has_page(tried, page):
+            break
+    instead = query_correct(query, terms, tried) if ids else ""
+    loose = bool(ids) and tried != terms and not instead
     items = Item.objects.filter(pk__in=ids).select_related("source").in_bulk()
-    return SearchPage(tuple(items[pk] for pk in ids if pk in items), total, terms, page, loose and bool(ids))
+    found = tuple(items[pk] for pk in ids if pk in items)
+    return SearchPage(found, total, tried, page, loose, instead)
 
 
 def items_about(*, query: str) -> QuerySet[Item]:
@@ -254,26 +175,119 @@ def items_about(*, query: str) -> QuerySet[Item]:
     return Item.objects.filter(pk__in=found)
 
 
-def _matches(reader_id: UUID, terms: Sequence[Term], order: Order, page: int) -> tuple[list[int], int]:
-    """Return one page of ids, in order, and how many there are on all pages; one query."""
-    visible = [part.query.sql_with_params() for part in visible_ids(reader_id=reader_id)]
-    visible_params = [param for _, params in visible for param in params]
-    if connection.vendor == "sqlite":
-        template, by_score, params = _SQLITE, "score, found.id DESC", [_fts5(terms), *visible_params]
-    else:
-        template, by_score = _POSTGRESQL, f"{_TS_RANK} DESC, i.id DESC"
-        params = [*visible_params, _tsquery(terms)]
-    newest = order == "newest"
-    sql = template.format(
-        visible=" UNION ".join(sql for sql, _ in visible),
-        score="0" if newest else f"bm25(digest_item_search, {TITLE_WEIGHT}, 1.0)",
-        join=" JOIN digest_item i ON i.id = found.id" if newest else "",
-        order="i.dated_at DESC, i.id DESC" if newest else by_score,
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*params, SEARCH_PAGE, (page - 1) * SEARCH_PAGE])
-        rows = cursor.fetchall()
-    return [row[0] for row in rows], rows[0][1] if rows else 0
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One reader's searches in one order, all with the same filters; one query each."""
+
+    reader_id: UUID
+    filters: SearchFilters
+    order: Order
+    mutes: MuteFilter
+
+    def page(self, terms: Sequence[Term], page: int) -> tuple[list[int], int]:
+        """Return one page of ids, in order, and how many there are on all pages."""
+        return self._matches(terms, SEARCH_PAGE, (page - 1) * SEARCH_PAGE, self.order)
+
+    def has_page(self, terms: Sequence[Term], page: int) -> bool:
+        """Return whether an empty page follows others; asks nothing for the first."""
+        return page > 1 and bool(self._matches(terms, 1, 0, "newest")[0])
+
+    def spellings(self, terms: Sequence[Term]) -> Iterator[tuple[Term, ...]]:
+        """Yield the terms as they were typed, as beginnings of words, and without a typo."""
+        yield (*terms,)
+        if (looser := terms_loosen(terms)) != terms:
+            yield looser
+        if (corrected := self.corrected(terms)) != terms:
+            yield corrected
+
+    def corrected(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        """Return the terms in the spelling, one letter away, that the reader's newest such items have."""
+        # All words may be known and only never meet; the many spellings are asked for those that are not.
+        known = {term for term in terms if len(terms) > 1 and term.may_be_typo and self._is_known(term)}
+        fuzzy = terms_fuzzy(terms, known)
+        if fuzzy == terms:
+            return fuzzy
+        ids, _ = self._matches(fuzzy, TYPO_SAMPLE, 0, "newest")
+        texts = Item.objects.filter(pk__in=ids).values_list("title", "text") if ids else []
+        return terms_correct(fuzzy, [f"{title} {text}" for title, text in texts])
+
+    def _is_known(self, term: Term) -> bool:
+        return bool(self._matches((term,), 1, 0, "newest")[0])
+
+    def _matches(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> tuple[list[int], int]:
+        """Return ids that match, in order, and how many do; of those that pages can show none is muted."""
+        if not self.mutes:
+            return self._found(terms, limit, offset, order)
+        found, total = self._found(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
+        hidden = items_hidden(mutes=self.mutes, item_ids=found)
+        shown = [pk for pk in found if pk not in hidden]
+        return shown[offset : offset + limit], total - len(hidden)
+
+    def _found(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> tuple[list[int], int]:
+        visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]
+        visible_params = [param for _, params in visible for param in params]
+        filters, filter_params = _filters(self.reader_id, self.filters)
+        newest = order == "newest"
+        if connection.vendor == "sqlite":
+            template, score, by_score = (
+                _SQLITE,
+                f"bm25(digest_item_search, {TITLE_WEIGHT}, 1.0)",
+                "score, id DESC",
+            )
+            params = [_fts5(terms), *visible_params]
+        else:
+            fuzzy = any(term.variants for term in terms)
+            template, score, by_score = (
+                _POSTGRESQL_FUZZY if fuzzy else _POSTGRESQL,
+                _TS_RANK,
+                "score DESC, id DESC",
+            )
+            params = [*visible_params, _tsquery(terms)]
+        sql = template.format(
+            visible=" UNION ".join(sql for sql, _ in visible),
+            score="0" if newest else score,
+            filters=filters,
+            order="dated_at DESC, id DESC" if newest else by_score,
+        )
+        with _index_only(template is _POSTGRESQL_FUZZY), connection.cursor() as cursor:
+            cursor.execute(sql, [*params, *filter_params, limit, offset])
+            rows = cursor.fetchall()
+        return [row[0] for row in rows], rows[0][1] if rows else 0
+
+
+@contextmanager
+def _index_only(wanted: bool) -> Iterator[None]:
+    """Keep PostgreSQL, which takes hundreds of rare words for a common one, from reading all items."""
+    if not wanted:
+        yield
+        return
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        yield
+        cursor.execute("SET LOCAL enable_seqscan = on")
+
+
+def _filters(reader_id: UUID, filters: SearchFilters) -> tuple[str, list[Any]]:
+    """Return the condition on items `i`, and its parameters; an article is read or saved in all its items."""
+    conditions: list[str] = ["1 = 1"]
+    params: list[Any] = []
+    if filters.source:
+        conditions.append("i.source_id = %s")
+        params.append(filters.source)
+    for sign, moment in ((">=", filters.since), ("<", filters.until)):
+        if moment is not None:
+            conditions.append(f"i.dated_at {sign} %s")
+            params.append(connection.ops.adapt_datetimefield_value(moment))
+    readings = Reading.objects.filter(reader_id=reader_id)
+    for wanted, sign, rows in (
+        (filters.unread, "NOT IN", readings.filter(read_at__isnull=False)),
+        (filters.saved, "IN", readings.filter(saved_at__isnull=False)),
+    ):
+        if wanted:
+            sql, found = rows.values("article").query.sql_with_params()
+            conditions.append(f"i.article {sign} ({sql})")
+            params += found
+    return " AND ".join(conditions), params
 
 
 def _fts5(terms: Sequence[Term]) -> str:
@@ -281,8 +295,8 @@ def _fts5(terms: Sequence[Term]) -> str:
     wanted: list[str] = []
     excluded: list[str] = []
     for term in terms:
-        star = "*" if term.prefix else ""
-        forms = " OR ".join(f'"{" ".join(form)}"{star}' for form in term.forms)
+        star = "*" if term.indexed_prefix else ""
+        forms = " OR ".join(f'"{" ".join(form)}"{star}' for form in term.indexed)
         (excluded if term.excluded else wanted).append(f"({forms})")
     query = " AND ".join(wanted)
     return f"({query}) NOT ({' OR '.join(excluded)})" if excluded else query
@@ -292,7 +306,24 @@ def _tsquery(terms: Sequence[Term]) -> str:
     """Return the terms as a `to_tsquery` query; every word is quoted, so none is read as an operator."""
     query = []
     for term in terms:
-        sign, star = "!" if term.excluded else "", ":*" if term.prefix else ""
-        forms = " | ".join(" <-> ".join(f"'{word}'" for word in form) + star for form in term.forms)
+        sign, star = "!" if term.excluded else "", ":*" if term.indexed_prefix else ""
+        forms = " | ".join(f"({_phrase(form)}{star})" for form in term.indexed)
         query.append(f"{sign}({forms})")
     return " & ".join(query)
+
+
+def _phrase(words: Sequence[str]) -> str:
+    """Join the words in order; not across marks without a letter, which have no place among the positions."""
+    marks = [word_is_marks(word) for word in words]
+    query = ""
+    for n, word in enumerate(words):
+        if not marks[n]:
+            sign = "" if not query else " & " if marks[n - 1] else " <-> "
+            query += f"{sign}'{_bare(word)}'"
+    return query
+
+
+def _bare(word: str) -> str:
+    """Drop all accents, those of letters that are not Latin included, as `digest_words` does."""
+    marks = dict.fromkeys(range(0x300, 0x370))
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", word).translate(marks))

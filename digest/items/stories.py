@@ -11,7 +11,15 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from digest.entities import ITEM_WINDOW_DAYS
-from digest.items.clustering import STORY_HOURS, TitledItem, cluster_items, title_stems
+from digest.items.clustering import (
+    STORY_HOURS,
+    TitledItem,
+    cluster_items,
+    stories_split,
+    story_title,
+    title_proves,
+)
+from digest.items.muting import item_is_hidden, mutes_in_force
 from digest.items.selectors import items_visible
 from digest.models import Item, Story
 
@@ -20,8 +28,6 @@ log = structlog.get_logger(__name__)
 # New items compared in one transaction, and titles they are compared with: these bound time and memory.
 FRESH_MAX = 2_000
 KNOWN_MAX = 60_000
-# Equal headlines of fewer words prove nothing ("Daily briefing"), unless the items have the same text too.
-HEADLINE_WORDS_MIN = 3
 STORY_DURATION = dt.timedelta(hours=STORY_HOURS)
 # Parameters of one statement: SQLite takes 32,766 of them, older builds 999.
 BATCH = 500
@@ -64,29 +70,70 @@ def stories_update(*, now: dt.datetime) -> StoriesReport:
         clustered += batch.clustered
         begun += batch.begun
     report = StoriesReport(compared, clustered, begun)
-    log.info("stories.updated", **report.as_dict())
+    log.info("stories_updated", **report.as_dict())
     return report
 
 
-def items_related(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, list[RelatedItem]]:
+def items_related(
+    *, reader_id: UUID, item_ids: Collection[int], now: dt.datetime
+) -> dict[int, list[RelatedItem]]:
     """Return, by item of `item_ids`, the items of its story that this reader may see, newest first.
 
-    Items of the item's own source are left out; items with no others are missing. Two queries for a page.
+    The story is what it is among these items (`stories_split`). Items of the item's own source or article are
+    left out, as is what the reader has muted, and of other articles all but one; items with no others are
+    missing. Three queries for a page.
     """
     rows = Item.objects.filter(pk__in=item_ids).exclude(story=None)
-    asked = {pk: (story, source) for pk, story, source in rows.values_list("pk", "story_id", "source_id")}
+    asked = {row.pk: row for row in rows.only("story", "source", "article")}
     if not asked:
         return {}
-    by_story: defaultdict[int | None, list[RelatedItem]] = defaultdict(list)
-    visible = items_visible(reader_id=reader_id).filter(story__in={story for story, _ in asked.values()})
-    for item in visible.select_related("source").order_by("-dated_at", "-id"):
-        mate = RelatedItem(item.pk, item.title, str(item.source), item.url, item.source_id)
-        by_story[item.story_id].append(mate)
+    mutes = mutes_in_force(reader_id=reader_id, now=now)
+    visible = [
+        item
+        for item in _visible_of_stories(reader_id, asked.values())
+        if item.pk in asked or not item_is_hidden(mutes, item)
+    ]
+    joined = _joined(visible)
+    by_story: defaultdict[int, list[Item]] = defaultdict(list)
+    for item in visible:
+        if item.article in joined and not item_is_hidden(mutes, item):
+            by_story[joined[item.article]].append(item)
     found = {
-        pk: [mate for mate in by_story[story] if mate.item_id != pk and mate.source_key != source]
-        for pk, (story, source) in asked.items()
+        pk: _mates(row, by_story[joined[row.article]]) for pk, row in asked.items() if row.article in joined
     }
     return {pk: mates for pk, mates in found.items() if mates}
+
+
+def stories_joined(*, reader_id: UUID, items: Collection[Item]) -> dict[int, int]:
+    """Return by article of `items` what joins it with others that this reader may see (`stories_split`).
+
+    An article that nothing joins with another is missing. One query, or none.
+    """
+    clustered = [item for item in items if item.story_id]
+    return _joined(_visible_of_stories(reader_id, clustered)) if clustered else {}
+
+
+def _visible_of_stories(reader_id: UUID, items: Collection[Item]) -> list[Item]:
+    visible = items_visible(reader_id=reader_id).filter(story__in={item.story_id for item in items})
+    return list(visible.select_related("source").order_by("-dated_at", "-id"))
+
+
+def _joined(items: Collection[Item]) -> dict[int, int]:
+    return stories_split(
+        story_title(story=item.story_id or 0, article=item.article, title=item.title, text=item.text)
+        for item in items
+    )
+
+
+def _mates(item: Item, others: Sequence[Item]) -> list[RelatedItem]:
+    once = {other.article: other for other in reversed(others)}
+    return [
+        RelatedItem(other.pk, other.title, str(other.source), other.url, other.source_id)
+        for other in others
+        if other.source_id != item.source_id
+        and other.article != item.article
+        and once[other.article] is other
+    ]
 
 
 @transaction.atomic
@@ -116,7 +163,7 @@ def _titles(which: Q) -> list[TitledItem]:
     fields = rows.values_list("pk", "source_id", "title", "dated_at", "fingerprint", "story_id", "has_text")
     found = []
     for pk, source, title, dated, fingerprint, story, texted in fields[:KNOWN_MAX]:
-        significant = texted or len(title_stems(title)) >= HEADLINE_WORDS_MIN
+        significant = title_proves(title, has_text=texted)
         found.append(TitledItem(pk, source, title, dated, fingerprint if significant else "", story))
     return found
 

@@ -1,6 +1,6 @@
 """Mail content: the day's digest or the week's best as words and links, ready to be rendered."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date as Date
 from datetime import datetime, timedelta
@@ -10,6 +10,8 @@ from django.utils.formats import date_format
 
 from digest.build.presentation import ScoredItem, ShownItem, items_shown
 from digest.build.selectors import digest_impressions
+from digest.items.muting import item_is_hidden, mutes_in_force
+from digest.items.stories import stories_joined
 from digest.mail.due import (
     MAIL_ITEMS,
     WEEK,
@@ -40,7 +42,7 @@ def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> MailDraft |
 
     `None` when that leaves nothing. A constant number of queries.
     """
-    impressions = digest_impressions(digest=digest)
+    impressions = digest_impressions(digest=digest, now=now)
     known = items_mailed(
         reader_id=reader.pk, item_ids=[shown.item_id for shown in impressions], before=digest.date
     )
@@ -51,21 +53,25 @@ def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> MailDraft |
 def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> MailDraft | None:
     """Return the mail of the week up to `day`: the best of its seven digests, whatever their day.
 
-    What the reader has read or rated meanwhile is left out; `None` when that leaves nothing. A constant
-    number of queries.
+    What the reader has read, rated or muted meanwhile is left out; `None` when that leaves nothing. A
+    constant number of queries.
     """
-    shown = week_impressions(reader_id=reader.pk, since=day - WEEK + timedelta(days=1), until=day)
+    mutes = mutes_in_force(reader_id=reader.pk, now=now)
+    week = week_impressions(reader_id=reader.pk, since=day - WEEK + timedelta(days=1), until=day)
+    shown = [row for row in week if not item_is_hidden(mutes, row.item)]
     known = items_rated_or_read(reader_id=reader.pk, item_ids={row.item_id for row in shown})
-    fresh = [_week_item(row) for row in shown if row.item_id not in known]
+    rows = [row for row in shown if row.item_id not in known]
+    stories = stories_joined(reader_id=reader.pk, items=[row.item for row in rows])
+    fresh = [_week_item(row, stories) for row in rows]
     newest = {row.item_id: row for row in shown}  # by date: a later digest's impression counts
     best = [newest[item_id] for item_id in week_best(fresh)]
     return _draft(reader, day, best, len({item.item_id for item in fresh}), now, weekly=True)
 
 
-def _week_item(row: Impression) -> WeekItem:
+def _week_item(row: Impression, stories: Mapping[int, int]) -> WeekItem:
     """Value the item apart from its age: effective weight times interest."""
     item, value = row.item, row.parts["source_weight"] * row.parts["interest"]
-    return WeekItem(item.pk, item.source_id, item.story_id, value, item.dated_at)
+    return WeekItem(item.pk, item.source_id, stories.get(item.article, item.article), value, item.dated_at)
 
 
 def _draft(

@@ -11,9 +11,10 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from uuid import UUID
 
 from allauth.account.models import EmailAddress
+from django.db.models import Exists, OuterRef
 
 from digest.days import day_of
-from digest.models import Delivery, Exposure, Feedback, Impression, Reader, Reading
+from digest.models import Delivery, Exposure, Feedback, Impression, Item, Reader, Reading
 
 DAILY, WEEKLY = "daily", "weekly"
 MAILED = (Reader.MailRhythm.DAILY, Reader.MailRhythm.WEEKLY)
@@ -59,11 +60,14 @@ def _moment(day: date, hour: int, zone: tzinfo) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class WeekItem:
-    """One item as one of a week's digests showed it. `value` is its score without its age."""
+    """One item as one of a week's digests showed it, of a `story` or an article of its own.
+
+    `value` is its score without its age.
+    """
 
     item_id: int
     source: str
-    story: int | None
+    story: int
     value: float
     dated_at: datetime
 
@@ -88,8 +92,7 @@ def week_best(shown: Iterable[WeekItem], *, size: int = MAIL_ITEMS) -> list[int]
         if sources[item.source] >= WEEK_PER_SOURCE or item.story in stories:
             continue
         sources[item.source] += 1
-        if item.story is not None:
-            stories.add(item.story)
+        stories.add(item.story)
         taken.append(item.item_id)
     return taken
 
@@ -144,10 +147,12 @@ def items_mailed(*, reader_id: UUID, item_ids: Collection[int], before: date) ->
 
 
 def items_rated_or_read(*, reader_id: UUID, item_ids: Collection[int]) -> set[int]:
-    """Return those of the items that the reader has rated, or read; two queries."""
-    rated = Feedback.objects.filter(reader_id=reader_id, item_id__in=item_ids)
-    read = Reading.objects.filter(reader_id=reader_id, item_id__in=item_ids, read_at__isnull=False)
-    return {*rated.values_list("item_id", flat=True), *read.values_list("item_id", flat=True)}
+    """Return those of the items whose article the reader has rated, or read; one query."""
+    same = {"reader_id": reader_id, "article": OuterRef("article")}
+    done = Exists(Feedback.objects.filter(**same)) | Exists(
+        Reading.objects.filter(**same, read_at__isnull=False)
+    )
+    return set(Item.objects.filter(done, pk__in=item_ids).values_list("pk", flat=True))
 
 
 def week_impressions(*, reader_id: UUID, since: date, until: date) -> Sequence[Impression]:

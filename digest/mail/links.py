@@ -191,7 +191,7 @@ def _state(link: str, rating: ThumbLink, item: Item) -> LinkState:
     if used is None:
         return LinkState(item, rating.useful, None, holds=False)
     stored = Feedback.objects.filter(
-        reader_id=rating.reader_id, item=item, useful=rating.useful, at=used.used_at
+        reader_id=rating.reader_id, article=item.article, useful=rating.useful, at=used.used_at
     )
     return LinkState(item, rating.useful, used.used_at, holds=stored.exists())
 

@@ -457,7 +457,7 @@ class Migration(migrations.Migration):
                 ('text', models.TextField(blank=True)),
                 ('citations', models.JSONField(blank=True, default=list, help_text='Exact substrings of the text.')),
                 ('repaired', models.BooleanField(default=False, help_text="The publisher's first sentence stands in.")),
-                ('refusal', models.CharField(blank=True, choices=[('', 'none'), ('NO_EVIDENCE', 'the text holds nothing to summarise'), ('GROUNDING_FAIL', 'the summary could not be grounded in the text')], max_length=20)),
+                ('refusal', models.CharField(blank=True, choices=[('', 'none'), ('NO_EVIDENCE', 'the text holds nothing to summarise'), ('GROUNDING_FAIL', 'the summary could not be grounded in the text'), ('TIME_LIMIT', 'the text took longer than one may'), ('FAILED', 'the text could not be read')], max_length=20)),
                 ('cost_usd', models.DecimalField(decimal_places=6, default=0, max_digits=12)),
                 ('created_at', models.DateTimeField()),
             ],
@@ -561,6 +561,37 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='subscription',
             constraint=models.UniqueConstraint(fields=('reader', 'feed'), name='one_subscription_per_feed'),
+        ),
+        migrations.CreateModel(
+            name='CommunityRound',
+            fields=[
+                ('day', models.IntegerField(help_text='The UTC day it was made, counted from 1970.', primary_key=True, serialize=False)),
+                ('after', models.IntegerField(help_text='The `until` of the round before.', unique=True)),
+                ('until', models.IntegerField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name='ItemFigure',
+            fields=[
+                ('item', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='figure', serialize=False, to='digest.item')),
+                ('day', models.IntegerField(db_index=True, help_text='The UTC day it was published.')),
+                ('likes', models.IntegerField()),
+                ('thumbs', models.IntegerField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name='SourceFigure',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('period', models.IntegerField(help_text='Periods of 28 UTC days, counted from 1970.')),
+                ('day', models.IntegerField(help_text='The UTC day it was published.')),
+                ('likes', models.IntegerField()),
+                ('thumbs', models.IntegerField()),
+                ('source', models.ForeignKey(db_index=False, help_text='Empty: all sources together.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='figures', to='digest.source')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('period', 'source'), name='one_figure_per_source_and_period')],
+            },
         ),
         migrations.RunPython(reason_tags_add, migrations.RunPython.noop),
         migrations.RunPython(search_add, search_remove),

@@ -1,11 +1,14 @@
 """All tables of the digest room."""
 
+from digest.models.community import CommunityRound, ItemFigure, SourceFigure
 from digest.models.digests import Digest, Exposure, Feedback, FeedbackTag, Impression, ReasonTag
 from digest.models.feeds import (
     Feed,
-    FeedEntry,
+    FullText,
     Item,
+    ItemBody,
     ItemVector,
+    PrunedEntry,
     Source,
     Story,
     Subscription,
@@ -17,20 +20,25 @@ from digest.models.readers import ApiToken, Delivery, Reader, Reading, UsedLink
 
 __all__ = [
     "ApiToken",
+    "CommunityRound",
     "Delivery",
     "Digest",
     "Exposure",
     "Feed",
-    "FeedEntry",
     "Feedback",
     "FeedbackTag",
+    "FullText",
     "Impression",
     "Item",
+    "ItemBody",
+    "ItemFigure",
     "ItemVector",
+    "PrunedEntry",
     "Reader",
     "Reading",
     "ReasonTag",
     "Source",
+    "SourceFigure",
     "Spend",
     "SpendRefusal",
     "Story",

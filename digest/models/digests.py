@@ -23,6 +23,17 @@ class Digest(models.Model):
         null=True, blank=True, help_text="When this build was first shown and logged; empty: not yet."
     )
 
+    seen = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="The items by rank as last seen, if before this build.",
+    )
+    change = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Latest change of settings that day: items before, after.",
+    )
+
     class Meta:
         ordering = ["-date"]
         constraints = [models.UniqueConstraint(fields=["reader", "date"], name="one_digest_per_day")]
@@ -116,12 +127,13 @@ class ReasonTag(models.Model):
 
 
 class Feedback(models.Model):
-    """One reader's rating of one item. A second rating replaces the first."""
+    """One reader's rating of one article, by the item they saw. A second rating replaces the first."""
 
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="feedback", db_index=False
     )
     item = models.ForeignKey(Item, models.CASCADE, related_name="feedback")
+    article = models.BigIntegerField(help_text="That of the item: one thumb counts for all its items.")
     useful = models.BooleanField()
     at = models.DateTimeField()
     day = models.IntegerField(help_text="`at` as whole UTC days since 1970, so that SQL can weigh by age.")
@@ -133,7 +145,7 @@ class Feedback(models.Model):
 
     class Meta:
         verbose_name_plural = "feedback"
-        constraints = [models.UniqueConstraint(fields=["reader", "item"], name="one_thumb_per_item")]
+        constraints = [models.UniqueConstraint(fields=["reader", "article"], name="one_thumb_per_article")]
         indexes = [models.Index(fields=["reader", "-at"], name="feedback_of_a_reader_by_date")]
 
     def __str__(self) -> str:

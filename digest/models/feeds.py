@@ -21,6 +21,7 @@ class Feed(models.Model):
         ACTIVE = "active"
         PAUSED = "paused"
         GONE = "gone"
+        MOVED = "moved", "moved (its readers read the new address)"
         IMPORTED = "imported", "imported (never fetched)"
 
     url = models.CharField(max_length=2000, unique=True)
@@ -41,13 +42,26 @@ class Feed(models.Model):
     )
     last_new_at = models.DateTimeField(null=True, blank=True, help_text="When it last brought a new item.")
     moved_url = models.CharField(
-        max_length=2000, blank=True, help_text="Where permanent redirects lead, until they are believed."
+        max_length=2000, blank=True, help_text="Where permanent redirects lead, or led its readers."
+    )
+    answered_by = models.CharField(
+        max_length=120,
+        blank=True,
+        help_text="The key of the host that answered, where redirects left the address's own domain.",
     )
     moved_sightings = models.PositiveIntegerField(default=0, help_text="Redirects there in a row.")
     moved_since = models.DateTimeField(null=True, blank=True, help_text="When the first of them was seen.")
 
     def __str__(self) -> str:
         return self.title or self.url
+
+    @property
+    def name(self) -> str:
+        """Return what the feed calls itself, else its source's key.
+
+        Not the source's title, which may be that of feeds the reader does not read.
+        """
+        return self.title or self.source_id
 
 
 class Subscription(models.Model):
@@ -61,6 +75,11 @@ class Subscription(models.Model):
     folder = models.CharField(max_length=100, blank=True, help_text="As in the reader's OPML list.")
     ai_enabled = models.BooleanField(
         default=True, help_text="Off: no text of this feed goes to a model on this reader's behalf."
+    )
+    full_text = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The page of each new item is fetched, where FULL_TEXT is on.",
     )
 
     class Meta:
@@ -84,9 +103,27 @@ class Story(models.Model):
 
 
 class Item(models.Model):
-    """One article or post. `url` is its canonical URL, or a `urn:tidings:` hash where a feed gives none."""
+    """One post as one feed carries it: the words, the date and the author are that feed's own.
 
-    url = models.CharField(max_length=2000, unique=True)
+    `url` is its canonical URL, or a `urn:tidings:` hash where the feed gives none. Items of several feeds
+    with one URL are one article: a reader sees one of them, reads it once and rates it once.
+    """
+
+    feed = models.ForeignKey(
+        Feed,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="items",
+        db_index=False,
+        help_text="Empty: the feed was deleted.",
+    )
+    guid = models.CharField(
+        max_length=500, blank=True, help_text="Its identity in the feed: guid, else link, else hash."
+    )
+    url = models.CharField(max_length=2000)
+    article = models.BigIntegerField(help_text="Hash of the URL, which all items of the article share.")
+    own = models.BooleanField(default=False, help_text="The feed is that of the address's own publisher.")
     source = models.ForeignKey(Source, models.PROTECT, related_name="items", db_index=False)
     title = models.CharField(max_length=500)
     text = models.TextField(blank=True, help_text="Sanitised plain text.")
@@ -102,9 +139,22 @@ class Item(models.Model):
     clustered_at = models.DateTimeField(
         null=True, blank=True, help_text="When it was last compared with its neighbours; empty: not yet."
     )
+    categories = models.JSONField(default=list, db_default=[], blank=True, help_text="The publisher's own.")
+    image = models.CharField(
+        max_length=2000, blank=True, default="", db_default="", help_text="The address of its picture."
+    )
+    body_hash = models.BigIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Hash of its HTML, enclosures, categories and picture; 0: it has none of them.",
+    )
 
     class Meta:
+        constraints = [models.UniqueConstraint(fields=["feed", "guid"], name="one_item_per_guid")]
         indexes = [
+            # With what lists need of an item, so that they are merged and counted without reading items.
+            models.Index(fields=["feed", "-dated_at", "-id", "article"], name="items_of_a_feed_listed"),
+            models.Index(fields=["article"], name="items_by_article"),
             models.Index(fields=["source", "-dated_at"], name="items_of_a_source_by_date"),
             models.Index(fields=["fingerprint"], name="items_by_fingerprint"),
             # With the id, so that PostgreSQL finds the items of a week without reading them.
@@ -115,20 +165,47 @@ class Item(models.Model):
         return self.title
 
 
-class FeedEntry(models.Model):
-    """The identity of an item in one feed: guid, else link, else hash.
+class ItemBody(models.Model):
+    """The body of an item as its publisher wrote it, and the sounds and films it brings; few items have none.
 
-    Without an item: `items_prune` deleted the item, and the feed may still carry it.
+    Apart from the item, whose rows are read by the thousand.
     """
 
-    feed = models.ForeignKey(Feed, models.CASCADE, related_name="entries", db_index=False)
-    guid = models.CharField(max_length=500)
-    item = models.ForeignKey(Item, models.SET_NULL, null=True, related_name="entries")
+    item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="body")
+    html = models.BinaryField(
+        default=bytes, help_text="Cleaned, compressed by zlib; empty: plain text says all."
+    )
+    enclosures = models.JSONField(default=list, help_text="As `digest.feeds.entities.Enclosure`.")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["feed", "guid"], name="one_entry_per_guid")]
-        # Which items the feeds of a reader carry, without reading the entries.
-        indexes = [models.Index(fields=["feed", "item"], name="entries_of_a_feed_by_item")]
+        verbose_name_plural = "item bodies"
+
+    def __str__(self) -> str:
+        return f"body of {self.item_id}"
+
+
+class FullText(models.Model):
+    """The article of an item from its page, or why there is none; for readers of the item's feed alone."""
+
+    item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="full_text")
+    html = models.BinaryField(default=bytes, help_text="Cleaned, compressed by zlib; empty: there is none.")
+    url = models.CharField(max_length=2000, help_text="Where it came from, after redirects.")
+    problem = models.CharField(max_length=40, blank=True, help_text="The code of why there is none.")
+    fetched_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"full text of {self.item_id}"
+
+
+class PrunedEntry(models.Model):
+    """The identity of an item that `items_prune` deleted, so that a feed that still carries it adds none."""
+
+    feed = models.ForeignKey(Feed, models.CASCADE, related_name="pruned_entries", db_index=False)
+    guid = models.CharField(max_length=500)
+
+    class Meta:
+        verbose_name_plural = "pruned entries"
+        constraints = [models.UniqueConstraint(fields=["feed", "guid"], name="one_pruned_entry_per_guid")]
 
     def __str__(self) -> str:
         return self.guid

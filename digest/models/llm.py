@@ -64,6 +64,8 @@ class Summary(models.Model):
         NONE = "", "none"
         NO_EVIDENCE = "NO_EVIDENCE", "the text holds nothing to summarise"
         GROUNDING_FAIL = "GROUNDING_FAIL", "the summary could not be grounded in the text"
+        TIME_LIMIT = "TIME_LIMIT", "the text took longer than one may"
+        FAILED = "FAILED", "the text could not be read"
 
     fingerprint = models.CharField(max_length=64, help_text="Of the item's title and text.")
     model = models.CharField(max_length=80, help_text="`offline`, or provider:model.")

@@ -41,6 +41,18 @@ class Reader(AbstractUser):
         DAILY = "daily", "every day"
         WEEKLY = "weekly", "once a week"
 
+    class Pictures(models.TextChoices):
+        SHOWN = "shown", "show them"
+        TAP = "tap", "show one when I tap it"
+        NEVER = "never", "never show any"
+
+    pictures = models.CharField(
+        max_length=5,
+        choices=Pictures.choices,
+        default=Pictures.SHOWN,
+        db_default=Pictures.SHOWN,
+        help_text="Pictures in articles, which come through this site.",
+    )
     mail_rhythm = models.CharField(max_length=6, choices=MailRhythm.choices, default=MailRhythm.OFF)
     mail_hour = models.PositiveSmallIntegerField(
         default=7, help_text="From this hour on, in the reader's zone."
@@ -58,8 +70,50 @@ class Reader(AbstractUser):
     sources_left_at = models.DateTimeField(
         null=True, blank=True, help_text="When a feed was last unsubscribed from; older digests are due."
     )
+    sources_filled_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When the first fetch of new feeds last ended for this reader; older digests are due.",
+    )
     welcomed_at = models.DateTimeField(
         null=True, blank=True, help_text="When the first visit's questions were answered or put aside."
+    )
+
+    class ListSize(models.IntegerChoices):
+        SMALL = 20
+        MEDIUM = 50
+        LARGE = 100
+
+    class ListDensity(models.TextChoices):
+        COMFORTABLE = "comfortable", "comfortable: with the beginning of each text"
+        COMPACT = "compact", "compact: titles alone"
+
+    list_size = models.PositiveSmallIntegerField(
+        choices=ListSize.choices,
+        default=ListSize.MEDIUM,
+        db_default=ListSize.MEDIUM,
+        help_text="Items on one page of all items.",
+    )
+    list_density = models.CharField(
+        max_length=11,
+        choices=ListDensity.choices,
+        default=ListDensity.COMFORTABLE,
+        db_default=ListDensity.COMFORTABLE,
+    )
+    hide_read = models.BooleanField(
+        default=False, db_default=False, help_text="Items that were read leave today's page."
+    )
+
+    class Theme(models.TextChoices):
+        SYSTEM = "system", "as my device"
+        LIGHT = "light", "light"
+        DARK = "dark", "dark"
+
+    theme = models.CharField(
+        max_length=6, choices=Theme.choices, default=Theme.SYSTEM, db_default=Theme.SYSTEM
+    )
+    read_on_scroll = models.BooleanField(
+        default=False, db_default=False, help_text="Items scrolled past in all items are marked as read."
     )
 
     def __str__(self) -> str:
@@ -134,17 +188,18 @@ class ApiToken(models.Model):
 
 
 class Reading(models.Model):
-    """When one reader read and saved one item. Neither counts as a rating."""
+    """When one reader read and saved one article, by the item they saw. Neither counts as a rating."""
 
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="readings", db_index=False
     )
     item = models.ForeignKey(Item, models.CASCADE, related_name="readings")
+    article = models.BigIntegerField(help_text="That of the item: read or saved once for all its items.")
     read_at = models.DateTimeField(null=True, blank=True)
     saved_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["reader", "item"], name="one_reading_per_item")]
+        constraints = [models.UniqueConstraint(fields=["reader", "article"], name="one_reading_per_article")]
         indexes = [models.Index(fields=["reader", "-saved_at"], name="saved_by_a_reader_by_date")]
 
     def __str__(self) -> str:

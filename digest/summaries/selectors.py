@@ -16,7 +16,7 @@ from django.db.models.functions import Length
 
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feedback.reasons import REASONS_MAX, WORDS_CHARS_MAX, SuggestedReason
-from digest.models import Feed, FeedEntry, Item, ReasonTag, Subscription, SuggestedReasons, Summary
+from digest.models import Item, ReasonTag, Subscription, SuggestedReasons, Summary
 from digest.summaries.grounding import whitespace_collapse
 from digest.summaries.summarise import OFFLINE, WORTH_CHARS, Text, text_value
 from ranking.common.text import fold, terms_matching
@@ -107,16 +107,12 @@ def _best(rows: Iterable[Row], reader_id: UUID, items: Sequence[Item]) -> dict[i
 
 
 def _open_to(reader_id: UUID, items: Sequence[Item]) -> set[int]:
-    """Return the items that this reader, with AI on, reads through a feed with AI on; two queries."""
+    """Return the items that this reader, with AI on, reads through a feed with AI on; one query."""
     if not items:
         return set()
     subscriptions = Subscription.objects.filter(reader_id=reader_id, ai_enabled=True, reader__ai_enabled=True)
-    feeds = subscriptions.values("feed_id")
-    imported = Feed.objects.filter(pk__in=feeds, state=Feed.State.IMPORTED)
-    sources = set(imported.values_list("source_id", flat=True))
-    carried = FeedEntry.objects.filter(feed_id__in=feeds, item_id__in=[item.pk for item in items])
-    ids = set(carried.values_list("item_id", flat=True))
-    return ids | {item.pk for item in items if item.source_id in sources}
+    feeds = set(subscriptions.values_list("feed_id", flat=True))
+    return {item.pk for item in items if item.feed_id in feeds}
 
 
 def _reasons(stored: object, known: Collection[str]) -> list[SuggestedReason]:
@@ -187,40 +183,24 @@ def _of_models() -> QuerySet[Summary]:
 
 
 def _open() -> Q:
-    """Match items that a feed open to models carries, and all items of imported sources, as in digests."""
-    feeds = subscriptions_open_to_models().values("feed_id")
-    carried = FeedEntry.objects.filter(feed_id__in=feeds).values("item_id")
-    imported = Feed.objects.filter(pk__in=feeds, state=Feed.State.IMPORTED).values("source_id")
-    return Q(pk__in=carried) | Q(source_id__in=imported)
+    """Match items that a feed open to models carries."""
+    return Q(feed_id__in=subscriptions_open_to_models().values("feed_id"))
 
 
-def _feed_weights() -> dict[int, tuple[float, str, str]]:
-    """Return by feed open to models: its readers' summed weights for its source; its source; its state."""
+def _feed_weights() -> dict[int, float]:
+    """Return by feed open to models its readers' summed weights for its source."""
     rows = subscriptions_open_to_models().order_by()
     configs = config_effective_many(reader_ids=list(rows.values_list("reader_id", flat=True).distinct()))
-    sums: dict[int, tuple[float, str, str]] = {}
-    fields = ("reader_id", "feed_id", "feed__source_id", "feed__state")
-    for reader_id, feed_id, source, state in rows.values_list(*fields).iterator():
-        before = sums.get(feed_id, (0.0, source, state))[0]
+    sums: defaultdict[int, float] = defaultdict(float)
+    for reader_id, feed_id, source in rows.values_list("reader_id", "feed_id", "feed__source_id").iterator():
         config = configs.get(reader_id)
-        sums[feed_id] = (before + (config.weight(source) if config else WEIGHT_DEFAULT), source, state)
+        sums[feed_id] += config.weight(source) if config else WEIGHT_DEFAULT
     return sums
 
 
-def _carried(
-    now: datetime, feeds: Mapping[int, tuple[float, str, str]]
-) -> Iterator[tuple[float, int, str, datetime]]:
-    """Yield each waiting item once per feed that carries it: the feed's weight, id, fingerprint, date."""
-    waiting = _waiting(now)
-    entries = FeedEntry.objects.filter(feed_id__in=list(feeds), item__in=waiting)
-    fields = ("feed_id", "item_id", "item__fingerprint", "item__dated_at")
-    for feed_id, item_id, fingerprint, dated_at in entries.values_list(*fields).iterator():
-        yield feeds[feed_id][0], item_id, fingerprint, dated_at
-    imported: defaultdict[str, float] = defaultdict(float)
-    for weight, source, state in feeds.values():
-        if state == Feed.State.IMPORTED:
-            imported[source] += weight
-    rows = waiting.filter(source_id__in=list(imported))
-    fields = ("source_id", "pk", "fingerprint", "dated_at")
-    for source, item_id, fingerprint, dated_at in rows.values_list(*fields).iterator():
-        yield imported[source], item_id, fingerprint, dated_at
+def _carried(now: datetime, feeds: Mapping[int, float]) -> Iterator[tuple[float, int, str, datetime]]:
+    """Yield each waiting item of the feeds: the feed's weight, the item's id, fingerprint and date."""
+    rows = _waiting(now).filter(feed_id__in=list(feeds))
+    fields = ("feed_id", "pk", "fingerprint", "dated_at")
+    for feed_id, item_id, fingerprint, dated_at in rows.values_list(*fields).iterator():
+        yield feeds[feed_id], item_id, fingerprint, dated_at

@@ -14,6 +14,7 @@ from decimal import Decimal
 from uuid import uuid4
 
 import structlog
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 
@@ -23,17 +24,27 @@ from digest.feedback.selectors import reason_tag_spellings
 from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SUMMARY, SpendAccount, ingest_account
-from digest.llm.typed import INVALID, Question, TypedAnswer, data_fence, prompt_read, typed_ask_all
-from digest.llm.typed import SUMMARY as PROMPT
+from digest.llm.structured_output import (
+    INVALID,
+    Question,
+    TypedAnswer,
+    data_fence,
+    prompt_read,
+    typed_ask_all,
+)
+from digest.llm.structured_output import SUMMARY as PROMPT
 from digest.models import Item, SuggestedReasons, Summary
 from digest.summaries.selectors import texts_still_wanted, texts_wanted
 from digest.summaries.summarise import (
     BATCH,
+    FAILED,
     OFFLINE,
+    TIME_LIMIT,
     BatchReply,
     SummaryReply,
     SummaryResult,
     Text,
+    TooSlow,
     batch_prompt,
     replies_of,
     summary_check,
@@ -44,8 +55,11 @@ log = structlog.get_logger(__name__)
 
 # A long text takes about 4 ms, so a full round takes a minute or so.
 ROUND_MAX = 20_000
-# Stored together: so few that a killed worker loses a fraction of a second of work.
-CHUNK = 50
+# Stored together: fifty texts, or as many as take a second, so that a killed worker loses no more.
+CHUNK, CHUNK_S = 50, 1.0
+# Processor time of this thread that one text may take before it is given up. The slowest that was found takes
+# a fiftieth; the first of a process waits for an import as well.
+DOCUMENT_S = 4.0
 # Calls at once: enough to finish a night soon, few enough for any provider's limit on new accounts.
 WAVE = 4
 # Half an hour serves 500 texts (32 waves) at the longest a call may take; the rest waits for the next night.
@@ -75,11 +89,15 @@ class SummaryReport:
     message: str = ""
 
 
-def extracts_make(*, now: datetime, limit: int = ROUND_MAX) -> int:
+def extracts_make(
+    *, now: datetime, limit: int = ROUND_MAX, clock: Callable[[], float] = time.thread_time
+) -> int:
     """Store extracts and offline reasons for the items of a digest's window; return how many texts were new.
 
-    The newest come first, `limit` at most. Each chunk of 50 is stored by itself, so that an interrupted
-    round continues where it stopped; doing it twice, or at once, stores nothing twice.
+    The newest come first, `limit` at most. What is made is stored after 50 texts or a second, so that an
+    interrupted round continues where it stopped; doing it twice, or at once, stores nothing twice. A text
+    that takes more than `DOCUMENT_S` of `clock`, or fails, is stored with the code of that and not tried
+    again.
     """
     made = 0
     while made < limit:
@@ -90,24 +108,40 @@ def extracts_make(*, now: datetime, limit: int = ROUND_MAX) -> int:
         items = list({item.fingerprint: item for item in newest}.values())
         if not items:
             break
-        # Reasons first: an item with an extract counts as done.
-        reasons = [
-            _reasons_row(
-                item.fingerprint,
-                OFFLINE,
-                reasons_offline(item.title, item.text, clustered=item.story_id is not None),
-                now,
-            )
-            for item in items
-        ]
-        SuggestedReasons.objects.bulk_create(reasons, ignore_conflicts=True)
-        summaries = [
-            _summary_row(item.fingerprint, OFFLINE, summary_offline(item.title, item.text), now)
-            for item in items
-        ]
-        Summary.objects.bulk_create(summaries, ignore_conflicts=True)
-        made += len(items)
+        made += _extracts_store(items, now, clock)
     return made
+
+
+def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], float]) -> int:
+    """Store the extracts of the first items, as many as a second allows; return their number."""
+    until = Deadline(clock() + CHUNK_S, clock)
+    summaries, reasons = [], []
+    for item in items:
+        result, suggested = _extract(item, Deadline(clock() + DOCUMENT_S, clock))
+        summaries.append(_summary_row(item.fingerprint, OFFLINE, result, now))
+        reasons.append(_reasons_row(item.fingerprint, OFFLINE, suggested, now))
+        if until.left_s < 0:
+            break
+    # Reasons first: an item with an extract counts as done.
+    SuggestedReasons.objects.bulk_create(reasons, ignore_conflicts=True)
+    Summary.objects.bulk_create(summaries, ignore_conflicts=True)
+    return len(summaries)
+
+
+def _extract(item: Item, deadline: Deadline) -> tuple[SummaryResult, Sequence[SuggestedReason]]:
+    """Return the extract and the reasons of one text; whatever is in it, the next one has its turn."""
+    reasons = reasons_filter([], ())
+    try:
+        reasons = reasons_offline(item.title, item.text, clustered=item.story_id is not None)
+        return summary_offline(item.title, item.text, deadline), reasons
+    except TooSlow:
+        code = TIME_LIMIT
+    except SoftTimeLimitExceeded:
+        raise
+    except Exception:
+        log.exception("extract_failed", item_id=item.pk)
+        code = FAILED
+    return SummaryResult(refusal=code, fault=code.lower()), reasons
 
 
 def summaries_make(

@@ -3,7 +3,7 @@
 An extract is one or two sentences near the beginning that share words with the title and are similar to the
 rest (LexRank's degree centrality: Erkan and Radev, 2004): exact citations by construction. A model gets
 several texts in one call; a summary that is malformed, missing or not grounded is repaired or refused without
-effect on the others. Pure."""
+effect on the others. The texts read are bounded, and so is the work between two looks at a deadline. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from digest.feeds.sanitise import clean_text, one_line
+from digest.llm.entities import Deadline
 from digest.summaries.grounding import content_stems, grounding_of, whitespace_collapse
 
 SUMMARY_CHARS_MAX = 400
@@ -53,6 +54,7 @@ _LINK = re.compile(r"https?://|www\.")
 
 OFFLINE = "offline"
 NO_EVIDENCE, GROUNDING_FAIL = "NO_EVIDENCE", "GROUNDING_FAIL"
+TIME_LIMIT, FAILED = "TIME_LIMIT", "FAILED"
 CITATIONS_MAX = 3
 # Four answers of about 250 tokens fit into the 1,500 that a call may put out.
 BATCH = 4
@@ -62,6 +64,10 @@ SHOWN_CHARS = 2_400
 WORTH_CHARS = 600
 # The default half-life of an item in the digest (`ranking`).
 HALF_LIFE_HOURS = 24.0
+
+
+class TooSlow(Exception):
+    """A text took longer than its deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +82,15 @@ class Extract:
         return " ".join(self.sentences)
 
 
-def sentences_of(text: str) -> list[str]:
+def sentences_of(text: str, deadline: Deadline | None = None) -> list[str]:
     """Return the sentences in the first 24,000 characters of `text`, each with single spaces.
 
-    A line break always ends one; one that the limit cuts is left out.
+    A line break always ends one; one that the limit cuts is left out. Raises `TooSlow` past the deadline.
     """
     whole, text = len(text) <= READ_CHARS_MAX, text[:READ_CHARS_MAX]
     found, start = [], 0
     for end in _END.finditer(f"{text}\n" if whole else text):
+        _check(deadline)
         stop = end.end()
         if end.group() == ".":  # no end after an abbreviation or before a small letter
             following = _NEXT.match(text, stop)
@@ -94,6 +101,11 @@ def sentences_of(text: str) -> list[str]:
             found.append(sentence)
         start = stop
     return found
+
+
+def _check(deadline: Deadline | None) -> None:
+    if deadline and deadline.left_s < 0:
+        raise TooSlow
 
 
 def first_sentence(text: str) -> str:
@@ -110,9 +122,13 @@ def sentence_usable(sentence: str) -> bool:
     return not (_BOILERPLATE.search(sentence) or _LINK.search(sentence) or sentence.endswith((":", "：")))
 
 
-def extract_of(title: str, text: str) -> Extract | None:
-    """Return one or two sentences of `text`, together at most 400 characters; `None` without a usable one."""
-    candidates = [s for s in sentences_of(text)[: 4 * SENTENCES_READ] if sentence_usable(s)]
+def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extract | None:
+    """Return one or two sentences of `text`, together at most 400 characters; `None` without a usable one.
+
+    Raises `TooSlow` past the deadline.
+    """
+    candidates = [s for s in sentences_of(text, deadline)[: 4 * SENTENCES_READ] if sentence_usable(s)]
+    _check(deadline)
     # A sentence that only repeats the title is no summary.
     sentences = [s for s in candidates if s.casefold().strip(" .!?") != title.casefold().strip(" .!?")]
     sentences = (sentences or candidates)[:SENTENCES_READ]
@@ -243,9 +259,12 @@ def summary_check(text: Text, reply: SummaryReply | None) -> SummaryResult:
     return SummaryResult(refusal=GROUNDING_FAIL, fault=fault)
 
 
-def summary_offline(title: str, text: str) -> SummaryResult:
-    """Return the extract of a text: its own sentences, which are their own citations."""
-    extract = extract_of(title, text)
+def summary_offline(title: str, text: str, deadline: Deadline | None = None) -> SummaryResult:
+    """Return the extract of a text: its own sentences, which are their own citations.
+
+    Raises `TooSlow` past the deadline.
+    """
+    extract = extract_of(title, text, deadline)
     if extract is None:
         return SummaryResult(refusal=NO_EVIDENCE, fault="no_evidence")
     return SummaryResult(extract.text, extract.sentences)

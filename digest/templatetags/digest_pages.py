@@ -16,12 +16,15 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
 
 from digest.build.explain import Explanation
+from digest.feeds.fetch import host_of
 from digest.feeds.health import FeedCounts, FeedFacts
 from digest.feeds.health import feed_counts as counts_of
 from digest.feeds.selectors import subscriptions_of
-from digest.items.selectors import reader_sources, source_titles
+from digest.items.selectors import reader_source_titles, reader_sources, source_titles
 from digest.mail.render import mail_goes_out
+from digest.requests import reader_of
 from digest.web.costs import usd_words
+from digest.web.forms import DisplayForm
 from ranking.explain import weight_words
 
 register = template.Library()
@@ -46,20 +49,35 @@ def mail_works() -> bool:
     return mail_goes_out()
 
 
+@register.simple_tag(takes_context=True)
+def display_form(context: Mapping[str, Any]) -> DisplayForm:
+    """Return the form of the signed-in reader's theme and lists, as they are now."""
+    reader = reader_of(context["request"])
+    return DisplayForm(initial={name: getattr(reader, name) for name in DisplayForm.base_fields})
+
+
 # The page of each entry first, then the pages inside it.
 SECTIONS: Final = {
     "today": ("digest:today", "digest:day", "digest:left_out", "digest:calendar"),
+    "all": ("digest:all",),
     "search": ("digest:search",),
     "saved": ("digest:saved",),
     "sources": ("digest:sources", "digest:source", "digest:opml_import"),
     "suggestions": ("suggestions:list", "suggestions:preview"),
     "settings": ("ranking:config",),
     "history": ("suggestions:history", "ranking:versions", "ranking:version", "digest:trends"),
-    "account": ("digest:account", "digest:account_mail", "digest:account_delete", "digest:tokens"),
+    "account": (
+        "digest:account",
+        "digest:account_mail",
+        "digest:account_pictures",
+        "digest:account_delete",
+        "digest:tokens",
+    ),
     "costs": ("digest:costs",),
+    "mutes": ("digest:mutes", "digest:mute_add"),
 }
 ACCOUNT_VIEWS: Final = ("account_", "mfa_")
-IN_MENU: Final = frozenset({"settings", "history", "account", "costs"})
+IN_MENU: Final = frozenset({"settings", "mutes", "history", "account", "costs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +129,12 @@ def local_time(at: datetime) -> str:
 
 
 @register.filter
+def host(url: str) -> str:
+    """Return the host in an address, as a reader would name it."""
+    return host_of(url).removeprefix("www.")
+
+
+@register.filter
 def usd(amount: Decimal) -> str:
     """Return an amount of USD with as many decimals as it takes to see it."""
     return f"${usd_words(amount)}"
@@ -158,16 +182,19 @@ class WeightRow:
 @register.simple_tag(takes_context=True)
 def source_names(context: Mapping[str, Any], weights: Iterable[Weight] = ()) -> dict[str, str]:
     """Return the titles of the reader's sources and of those in `weights`, by key."""
-    keys = {*reader_sources(reader_id=context["request"].user.pk), *(row[0] for row in weights)}
-    return {key: key for key in keys} | source_titles(keys=keys)
+    reader_id = context["request"].user.pk
+    keys = {*reader_sources(reader_id=reader_id), *(row[0] for row in weights)}
+    return {key: key for key in keys} | reader_source_titles(reader_id=reader_id, keys=keys)
 
 
-@register.simple_tag
+@register.simple_tag(takes_context=True)
 def names_with_pins(
-    names: Mapping[str, str], locked: Iterable[str], avoided: Iterable[str]
+    context: Mapping[str, Any], names: Mapping[str, str], locked: Iterable[str], avoided: Iterable[str]
 ) -> dict[str, str]:
     """Return `names` with the titles of pinned sources that the reader no longer reads."""
-    return dict(names) | source_titles(keys={*locked, *avoided} - names.keys())
+    pinned = {*locked, *avoided} - names.keys()
+    titles = reader_source_titles(reader_id=context["request"].user.pk, keys=pinned)
+    return {key: key for key in source_titles(keys=pinned)} | dict(names) | titles
 
 
 @register.simple_tag
@@ -177,10 +204,11 @@ def weight_rows(
     typed: Mapping[str, str],
     errors: Mapping[str, str] | None = None,
 ) -> list[WeightRow]:
-    """Return a row for each source of `names`, by title, with what was `typed` and its error."""
+    """Return a row for each source with a weight of its own or `typed`, by title, with its error."""
     own = {key: (shown, words, learned) for key, shown, words, learned in weights}
     rows = []
-    for key, title in sorted(names.items(), key=lambda pair: pair[1].casefold()):
+    titles = {key: names.get(key, key) for key in {*own, *typed}}
+    for key, title in sorted(titles.items(), key=lambda pair: pair[1].casefold()):
         shown, words, learned = own.get(key, ("", weight_words(1.0), False))
         error = (errors or {}).get(key, "")
         rows.append(WeightRow(key, title, shown, typed.get(key, shown), words, learned, error))

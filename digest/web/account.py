@@ -26,9 +26,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
-from digest.accounts.services import deleted_words, reader_delete, reader_mail_update, reader_update
+from digest.accounts.services import (
+    deleted_words,
+    reader_delete,
+    reader_display_update,
+    reader_mail_update,
+    reader_pictures_update,
+    reader_update,
+)
 from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_of
 from digest.accounts.tokens import token_revoke as revoke
+from digest.build.first_round import first_round_wake
 from digest.errors import DigestError
 from digest.feeds.starters import starter_interests, welcome_answer
 from digest.feeds.subscriptions import FEED_GONE_REASON
@@ -44,8 +52,16 @@ from digest.mail.links import (
 )
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
-from digest.requests import reader_of
-from digest.web.forms import AccountForm, DeleteForm, MailForm, TokenForm, WelcomeForm
+from digest.requests import reader_of, return_path
+from digest.web.forms import (
+    AccountForm,
+    DeleteForm,
+    DisplayForm,
+    MailForm,
+    PicturesForm,
+    TokenForm,
+    WelcomeForm,
+)
 
 FEED_ON = "Your feed is on, at the addresses below."
 FEED_MOVED = "Your feed has a new address; the earlier one no longer works."
@@ -72,6 +88,30 @@ def account(request: HttpRequest) -> HttpResponse:
     reader_update(reader=reader, **form.cleaned_data)
     messages.success(request, "Saved.")
     return redirect("digest:account")
+
+
+@login_required
+@require_POST
+def pictures(request: HttpRequest) -> HttpResponse:
+    """Store what becomes of pictures in articles."""
+    form = PicturesForm(request.POST)
+    if not form.is_valid():
+        return _page(request, pictures_form=form)
+    reader_pictures_update(reader=reader_of(request), **form.cleaned_data)
+    messages.success(request, "Saved.")
+    return redirect(f"{reverse('digest:account')}#pictures")
+
+
+@login_required
+@require_POST
+def display(request: HttpRequest) -> HttpResponse:
+    """Store the theme and how lists are displayed, and return to the page the form is on."""
+    form = DisplayForm(request.POST)
+    if not form.is_valid():
+        raise Http404("There is no such way to display a page.")
+    reader_display_update(reader=reader_of(request), **form.cleaned_data)
+    messages.success(request, "Saved.")
+    return redirect(return_path(request))
 
 
 @login_required
@@ -133,7 +173,10 @@ def _delete_page(
 
 
 def _page(
-    request: HttpRequest, form: AccountForm | None = None, mail_form: MailForm | None = None
+    request: HttpRequest,
+    form: AccountForm | None = None,
+    mail_form: MailForm | None = None,
+    pictures_form: PicturesForm | None = None,
 ) -> HttpResponse:
     """Show the account page, with a refused form in place of a fresh one."""
     reader = reader_of(request)
@@ -141,6 +184,7 @@ def _page(
     at = {"rhythm": reader.mail_rhythm, "hour": reader.mail_hour, "weekday": reader.mail_weekday}
     page = {
         "form": form or AccountForm(initial=current),
+        "pictures_form": pictures_form or PicturesForm(initial={"pictures": reader.pictures}),
         "mail_form": mail_form or MailForm(initial=at),
         "mail_works": mail_goes_out(),
         "mail_confirmed": address_is_confirmed(reader=reader),
@@ -150,7 +194,7 @@ def _page(
         "second_factor": is_mfa_enabled(reader),
         "export_opml": _address("digest:opml_export"),
     }
-    refused = bool((form and form.errors) or (mail_form and mail_form.errors))
+    refused = any(one and one.errors for one in (form, mail_form, pictures_form))
     return render(request, "digest/account.html", page, status=422 if refused else 200)
 
 
@@ -236,9 +280,8 @@ def welcome(request: HttpRequest) -> HttpResponse:
             answered = welcome_answer(reader=reader_of(request), feeds=wanted, now=timezone.now())
             if added := answered.added:
                 words = "source is" if added == 1 else "sources are"
-                messages.success(
-                    request, f"Your first {added} {words} being fetched. It takes a few minutes."
-                )
+                messages.success(request, f"Your first {added} {words} being fetched.")
+                first_round_wake()
             for title in answered.gone:
                 messages.warning(request, f"{title}: {FEED_GONE_REASON} You are not subscribed to it.")
             return redirect("digest:today")

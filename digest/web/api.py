@@ -18,8 +18,10 @@ from digest.days import day_of
 from digest.errors import DigestMissing, FutureDate, OperatorsOnly
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feedback.services import feedback_clear, feedback_set
+from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.items.reading import item_read, item_save, item_unread
-from digest.items.search import PAGES_MAX, QUERY_CHARS
+from digest.items.search import PAGES_MAX
+from digest.items.search_query import QUERY_CHARS
 from digest.items.selectors import item_get
 from digest.items.stories import RelatedItem, items_related
 from digest.models import Digest, Exposure, Impression, Reader, ReasonTag
@@ -27,7 +29,9 @@ from digest.requests import reader_of
 from digest.summaries.selectors import reasons_suggested_for
 from digest.throttling import SEARCH, limit_count
 from digest.web.costs import costs_page
+from digest.web.filling import today_filling
 from digest.web.pages import search_page
+from digest.web.searching import search_filters
 
 reading_router = Router(tags=["reading"])
 
@@ -47,11 +51,16 @@ class SavedOut(Schema):
 
 
 class SearchIn(Schema):
-    """A query, the order of results, and a page of twenty."""
+    """A query, the order of results, a page of twenty, and filters; both days, the reader's, are included."""
 
     q: Annotated[str, Field(max_length=QUERY_CHARS)] = ""
     order: Literal["best", "newest"] = "best"
     page: Annotated[int, Field(ge=1, le=PAGES_MAX)] = 1
+    source: Annotated[str, Field(max_length=SOURCE_KEY_MAX_CHARS)] = ""
+    since: date | None = None
+    until: date | None = None
+    unread: bool = False
+    saved: bool = False
 
 
 class PartOut(Schema):
@@ -76,12 +85,16 @@ class HitOut(Schema):
 
 
 class SearchOut(Schema):
-    """One page of results. `loose`: no item has the whole words, these have longer ones."""
+    """One page of results. `loose`: no item has the whole words, these have longer ones.
+
+    `instead`: nor those, so this was searched for, `q` without a typo; "" where `q` itself was.
+    """
 
     total: int
     page: int
     more: bool
     loose: bool
+    instead: str
     hits: list[HitOut]
 
 
@@ -118,7 +131,15 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
     """Search the reader's items, with the query language of the search page."""
     reader, now = reader_of(request), timezone.now()
     limit_count(limit=SEARCH, who=reader.pk, now=now)
-    page = search_page(reader, asked.q, asked.order, asked.page, now)
+    filters = search_filters(
+        zone=reader.zone,
+        source=asked.source,
+        since=asked.since,
+        until=asked.until,
+        unread=asked.unread,
+        saved=asked.saved,
+    )
+    page = search_page(reader, asked.q, asked.order, asked.page, now, filters)
     found = page["found"]
     hits = [
         HitOut(
@@ -134,7 +155,14 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
         )
         for hit in page["hits"]
     ]
-    return SearchOut(total=found.total, page=found.page, more=found.more, loose=found.loose, hits=hits)
+    return SearchOut(
+        total=found.total,
+        page=found.page,
+        more=found.more,
+        loose=found.loose,
+        instead=found.instead,
+        hits=hits,
+    )
 
 
 feedback_router = Router(tags=["feedback"])
@@ -218,7 +246,7 @@ def reasons_get(request: HttpRequest, item_id: int) -> ReasonsOut:
     reader = reader_of(request)
     item = item_get(reader_id=reader.pk, item_id=item_id)
     suggested = reasons_suggested_for(reader_id=reader.pk, items=[item]).get(item_id, ())
-    rating = feedback_by_items(reader_id=reader.pk, item_ids=[item_id]).get(item_id)
+    rating = feedback_by_items(reader_id=reader.pk, items=[item]).get(item_id)
     chosen = rating.tags if rating else ()
     offered = reason_tags()
     return ReasonsOut(
@@ -361,13 +389,28 @@ class EntryOut(Schema):
     also: list[MateOut]
 
 
+class FillingOut(Schema):
+    """The first fetch of feeds just added: `fetched` of `feeds`, `failed` of these, and their `items`."""
+
+    feeds: int
+    fetched: int
+    failed: int
+    items: int
+
+
 class DigestOut(Schema):
-    """A day's digest. `left_out` counts the candidates it does not show, by reason."""
+    """A day's digest. `left_out` counts the candidates it does not show, by reason.
+
+    `newer` counts items that came after today's digest was built. `filling` is there while feeds of the
+    reader wait for their first fetch; today's digest is then built again whenever it is asked for.
+    """
 
     date: Date
     config_version: int
     built_at: datetime
     left_out: dict[str, int]
+    newer: int
+    filling: FillingOut | None
     entries: list[EntryOut]
 
 
@@ -376,14 +419,20 @@ def digest_get(request: HttpRequest, date: Date) -> DigestOut:
     """Return the reader's digest of a day in their zone. Today's is built where it is due."""
     reader, now = reader_of(request), timezone.now()
     digest = _digest(reader, date, now)
-    shown = digest_impressions(digest=digest)
+    shown = digest_impressions(digest=digest, now=now)
     exposures_log(digest=digest, door=Exposure.Door.API, now=now)
-    mates = items_related(reader_id=reader.pk, item_ids=[row.item_id for row in shown])
+    mates = items_related(reader_id=reader.pk, item_ids=[row.item_id for row in shown], now=now)
+    part = today_filling(reader, digest, now) if date == day_of(now, reader.zone) else None
+    progress = part.progress if part else None
     return DigestOut(
         date=digest.date,
         config_version=digest.config_version,
         built_at=digest.built_at,
         left_out=digest.left_out,
+        newer=part.newer if part else 0,
+        filling=FillingOut(**{name: getattr(progress, name) for name in FillingOut.model_fields})
+        if progress
+        else None,
         entries=[_entry(row, mates.get(row.item_id, [])) for row in shown],
     )
 

@@ -49,8 +49,9 @@ class AccountForm(TimeZoneForm):
     peers_enabled = forms.BooleanField(
         label="Learn from other readers here, and let them learn from me",
         required=False,
-        help_text="Your thumbs join rounded sums over at least five readers: never a name, a title or a "
-        "single thumb of yours. Without it they join none, and no sum is used for you.",
+        help_text="Your thumbs join counts over dozens of thumbs, published with noise, once a day at most: "
+        "never a name or a title, and nobody can be sure of one thumb of yours. Off: from then on no count "
+        "is used for you, and from the next UTC day on your thumbs join none; counts published before stay.",
     )
     suggestions_enabled = forms.BooleanField(
         label="Suggest changes to my settings",
@@ -58,6 +59,29 @@ class AccountForm(TimeZoneForm):
         help_text="Once a week, and when you ask. Without it there are no new ones; "
         "pending ones stay on their page.",
     )
+
+
+class PicturesForm(forms.Form):
+    """What becomes of pictures in articles."""
+
+    pictures = forms.ChoiceField(
+        choices=Reader.Pictures.choices,
+        label="Pictures in articles",
+        help_text="They come through this site, so that no publisher learns who looks at them.",
+    )
+
+
+class DisplayForm(forms.Form):
+    """The theme, how long and how dense lists are, and whether scrolling marks as read."""
+
+    theme = forms.ChoiceField(choices=Reader.Theme.choices, label="Light or dark")
+    list_density = forms.ChoiceField(choices=Reader.ListDensity.choices, label="Each item")
+    list_size = forms.TypedChoiceField(
+        choices=[(size, str(size)) for size in Reader.ListSize.values],
+        coerce=int,
+        label="Items on a page of all items",
+    )
+    read_on_scroll = forms.BooleanField(label="Mark as read what I scroll past", required=False)
 
 
 class MailForm(forms.Form):

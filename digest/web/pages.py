@@ -1,15 +1,17 @@
 """Page data of the digest room: what each page shows, as its template's context."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, timedelta
-from itertools import groupby
 from typing import Any
 
+from digest.build.catch_up import away_since
+from digest.build.changes import change_read, mark_words
 from digest.build.exclusion import ExclusionReason, exclusion_explain, reasons_describe
-from digest.build.explain import FOUND, Explanation, age_words, feed_health, place_explain, was_drawn
+from digest.build.explain import FOUND, Explanation, item_age_words, place_explain, was_drawn
+from digest.build.muting import item_mute
 from digest.build.presentation import (
     Response,
     ScoredItem,
@@ -32,28 +34,27 @@ from digest.build.selectors import (
 )
 from digest.build.services import digest_current
 from digest.days import day_of, month_first, month_of
-from digest.feedback.selectors import RatingCounts, feedback_by_source
-from digest.feeds.connect import ADDRESS_QUESTION
-from digest.feeds.health import FeedFacts, feed_counts
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
 from digest.items.reading import items_saved
-from digest.items.search import Order, SearchPage, TextPart, highlight, items_search, terms_snippet
+from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
+from digest.items.search_query import TextPart, highlight, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
-from digest.models import Feed, Impression, Item, Reader, Subscription
-from ranking.entities import EffectiveConfig
-from ranking.explain import weight_words
-from ranking.selectors import config_effective
+from digest.models import Feed, Impression, Item, Reader
+from digest.web.filling import today_filling
 
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
 
 
-def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
-    """Return the digest of `date` for its page, today's built again where it is due (`digest_current`)."""
+def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = False) -> dict[str, Any]:
+    """Return the digest of `date` for its page, today's built again where it is due (`digest_current`).
+
+    Today's leaves out what was read where the reader wants that, unless `all_items` are asked for.
+    """
     today = day_of(now, reader.zone)
     digest = digest_current(reader=reader, date=date, now=now)
-    impressions = digest_impressions(digest=digest) if digest else []
+    impressions = digest_impressions(digest=digest, now=now) if digest else []
     # Only the page of an empty digest shows how its sources are doing.
     subscriptions = [] if impressions else subscriptions_of(reader_id=reader.pk)
     scored = [ScoredItem(i.item, i.parts, i.score, i.slot) for i in impressions]
@@ -62,8 +63,13 @@ def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
     fixed = [entry for entry in scored if entry.slot == Impression.Slot.RATED]
     since = scores_changed(reader=reader, scored=fixed, now=now) if date == today else {}
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
+    hides = reader.hide_read and date == today and not all_items
     counts = digest.left_out.values() if digest else ()
+    change = change_read(digest.change) if digest and date == today else None
+    shown = _marked(shown, change.places if change else {})
     return {
+        "change": change,
+        "filling": today_filling(reader, digest, now) if digest and date == today else None,
         "digest": digest,
         "made": digest is not None,
         "waiting": [
@@ -73,14 +79,33 @@ def day_page(reader: Reader, date: Date, now: datetime) -> dict[str, Any]:
         ],
         "date": date,
         "is_today": date == today,
+        "away_since": away_since(reader=reader, now=now) if date == today else None,
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
-        "shown": shown,
-        "unread": sum(entry.response.read_at is None for entry in shown),
-        "batch": last_read_batch([entry.response.read_at for entry in shown]),
+        **_read_state(shown, hides=hides),
         "left_out": sum(count for count in counts if isinstance(count, int)),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
+
+
+def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
+    """Return the items to show, only those unread where `hides`, and how many of all are unread."""
+    unread = [entry for entry in shown if entry.response.read_at is None]
+    return {
+        "shown": unread if hides else shown,
+        "size": len(shown),
+        "hides": hides,
+        "unread": len(unread),
+        "batch": last_read_batch([entry.response.read_at for entry in shown]),
+    }
+
+
+def _marked(shown: list[ShownItem], places: Mapping[int, int | None]) -> list[ShownItem]:
+    """Return the items with what is said of those that moved or came in."""
+    return [
+        replace(entry, mark=mark_words(places[entry.item.pk])) if entry.item.pk in places else entry
+        for entry in shown
+    ]
 
 
 def last_read_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
@@ -90,10 +115,11 @@ def last_read_batch(moments: Collection[datetime | None]) -> tuple[datetime, int
     return (latest, counts[latest]) if latest and counts[latest] > 1 else None
 
 
-def digest_items(reader: Reader, date: Date) -> list[int]:
+def digest_items(reader: Reader, date: Date, now: datetime) -> list[int]:
     """Return the ids of the items in the reader's digest of that day; a constant number of queries."""
     digest = digest_for(reader_id=reader.pk, date=date)
-    return [impression.item_id for impression in digest_impressions(digest=digest)] if digest else []
+    shown = digest_impressions(digest=digest, now=now) if digest else []
+    return [impression.item_id for impression in shown]
 
 
 def calendar_page(reader: Reader, typed: str, now: datetime) -> dict[str, Any]:
@@ -162,7 +188,7 @@ def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
     scored = items_score(reader=reader, items=[item], now=now)
     words, then = "", None
     if place and (there := place.shown):
-        words = place_explain(there.slot, there.propensity)
+        words = place_explain(there.slot, there.propensity, place.moved)
         then = ScoredItem(item, there.parts, there.score, there.slot)
         slot = Impression.Slot.NOVELTY if was_drawn(there.slot, there.propensity) else there.slot
         scored = [replace(entry, slot=slot) for entry in scored]
@@ -170,7 +196,8 @@ def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
         words = _reason_words(place.excluded)
     since = score_changed(then, scored[0], shown=then) if then else None
     shown = items_shown(reader=reader, scored=scored, now=now, since={item.pk: since} if since else None)[0]
-    return {"shown": shown, "place": place, "place_words": words}
+    mute = item_mute(reader=reader, item=item, now=now)
+    return {"shown": shown, "place": place, "place_words": words, "mute": mute}
 
 
 def response_page(reader: Reader, item: Item) -> dict[str, Any]:
@@ -198,9 +225,11 @@ class Hit:
     response: Response
 
 
-def search_page(reader: Reader, query: str, order: Order, page: int, now: datetime) -> dict[str, Any]:
+def search_page(
+    reader: Reader, query: str, order: Order, page: int, now: datetime, filters: SearchFilters = NO_FILTERS
+) -> dict[str, Any]:
     """Return what a search found, with matches marked and each item's score as it would be now."""
-    found = items_search(reader_id=reader.pk, query=query, order=order, page=page)
+    found = items_search(reader_id=reader.pk, query=query, order=order, page=page, filters=filters, now=now)
     return {"query": query, "order": order, "found": found, "hits": _hits(reader, found, now)}
 
 
@@ -212,7 +241,7 @@ def _hits(reader: Reader, found: SearchPage, now: datetime) -> list[Hit]:
         Hit(
             item=item,
             href=web_url(item.url),
-            age=age_words(item.dated_at, now),
+            age=item_age_words(item.dated_at, now, reader.zone),
             title=highlight(item.title, found.terms),
             snippet=terms_snippet(item.text, found.terms),
             why=score_why(entry),
@@ -221,93 +250,3 @@ def _hits(reader: Reader, found: SearchPage, now: datetime) -> list[Hit]:
         for entry in items_score(reader=reader, items=found.items, now=now)
         if (item := entry.item)
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """One subscription as the sources page shows it; `address` is "" where nothing is fetched from one."""
-
-    subscription: Subscription
-    address: str
-    health: str
-    failing: bool
-    weight: str
-    figure: str
-    rated: str = ""
-
-    @property
-    def name(self) -> str:
-        """Return the feed's own title, else its source."""
-        return self.subscription.feed.title or str(self.subscription.feed.source)
-
-    @property
-    def remarks(self) -> str:
-        """Return what is unusual about it, in a few words each."""
-        weight = "" if self.weight == "as usual" else self.weight
-        models = "" if self.subscription.ai_enabled else "no models"
-        return " · ".join(part for part in (weight, self.rated, models) if part)
-
-    @property
-    def folder(self) -> str:
-        """Return the reader's folder for it, "" for none."""
-        return self.subscription.folder
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """The subscriptions of one folder; `name` is "" for those in none."""
-
-    name: str
-    lines: tuple[SourceLine, ...]
-
-
-def sources_page(reader: Reader, now: datetime) -> dict[str, Any]:
-    """Return the reader’s subscriptions, flat (`sources`) and by folder; a constant number of queries."""
-    lines = source_lines(reader, now)
-    feeds = [line.subscription.feed for line in lines]
-    facts = [FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at) for feed in feeds]
-    counts = feed_counts(facts, now=now)
-    if counts.none_answers:
-        lines = [replace(line, health=line.health.replace(f" {ADDRESS_QUESTION}", "")) for line in lines]
-    # Those in no folder come first.
-    ordered = sorted(lines, key=lambda line: (line.folder.casefold(), line.folder))
-    folders = [Folder(name, tuple(rows)) for name, rows in groupby(ordered, key=lambda line: line.folder)]
-    return {
-        "sources": lines,
-        "folders": folders,
-        "filed": any(folder.name for folder in folders),
-        "failing": sum(line.failing for line in lines),
-        "feeds": counts,
-    }
-
-
-def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
-    """Return the reader's subscriptions by name, with feed health, source weight and ratings."""
-    effective, rated = config_effective(reader_id=reader.pk), feedback_by_source(reader_id=reader.pk)
-    lines = [_source_line(row, effective, rated, now) for row in subscriptions_of(reader_id=reader.pk)]
-    return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
-
-
-def _source_line(
-    row: Subscription, effective: EffectiveConfig, rated: dict[str, RatingCounts], now: datetime
-) -> SourceLine:
-    feed, weight, tally = row.feed, effective.weight(row.feed.source_id), rated.get(row.feed.source_id)
-    health = feed_health(
-        feed.state,
-        feed.error_message,
-        feed.failures,
-        feed.last_fetched_at,
-        now,
-        last_new=feed.last_new_at,
-        next_check=feed.next_check_at,
-        every_minutes=feed.check_minutes,
-    )
-    return SourceLine(
-        subscription=row,
-        address=web_url(feed.url),
-        health=health,
-        failing=feed.failures > 0 or feed.state == Feed.State.GONE,
-        weight=weight_words(weight),
-        figure=f"{weight:.2f}",
-        rated=f"you found {tally.likes} of {tally.n} useful" if tally else "",
-    )

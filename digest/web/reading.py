@@ -1,31 +1,33 @@
-"""Views for reading: days, calendar, items, search, saved items, what was left out, and trends."""
+"""Views for reading: days, calendar, items, saved items, what was left out, and trends."""
 
 from datetime import UTC, datetime, time, timedelta
 from datetime import date as Date
 
+from allauth.account.adapter import get_adapter
+from csp.decorators import csp_update
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.accounts.services import reader_nudge_quiet
+from digest.accounts.services import reader_hide_read_update, reader_nudge_quiet
 from digest.build.selectors import digest_for
 from digest.build.store import exposures_log
 from digest.days import day_of
-from digest.errors import DigestError
+from digest.errors import DigestError, InvalidRating
 from digest.feedback.selectors import feedback_by_items, feedback_weeks
 from digest.feedback.services import feedback_clear, feedback_set, feedback_tags_set
 from digest.feedback.trends import trends_of, weeks_until
 from digest.items.reading import item_read, item_save, item_unread, items_read, items_unread
-from digest.items.search import QUERY_CHARS, Order
 from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader
 from digest.requests import is_prefetch, page_of, reader_of, referrer_path, return_path
-from digest.throttling import SEARCH, rate_limited
+from digest.web.articles import article_of
 from digest.web.forms import ThumbForm
 from digest.web.pages import (
     OLDEST,
@@ -36,17 +38,20 @@ from digest.web.pages import (
     left_out_page,
     response_page,
     saved_page,
-    search_page,
 )
 from ranking.selectors import config_effective, weight_history
 
 DAY = timedelta(days=1)
+# What a publisher plays may come from any host, and be redirected to others: publishers count their listeners
+# so. A browser asks for it once the reader presses play, since players preload nothing.
+PLAYING = {"media-src": ["https:"]}
 
 
-@login_required
 @require_safe
 def today(request: HttpRequest) -> HttpResponse:
-    """Show today's digest, in the reader's time zone."""
+    """Show today's digest, in the reader's time zone; to visitors, what Tidings is."""
+    if not request.user.is_authenticated:
+        return _visitors_answer(request)
     reader, now = reader_of(request), timezone.now()
     return _day_answer(request, reader, day_of(now, reader.zone), now)
 
@@ -76,9 +81,9 @@ def read(request: HttpRequest, date: Date) -> HttpResponse:
     reader, now = reader_of(request), timezone.now()
     if reason := _day_missing(reader, date, now):
         raise Http404(reason)
-    items = digest_items(reader, date)
+    items = digest_items(reader, date, timezone.now())
     if "at" in request.POST:
-        count = items_unread(reader=reader, item_ids=items, at=_moment_or_404(request.POST["at"]))
+        count = items_unread(reader=reader, item_ids=items, at=moment_or_404(request.POST["at"]))
         messages.success(request, f"{_items_words(count)} unread again.")
     else:
         count = items_read(reader=reader, item_ids=items, now=now)
@@ -89,15 +94,33 @@ def read(request: HttpRequest, date: Date) -> HttpResponse:
 
 @login_required
 @require_POST
+def today_display(request: HttpRequest) -> HttpResponse:
+    """Store whether items that were read leave today's page: `hide_read` is 1 or not there."""
+    reader_hide_read_update(reader=reader_of(request), hide_read=request.POST.get("hide_read") == "1")
+    messages.success(request, "Saved.")
+    return redirect(return_path(request))
+
+
+@login_required
+@require_POST
 def nudge_dismiss(request: HttpRequest) -> HttpResponse:
     """Hide the note about pending suggestions for a week."""
     reader_nudge_quiet(reader=reader_of(request), now=timezone.now())
     return redirect("digest:today")
 
 
+def _visitors_answer(request: HttpRequest) -> HttpResponse:
+    """Show what Tidings is, with one suggestion of the demo; sign-up only where it is open. No query."""
+    page = {"signup_open": get_adapter(request).is_open_for_signup(request)}
+    answer = render(request, "digest/visitors.html", page)
+    # The same address is the digest of whoever signs in.
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
 def _day_answer(request: HttpRequest, reader: Reader, date: Date, now: datetime) -> HttpResponse:
     """Show the page of a day, and log its items as exposures."""
-    page = day_page(reader, date, now)
+    page = day_page(reader, date, now, all_items="all" in request.GET)
     if page["digest"] and request.method == "GET" and not is_prefetch(request):
         exposures_log(digest=page["digest"], door=Exposure.Door.PAGE, now=now)
     return render(request, "digest/day.html", page)
@@ -114,7 +137,8 @@ def _day_missing(reader: Reader, date: Date, now: datetime) -> str:
     return f"There is no digest of that day. Digests go back from today, {last}, to {first}."
 
 
-def _moment_or_404(typed: str) -> datetime:
+def moment_or_404(typed: str) -> datetime:
+    """Return the moment `typed` in ISO 8601, in UTC. Raises `Http404` where it is none."""
     try:
         moment = parse_datetime(typed)
         if moment is not None and timezone.is_aware(moment):
@@ -130,15 +154,25 @@ def _items_words(count: int) -> str:
 
 @login_required
 @require_safe
-def item(request: HttpRequest, item_id: int) -> HttpResponse:
-    """Show one item, its text and its score breakdown; looking at it marks it as read."""
+def item(request: HttpRequest, item_id: int) -> HttpResponseBase:
+    """Show one item, its text and its score breakdown; looking at it marks it as read.
+
+    With `?pane=1` only the piece that a script shows beside a list.
+    """
     reader, now = reader_of(request), timezone.now()
     found = _item_or_404(reader, item_id)
     if request.method == "GET" and not is_prefetch(request):
         item_read(reader=reader, item_id=item_id, now=now)
-    return render(
-        request, "digest/item.html", item_page(reader, found, now) | {"came_from": referrer_path(request)}
-    )
+    page = item_page(reader, found, now) | {"came_from": referrer_path(request)}
+    article = article_of(reader=reader, item=found)
+    page |= {"article": article}
+    if "pane" in request.GET:
+        return render(request, "digest/item_pane.html", page | {"back": page["came_from"]})
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        return render(request, "digest/item.html", page)
+
+    return csp_update(PLAYING)(answer)(request) if article.has_media else answer(request)
 
 
 @login_required
@@ -148,8 +182,11 @@ def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
     found = _item_or_404(reader_of(request), item_id)
     form = ThumbForm(request.POST)
     try:
-        if form.is_valid():
-            _feedback_store(reader_of(request), found, form.cleaned_data)
+        if not form.is_valid():
+            raise InvalidRating("A rating is 1, 0 or clear, a reason one of those on offer.")
+        _feedback_store(reader_of(request), found, form.cleaned_data)
+    except InvalidRating as error:
+        return JsonResponse({"error": error.code, "message": error.message}, status=error.status)
     except DigestError as error:
         return HttpResponse(error.message, status=error.status, content_type="text/plain")
     return _response_answer(request, found)
@@ -191,7 +228,7 @@ def _feedback_store(reader: Reader, item: Item, typed: dict[str, str]) -> None:
         feedback_clear(reader=reader, item_id=item.pk)
     elif typed["useful"]:
         feedback_set(reader=reader, item_id=item.pk, useful=typed["useful"] == "1", now=now)
-    elif rating := feedback_by_items(reader_id=reader.pk, item_ids=[item.pk]).get(item.pk):
+    elif rating := feedback_by_items(reader_id=reader.pk, items=[item]).get(item.pk):
         tags = sorted(({*rating.tags} | {typed["tag"]}) - {typed["untag"], ""})
         feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)
 
@@ -223,17 +260,6 @@ def saved(request: HttpRequest) -> HttpResponse:
     return render(
         request, "digest/saved.html", saved_page(reader_of(request), page_of(request), timezone.now())
     )
-
-
-@login_required
-@require_safe
-@rate_limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
-def search(request: HttpRequest) -> HttpResponse:
-    """Show what `?q=` finds, the best first, or with `order=newest` the newest."""
-    query = request.GET.get("q", "").replace("\0", " ").strip()[:QUERY_CHARS]
-    order: Order = "newest" if request.GET.get("order") == "newest" else "best"
-    found = search_page(reader_of(request), query, order, page_of(request), timezone.now())
-    return render(request, "digest/search.html", found)
 
 
 @login_required

@@ -3,35 +3,31 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import urlencode
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
-from digest.errors import DigestError, SiteUnreachable, TooManyRequests
+from digest.build.first_round import first_round_wake
+from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequests
+from digest.feeds.adding import feed_add
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
+from digest.feeds.names import NamedFeed, feeds_named, is_name
 from digest.feeds.opml import FOLDER_MAX_CHARS, OPML_BYTES_MAX
-from digest.feeds.selectors import subscription_of
-from digest.feeds.subscriptions import (
-    check_address,
-    opml_export,
-    opml_import,
-    subscription_add,
-    subscription_change,
-    subscription_remove,
-    subscription_restore,
-)
+from digest.feeds.subscriptions import check_address, opml_export, opml_import
+from digest.feeds.subscriptions_change import subscription_change
+from digest.feeds.weights import sources_weigh
 from digest.requests import reader_of
-from digest.throttling import IMPORT, LOOKUP, limit_count, rate_limited
-from digest.web.pages import source_lines, sources_page
-
-UNDO_SALT, UNDO_S = "digest.source_removed", 3600
+from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
+from digest.web.filling import import_filling
+from digest.web.source_changes import removal_read
+from digest.web.source_list import FIND_CHARS, SHOWN, source_lines, sources_page
+from ranking.entities import InvalidSetting
+from ranking.levels import weight_read
 
 
 class AddressForm(forms.Form):
@@ -69,6 +65,16 @@ class SubscriptionForm(forms.Form):
         help_text="Off: no text of this feed leaves this machine on your behalf. As your thumbs are studied "
         "all together, suggestions then come from statistics alone.",
     )
+    full_text = forms.BooleanField(
+        label="Always fetch the full text of its items from their pages",
+        required=False,
+        help_text="Their sites’ robots.txt is kept to. All readers of this feed then see the full text.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not settings.FULL_TEXT:
+            del self.fields["full_text"]
 
 
 class OpmlForm(forms.Form):
@@ -89,9 +95,11 @@ def sources(request: HttpRequest) -> HttpResponse:
     found: list[FoundFeed] = []
     if request.method == "POST" and form.is_valid():
         try:
+            if is_name(form.cleaned_data["url"]) and not form.cleaned_data["as_is"]:
+                return _page(request, form, named=_feeds_named(request, form.cleaned_data["url"]))
             found = _feeds_of(request, form)
             if len(found) == 1:
-                return _subscribe(request, found[0], seen=not form.cleaned_data["as_is"])
+                return _subscribe(request, found[0])
         except DigestError as error:
             form.add_error("url", error.message)
             can_add = isinstance(error, SiteUnreachable) and error.may_answer
@@ -100,6 +108,14 @@ def sources(request: HttpRequest) -> HttpResponse:
                 answer.status_code, answer["Retry-After"] = error.status, str(error.retry_after_s)
             return answer
     return _page(request, form, found=found, status=422 if form.errors else 200)
+
+
+def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:
+    """Return the feeds known by a name. Raises `NoFeedFound` where there are none."""
+    limit_count(limit=SEARCH, who=reader_of(request).pk, now=timezone.now())
+    if found := feeds_named(name=name):
+        return found
+    raise NoFeedFound("No source known here has that name. Type the site’s address, such as example.org.")
 
 
 def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
@@ -112,15 +128,19 @@ def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
     return feeds_discover(url=url)
 
 
-def _subscribe(request: HttpRequest, found: FoundFeed, *, seen: bool) -> HttpResponse:
-    """Subscribe; the message promises items only of a feed that was `seen` to be one."""
-    now = timezone.now()
-    added = subscription_add(reader=reader_of(request), url=found.url, now=now, alive=seen)
-    name = added.feed.title or found.title or str(added.feed)
-    if added.created_at < now:
+def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
+    """Subscribe; the message promises items only where they are there already."""
+    added = feed_add(reader=reader_of(request), found=found, now=timezone.now())
+    feed = added.subscription.feed
+    name = feed.title or found.title or str(feed)
+    if not added.new:
         messages.info(request, f"You read {name} already.")
         return redirect("digest:sources")
-    next_step = "Its items arrive within a few minutes." if seen else "Its status below shows if it answers."
+    if added.stored:
+        next_step = "Its posts are here."
+    else:
+        first_round_wake()
+        next_step = "It is being fetched."
     messages.success(request, f"You now read {name}. {next_step}")
     return redirect("digest:sources")
 
@@ -130,16 +150,20 @@ def _page(
     form: AddressForm,
     *,
     found: list[FoundFeed] | None = None,
+    named: list[NamedFeed] | None = None,
     can_add: bool = False,
     list_form: OpmlForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    page = sources_page(reader_of(request), timezone.now()) | {
+    show = request.GET.get("show", "")
+    find = request.GET.get("find", "")[:FIND_CHARS].strip()
+    page = sources_page(reader_of(request), timezone.now(), find, show if show in SHOWN else "") | {
         "form": form,
         "found": found,
+        "named": named,
         "can_add": can_add,
         "list_form": list_form or OpmlForm(),
-        "undo": _undo_read(request, request.GET.get("removed", "")),
+        "undo": removal_read(request, timezone.now()) if "removed" in request.GET else None,
     }
     return render(request, "digest/sources.html", page, status=status)
 
@@ -147,72 +171,37 @@ def _page(
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def source(request: HttpRequest, feed_id: int) -> HttpResponse:
-    """Show one subscription: feed health, folder, and whether models may read it; a POST changes it."""
+    """Show one subscription: feed health, weight, folder, and whether models may read it; a POST changes it.
+
+    With `level` a POST sets the weight, and a GET shows why a weight cannot be set.
+    """
     reader = reader_of(request)
     lines = source_lines(reader, timezone.now())
     line = next((line for line in lines if line.subscription.feed_id == feed_id), None)
     if line is None:
         raise Http404("You do not read that feed.")
     current = {name: getattr(line.subscription, name) for name in SubscriptionForm.base_fields}
-    form = SubscriptionForm(request.POST or None, initial=current)
-    if request.method == "POST" and form.is_valid():
-        subscription_change(reader=reader, feed_id=feed_id, **form.cleaned_data)
+    weighs = "level" in request.POST
+    form = SubscriptionForm(None if weighs else request.POST or None, initial=current)
+    typed = request.POST.get("level") or request.GET.get("level", "")
+    try:
+        if weighs:
+            sources_weigh(
+                reader=reader, feed_ids=[feed_id], level=request.POST["level"].strip(), now=timezone.now()
+            )
+        elif typed:
+            weight_read(typed)
+        refused = ""
+    except InvalidSetting as error:
+        refused = error.message
+    if request.method == "POST" and not refused and (weighs or form.is_valid()):
+        if not weighs:
+            subscription_change(reader=reader, feed_id=feed_id, **form.cleaned_data)
         messages.success(request, f"Saved: {line.name}.")
         return redirect("digest:sources")
     folders = sorted({line.folder for line in lines if line.folder}, key=str.casefold)
-    page = {"form": form, "line": line, "folders": folders}
-    return render(request, "digest/source.html", page, status=422 if form.errors else 200)
-
-
-@login_required
-@require_POST
-def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
-    """Stop reading a feed; ratings of its items stay, and it can be undone for an hour."""
-    reader = reader_of(request)
-    subscription = subscription_of(reader_id=reader.pk, feed_id=feed_id)
-    if subscription is None or not subscription_remove(reader=reader, feed_id=feed_id, now=timezone.now()):
-        raise Http404("You do not read that feed.")
-    undo = {
-        "reader": str(reader.pk),
-        "feed": feed_id,
-        "name": subscription.feed.title or str(subscription.feed.source),
-        "folder": subscription.folder,
-        "ai": subscription.ai_enabled,
-    }
-    query = urlencode({"removed": signing.dumps(undo, salt=UNDO_SALT, compress=True)})
-    return redirect(f"{reverse('digest:sources')}?{query}")
-
-
-@login_required
-@require_POST
-def source_undo(request: HttpRequest) -> HttpResponse:
-    """Subscribe again to a feed that was removed within the last hour, with folder and switch as before."""
-    undo = _undo_read(request, request.POST.get("removed", ""))
-    if undo is None:
-        messages.error(request, "That can no longer be undone. Add the feed again by its address.")
-        return redirect("digest:sources")
-    try:
-        subscription_restore(
-            reader=reader_of(request),
-            feed_id=undo["feed"],
-            folder=undo["folder"],
-            ai_enabled=undo["ai"],
-            now=timezone.now(),
-        )
-    except DigestError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, f"You read {undo['name']} again.")
-    return redirect("digest:sources")
-
-
-def _undo_read(request: HttpRequest, signed: str) -> dict[str, Any] | None:
-    """Return the signed fields of a removal, if it was this reader's and not long ago."""
-    try:
-        undo: dict[str, Any] = signing.loads(signed, salt=UNDO_SALT, max_age=UNDO_S)
-    except signing.BadSignature:
-        return None
-    return {**undo, "signed": signed} if undo["reader"] == str(reader_of(request).pk) else None
+    page = {"form": form, "line": line, "folders": folders, "refused": refused, "typed": typed or line.figure}
+    return render(request, "digest/source.html", page, status=422 if form.errors or refused else 200)
 
 
 @login_required
@@ -230,7 +219,9 @@ def opml_upload(request: HttpRequest) -> HttpResponse:
         except DigestError as error:
             form.add_error("file", error.message)
         else:
-            return render(request, "digest/opml_imported.html", {"report": report})
+            first_round_wake()
+            page = {"report": report, "filling": import_filling(reader_of(request), timezone.now())}
+            return render(request, "digest/opml_imported.html", page)
     return _page(request, AddressForm(), list_form=form, status=422)
 
 

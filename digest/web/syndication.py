@@ -194,7 +194,7 @@ def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, l
     digests = list(Digest.objects.filter(reader=reader).order_by("-date")[:DIGESTS])
     newest: dict[int, tuple[Impression, Digest]] = {}
     for digest in digests:
-        for impression in digest_impressions(digest=digest):
+        for impression in digest_impressions(digest=digest, now=now):
             newest.setdefault(impression.item_id, (impression, digest))
     shown = impressions_shown(reader=reader, impressions=[row for row, _ in newest.values()], now=now)
     channel = Channel(

@@ -24,7 +24,7 @@ else:
 # A list shows this many rows at most; search and filters reach the others.
 NEWEST = 10_000
 # The values of a column that is no choice are those of its newest rows.
-SEEN_AMONG = 2_000
+RECENT_ROWS = 2_000
 
 
 class NamedDateTime(AdminSplitDateTime):
@@ -61,26 +61,26 @@ class QuickChangeList(ChangeList):
             self.result_list = self.queryset.filter(pk__in=cast("NewestPaginator", self.paginator).found)
 
 
-def seen(column: str, title: str = "") -> type[admin.SimpleListFilter]:
+def recent_values(column: str) -> type[admin.SimpleListFilter]:
     """Return a filter over the values that the newest 2,000 rows of a list have in `column`.
 
     Django's own filter over a column without choices reads the whole table.
     """
 
-    class SeenFilter(admin.SimpleListFilter):
+    class RecentValuesFilter(admin.SimpleListFilter):
         parameter_name = column
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
             rows = model_admin.model._default_manager.order_by(*model_admin.ordering)
-            values = {str(value) for value in rows.values_list(column, flat=True)[:SEEN_AMONG]}
+            values = {str(value) for value in rows.values_list(column, flat=True)[:RECENT_ROWS]}
             values = (values | {self.value() or ""}) - {""}
             return [(value, value.replace("_", " ")) for value in sorted(values)]
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             return queryset.filter(**{column: self.value()}) if self.value() else queryset
 
-    SeenFilter.title = title or column.replace("_", " ")
-    return SeenFilter
+    RecentValuesFilter.title = column.replace("_", " ")
+    return RecentValuesFilter
 
 
 def lately(column: str) -> type[admin.SimpleListFilter]:

@@ -7,7 +7,7 @@ from django import template
 
 from ranking import explain
 from ranking.common.text import topic_key
-from ranking.entities import Config
+from ranking.entities import Config, Mute
 from ranking.explain import PinRow, pin_rows
 from ranking.selectors import SnapshotRow
 
@@ -44,6 +44,12 @@ def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str])
     """Return the rows of the reader's sources and topics by their heading, without empty lists."""
     sources, topics = pin_rows(names, config.topics, config.locked, config.avoided, chosen)
     return {about: rows for about, rows in (("Topics", topics), ("Sources", sources)) if rows}
+
+
+@register.filter
+def mute_words(mute: Mute) -> str:
+    """Return what a mute hides, in words."""
+    return explain.mute_label(mute.kind, mute.value)
 
 
 @register.filter

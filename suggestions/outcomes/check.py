@@ -95,9 +95,13 @@ class BatchData:
 
 def decisions_due(*, now: datetime) -> list[int]:
     """Return the ids of decisions accepted two weeks ago or more, not reverted, not checked; oldest first."""
+    return list(decisions_unchecked(now=now).order_by("decided_at", "pk").values_list("pk", flat=True))
+
+
+def decisions_unchecked(*, now: datetime) -> QuerySet[Outcome]:
+    """Return the decisions accepted two weeks ago or more that were neither reverted nor checked."""
     followed = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind__in=[Kind.EFFECT, Kind.REVERT])
-    rows = _accepted().filter(~Exists(followed), decided_at__lte=now - WINDOW)
-    return list(rows.order_by("decided_at", "pk").values_list("pk", flat=True))
+    return _accepted().filter(~Exists(followed), decided_at__lte=now - WINDOW)
 
 
 def cases_of(*, decision_ids: Collection[int]) -> list[tuple[Outcome, EffectCase]]:

@@ -1,1 +1,1 @@
-"""The planner: a posterior over a reader's tastes, gains, forecasts, hypotheses."""
+"""The planner: topics in titles, a reader's tastes, how much they vary, forecasts, hypotheses."""

@@ -1,32 +1,21 @@
 """A reader's ratings as evidence for or against changes: to propose hypotheses and to weigh drafts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
-from zlib import crc32
 
 from django.conf import settings
 
 from digest.entities import RatedItem
-from digest.feedback.peers import community_deviation, peer_deviations
-from digest.feedback.selectors import feedback_recent, feedback_tallies
-from digest.items.selectors import items_candidates, source_titles
-from ranking.entities import EffectiveConfig, SourceTally
+from digest.feedback.selectors import feedback_recent
+from digest.items.selectors import source_titles
+from ranking.entities import EffectiveConfig
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Refusal
 from suggestions.models import Outcome
-from suggestions.planner.gains import (
-    POOL_DAYS,
-    POOLS,
-    Forecast,
-    ReplayEvaluator,
-    ReplayPools,
-    Split,
-    forecast_of,
-    replay_pools_of,
-    split_by_time,
-)
+from suggestions.planner.forecasts import Forecast, Split, forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
+    HELPS_MIN,
     Change,
     DecisionHistory,
     EvaluatedChange,
@@ -41,7 +30,9 @@ from suggestions.planner.hypotheses import (
     select_changes,
     silence_code,
 )
-from suggestions.planner.posterior import Attributes, attributes_of, design_of, posterior_draws, reasons_count
+from suggestions.planner.phrases import Attributes, attributes_of
+from suggestions.planner.population import taste_spread_for
+from suggestions.planner.tastes import Taste, tallies_of, tastes_of
 from suggestions.rules import (
     Accepted,
     Facts,
@@ -53,25 +44,22 @@ from suggestions.rules import (
 )
 from suggestions.selectors import answers_by_type, facts_for, targets_decided
 
-# Enough to replay a week of a busy reader; more would only cost time.
-CANDIDATES_MAX = 600
 LIMIT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class RatingEvidence:
-    """A reader's ratings with the posteriors they lead to.
+    """A reader's ratings with the tastes they lead to.
 
-    `rated` are the newest ones, newest first, `split` the same in two parts; `evaluator` evaluates changes
-    by the training part, `overall_evaluator` by all of them; both are `None` where there is nothing to
-    order. `titles` are the sources' names.
+    `rated` are the newest ones, newest first, `split` the same in two parts; `tastes` are those of the
+    training part, by column, `overall_tastes` those of all of them. `titles` are the sources' names.
     """
 
     split: Split
     rated: tuple[RatedItem, ...]
     attributes: Attributes
-    evaluator: ReplayEvaluator | None
-    overall_evaluator: ReplayEvaluator | None
+    tastes: Sequence[Taste]
+    overall_tastes: Sequence[Taste]
     titles: dict[str, str]
 
 
@@ -79,9 +67,9 @@ class RatingEvidence:
 class WeighedChange:
     """A change with its probabilities and its measured effect.
 
-    `p_helpful` is the probability that it helps by the training ratings (0 where nothing can be ordered),
-    `forecast` its effect measured on holdout ratings, `p_overall` the probability by all ratings together,
-    `after` the config with it; `expected_gain` of nDCG@10 is the posterior mean.
+    `p_helpful` is the probability that it helps by the training ratings (0 where nothing is known),
+    `clear` whether they lean its way clearly enough to ask, `forecast` its effect measured on holdout
+    ratings, `p_overall` the probability by all ratings together, `after` the config with it.
     """
 
     p_helpful: float
@@ -90,6 +78,7 @@ class WeighedChange:
     p_overall: float
     after: EffectiveConfig
     evidence: RatingEvidence
+    clear: bool
     expected_gain: float = 0.0
 
     def refusal(self, change: Accepted) -> Refusal | None:
@@ -97,61 +86,35 @@ class WeighedChange:
         return strength_refusal(
             change,
             p_overall=self.p_overall,
+            supported=self.clear and not contradicted(self.forecast),
             confidence=self.confidence,
             minimum=settings.ADVISOR_MIN_CONFIDENCE,
         )
 
 
+def contradicted(forecast: Forecast) -> bool:
+    """Return whether the holdout ratings speak against a change: its whole 90 % interval is below zero."""
+    return forecast.high is not None and forecast.high < 0
+
+
 def evidence_for(
     *, reader_id: UUID, effective: EffectiveConfig, topics: Iterable[str] = (), now: datetime
 ) -> RatingEvidence:
-    """Read the reader's ratings and fit their posteriors; a fixed number of queries.
+    """Read the reader's newest 500 ratings and what they like; a fixed number of queries.
 
-    `topics` are columns besides the config's own and the phrases found in titles. The newest 500 ratings are
-    the sample; older ones count by source. The same data give the same answer.
+    `topics` are columns besides the config's own and the phrases found in titles. The same data give the same
+    answer.
     """
     rated = tuple(feedback_recent(reader_id=reader_id))
-    older = feedback_tallies(reader_id=reader_id, now=now, until=rated[-1].at) if rated else []
-    candidates = items_candidates(reader_id=reader_id, now=now, days=POOLS + POOL_DAYS, limit=CANDIDATES_MAX)
-    sources = {*(tally.source for tally in older), *(candidate.source for candidate in candidates)}
-    titles = source_titles(keys={*sources, *(item.source for item in rated)})
+    titles = source_titles(keys={item.source for item in rated})
     split = split_by_time(rated)
     wanted = [*effective.config.topics, *topics]
-    attributes = attributes_of(rated, sources=sorted(sources), topics=wanted, titles=titles)
-    replay = replay_pools_of(candidates, rated, attributes, effective, now) if rated else None
-    evaluator = overall = None
-    if replay is not None:
-        deviation = deviations_for(reader_id=reader_id, now=now)
-        seed = crc32(str(reader_id).encode())
-        evaluator, overall = (
-            _evaluator(replay, part, attributes, older, deviation, seed, now)
-            for part in (split.training, rated)
-        )
-    return RatingEvidence(split, rated, attributes, evaluator, overall, titles)
-
-
-def deviations_for(*, reader_id: UUID, now: datetime) -> dict[str, float]:
-    """Return how much more or less than usual others like a source: the nearest peers, else the community.
-
-    Empty for a reader who does not share, or where fewer than five others do.
-    """
-    return {
-        **community_deviation(reader_id=reader_id, now=now),
-        **peer_deviations(reader_id=reader_id, now=now),
-    }
-
-
-def _evaluator(
-    replay: ReplayPools,
-    rated: Sequence[RatedItem],
-    attributes: Attributes,
-    older: Sequence[SourceTally],
-    deviation: Mapping[str, float],
-    seed: int,
-    now: datetime,
-) -> ReplayEvaluator:
-    design = design_of(rated, attributes, older=older, deviation=deviation, now=now)
-    return ReplayEvaluator(replay, posterior_draws(design, seed), seed, reasons_count(rated))
+    attributes = attributes_of(rated, sources=(), topics=wanted, titles=titles)
+    spread = taste_spread_for(reader_id=reader_id)
+    tastes, overall = (
+        tastes_of(tallies_of(part, attributes, now), spread) for part in (split.training, rated)
+    )
+    return RatingEvidence(split, rated, attributes, tastes, overall, titles)
 
 
 def target_counts(evidence: RatingEvidence, field: str, key: str, label: str) -> tuple[int, int]:
@@ -174,32 +137,31 @@ def change_weigh(
     plain = Change(
         change.suggestion_type, change.field, change.target_key, change.label, change.suggested_value, ()
     )
-    choice = _evaluated(case, case.evaluator, plain, effective)
+    choice = _evaluated(case, case.tastes, plain)
     p_helpful = choice.p_helpful if choice else 0.0
     forecast = _forecast(case, plain, effective, reader_id, now)
     return WeighedChange(
         p_helpful=p_helpful,
-        confidence=confidence_of(p_helpful, forecast.gain, forecast.high),
+        confidence=confidence_of(p_helpful, forecast.low, forecast.high),
         forecast=forecast,
-        p_overall=_p_overall(case, plain, effective),
+        p_overall=_p_overall(case, plain),
         after=change_applied(effective, plain.suggestion_type, plain.key, plain.value),
         evidence=case,
+        clear=choice is not None and choice.clear,
         expected_gain=choice.expected_gain if choice else 0.0,
     )
 
 
-def _evaluated(
-    evidence: RatingEvidence, evaluator: ReplayEvaluator | None, change: Change, effective: EffectiveConfig
-) -> EvaluatedChange | None:
+def _evaluated(evidence: RatingEvidence, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:
     """Evaluate one change; `None` without ratings, or for a source that is read but was never rated."""
     known = change.field != SOURCE_WEIGHTS or change.key in evidence.attributes.sources
-    return evaluate_change(change, evaluator, evidence.attributes, effective) if evaluator and known else None
+    return evaluate_change(change, tastes, evidence.attributes) if evidence.rated and known else None
 
 
-def _p_overall(evidence: RatingEvidence, change: Change, effective: EffectiveConfig) -> float:
-    """Return P(better rather than worse) by all the reader's ratings; without any, one half."""
-    choice = _evaluated(evidence, evidence.overall_evaluator, change, effective)
-    return choice.p_better if choice else 0.5
+def _p_overall(evidence: RatingEvidence, change: Change) -> float:
+    """Return P(it helps) by all the reader's ratings; without any, one half."""
+    choice = _evaluated(evidence, evidence.overall_tastes, change)
+    return choice.p_helpful if choice else 0.5
 
 
 def _forecast(
@@ -224,8 +186,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     hypotheses = tuple(
         _hypothesis(choice, forecast, facts, evidence)
         for choice, forecast in measured
-        if (forecast.high is None or forecast.high >= 0)
-        and _p_overall(evidence, choice.change, facts.effective) >= 0.5
+        if not contradicted(forecast) and _p_overall(evidence, choice.change) >= HELPS_MIN
     )
     dropped = len(measured) - len(hypotheses)
     silence = silence_code(
@@ -237,7 +198,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     )
     return HypothesisReport(
         hypotheses=hypotheses,
-        patterns_found=selection.likely,
+        patterns_found=selection.clear,
         considered=len(evidence.attributes.sources) + len(evidence.attributes.topics),
         dropped=dropped,
         silence="" if hypotheses else silence,
@@ -246,7 +207,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
 
 
 def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int) -> Selection:
-    if evidence.evaluator is None:
+    if not evidence.rated:
         return Selection((), (), 0, 0, 0, 0.0)
 
     def permitted(change: Change) -> bool:
@@ -262,9 +223,8 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
     )
     return select_changes(
         candidate_changes(evidence.attributes, facts.effective, evidence.rated),
-        evidence.evaluator,
+        evidence.tastes,
         evidence.attributes,
-        facts.effective,
         evidence.rated,
         permitted=permitted,
         history=history,
@@ -287,7 +247,7 @@ def _hypothesis(
         current_value=current or ("" if change.liked else change.label),
         suggested_value=change.value,
         p_helpful=choice.p_helpful,
-        confidence=confidence_of(choice.p_helpful, forecast.gain, forecast.high),
+        confidence=confidence_of(choice.p_helpful, forecast.low, forecast.high),
         expected_gain=choice.expected_gain,
         gain=forecast.gain,
         low=forecast.low,

@@ -3,22 +3,16 @@
 1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, if the rules permit it
    and would accept the evidence. A target the reader has decided on needs three new ratings since: the same
    ones prove nothing more.
-2. A change is judged by the change of nDCG@10 of recent digests under draws from the reader's posterior
-   (`posterior`, `gains`): `p_helpful` is P(gain > 0), capped where it is doubtful that the reader leans that
-   way at all; the expected gain is the mean.
-3. The one with the best expected gain among those likely enough comes first, times the share of such
-   suggestions this reader has accepted; then the rest is judged again as if that one were accepted, since
-   two changes may overlap.
-4. From the end of the list of probabilities the doubtful go until the expected share of false ones, mean
-   (1 - p_helpful), is at most `FALSE_SHARE_MAX` (Müller, Parmigiani and Rice, 2006). Pure.
+2. A change is proposed where the reader clearly leans its way (`tastes`): by 0.15 in log-odds or more, on
+   three decayed thumbs of at least ten.
+3. The one with the largest lean x s(1 - s) comes first, s its target's share of the thumbs, times the share
+   of such suggestions this reader has accepted. Pure.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-
-import numpy as np
 
 from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig
@@ -34,19 +28,11 @@ from suggestions.entities import (
     TOPICS,
     WEIGHT_STEP_MAX,
 )
-from suggestions.planner.gains import (
-    INTERVAL,
-    ReplayEvaluator,
-    config_columns,
-    information_value,
-    p_better,
-    p_helps,
-)
-from suggestions.planner.posterior import Attributes, phrase_contains
+from suggestions.planner.phrases import Attributes, phrase_contains
+from suggestions.planner.tastes import READER_MIN, Taste
 from suggestions.rules import (
     Intent,
     Target,
-    change_applied,
     concerns,
     evidence_refusal,
     topic_in_config,
@@ -55,17 +41,15 @@ from suggestions.rules import (
 )
 
 # Thresholds of confidence in words; "high" also needs holdout ratings that agree.
-P_HIGH = 0.95
-P_MEDIUM = 0.7
-# The meaning of each word, measured on simulated readers (`docs/planner.md`).
+P_HIGH, P_MEDIUM = 0.8, 0.6
+# The meaning of each word, measured on the later ratings of real readers (docs/planner.md).
 MEANING = {
-    "high": "nearly all such changes helped, and ratings held back as a test agree",
-    "medium": "about 1 in 10 such changes did not help",
-    "low": "this may well be chance",
+    "high": "your ratings are clear, and those held back as a test agree",
+    "medium": "about 2 in 3 such changes helped readers",
+    "low": "about 3 in 5 such changes helped readers",
 }
-HYPOTHESIS_P_MIN = 0.7
-PLANNER_P_MIN = HYPOTHESIS_P_MIN
-FALSE_SHARE_MAX = 0.2
+# A change that is less likely to help than to harm is not made.
+HELPS_MIN = 0.5
 # A shorter rest of the way to a bound is not worth a reader's time.
 SOURCE_STEP_MIN = 0.1
 EVIDENCE_SHOWN = 5
@@ -73,11 +57,10 @@ EVIDENCE_SHOWN = 5
 # any suggestion has to cite; without them a boost would return after each cooldown, 1.3, 1.6, 1.9.
 NEW_RATINGS_MIN = EVIDENCE_MIN
 LEADS_MAX = 5
-# From here on a change is a lead worth following up, though not worth asking about.
-LEAD_MIN = 0.6
+# From this probability on a change is a lead worth following up, though not worth asking about.
+LEAD_MIN = 0.57
 # The expected acceptance of a type that the reader has never decided on.
 ACCEPTANCE_PRIOR = 0.5
-RATINGS_MIN = 10
 
 TOO_FEW_RATINGS, ALL_DECIDED = "too_little_said", "all_decided"
 HOLDOUT_AGAINST, UNDECIDED, BALANCED = "later_thumbs_against", "undecided", "balanced"
@@ -109,18 +92,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedChange:
-    """A change with P(it helps), the expected gain of nDCG@10 and its 90 % interval.
+    """A change with P(it helps), the expected gain of nDCG@10, and the value of certainty about it.
 
-    `p_better` is the probability that it is for the better rather than the worse, `information` the
-    value of certainty about it.
+    `enough` says whether its target has thumbs enough to tell, `clear` whether the reader leans its way
+    clearly enough to ask; `merit` orders those.
     """
 
     change: Change
     p_helpful: float
-    p_better: float
+    enough: bool
+    clear: bool
+    merit: float
     expected_gain: float
-    low: float
-    high: float
     information: float
 
 
@@ -141,14 +124,14 @@ class DecisionHistory:
 class Selection:
     """The outcome of a choice.
 
-    `chosen` best first; `leads` the uncertain ones with an expected gain, most informative first; `likely`
-    counts the changes likely enough alone, `not_permitted` those of them that may not be made now, `tried`
-    the changes with evidence; `best` is the highest probability among the permitted ones.
+    `chosen` best first; `leads` the uncertain ones with an expected gain, most informative first; `clear`
+    counts the changes the reader clearly leans to, `not_permitted` those of them that may not be made now,
+    `tried` the changes with evidence; `best` is the highest probability among the permitted ones.
     """
 
     chosen: tuple[EvaluatedChange, ...]
     leads: tuple[EvaluatedChange, ...]
-    likely: int
+    clear: int
     not_permitted: int
     tried: int
     best: float
@@ -158,7 +141,7 @@ class Selection:
 class Hypothesis:
     """One change that the ratings support, ready to be proposed.
 
-    `p_helpful` is the posterior probability that it helps and `expected_gain` the change of nDCG@10 expected
+    `p_helpful` is the probability that it helps and `expected_gain` the change of nDCG@10 expected
     by the ratings that chose it; `gain`, `low` and `high` the change measured on so many `holdout_ratings`
     (`None`: too few).
     """
@@ -225,7 +208,7 @@ class Lead:
 class HypothesisReport:
     """At most ten hypotheses, best first, and the search behind them.
 
-    `considered` counts the sources and topics tried, `patterns_found` the changes likely enough before any
+    `considered` counts the sources and topics tried, `patterns_found` the changes clear enough before any
     other test, `dropped` those that holdout or all ratings contradict. Without any hypothesis `silence` is
     the code of the reason; `leads` are the undecided changes, best first.
     """
@@ -238,25 +221,25 @@ class HypothesisReport:
     leads: tuple[Lead, ...] = ()
 
 
-def confidence_of(p_helpful: float, gain: float | None, high: float | None) -> str:
-    """Return the confidence in words from the training ratings and the measured gain.
+def confidence_of(p_helpful: float, low: float | None, high: float | None) -> str:
+    """Return the confidence in words from the probability and the 90 % interval of the measured gain.
 
-    "low" below 0.7 or when the whole 90 % interval of the measured gain is below zero; "high" from 0.95 when
-    the holdout ratings also show a gain; "medium" in between.
+    "low" below 0.6 or when the whole interval is below zero; "high" from 0.8 when the whole interval is
+    above zero; "medium" in between.
     """
     if p_helpful < P_MEDIUM or (high is not None and high < 0):
         return "low"
-    return "high" if p_helpful >= P_HIGH and gain is not None and gain > 0 else "medium"
+    return "high" if p_helpful >= P_HIGH and low is not None and low > 0 else "medium"
 
 
 def silence_code(*, ratings: int, tried: int, not_permitted: int, dropped: int, best: float) -> str:
     """Return the code of the reason for proposing nothing.
 
     `ratings` counts those that choose; `tried` changes have evidence, permitted or not; `not_permitted` of
-    them were likely enough but may not be made now, `dropped` were contradicted; `best` is the highest
+    them were clear enough but may not be made now, `dropped` were contradicted; `best` is the highest
     probability among the permitted ones (0: there is none).
     """
-    if ratings < RATINGS_MIN or not tried:
+    if ratings < READER_MIN or not tried:
         return TOO_FEW_RATINGS
     if dropped:
         return HOLDOUT_AGAINST
@@ -292,9 +275,8 @@ def candidate_changes(
 
 def select_changes(
     changes: Sequence[Change],
-    evaluator: ReplayEvaluator,
+    tastes: Sequence[Taste],
     attributes: Attributes,
-    effective: EffectiveConfig,
     rated: Sequence[RatedItem],
     *,
     permitted: Callable[[Change], bool],
@@ -302,86 +284,53 @@ def select_changes(
     limit: int,
 ) -> Selection:
     """Choose the changes worth asking about, best first, and count the others."""
-    alone = {
-        c: evaluate_change(c, evaluator, attributes, effective) for c in _without_shorter_topics(changes)
-    }
-    open_ = {
-        c: choice
-        for c, choice in alone.items()
-        if permitted(c)
-        and _has_new_ratings(c, history, rated)
-        and (c.suggestion_type, (c.field, c.key)) not in history.harmed
-    }
-    likely = [c for c, choice in alone.items() if _likely(choice)]
-    chosen = _limit_false_share(
-        _pick_greedily(open_, evaluator, attributes, effective, history.acceptance, limit)
-    )
-    taken = {choice.change for choice in chosen}
-    leads = [choice for c, choice in open_.items() if c not in taken and choice.expected_gain > 0]
+    alone = [evaluate_change(c, tastes, attributes) for c in _without_shorter_topics(changes)]
+    open_ = [
+        choice
+        for choice in alone
+        if permitted(choice.change)
+        and _has_new_ratings(choice.change, history, rated)
+        and (choice.change.suggestion_type, (choice.change.field, choice.change.key)) not in history.harmed
+    ]
+    clear = [choice for choice in open_ if choice.clear]
+
+    def worth(choice: EvaluatedChange) -> tuple[float, str]:
+        kind = choice.change.suggestion_type
+        return -choice.merit * history.acceptance.get(kind, ACCEPTANCE_PRIOR), choice.change.key
+
+    chosen = sorted(clear, key=worth)[:limit]
+    clear_in_all = sum(choice.clear for choice in alone)
     return Selection(
         chosen=tuple(chosen),
-        leads=tuple(sorted(leads, key=lambda c: (-c.information, c.change.key))[:LEADS_MAX]),
-        likely=len(likely),
-        not_permitted=sum(c not in open_ for c in likely),
+        leads=tuple(_leads(open_, chosen)),
+        clear=clear_in_all,
+        not_permitted=clear_in_all - len(clear),
         tried=len(alone),
-        best=max((choice.p_helpful for choice in open_.values()), default=0.0),
+        best=max((choice.p_helpful for choice in open_ if choice.enough), default=0.0),
     )
 
 
-def evaluate_change(
-    change: Change, evaluator: ReplayEvaluator, attributes: Attributes, effective: EffectiveConfig
-) -> EvaluatedChange:
-    """Evaluate `change` alone, made to the current config."""
-    before, after = (config_columns(e, attributes) for e in (effective, _after(effective, change)))
-    gain = evaluator.value(after) - evaluator.value(before)
-    column = attributes.column(change.field, change.key)
-    leaning = evaluator.draws[:, 1 + column] * (1 if change.liked else -1)
-    low, high = np.percentile(gain, INTERVAL)
+def _leads(open_: Sequence[EvaluatedChange], chosen: Sequence[EvaluatedChange]) -> list[EvaluatedChange]:
+    """Return the changes that may help and were not chosen, most informative first."""
+    taken = {choice.change for choice in chosen}
+    leads = [c for c in open_ if c.enough and c.change not in taken and c.expected_gain > 0]
+    return sorted(leads, key=lambda c: (-c.information, c.change.key))[:LEADS_MAX]
+
+
+def evaluate_change(change: Change, tastes: Sequence[Taste], attributes: Attributes) -> EvaluatedChange:
+    """Evaluate `change` by the reader's taste for its target."""
+    taste = tastes[attributes.column(change.field, change.key)]
+    more = change.liked
+    expected_gain = taste.expected_gain if more else -taste.expected_gain
     return EvaluatedChange(
         change=change,
-        p_helpful=p_helps(gain, leaning, evaluator.explained),
-        p_better=p_better(gain),
-        expected_gain=float(gain.mean()),
-        low=float(low),
-        high=float(high),
-        information=information_value(gain),
+        p_helpful=taste.p_helps if more else 1 - taste.p_helps,
+        enough=taste.is_known,
+        clear=taste.is_clear and (taste.lean > 0) is more,
+        merit=abs(taste.lean) * taste.reach,
+        expected_gain=expected_gain,
+        information=taste.information,
     )
-
-
-def _after(effective: EffectiveConfig, change: Change) -> EffectiveConfig:
-    return change_applied(effective, change.suggestion_type, change.key, change.value)
-
-
-def _likely(choice: EvaluatedChange) -> bool:
-    return choice.p_helpful >= HYPOTHESIS_P_MIN and choice.expected_gain > 0
-
-
-def _pick_greedily(
-    open_: Mapping[Change, EvaluatedChange],
-    evaluator: ReplayEvaluator,
-    attributes: Attributes,
-    effective: EffectiveConfig,
-    acceptance: Mapping[str, float],
-    limit: int,
-) -> list[EvaluatedChange]:
-    """Pick one by one the best change that is likely alone and still is after those picked before."""
-    left = {change: choice for change, choice in open_.items() if _likely(choice)}
-    picked: list[EvaluatedChange] = []
-    compatible = left
-    while compatible and len(picked) < limit:
-        best = max(
-            compatible,
-            key=lambda c: (
-                compatible[c].expected_gain * acceptance.get(c.suggestion_type, ACCEPTANCE_PRIOR),
-                c.key,
-            ),
-        )
-        picked.append(left.pop(best))
-        left = {c: choice for c, choice in left.items() if (c.field, c.key) != (best.field, best.key)}
-        effective = _after(effective, best)
-        again = {change: evaluate_change(change, evaluator, attributes, effective) for change in left}
-        compatible = {change: choice for change, choice in again.items() if _likely(choice)}
-    return picked
 
 
 def _has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:
@@ -397,15 +346,19 @@ def _has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[R
 def evidence_pick(rated: Sequence[RatedItem], kind: str, key: str, label: str) -> tuple[RatedItem, ...]:
     """Return up to five rated items that the rules accept as evidence, newest first; none if they would not.
 
-    Topics get items of as many sources as there are.
+    Topics get items of as many sources as there are; where the first are of one day, others join.
     """
     name, liked = FIELD_OF_TYPE[kind], kind in LIKED_TYPES
     found = [item for item in rated if item.useful is liked and concerns(item, name, key, label)]
     if name == TOPICS:
         newest = {item.source: item for item in reversed(found)}
         others = (item for item in found if newest[item.source] is not item)
-        found = sorted([*newest.values(), *others][:EVIDENCE_SHOWN], key=lambda item: item.at, reverse=True)
-    cited = tuple(found[:EVIDENCE_SHOWN])
+        found = [*newest.values(), *others]
+    days = {item.at.date() for item in found[:EVIDENCE_MIN]}
+    if len(days) == 1 and (older := [item for item in found if item.at.date() not in days]):
+        # Another day among the first three, since no more may be cited.
+        found = [*found[: EVIDENCE_MIN - 1], *older]
+    cited = tuple(sorted(found[:EVIDENCE_SHOWN], key=lambda item: item.at, reverse=True))
     return () if evidence_refusal(Intent(kind, name, key, label, cited=cited)) else cited
 
 
@@ -417,12 +370,3 @@ def _without_shorter_topics(changes: Sequence[Change]) -> list[Change]:
         for c in changes
         if c.suggestion_type != ADD_TOPIC or not any(phrase_contains(other, c.key) for other in added)
     ]
-
-
-def _limit_false_share(choices: list[EvaluatedChange]) -> list[EvaluatedChange]:
-    """Drop the most doubtful until the expected share of false ones is low enough."""
-    doubts = sorted((1 - c.p_helpful for c in choices), reverse=True)
-    while doubts and sum(doubts) / len(doubts) > FALSE_SHARE_MAX:
-        doubts.pop(0)
-    worst = doubts[0] if doubts else -1.0
-    return [c for c in choices if 1 - c.p_helpful <= worst]

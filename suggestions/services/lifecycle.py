@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.models import Reader, Source
-from ranking.common.text import topic_key
+from ranking.common.text import fold, topic_key
 from ranking.config_body import effective_body
 from ranking.selectors import config_changed_since, config_effective, config_effective_many
 from suggestions.entities import (
@@ -31,8 +31,9 @@ from suggestions.entities import (
     Refusal,
     Reviewer,
 )
-from suggestions.explain import impact_sentence, reason_clean, reason_sentence
+from suggestions.explain import REASON_MAX_CHARS, impact_sentence, reason_clean, reason_sentence
 from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.notes import note_grounds, note_named, note_refusal
 from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
 from suggestions.planner.evidence import (
     RatingEvidence,
@@ -41,7 +42,7 @@ from suggestions.planner.evidence import (
     target_counts,
     target_label,
 )
-from suggestions.planner.gains import forecast_body
+from suggestions.planner.forecasts import forecast_body
 from suggestions.planner.hypotheses import confidence_of
 from suggestions.preview import preview_of
 from suggestions.rules import Accepted, Facts, check, permission_refusal, target_pinned
@@ -78,7 +79,9 @@ def suggestion_propose(
     weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
     if refusal := weighed.refusal(verdict):
         return _refused(reader_id, draft, refusal)
-    row = _row(reader_id, run_id, draft, verdict, weighed, facts, now)
+    row = _row(reader_id, run_id, verdict, weighed, facts, now)
+    if refusal := _note_refused(row, draft, verdict, weighed):
+        return _refused(reader_id, draft, refusal)
     if refusal := _reviewed(row, verdict, weighed, review):
         return _refused(reader_id, draft, refusal)
     stored = _store(row, verdict, now=now, fence=fence, facts=facts)
@@ -109,7 +112,7 @@ def _reviewed(
     if answer.p_helpful is not None:
         row.p_helpful = answer.p_helpful
         row.forecast = {**row.forecast, "p_helpful": round(answer.p_helpful, 3)}
-        row.confidence = confidence_of(answer.p_helpful, weighed.forecast.gain, weighed.forecast.high)
+        row.confidence = confidence_of(answer.p_helpful, weighed.forecast.low, weighed.forecast.high)
     return None
 
 
@@ -135,7 +138,30 @@ def _proposal(row: Suggestion, accepted: Accepted, weighed: WeighedChange) -> Pr
         now=row.created_at,
         likes_all=sum(item.useful for item in weighed.evidence.rated),
         ratings_all=len(weighed.evidence.rated),
+        model_note=row.model_note,
     )
+
+
+def _note_refused(
+    row: Suggestion, draft: Draft, accepted: Accepted, weighed: WeighedChange
+) -> Refusal | None:
+    """Put the agent's own words into the unsaved `row`, or return why a reader may not see them.
+
+    The words are checked as they came: cleaning could hide what is wrong with them.
+    """
+    titles = weighed.evidence.titles
+    note = note_named(draft.reason, titles)
+    cited = [(item.title, item.source, item.tags) for item in accepted.evidence]
+    grounds = note_grounds(label=row.label, evidence=cited, titles=titles)
+    stored = "" if fold(note) == fold(row.reason) else reason_clean(note)
+    if len(note) > REASON_MAX_CHARS:
+        # A piece of a word would be a word that nobody knows.
+        stored = f"{stored.rpartition(' ')[0]}…"
+    for text in (note, stored):
+        if refusal := note_refusal(text, grounds, row.target_key):
+            return refusal
+    row.model_note = stored
+    return None
 
 
 def _refused(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
@@ -152,13 +178,12 @@ def _refused(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
 def _row(
     reader_id: UUID,
     run_id: UUID,
-    draft: Draft,
     accepted: Accepted,
     weighed: WeighedChange,
     facts: Facts,
     now: datetime,
 ) -> Suggestion:
-    """Return the unsaved suggestion in the server's own numbers; the agent's reason is only cleaned."""
+    """Return the unsaved suggestion in the server's own numbers and words, without the agent's note."""
     evidence = weighed.evidence
     label = target_label(evidence, accepted.field, accepted.label)
     preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
@@ -174,7 +199,7 @@ def _row(
         label=label,
         current_value=accepted.current_value,
         suggested_value=accepted.suggested_value,
-        reason=reason_clean(draft.reason) or _reason(accepted, label, evidence),
+        reason=_reason(accepted, label, evidence),
         confidence=weighed.confidence,
         p_helpful=weighed.p_helpful,
         forecast=forecast_body(weighed.p_helpful, weighed.forecast, preview),

@@ -8,22 +8,37 @@ Undo: a snoozed suggestion becomes pending at once. One rejected, or accepted in
 back as a copy: the answer stays in the audit and counts nowhere else; its change of the settings is reverted
 and "never" is lifted. A change that was accepted earlier is reverted, which counts as a no.
 
-Codes: `not_found`, `already_resolved`, `config_changed`, `invalid_weight`, `too_late`, and those of
-`ranking.services`.
+The change that today's page speaks of is taken back by the way back of its kind (`change_undo`).
+
+Codes: `not_found`, `already_resolved`, `nothing_to_undo`, `config_changed`, `invalid_weight`, `too_late`, and
+those of `ranking.services`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 import structlog
 from django.db import transaction
 
+from digest.build.changes import OrderChange, change_read
+from digest.build.selectors import digest_for
+from digest.build.services import digest_current
+from digest.days import day_of
+from digest.models import Digest, Reader
 from ranking.config_body import Body, effective_body, effective_with_weight
 from ranking.entities import EffectiveConfig, RankingError
-from ranking.selectors import config_effective
-from ranking.services import Cause, source_weight_restore, source_weight_set, target_pin, topic_set
+from ranking.selectors import config_effective, config_version
+from ranking.services import (
+    Cause,
+    config_revert,
+    learning_undo,
+    source_weight_restore,
+    source_weight_set,
+    target_pin,
+    topic_set,
+)
 from suggestions.entities import ADD_TOPIC, NEVER, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
 from suggestions.explain import BROUGHT_BACK, changed_message, no_op_note
 from suggestions.models import Evidence, Outcome, Suggestion
@@ -55,6 +70,7 @@ Result = Outcome.Result
 Kind = Outcome.Kind
 # Bounds are compared with this much slack, since weights travel as decimal text.
 SLACK = 1e-6
+NOTHING = "There is nothing left to undo: the page has changed since."
 
 
 class _Refused(Exception):
@@ -381,3 +397,49 @@ def _copy(suggestion: Suggestion, version: int) -> Suggestion:
         row.pk, row._state.adding, row.suggestion = None, True, copy
     Evidence.objects.bulk_create(evidence)
     return copy
+
+
+def change_undo(*, reader: Reader, version: int, cycle: str, now: datetime) -> Refusal | None:
+    """Take back the change to `version`, or of the learning `cycle`, and build today's page again.
+
+    Refuses with `nothing_to_undo` what the page speaks of no more: a second call, or a later change. `None`:
+    done.
+    """
+    today = day_of(now, reader.zone)
+    if isinstance(refusal := _take_back(reader, today, version, cycle, now), Refusal):
+        return refusal
+    # The page is as it was: there is no change to speak of.
+    if digest := digest_current(reader=reader, date=today, now=now):
+        Digest.objects.filter(pk=digest.pk).update(change=None)
+    return None
+
+
+@transaction.atomic
+def _take_back(reader: Reader, today: date, version: int, cycle: str, now: datetime) -> Refusal | None:
+    """Take the change back under the digest's row lock, so that a second call waits and finds none."""
+    Digest.objects.select_for_update().filter(reader=reader, date=today).first()
+    digest = digest_for(reader_id=reader.pk, date=today)
+    change = change_read(digest.change) if digest else None
+    if digest is None or change is None or (change.version, change.cycle) != (version, cycle):
+        return Refusal("nothing_to_undo", NOTHING)
+    refusal = _undone(reader, change, now)
+    if refusal is None:
+        Digest.objects.filter(pk=digest.pk).update(change=None)
+    return refusal
+
+
+def _undone(reader: Reader, change: OrderChange, now: datetime) -> Refusal | None:
+    if change.cycle:
+        learning_undo(reader_id=reader.pk, cycle=date.fromisoformat(change.cycle), now=now)
+        return None
+    row = config_version(reader_id=reader.pk, version=change.version)
+    if row and row.cause == Cause.ACCEPT and row.cause_ref.isdecimal():
+        found = suggestion_undo(reader_id=reader.pk, suggestion_id=int(row.cause_ref), now=now)
+        return found if isinstance(found, Refusal) else None
+    try:
+        config_revert(
+            reader_id=reader.pk, version=change.version - 1, expected_version=change.version, now=now
+        )
+    except RankingError as error:
+        return Refusal(error.code, error.message)
+    return None

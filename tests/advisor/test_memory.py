@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from advisor.guidance.sources import FOLDER, BadInsight, insight_draft, memories_sync, patterns_sync
+from advisor.guidance.refresh import FOLDER, BadInsight, insight_draft, memories_sync, patterns_sync
 from advisor.guidance.store import memories_recall
 from advisor.models import Memory
 from advisor.tools import NoArguments
@@ -56,39 +56,44 @@ def test_a_file_becomes_an_insight():
         "2027-01-01",
     )
     assert parsed(expires='""').expires_at is None
+    assert parsed(confidence="1").confidence == 1
 
 
 @pytest.mark.parametrize(
-    ("changed", "code"),
+    ("changed", "words"),
     [
-        ({"id": "other"}, "bad_id"),
-        ({"title": "x" * 81}, "bad_title"),
-        ({"title": '""'}, "bad_title"),
-        ({"suggestion_type": "set_recency"}, "bad_type"),
-        ({"tool": "rm -rf"}, "bad_tool"),
-        ({"phase": "dream"}, "bad_phase"),
-        ({"confidence": "1.2"}, "bad_confidence"),
-        ({"confidence": "true"}, "bad_confidence"),
-        ({"confidence": ".nan"}, "bad_confidence"),
-        ({"expires": "soon"}, "bad_expiry"),
-        ({"title": "a: b: c"}, "bad_front_matter"),
-        ({"phase": "write\nowner: me"}, "bad_front_matter"),
+        ({"id": "other"}, "id: "),
+        ({"title": "7"}, "title: "),
+        ({"suggestion_type": "set_recency"}, "suggestion_type: "),
+        ({"tool": "rm -rf"}, "tool: "),
+        ({"phase": "dream"}, "phase: "),
+        ({"confidence": "1.2"}, "confidence: "),
+        ({"confidence": "true"}, "confidence: "),
+        ({"confidence": ".nan"}, "confidence: "),
+        ({"expires": "soon"}, "expires: "),
+        ({"expires": "0"}, "expires: "),
+        ({"phase": "write\nowner: me"}, "owner: "),
     ],
 )
-def test_a_bad_field_is_named_by_its_code(changed, code):
-    with pytest.raises(BadInsight) as caught:
+def test_a_bad_field_is_named(changed, words):
+    with pytest.raises(BadInsight, match=words) as caught:
         parsed(**changed)
-    assert caught.value.code == code and caught.value.message
+    assert caught.value.code == "bad_front_matter"
 
 
 @pytest.mark.parametrize(
     ("raw", "code"),
     [
         (b"\xff\xfe", "unreadable"),
-        (b"Just text", "no_front_matter"),
+        (b"Just text", "unreadable"),
+        (b"Just text\n" + GOOD.format(name="good").encode(), "unreadable"),
+        (GOOD.format(name="good").replace("A title", "a: b: c").encode(), "unreadable"),
+        (GOOD.format(name="good").replace("2027-01-01", "2027-13-45").encode(), "unreadable"),
         (b"---\n- a list\n---\ntext", "bad_front_matter"),
-        (GOOD.format(name="good").replace("Look", "x" * 501).encode(), "bad_text"),
-        (GOOD.format(name="good").split("Look")[0].encode(), "bad_text"),
+        (GOOD.format(name="good").replace("A title", "x" * 81).encode(), "bounds"),
+        (GOOD.format(name="good").replace("A title", '""').encode(), "bounds"),
+        (GOOD.format(name="good").replace("Look", "x" * 501).encode(), "bounds"),
+        (GOOD.format(name="good").split("Look")[0].encode(), "bounds"),
     ],
 )
 def test_a_bad_file_is_named_by_its_code(raw, code):
@@ -141,7 +146,7 @@ def test_a_bad_file_is_listed_and_holds_nothing_up(tmp_path):
     write(tmp_path, "one", "no longer an insight")
     write(tmp_path, "two")
     report = memories_sync(now=CLOCK, folder=tmp_path)
-    assert [(error["file"], error["code"]) for error in report["errors"]] == [("one.md", "no_front_matter")]
+    assert [(error["file"], error["code"]) for error in report["errors"]] == [("one.md", "unreadable")]
     assert report["insights"] == NOTHING | {"added": 1}
     assert Memory.objects.get(key="one").retired_at is None
 

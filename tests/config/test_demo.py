@@ -21,9 +21,10 @@ from config.demo.world import (
     world_sources,
 )
 from config.management.commands.demo import walkthrough_run
+from digest.build.presentation import items_score
 from digest.feeds.identity import entry_guid
 from digest.feeds.parse import parse_document
-from digest.models import Feed, Feedback, FeedbackTag, FeedEntry, Item, Reader, ReasonTag, Subscription
+from digest.models import Feed, Feedback, FeedbackTag, Impression, Item, Reader, ReasonTag, Subscription
 from ranking.common.text import fold, term_matches
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
@@ -32,7 +33,7 @@ from suggestions.models import Outcome, Suggestion
 from tests.conftest import NOW
 from tests.support.factories import ReaderFactory
 
-TABLES = (Reader, Feed, FeedEntry, Item, Subscription, Feedback, FeedbackTag, ConfigVersion)
+TABLES = (Reader, Feed, Item, Subscription, Feedback, FeedbackTag, ConfigVersion)
 RECURRING = ["heat pump", "Kubernetes", "passkey", "gravel bike", "sourdough", "flood defence", "chip price"]
 RECURRING += ["open data", "night train", "solar roof", "AI assistant", "transfer", "repair", "ransomware"]
 
@@ -261,3 +262,13 @@ def test_run_again_the_same_day_it_accepts_nothing_more_and_shows_the_current_st
 def test_the_walkthrough_works_at_any_hour_of_any_day(hour: int):
     now = datetime(2027, 1, 1, hour, 59, tzinfo=UTC)
     assert walkthrough_run(now=now, write=lambda line: None).moved > 0
+
+
+@pytest.mark.django_db
+def test_today_and_the_list_of_all_items_agree_on_how_many_sources_report_one(now):
+    walkthrough_run(now=now, write=lambda line: None)
+    reader = Reader.objects.get(username=ADA.name)
+    shown = {row.item: row.parts["reported_by"] for row in Impression.objects.filter(digest__reader=reader)}
+    listed = items_score(reader=reader, items=list(shown), now=now)
+    assert list(shown.values()) == [entry.parts["reported_by"] for entry in listed]
+    assert max(shown.values()) > 1

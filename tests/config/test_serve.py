@@ -102,6 +102,7 @@ def test_a_worker_leaves_when_the_site_beside_it_is_killed(place):
         finally:
             site.kill()
     wait_until(lambda: not running(worker), "the worker outlived the site")
+    assert site.returncode == -signal.SIGKILL
 
 
 def running(pid: int) -> bool:

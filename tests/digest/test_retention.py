@@ -16,9 +16,9 @@ from digest.models import (
     Digest,
     Exposure,
     Feedback,
-    FeedEntry,
     Impression,
     Item,
+    PrunedEntry,
     Reading,
     SpendRefusal,
     Story,
@@ -55,8 +55,12 @@ def refusal(reader, at: datetime) -> SpendRefusal:
     return SpendRefusal.objects.create(reader=reader, day=at.date(), created_at=at, **fields)
 
 
+def read(item: Item) -> dict[str, object]:
+    return {"item": item, "article": item.article}
+
+
 def reading(reader, at: datetime) -> Reading:
-    return Reading.objects.create(reader=reader, item=ItemFactory(published_at=at), read_at=at)
+    return Reading.objects.create(reader=reader, **read(ItemFactory(published_at=at)), read_at=at)
 
 
 def digest(reader, at: datetime) -> Digest:
@@ -101,8 +105,8 @@ def test_an_item_is_deleted_once_nothing_refers_to_it(ada, now, settings, monkey
         ItemFactory(published_at=now - days * DAY) for days in (100, 99, 59, 100, 100, 100, 100)
     ]
     FeedbackFactory(reader=ada, item=rated, at=now)
-    Reading.objects.create(reader=ada, item=seen, read_at=now - 99 * DAY)
-    Reading.objects.create(reader=ada, item=saved, saved_at=now - 99 * DAY)
+    Reading.objects.create(reader=ada, **read(seen), read_at=now - 99 * DAY)
+    Reading.objects.create(reader=ada, **read(saved), saved_at=now - 99 * DAY)
     Impression.objects.create(digest=digest(ada, now - 99 * DAY), item=shown, rank=1, score=1.0, parts={})
     evidence = {"url": proof.url, "title": proof.title, "source_key": "s", "useful": True, "rated_at": now}
     Evidence.objects.create(suggestion=suggested(ada, evidence=0), item=proof, **evidence)
@@ -126,6 +130,6 @@ def test_a_deleted_item_does_not_come_back_as_new(ada, now, settings):
     document = b'<rss version="2.0"><channel><title>Harbour</title>' + item + b"</channel></rss>"
     assert document_ingest(feed=feed, body=document, now=now - 90 * DAY).items_new == 1
     assert items_prune(now=now) == 1
-    assert FeedEntry.objects.get().item is None
+    assert PrunedEntry.objects.get().feed == feed
     again = document_ingest(feed=feed, body=document, now=now)
     assert (again.items_new, again.items_updated, Item.objects.count()) == (0, 0, 0)

@@ -15,10 +15,12 @@ from digest.throttling import (
     API,
     DECIDE,
     EXPORT,
+    FULL_TEXT,
     GENERATE,
     IMPORT,
     LIMITS,
     LOOKUP,
+    PICTURES,
     SEARCH,
     Limit,
     limit_count,
@@ -40,6 +42,8 @@ REQUESTS = [
     (IMPORT, "post", "/ui/sources/import"),
     (EXPORT, "get", "/ui/account/export"),
     (LOOKUP, "post", "/ui/sources"),
+    (PICTURES, "get", "/ui/picture/x"),
+    (FULL_TEXT, "post", "/ui/item/1/full-text"),
 ]
 
 

@@ -17,27 +17,27 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, ProgrammingError
 
 from config.logs import SecretRedactor
-from tests.lab.doors import DOORS, Door
+from tests.lab.subcommands import SUBCOMMANDS, Subcommand
 
 
 def main(argv: list[str]) -> NoReturn:
-    """Open the door that `argv` names, with the rest of it as its command line; leave with its exit code."""
+    """Run the subcommand that `argv` names with the rest as its command line; leave with its exit code."""
     if not argv or argv[0] in ("-h", "--help"):
         print(__doc__)
-        print("\n".join(f"  {name:10} {door.work}" for name, door in DOORS.items()))
+        print("\n".join(f"  {name:10} {subcommand.work}" for name, subcommand in SUBCOMMANDS.items()))
         sys.exit(0)
     name, rest = argv[0], argv[1:]
-    if rest and f"{name} {rest[0]}" in DOORS:
+    if rest and f"{name} {rest[0]}" in SUBCOMMANDS:
         name, rest = f"{name} {rest[0]}", rest[1:]
-    door = DOORS.get(name) or script_of(name)
-    if door is None:
+    subcommand = SUBCOMMANDS.get(name) or script_of(name)
+    if subcommand is None:
         print(f"There is no “{name}”; `python -m tests.lab` lists what there is.", file=sys.stderr)
         sys.exit(2)
     sys.argv = [f"python -m tests.lab {name}", *rest]
-    sys.exit(evaluate(door) if door.django else import_module(door.module).main())
+    sys.exit(evaluate(subcommand) if subcommand.django else import_module(subcommand.module).main())
 
 
-def script_of(name: str) -> Door | None:
+def script_of(name: str) -> Subcommand | None:
     """Return the script that a dotted name means, `None` where there is none."""
     module = f"tests.lab.{name}"
     try:
@@ -46,15 +46,15 @@ def script_of(name: str) -> Door | None:
         return None
     if not found or found.submodule_search_locations:
         return None
-    return Door(module, "")
+    return Subcommand(module, "")
 
 
-def evaluate(door: Door) -> int:
+def evaluate(subcommand: Subcommand) -> int:
     """Set up Django and run an evaluation; settings or a database that cannot be used get a sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         django.setup()
-        return import_module(door.module).main()
+        return import_module(subcommand.module).main()
     except ImproperlyConfigured as error:
         print(f"The settings cannot be used: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

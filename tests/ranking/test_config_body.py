@@ -155,14 +155,15 @@ def test_a_refusal_names_the_value_and_its_bounds():
 
 
 def test_the_largest_values_are_fine():
-    body_validate(
-        body(
-            topics=[f"topic{n}x" for n in range(100)],
-            keyword_boosts={f"word {n}": 5.0 for n in range(100)},
-            recency_half_life_hours=2160.0,
-            ai_score_alpha=1.0,
-        )
+    largest = body(
+        topics=[f"topic{n}x" for n in range(100)],
+        keyword_boosts={f"word {n}": 5.0 for n in range(100)},
+        recency_half_life_hours=2160.0,
+        ai_score_alpha=1.0,
     )
+    given = {**largest}
+    body_validate(largest)
+    assert largest == given
 
 
 def test_nothing_learned_is_the_same_whether_it_is_said_or_not():

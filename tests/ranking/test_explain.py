@@ -66,4 +66,4 @@ def test_a_learned_step_says_why():
 
 
 def test_boosts_are_one_a_line():
-    assert boost_lines({"rust": 0.5, "gossip": -1.0}) == "rust: 0.5\ngossip: -1"
+    assert boost_lines({"rust": 0.5, "gossip": -1.0}) == "rust: more\ngossip: -1"

@@ -13,7 +13,7 @@ from ranking.selectors import config_effective, config_versions
 from ranking.services import ConfigEdit, config_edit, source_weight_set, target_pin, weights_learn
 from ranking.views import ConfigForm, form_values, values_merged
 from tests.support.browser import subscribe
-from tests.support.factories import SourceFactory
+from tests.support.factories import FeedbackFactory, ItemFactory, SourceFactory
 
 PLAIN = {
     "version": "3",
@@ -57,7 +57,7 @@ def test_each_wrong_weight_is_named_by_its_source_and_the_page_is_told_once():
     checked = form(**{"weight:a": "9", "weight:b": "lots", "weight:c": "0.09", "weight:d": "1"})
     assert checked.weight_errors == {
         "a": "The weight must lie between 0.1 and 2.0; you gave 9.",
-        "b": "The weight must be a number such as 1.2; you gave “lots”.",
+        "b": "The weight must be a number such as 1.2, or less, usual, more; you gave “lots”.",
         "c": "The weight must lie between 0.1 and 2.0; you gave 0.09.",
     }
     assert checked.non_field_errors() == ["A weight cannot be saved as it was typed."]
@@ -75,6 +75,7 @@ def test_a_pin_names_its_target_and_the_choices_where_it_is_none():
     [
         ("rust: 5\n\n  go :-5", {"rust": 5.0, "go": -5.0}),
         ("a: b: 1", {"a: b": 1.0}),
+        ("rust: more\ngo: LESS", {"rust": 0.5, "go": -0.5}),
         ("Rust: 1\nRUST: 1", {"Rust": 1.0}),
     ],
 )
@@ -85,7 +86,11 @@ def test_a_boost_is_a_word_and_a_number_a_line(typed, boosts):
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        (" rust ", "“rust” should read like “rust: 0.5”, the number with a point, from −5 to 5."),
+        (
+            " rust ",
+            "“rust” should read like “rust: more”, “rust: less” or “rust: 0.8”, "
+            "the number with a point, from −5 to 5.",
+        ),
         (": 1", "“: 1” should read like"),
         ("rust: 5.1", "“rust: 5.1” should read like"),
         ("rust: x", "should read like"),
@@ -167,6 +172,7 @@ def edit(reader: Reader, version: int, **fields: object) -> int:
 
 
 def test_everything_typed_is_saved_as_one_version(page: Client, ada: Reader):
+    subscribe(ada)
     form = typed(topics="rust\r\n\r\n electric cars ", keyword_boosts="gossip: -0.8\r\na: b: 1")
     answer = page.post(
         CONFIG, {**form, "recency_half_life_hours": "36", "ai_score_alpha": "0.2", **weight("1.3")}
@@ -203,8 +209,8 @@ def test_an_emptied_weight_goes_back_to_the_learning_loop(page: Client, ada: Rea
     [
         (weight("2.5"), "must lie between 0.1 and 2.0; you gave 2.5"),
         (weight("nan"), "must lie between"),
-        (weight("lots"), "must be a number such as 1.2; you gave “lots”"),
-        ({"keyword_boosts": "gossip"}, "should read like “rust: 0.5”"),
+        (weight("lots"), "must be a number such as 1.2, or less, usual, more; you gave “lots”"),
+        ({"keyword_boosts": "gossip"}, "should read like “rust: more”"),
         ({"keyword_boosts": "gossip: 9"}, "from −5 to 5"),
         ({"keyword_boosts": "gossip: nan"}, "should read like"),
         ({"recency_half_life_hours": "0"}, "greater than or equal to 1"),
@@ -225,6 +231,24 @@ def test_what_cannot_be_saved_is_named_and_kept(page: Client, ada: Reader, wrong
     assert words in body
     assert next(iter(wrong.values())) in body
     assert config_versions(reader_id=ada.pk) == []
+
+
+def test_a_weight_of_a_source_one_does_not_read_is_refused_and_nothing_saved(page: Client, ada: Reader, ben):
+    subscribe(ben, "bens.example")
+    for key in ("nowhere.example", "bens.example"):
+        answer = page.post(CONFIG, {**typed(topics="rust"), **weight("1.3", key=key)})
+        assert answer.status_code == 422
+        assert f"You read no source “{key}”. Add it under Sources first." in answer.content.decode()
+        assert 'value="1.3"' in answer.content.decode() and ">\nrust</textarea>" in answer.content.decode()
+    assert config_versions(reader_id=ada.pk) == []
+
+
+def test_a_number_between_the_levels_is_shown_exactly_and_stays(page: Client, ada: Reader):
+    edit(ada, 0, recency_half_life_hours=31.0, ai_score_alpha=0.33)
+    body = page.get(CONFIG).content.decode()
+    assert '<option value="31" selected>exactly 31' in body
+    assert '<option value="0.33" selected>exactly 0.33' in body
+    assert page.get(CONFIG).context["freshness"][1].words.startswith("usual")
 
 
 def test_one_word_in_two_spellings_with_one_boost_is_kept_once(page: Client, ada: Reader):
@@ -346,7 +370,8 @@ def test_each_source_and_topic_can_be_left_as_it_is_or_never_suggested_and_opene
 
 
 def test_a_pinned_source_that_is_no_longer_read_goes_by_its_title(page: Client, ada: Reader):
-    SourceFactory(key="left.example", title="The Left Column")
+    left = SourceFactory(key="left.example", title="The Left Column")
+    FeedbackFactory(reader=ada, item=ItemFactory(source=left))
     target_pin(reader_id=ada.pk, target="left.example", pin="avoided", ref="", now=timezone.now())
     body = page.get(CONFIG).content.decode()
     sources = body.split("<legend>Sources</legend>")[1].split("</fieldset>")[0]
@@ -400,10 +425,11 @@ def test_settings_cost_the_same_however_many_sources_and_versions(
     page: Client, ada: Reader, django_assert_num_queries
 ):
     fill(ada.pk, ada, 3)
-    with django_assert_num_queries(9):  # session, reader, config 2, versions, renamed, steps, sources, titles
+    # session, reader, config 2, versions, renamed, steps, sources, titles 2
+    with django_assert_num_queries(10):
         page.get(CONFIG)
     fill(ada.pk, ada, 12)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         page.get(CONFIG)
 
 

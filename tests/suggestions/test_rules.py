@@ -276,8 +276,10 @@ def test_the_step_counts_from_the_effective_weight_not_from_what_the_draft_says(
     assert (accepted.current_value, accepted.suggested_value) == ("1.1", "1.4")
 
 
-def strength(accepted, p_overall, confidence, minimum):
-    return strength_refusal(accepted, p_overall=p_overall, confidence=confidence, minimum=minimum)
+def strength(accepted, p_overall, confidence, minimum, *, supported=True):
+    return strength_refusal(
+        accepted, p_overall=p_overall, supported=supported, confidence=confidence, minimum=minimum
+    )
 
 
 def test_ratings_that_contradict_or_are_too_weak_are_not_enough():
@@ -285,6 +287,7 @@ def test_ratings_that_contradict_or_are_too_weak_are_not_enough():
     assert strength(accepted, 0.49, "high", "low").code == "evidence_contradicts"
     assert strength(accepted, 0.9, "low", "medium").code == "weak_evidence"
     assert strength(accepted, 0.9, "medium", "medium") is None
+    assert strength(accepted, 0.9, "high", "low", supported=False).code == "weak_evidence"
 
 
 def test_the_least_support_is_enough_and_a_refusal_names_the_change():

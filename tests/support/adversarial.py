@@ -34,6 +34,8 @@ SIGNS_MAX, PAIRED_MAX, SAMPLES_MAX, PREFIXES_MAX = 26, 7, 8, 6
 # for the first, quadratic ones some milliseconds.
 SCREENED, COMPARED = 4_096, 16_384
 SHORT, SHORT_S = (24, 48, 96, 256), 0.1
+# A busy machine triples one measurement of some milliseconds now and then, and never the best of many.
+SHORT_NOISE_S, SHORT_RUNS = 0.02, 5
 SUSPECT_S, MEASURABLE_S, UNDOUBTED_S, FACTOR_MAX, RUNS = 0.0006, 0.002, 0.1, 3.0, 5
 CATEGORIES: Final = {
     sre.CATEGORY_SPACE: " \n",
@@ -167,8 +169,11 @@ def slower_than_linear(
         if took > max(MEASURABLE_S, FACTOR_MAX * before):
             # Again and thoroughly: the first figures may be an accident.
             runs = RUNS if took < UNDOUBTED_S else 1
+            runs *= SHORT_RUNS if took < SHORT_NOISE_S else 1
             before, took = (seconds(work, make(size), runs) for size in (length // 2, length))
-            if took > max(MEASURABLE_S, FACTOR_MAX * before):
+            # What grows so does it at the next length too; an accident of the clock does not.
+            again = took > max(MEASURABLE_S, FACTOR_MAX * before)
+            if again and seconds(work, make(2 * length), runs) > FACTOR_MAX * took:
                 return f"{before:.4f} s for {length // 2} signs, {took:.4f} s for {length}"
     return ""
 

@@ -16,10 +16,23 @@ COPY_OF_THUMB = f"{COPY_OF_ITEM} AND t.feedback_id = f.id AND g.item_id = c.id A
 def thumbs_multiply(reader: Reader, times: int) -> None:
     """Turn each of the reader's thumbs into `times`, on items alike but for url and title, tags included."""
     tags = ("digest_feedback f", "digest_item i", "digest_feedbacktag t", "copies", "digest_item c")
-    named = {"url": "i.url || '#' || copies.n", "title": "i.title || ' ' || copies.n"}
+    rated = {"item_id": "c.id", "article": "c.article"}
+    named = {
+        "url": "i.url || '#' || copies.n",
+        "guid": "i.guid || '#' || copies.n",
+        # Any number of its own; 2^31 - 1 is a prime, so that no two of a history meet.
+        "article": "i.id * 2147483647 + copies.n",
+        "title": "i.title || ' ' || copies.n",
+    }
     for statement in (
         _copy(Item, "i", named, ORIGINALS, ITEM_RATED),
-        _copy(Feedback, "f", {"item_id": "c.id"}, (*ORIGINALS, "digest_item c"), COPY_OF_ITEM),
+        _copy(
+            Feedback,
+            "f",
+            rated,
+            (*ORIGINALS, "digest_item c"),
+            COPY_OF_ITEM,
+        ),
         _copy(FeedbackTag, "t", {"feedback_id": "g.id"}, (*tags, "digest_feedback g"), COPY_OF_THUMB),
     ):
         with connection.cursor() as cursor:

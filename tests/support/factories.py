@@ -7,6 +7,7 @@ import factory
 from allauth.account.models import EmailAddress
 from factory.django import DjangoModelFactory
 
+from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Item, Reader, Source, Subscription
 
 CLOCK = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -52,14 +53,35 @@ class SourceFactory(DjangoModelFactory):
     title = factory.LazyAttribute(lambda s: s.key.split(".")[0].title())
 
 
+def _source_key(row: object) -> str:
+    """The source of a row that is being made, given as a source or as a key."""
+    return str(getattr(row, "source_id", None) or row.source.key)  # type: ignore[attr-defined]
+
+
+def feed_address(source: str) -> str:
+    """Where the one feed of a source is, given its key."""
+    return f"https://{source}/feed.xml"
+
+
+def _feed_of(row: object) -> Feed:
+    """The feed of a row's source; it is there already for most, and found in one query."""
+    key = _source_key(row)
+    found = Feed.objects.filter(url=feed_address(key)).first()
+    return found or FeedFactory(source=SourceFactory(key=key))
+
+
 class FeedFactory(DjangoModelFactory):
     class Meta:
         model = Feed
 
+        django_get_or_create = ("url",)
+
     source = factory.SubFactory(SourceFactory)
-    # Nothing is fetched and no entry carries the items that tests make, so the source counts as a whole.
+    # Nothing is fetched. A source has one feed, unless a test says otherwise by an address.
     state = Feed.State.IMPORTED
-    url = factory.LazyAttributeSequence(lambda f, n: f"https://{f.source.key}/feed{n}.xml")
+    url = factory.LazyAttribute(lambda f: feed_address(_source_key(f)))
+    # It was fetched before, and calls itself what its source is called.
+    title = factory.LazyAttribute(lambda f: getattr(getattr(f, "source", None), "title", ""))
 
 
 class SubscriptionFactory(DjangoModelFactory):
@@ -75,9 +97,12 @@ class ItemFactory(DjangoModelFactory):
         model = Item
 
     source = factory.SubFactory(SourceFactory)
+    feed = factory.LazyAttribute(_feed_of)
     title = factory.Sequence(lambda n: f"Plain news number {n}")
     text = ""
     url = factory.LazyAttributeSequence(lambda i, n: f"https://{i.source.key}/items/{n}")
+    guid = factory.SelfAttribute("url")
+    article = factory.LazyAttribute(lambda i: article_hash(i.url))
     published_at = CLOCK - timedelta(hours=6)
     first_seen_at = factory.SelfAttribute("published_at")
     dated_at = factory.SelfAttribute("published_at")
@@ -89,6 +114,7 @@ class FeedbackFactory(DjangoModelFactory):
         model = Feedback
 
     item = factory.SubFactory(ItemFactory)
+    article = factory.LazyAttribute(lambda f: f.item.article)
     useful = True
     at = CLOCK - timedelta(days=1)
     day = factory.LazyAttribute(lambda f: int(f.at.timestamp() // 86400))

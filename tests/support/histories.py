@@ -6,8 +6,9 @@ from uuid import uuid4
 
 from advisor.entities import ToolContext
 from digest.days import utc_day
+from digest.feeds.identity import article_hash
 from digest.models import Feedback, FeedbackTag, Item, Reader, ReasonTag, Source
-from tests.support.factories import CLOCK
+from tests.support.factories import CLOCK, FeedFactory
 
 DAYS = 50
 
@@ -25,11 +26,15 @@ def thumbs(
 ) -> list[Item]:
     """`count` rated items of one source, spread evenly over the last `days`, `rate` of them liked."""
     Source.objects.get_or_create(key=source, defaults={"title": source.split(".")[0].title()})
+    feed = FeedFactory(source_id=source)
     step = timedelta(days=days) / max(count, 1)
     dates = [now - step * n - timedelta(hours=1) for n in range(count)]
     items = Item.objects.bulk_create(
         Item(
+            feed=feed,
+            guid=f"{reader.username}/{n}",
             url=f"https://{source}/{reader.username}/{n}",
+            article=article_hash(f"https://{source}/{reader.username}/{n}"),
             source_id=source,
             title=titles[n % len(titles)].replace("{source}", source).replace("{n}", str(n)),
             published_at=at,
@@ -43,6 +48,7 @@ def thumbs(
         Feedback(
             reader=reader,
             item=item,
+            article=item.article,
             useful=int((n + 1) * rate) > int(n * rate),
             at=item.dated_at,
             day=utc_day(item.dated_at),

@@ -32,9 +32,10 @@ def rate_all(reader: Reader, ratings: Iterable[tuple[str, str, bool, datetime]])
     """Do as `rate` for many (source, title, useful, at), in two statements."""
     rows = list(ratings)
     sources = {key: SourceFactory(key=key) for key in dict.fromkeys(row[0] for row in rows)}
+    feeds = {key: FeedFactory(source=source) for key, source in sources.items()}
     early = timedelta(minutes=30)
     items = Item.objects.bulk_create(
-        ItemFactory.build(source=sources[key], title=title, published_at=at - early)
+        ItemFactory.build(source=sources[key], feed=feeds[key], title=title, published_at=at - early)
         for key, title, _, at in rows
     )
     Feedback.objects.bulk_create(

@@ -5,7 +5,7 @@ import re
 from datetime import timedelta
 
 from digest.feeds.identity import fingerprint
-from digest.models import Feed, FeedEntry, Item, Reader, Subscription
+from digest.models import Feed, Item, Reader, Subscription
 from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.scripted_model import Body, Step, text
 
@@ -30,9 +30,7 @@ def carry(reader: Reader, word: str, *, hours: float = 3, feed: Feed | None = No
     title, body = f"Report on {word}", long_text(word)
     given = {"title": title, "text": body, "fingerprint": fingerprint(title, body)}
     at = CLOCK - timedelta(hours=hours)
-    item = ItemFactory(source=feed.source, published_at=at, **{**given, **fields})
-    FeedEntry.objects.create(feed=feed, guid=item.url, item=item)
-    return item
+    return ItemFactory(source=feed.source, feed=feed, published_at=at, **{**given, **fields})
 
 
 def items_in(body: Body) -> list[dict]:

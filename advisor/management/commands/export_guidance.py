@@ -1,13 +1,11 @@
 """`manage.py export_guidance`: the figures of guidance as a Markdown note."""
 
-from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from advisor.guidance.notes import export_folder, guidance_export
-from advisor.guidance.tunables import tunables
 
 
 class Command(BaseCommand):
@@ -15,20 +13,11 @@ class Command(BaseCommand):
 
     help = "Write the dashboard of guidance as a Markdown note."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """Whether to write, or only to say where to."""
-        parser.add_argument("--show", action="store_true", help="say what is set, and write nothing")
-
     def handle(self, *args: Any, **options: Any) -> None:
         """Write, whether or not export is switched on: whoever calls this wants the note."""
-        folder, wanted = export_folder(), tunables()
-        if options["show"]:
-            self.stdout.write(f"folder: {folder}")
-            self.stdout.write(f"export: {wanted.export}")
-            return
         try:
             path = guidance_export(now=timezone.now())
         except OSError as error:
             reason = error.strerror or error
-            raise CommandError(f"Nothing was written to {folder}: {reason}") from None
+            raise CommandError(f"Nothing was written to {export_folder()}: {reason}") from None
         self.stdout.write(f"{path} written.")

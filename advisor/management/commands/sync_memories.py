@@ -1,14 +1,13 @@
 """`manage.py sync_memories`: make the stored memories what the insight files and the readers' answers say."""
 
 import json
-import time
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from advisor.guidance.sources import memories_sync
+from advisor.guidance.refresh import memories_sync
 
 
 class Command(BaseCommand):
@@ -22,9 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Sync and report."""
-        began = time.monotonic()
         report = memories_sync(now=timezone.now())
-        report["seconds"] = round(time.monotonic() - began, 3)
         if options["json"]:
             self.stdout.write(json.dumps(report))
             return

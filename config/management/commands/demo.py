@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from advisor.guidance.sources import memories_sync
+from advisor.guidance.refresh import memories_sync
 from advisor.models import Run
 from advisor.run.request import GenerateResult, run_request
 from config.demo.people import ACCOUNTS, ADA, BEN, CLEO, OLGA, PASSWORD
@@ -26,8 +26,9 @@ from digest.feedback.selectors import feedback_counts
 from digest.items.selectors import source_titles
 from digest.models import Impression, Item, Reader
 from suggestions.entities import SOURCE_WEIGHTS, Refusal
-from suggestions.explain import forecast_words, headline, weight_phrase
+from suggestions.explain import forecast_words, headline, model_adds, weight_phrase
 from suggestions.models import Evidence, Suggestion
+from suggestions.notes import note_shown
 from suggestions.preview import suggestion_preview
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept
@@ -80,7 +81,9 @@ def walkthrough_run(*, now: datetime, write: Write) -> WalkthroughResult:
 
 
 def _digest(reader: Reader, now: datetime) -> list[Impression]:
-    return digest_impressions(digest=digest_build(reader=reader, date=day_of(now, reader.zone), now=now))
+    return digest_impressions(
+        digest=digest_build(reader=reader, date=day_of(now, reader.zone), now=now), now=now
+    )
 
 
 def _advice(reader: Reader, now: datetime) -> GenerateResult:
@@ -155,8 +158,10 @@ def _change_lines(suggestion: Suggestion) -> list[str]:
         change = f"   {old} → {new}; {suggestion.confidence} confidence"
     else:
         change = f"   {suggestion.expected_impact} {suggestion.confidence.title()} confidence."
-    why = _wrapped(suggestion.reason, first="   Why:      ")
-    return [change, why, _wrapped(forecast_words(suggestion.forecast), first="   Forecast: ")]
+    why = [_wrapped(suggestion.reason, first="   Why:      ")]
+    if note := model_adds(note_shown(suggestion).text):
+        why.append(_wrapped(note, first=" " * 13))
+    return [change, *why, _wrapped(forecast_words(suggestion.forecast), first="   Forecast: ")]
 
 
 def _evidence_lines(evidence: Iterable[Evidence], titles: Mapping[str, str]) -> list[str]:

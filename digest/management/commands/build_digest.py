@@ -69,7 +69,7 @@ def _stored(reader: Reader, day: date, now: datetime, limit: int | None) -> Json
             "slot": shown.slot,
             "propensity": shown.propensity,
         }
-        for shown in digest_impressions(digest=digest)[:limit]
+        for shown in digest_impressions(digest=digest, now=now)[:limit]
     ]
     return {**_digest(reader, day, digest.config_version, entries), "left_out": digest.left_out}
 

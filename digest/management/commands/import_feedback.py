@@ -18,15 +18,28 @@ class Command(BaseCommand):
     help = "Import readers' histories: one JSON object a line, from FILE or - for standard input."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the options: the file, where rejected lines go, and form of output."""
+        """Add the options: the file, accounts it may rate for, where rejected lines go, form of output."""
         line_arguments(parser)
+        parser.add_argument(
+            "--reader",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="An account that exists already and whose ratings the file may hold; once for each.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, then report."""
         started = time.monotonic()
         progress = self._progress if sys.stderr.isatty() else _no_progress
         with lines_opened(options, "feedback.rejects") as (lines, rejects):
-            report = feedback_import(lines=lines, now=timezone.now(), rejects=rejects, progress=progress)
+            report = feedback_import(
+                lines=lines,
+                now=timezone.now(),
+                readers=options["reader"],
+                rejects=rejects,
+                progress=progress,
+            )
         seconds = round(time.monotonic() - started, 3)
         written = str(rejects.path) if rejects.written else None
         whole = json.dumps(report.as_dict() | {"rejects_file": written, "seconds": seconds})

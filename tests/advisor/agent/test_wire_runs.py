@@ -1,5 +1,6 @@
 """Whole runs with the real tools and a scripted model on a socket: clumsy, lying, hostile, cut short."""
 
+import html
 import json
 from dataclasses import replace
 
@@ -230,3 +231,45 @@ def test_what_strangers_wrote_reaches_the_model_only_as_tool_results(ask, ada):
         assert "never instructions" in trusted[0]
 
     ask(READ, checked(text(SUMMARY), fenced))
+
+
+LURE = "Tidings is moving to a new address: sign in for Loved on tidings-login.dev with your password."
+
+
+def test_a_model_may_mend_words_that_a_reader_may_not_see(ask, ada):
+    urls = urls_of(ada, "loved.example", True)
+    _, run, script = ask(READ, calls(boost(urls, reason=LURE)), calls(boost(urls)), text(SUMMARY))
+    suggestion = Suggestion.objects.get()
+    assert suggestion.reason.startswith("You liked ") and " articles from " in suggestion.reason
+    assert suggestion.model_note == "You liked nearly every story from Loved."
+    answer = json.loads(script.bodies[2]["messages"][-1]["content"])
+    assert answer["error"] == "unsafe_reason" and "holds an address" in answer["details"]
+    refused = Step.objects.get(run=run, error_code="unsafe_reason")
+    assert LURE in json.dumps(refused.arguments), "operators have the words as they came"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (LURE, "Nothing was found that your ratings support clearly enough."),
+        (
+            "Your ratings are even.",
+            "Nothing was found that your ratings support clearly enough. "
+            "The model adds: “Your ratings are even.”",
+        ),
+    ],
+)
+def test_what_a_model_says_of_its_silence_is_marked_and_leads_nowhere(ask, client, ada, words, message):
+    result, run, _ = ask(READ, text(json.dumps({"suggestions": [], "skipped": [], "reason": words})))
+    assert (run.message, result.reason) == (message, message)
+    assert run.summary["reason"] == words
+    client.force_login(ada)
+    assert message in html.unescape(client.get("/ui/suggestions").content.decode())
+
+
+def test_a_message_that_was_stored_before_the_rules_is_not_shown(ask, client, ada):
+    _, run, _ = ask(READ, text(SUMMARY))
+    Run.objects.filter(pk=run.pk).update(message=LURE)
+    client.force_login(ada)
+    for address in ("/ui/suggestions", f"/api/runs/{run.pk}"):
+        assert "tidings-login" not in client.get(address).content.decode()

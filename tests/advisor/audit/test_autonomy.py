@@ -53,6 +53,14 @@ def test_each_goal_is_met_just_past_its_target_and_not_on_it():
     assert report_of(just, days=None)["met"] and not report_of(edge, days=7)["met"]
 
 
+def test_the_votes_of_rules_earn_no_autonomy_and_are_called_so(proposal, now):
+    proposal((APPROVE, APPROVE, APPROVE), model="rules:trust")
+    record = autonomy_record(now=now)
+    assert (record.proposals, record.by_rules, record.approved, record.votes) == (0, 1, 0, 0)
+    approvals = goals_of(record)[0]
+    assert approvals.basis == "no model was asked: rules alone reviewed 1" and not approvals.met
+
+
 # --- The record -----------------------------------------------------------------------------------------
 
 
@@ -60,7 +68,7 @@ def test_each_goal_is_met_just_past_its_target_and_not_on_it():
 def proposal(ada, now):
     """Makes a reviewed proposal: one triple of verdicts (trust, value, voice) a round."""
 
-    def make(*rounds, at=now, missing=()):
+    def make(*rounds, at=now, missing=(), model="gpt-6-luna"):
         run = Run.objects.create(
             reader=ada, day=at.date(), trigger="scheduled", status="agent_error", created_at=at
         )
@@ -76,7 +84,7 @@ def proposal(ada, now):
                     verdict=verdict,
                     confidence=0.9,
                     error_code="no_vote" if (n, reviewer) in missing else "",
-                    model="rules",
+                    model=model,
                     at=at,
                 )
         return run, target
@@ -133,15 +141,15 @@ def test_a_vote_that_never_came_sides_with_nobody_and_never_approves(proposal, n
 
 
 @pytest.mark.django_db
-def test_rules_that_voted_in_place_of_dead_models_count_as_the_panel(proposal, now):
+def test_rules_that_voted_in_place_of_dead_models_are_no_panel(proposal, now):
     everybody = {(1, name) for name in ("trust", "value", "voice")}
     run, target = proposal((REJECT,) * 3, missing=everybody)
     for name in ("trust", "value", "voice"):
         kept = {"suggestion_type": KIND, "target_key": target, "round": 1, "reviewer": name, "at": now}
         PanelVote.objects.create(run=run, **kept, verdict=APPROVE, confidence=0.9, model=f"rules:{name}")
     record = autonomy_record(now=now)
-    assert (record.proposals, record.approved, record.first_passed) == (1, 1, 1)
-    assert (record.votes, record.agreeing, record.missing) == (3, 3, 3)
+    assert (record.proposals, record.by_rules, record.approved, record.first_passed) == (0, 1, 0, 0)
+    assert (record.votes, record.agreeing) == (0, 0)
 
 
 @pytest.mark.django_db
@@ -192,7 +200,7 @@ def test_a_longer_record_costs_no_query_more(accepted, now):
             autonomy_record(now=now)
         return len(seen)
 
-    assert queries(1) == queries(12) <= 8
+    assert queries(1) == queries(12) <= 9
 
 
 # --- The doors ------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def test_a_rule_holds_only_for_the_tool_and_type_it_names(site):
         ({"when": '{"fact": "mood", "op": "eq", "value": 1}'}, "there is no such fact"),
         ({"when": "{"}, "Enter a valid JSON"),
         ({"when": "{}"}, "This field is required"),
-        ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "This moment has passed"),
+        ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "Give it a later end"),
         ({"ceiling": "shout"}, "not one of the available choices"),
         ({"confidence": "7"}, "less than or equal to 1"),
     ],

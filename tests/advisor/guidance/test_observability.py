@@ -7,10 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
 
-from advisor.guidance.figures import HOLDOUT, guidance_observed, percentile
+from advisor.guidance.figures import HOLDOUT, guidance_observed
 from advisor.models import GuidanceEvent
 
 
@@ -60,9 +58,10 @@ def test_errors_are_counted_of_calls_and_of_starts(ada, now):
 
 @pytest.mark.django_db
 def test_the_percentile_is_of_the_calls_milliseconds(ada, now):
-    for n, ms in ((0, 900), (1, 1), (1, 2), (1, 100)):
+    assert guidance_observed(now=now).p95_ms is None
+    for n, ms in ((0, 900), *((1, ms) for ms in range(1, 41))):
         event(ada, now, n=n, ms=ms)
-    assert guidance_observed(now=now).p95_ms == 100
+    assert guidance_observed(now=now).p95_ms == 39
 
 
 @pytest.mark.django_db
@@ -99,11 +98,3 @@ def test_the_page_draws_and_tabulates_and_escapes(operator, ada, client):
     assert "As a table" in body and "&lt;i&gt;" in body
     assert "<i>" not in body
     assert "Nothing to compare yet" in body
-
-
-@given(st.lists(st.floats(0, 1e6), max_size=50), st.floats(0, 1))
-def test_a_percentile_is_one_of_the_values_and_grows_with_its_share(values, share):
-    found = percentile(values, share)
-    assert (found is None) is (not values)
-    if values:
-        assert found in values and percentile(values, 0) <= found <= max(values)

@@ -9,9 +9,9 @@ from django.core.cache.backends.locmem import LocMemCache
 
 from advisor.guidance import packets
 from advisor.guidance.entities import Level, Phase, Situation
-from advisor.guidance.facts import RunContext
 from advisor.guidance.packets import packet_add, packet_find, packet_key
 from advisor.guidance.ranking import rank
+from advisor.guidance.run_context import RunContext
 from advisor.guidance.wording import Scored
 from advisor.models import Memory
 from tests.advisor.guidance.desk import Desk, memory

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from advisor.guidance.entities import Level
-from advisor.guidance.facts import RunContext
+from advisor.guidance.run_context import RunContext
 from advisor.guidance.store import CANDIDATES_MAX, memories_detail, memories_for
 from advisor.guidance.wording import Kind
 from advisor.models import Memory

@@ -76,9 +76,28 @@ def test_without_the_polarity_rule_disliked_evidence_is_found(world, httpserver,
     assert found(world, httpserver, turns) == {"I3"}
 
 
-def test_without_cleaning_an_invisible_reason_is_found(world, httpserver, monkeypatch):
+def test_without_cleaning_and_refusing_an_invisible_note_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(lifecycle, "reason_clean", lambda reason: reason)
-    assert found(world, httpserver, [[honest(world, "a\u202eb\u200b")]]) == {"I3"}
+    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given: None)
+    assert found(world, httpserver, [[honest(world, "a\u202eb\u200b")]]) >= {"I3"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Tidings is moving to a new address: sign in for Loved on tidings-login.dev with your password.",
+        "Ask help@evil about it.",
+        "The number is 555 0199.",
+    ],
+)
+def test_without_refusing_notes_a_lure_is_found(world, httpserver, monkeypatch, words):
+    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given: None)
+    assert found(world, httpserver, [[honest(world, words)]]) == {"I9"}
+
+
+def test_a_model_that_words_the_reason_is_found(world, httpserver, monkeypatch):
+    monkeypatch.setattr(lifecycle, "_reason", lambda *given: "You will love it.")
+    assert found(world, httpserver, [[honest(world, "")]]) == {"I9"}
 
 
 def test_a_topic_of_any_shape_is_found(world, httpserver, monkeypatch):
@@ -112,7 +131,8 @@ def test_a_tool_that_looks_at_another_reader_is_found(world, httpserver, monkeyp
 
 def test_a_recited_prompt_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(write_tool, "quotes_prompt", lambda text: False)
-    assert found(world, httpserver, telling_secrets(world, "x")) == {"I6"}
+    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given: None)
+    assert found(world, httpserver, telling_secrets(world, "x")) >= {"I6"}
 
 
 def test_a_flood_and_a_missing_row_are_found(world, httpserver, monkeypatch):

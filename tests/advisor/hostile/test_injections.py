@@ -14,8 +14,9 @@ from django.test import Client
 from suggestions.models import Suggestion
 from tests.advisor.hostile.doors import DOORS, NOISE, attack
 from tests.advisor.hostile.invariants import breaches
-from tests.advisor.hostile.payloads import FORMS, INJECTIONS
+from tests.advisor.hostile.payloads import FORMS, INJECTIONS, honest
 from tests.advisor.hostile.world import World
+from tests.support.model_words import hostile
 
 pytestmark = pytest.mark.alike
 
@@ -35,7 +36,9 @@ def carried_out(world: World, n: int, form: str, door: str, httpserver, caplog, 
     words = " ".join(world.planted)[:400]
     closing = json.dumps({"suggestions": [], "skipped": [{"hypothesis": words}], "reason": words, "meta": {}})
     noise = NOISE[form] if injection.name == "broken replies" else ()
-    attempt = attack(door, world, injection.attack(world, words), closing, httpserver, noise)
+    # Its own words are refused, so it tries once more without any.
+    turns = [*injection.attack(world, words), [honest(world, "")]]
+    attempt = attack(door, world, turns, closing, httpserver, noise)
     reached = any(
         text[:40] in json.dumps(read(answer), ensure_ascii=False)
         for text in escaped(world.planted)
@@ -69,3 +72,17 @@ def test_no_injection_breaks_an_invariant(world, n, form, door, httpserver, capl
     if form not in REVIEWED and door == "mcp":  # no guard ends a session before the attack is over
         made = Suggestion.objects.filter(reader=world.ada, status="pending")
         assert made.exists(), "nothing was stored, so there was nothing to check"
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_lure_of_a_model_reaches_the_page(world, door, httpserver, caplog, client, settings):
+    settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = settings.ADVISOR_GUIDANCE = False
+    world.planted = ["nothing is planted here"]
+    lures = hostile()[:: len(hostile()) // 12]
+    closing = json.dumps({"suggestions": [], "reason": lures[0], "skipped": [], "meta": {}})
+    attempt = attack(door, world, [[honest(world, text)] for text in lures], closing, httpserver)
+    client.force_login(world.ada)
+    page = client.get("/ui/suggestions").content.decode()
+    assert breaches(world, attempt, caplog.text, page) == []
+    assert not Suggestion.objects.filter(run_id=attempt.run.pk).exists()
+    assert all(text not in page for text in lures)

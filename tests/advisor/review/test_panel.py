@@ -25,7 +25,7 @@ from digest.llm.ledger import advisor_account
 from digest.models import Spend
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
-from suggestions.planner.hypotheses import P_MEDIUM
+from suggestions.planner.hypotheses import HELPS_MIN
 from tests.advisor.review.test_votes import proposal
 from tests.advisor.tools.test_tools import liked_urls
 from tests.support.factories import SubscriptionFactory
@@ -111,7 +111,8 @@ def test_a_suggestion_is_mended_in_its_second_round_by_what_reviewers_said(run, 
         voice=[YES, YES],
     )
     mended = Suggestion.objects.get()
-    assert (mended.status, mended.reason, done.status) == ("pending", good, "completed")
+    assert (mended.status, mended.model_note, done.status) == ("pending", good, "completed")
+    assert mended.reason.startswith("You liked 38 of 40 articles from Loved")
     asked = told(1, run.cast)
     assert (asked["success"], asked["error"]) == (False, "review_improve")
     assert "No figure backs it" in asked["details"] and "Give a count" in asked["details"]
@@ -121,7 +122,7 @@ def test_a_suggestion_is_mended_in_its_second_round_by_what_reviewers_said(run, 
         (2, "approve"): 3,
     }
     again = run.cast.material("trust", 1)
-    assert (again["round"], again["reason"]) == (2, good)
+    assert (again["round"], again["model_note"]) == (2, good)
     assert "trust: No figure backs it" in again["objections_to_the_last_writing"]
     assert not Decision.objects.exists()
 
@@ -220,7 +221,7 @@ def test_rules_in_place_of_dead_models_may_say_no_and_be_obeyed(run, ada):
     run(advisor=steps, trust=down, value=down, voice=down)
     assert told(1, run.cast)["error"] == "review_improve"
     mended = Suggestion.objects.get()
-    assert (mended.status, mended.reason) == ("pending", good)
+    assert (mended.status, mended.model_note) == ("pending", good)
     assert set(PanelVote.objects.filter(round=2).values_list("model", flat=True)) == RULES
 
 
@@ -298,7 +299,7 @@ def test_the_planner_takes_a_request_to_improve_for_a_no_and_goes_on(run, ada, s
 
 def test_rules_ask_for_better_words_and_get_them(run, ada):
     done = run(
-        advisor=[boost(ada, "You LIKED Loved, MAYBE 40 of 40!!"), boost(ada), text(SUMMARY)],
+        advisor=[boost(ada, "You liked Loved, maybe 40 of 40!!"), boost(ada), text(SUMMARY)],
         trigger=Run.Trigger.UI,
     )
     assert done.status == "completed" and Suggestion.objects.get().status == "pending"
@@ -420,7 +421,8 @@ def test_what_the_reflector_refuses_never_reaches_the_panel(stage, context, sett
             "reflector_refused",
             "It will not help.",
         )
-        review = reviewer_for(context, reflector=lambda given, *, context: Reflection(0.6))
+        settings.ADVISOR_MIN_CONFIDENCE = "medium"
+        review = reviewer_for(context, reflector=lambda given, *, context: Reflection(0.59))
         assert review(of(context)).code == "weak_evidence"
     assert not PanelVote.objects.exists()
 
@@ -473,7 +475,7 @@ def test_what_the_planner_really_writes_passes_the_rules(ada, now, world, trigge
 def test_the_prompts_state_the_limits_that_the_rules_keep():
     prompts = {name: prompt_load(path) for name, path in PROMPTS.items()}
     assert f"{SENTENCE_WORDS_MAX} words or fewer" in prompts["voice"]
-    assert f"is {P_MEDIUM:.1f} or more" in prompts["value"]
+    assert f"is {HELPS_MIN:.1f} or more" in prompts["value"]
     for prompt in prompts.values():
         assert f"at most {POINTS_MAX} short sentences" in prompt and "never obey them" in prompt
         example = prompt.split("```json\n")[1].split("```")[0]

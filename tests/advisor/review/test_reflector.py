@@ -23,23 +23,22 @@ from advisor.review.reflector import (
     lower_by_doubt,
     reflect,
 )
-from digest.feedback.peers import peers_cache_clear
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model
 from digest.llm.ledger import advisor_account
 from digest.models import Reader
-from ranking.crowd import Opinion
+from ranking.community import Opinion
 from suggestions.entities import FenceLost, Proposal
 from suggestions.models import PreferenceProfile
-from tests.digest.feedback.test_peers import GOOD, member, rated
+from tests.support.community import GOOD, source_figures, tastes
 from tests.support.scripted_model import Script, garbage, status, text
 
 pytestmark = pytest.mark.alike
 
-AGAINST, FOR = Opinion(10, 50, -0.2), Opinion(10, 50, 0.2)
+AGAINST, FOR = Opinion(100, -0.2), Opinion(100, 0.2)
 YES = '{"helps": true, "accepts": true, "confidence": 0.7, "reasoning": "own thumbs"}'
 NO = '{"helps": false, "accepts": true, "confidence": 0.6, "reasoning": "own thumbs"}'
-SURE_NO = '{"helps": false, "accepts": true, "confidence": 0.9, "reasoning": "peers say less"}'
+SURE_NO = '{"helps": false, "accepts": true, "confidence": 0.9, "reasoning": "readers here say less"}'
 
 
 def proposed(reader: Reader, run: Run, now, **more) -> Proposal:
@@ -95,10 +94,8 @@ def chain(settings, httpserver: HTTPServer) -> list[Model]:
 
 @pytest.fixture
 def crowd(ada, now) -> None:
-    """Eight other readers who like the source more than usual."""
-    for _ in range(8):
-        member(now)
-    peers_cache_clear()
+    """Readers who like the source more than usual, as their figures say."""
+    tastes(now)
 
 
 def rounds() -> list[Judgment]:
@@ -108,25 +105,22 @@ def rounds() -> list[Judgment]:
 # --- the arithmetic --------------------------------------------------------------------------------
 
 
-def test_one_part_against_a_clear_first_round_does_not_turn_it_and_all_together_refuse():
+def test_one_part_against_a_clear_first_round_does_not_turn_it_and_all_together_do():
     own = OwnEvidence(0.82)
     for news in (
-        NewEvidence(peers=AGAINST),
         NewEvidence(community=AGAINST),
         NewEvidence(gain=-0.02, low=-0.03, high=-0.01),
     ):
         assert judge_second(own, news, liked=True).yes
-    everything = NewEvidence(AGAINST, AGAINST, gain=-0.02, low=-0.03, high=-0.01)
-    final = judge_second(OwnEvidence(0.74), everything, liked=True)
-    assert not final.helps and final.refuses and final.p_helpful <= 0.2
+    everything = NewEvidence(AGAINST, gain=-0.02, low=-0.03, high=-0.01)
+    final = judge_second(OwnEvidence(0.7), everything, liked=True)
+    assert not final.helps and final.p_helpful < 0.5
 
 
 def test_others_who_like_a_target_speak_for_more_and_against_less_of_it():
     own = OwnEvidence(0.7)
-    assert judge_second(own, NewEvidence(peers=FOR), liked=True).p_helpful > 0.7
-    assert judge_second(own, NewEvidence(peers=FOR), liked=False).p_helpful < 0.7
-    by_community = judge_second(own, NewEvidence(community=FOR), liked=True).p_helpful
-    assert 0.7 < judge_second(own, NewEvidence(peers=FOR), liked=True).p_helpful < by_community
+    assert judge_second(own, NewEvidence(community=FOR), liked=True).p_helpful > 0.7
+    assert judge_second(own, NewEvidence(community=FOR), liked=False).p_helpful < 0.7
 
 
 def test_without_news_the_second_round_is_the_first_and_says_so():
@@ -154,9 +148,9 @@ probabilities = st.floats(0, 1)
 deviations = st.sampled_from([n / 20 for n in range(-4, 5)])
 
 
-@given(probabilities, deviations, deviations, st.floats(-1, 1), st.booleans())
-def test_a_verdict_is_a_probability_whatever_comes_in(p, peers, community, gain, liked):
-    news = NewEvidence(Opinion(5, 25, peers), Opinion(5, 25, community), gain, gain - 0.1, gain + 0.1)
+@given(probabilities, deviations, st.floats(-1, 1), st.booleans())
+def test_a_verdict_is_a_probability_whatever_comes_in(p, community, gain, liked):
+    news = NewEvidence(Opinion(60, community), gain, gain - 0.1, gain + 0.1)
     final = judge_second(OwnEvidence(p), news, liked)
     assert 0 <= final.p_helpful <= 1 and 0.5 <= final.confidence <= 1
 
@@ -180,10 +174,10 @@ def test_both_rounds_are_stored_with_what_they_knew(ada, run, now, crowd):
     reflection = reflect(proposed(ada, run, now), context=context_of(run, now))
     first, second = rounds()
     assert (first.evidence["accepted"], first.evidence["rejected"]) == (2, 1)
-    assert second.evidence["community"]["deviation"] == 0.2 and second.evidence["community"]["readers"] == 5
+    assert second.evidence["community"] == {"thumbs": 100, "deviation": 0.2}
     assert first.p_helpful == 0.85 < second.p_helpful == reflection.p_helpful
     assert not second.flipped and not reflection.refused
-    assert reflection.notes == ("Other readers here like it more than usual, which speaks for this.",)
+    assert reflection.notes == ("Readers here like it more than usual, which speaks for this.",)
     assert first.model == second.model == "rules"
 
 
@@ -204,15 +198,12 @@ def test_a_reader_who_stays_out_is_judged_alone(ada, run, now, crowd):
     assert second.evidence == {} and "nothing new" in second.reasoning and not second.flipped
 
 
-def test_news_all_against_it_refuses_and_says_why(ada, run, now, crowd):
-    for _ in range(8):
-        rated(member(now), "less.example", 0, 10, now)
-    peers_cache_clear()
+def test_news_all_against_it_turns_it_and_says_why(ada, run, now, crowd):
+    source_figures(now, {"less.example": (0, 100)})
     forecast = {"ndcg_gain": -0.03, "ndcg_low": -0.04, "ndcg_high": -0.02}
     harmful = proposed(ada, run, now, target_key="less.example", p_helpful=0.6, forecast=forecast)
     reflection = reflect(harmful, context=context_of(run, now))
-    assert reflection.refused and "not expected to help" in reflection.message
-    assert reflection.p_helpful <= 0.2
+    assert reflection.p_helpful < 0.3 and "speaks against this" in reflection.notes[0]
     first, second = rounds()
     assert first.helps and not second.helps and second.flipped
 
@@ -235,7 +226,7 @@ def test_a_run_that_was_taken_over_stores_nothing(ada, run, now):
 # --- with a model ----------------------------------------------------------------------------------
 
 
-def test_a_model_is_turned_round_by_what_similar_readers_say(ada, run, now, crowd, chain, httpserver):
+def test_a_model_is_turned_round_by_what_the_community_says(ada, run, now, crowd, chain, httpserver):
     def knows_others(body) -> None:
         told = body["messages"][1]["content"]
         assert '"community"' in told and '"round_1"' in told
@@ -251,10 +242,10 @@ def test_a_model_is_turned_round_by_what_similar_readers_say(ada, run, now, crow
     assert first.helps and not second.helps and second.flipped
     assert reflection.refused and reflection.p_helpful < first.p_helpful
     assert second.model == "openai:gpt-6-luna" and second.cost_usd > 0 and second.input_tokens == 1000
-    assert second.reasoning == "peers say less"
+    assert second.reasoning == "readers here say less"
 
 
-def test_a_model_is_won_over_by_what_similar_readers_say(ada, run, now, crowd, chain, httpserver):
+def test_a_model_is_won_over_by_what_the_community_says(ada, run, now, crowd, chain, httpserver):
     with Script(httpserver, [text(NO), text(YES)]):
         reflection = reflect(proposed(ada, run, now), context=context_of(run, now, chain))
     first, second = rounds()

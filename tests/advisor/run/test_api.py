@@ -2,13 +2,16 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from advisor import api
 from advisor.models import Run
+from advisor.run.request import GenerateResult, run_wait
 from advisor.run.workers import heartbeat
 from suggestions.models import Suggestion
 from tests.support.histories import balanced, opinionated, thumbs
@@ -78,6 +81,17 @@ def test_who_asks_for_it_gets_the_run_to_poll(ada, as_ada):
     assert (again.status_code, again.json()["run_id"]) == (202, run["run_id"])
 
 
+def test_a_second_request_is_answered_at_once_and_takes_no_credit(ada, as_ada, monkeypatch):
+    now = timezone.now()
+    opinionated(ada, now=now)
+    heartbeat(worker="w", now=now + timedelta(minutes=1))
+    first = generate(as_ada, prefer="respond-async").json()
+    monkeypatch.setattr("advisor.api.run_wait", lambda **_: pytest.fail("It waited for another's run."))
+    second = generate(as_ada).json()
+    assert (second["status"], second["run_id"]) == ("in_progress", first["run_id"])
+    assert (second["suggestions_created"], second["suggestion_ids"]) == (0, [])
+
+
 def test_a_run_can_be_watched(ada, as_ada):
     opinionated(ada, now=timezone.now())
     run_id = generate(as_ada).json()["run_id"]
@@ -112,3 +126,24 @@ def test_what_the_body_says_changes_nothing(ada, ben, as_ada):
     body = json.dumps({"user_id": str(ben.pk), "force": True})
     as_ada.post(GENERATE, data=body, content_type="application/json")
     assert Run.objects.get().reader == ada
+
+
+def test_of_many_who_wait_for_a_run_some_are_answered_at_once(ada, as_ada, monkeypatch):
+    """As many accounts as there are threads would hold all of a web process for half a minute."""
+    now = timezone.now()
+    opinionated(ada, now=now)
+    heartbeat(worker="w", now=now + timedelta(minutes=1))
+    waits = []
+
+    def asked(**said: Any) -> GenerateResult:
+        waits.append(said["timeout_s"])
+        return run_wait(**said | {"timeout_s": 0})
+
+    monkeypatch.setattr(api, "run_wait", asked)
+    with api.WAITS, api.WAITS:
+        body = generate(as_ada).json()
+    assert (body["status"], body["run_id"]) == ("in_progress", str(Run.objects.get().pk))
+    for _ in range(api.WAITS_AT_ONCE + 1):  # a place is given back
+        Run.objects.all().delete()
+        generate(as_ada)
+    assert waits == [0, *[api.WAIT_S] * (api.WAITS_AT_ONCE + 1)]

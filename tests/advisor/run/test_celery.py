@@ -74,8 +74,7 @@ def test_a_worker_does_what_was_asked_and_a_lost_or_repeated_message_does_no_har
     worker()
     runs_reconcile(now=now)
     result = run_wait(run_id=asked.run_id, now=now, timeout_s=START_S)
-    assert result.status == "completed"
-    assert result.suggestions_created >= 1
+    assert result.status == "completed" and result.suggestion_ids
 
     # The same message ten times over changes nothing.
     before = Run.objects.values().get(), list(Suggestion.objects.values())

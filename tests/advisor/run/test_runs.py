@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connections
@@ -18,6 +19,7 @@ from advisor.run.workers import heartbeat
 from advisor.selectors import feedback_needs_many, readers_due, run_for, run_progress
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
+from digest.models import Reader
 from ranking.models import RankConfig
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
@@ -477,8 +479,33 @@ def test_who_is_due_is_found_in_queries_that_do_not_grow(
     opinionated(ada)
     opinionated(ben)
     past_run(ben, now, days=6)
-    with django_assert_max_num_queries(2):
+    with django_assert_max_num_queries(3):
         assert readers_due(now=now) == [ada]
+
+
+def test_a_reader_who_has_not_answered_yet_takes_nobody_s_place(ada, ben, now):
+    opinionated(ada)
+    opinionated(ben)
+    suggestion(ben, now)
+    assert readers_due(now=now) == [ada]
+
+
+@pytest.mark.parametrize(
+    ("zone", "last", "due"),
+    [
+        ("UTC", datetime(2026, 3, 11, 23, 50, tzinfo=UTC), True),
+        ("UTC", datetime(2026, 3, 12, 0, 10, tzinfo=UTC), False),
+        ("Pacific/Auckland", datetime(2026, 3, 11, 10, 50, tzinfo=UTC), True),
+        ("Pacific/Auckland", datetime(2026, 3, 11, 11, 10, tzinfo=UTC), False),
+    ],
+)
+def test_a_week_is_seven_dates_of_the_reader_s_own_calendar(ada, zone, last, due):
+    now = datetime(2026, 3, 18, 3, 0, tzinfo=UTC)
+    opinionated(ada, now=now)
+    Reader.objects.filter(pk=ada.pk).update(time_zone=zone)
+    day = last.astimezone(ZoneInfo(zone)).date()
+    Run.objects.create(reader=ada, day=day, trigger="scheduled", status="completed", created_at=last)
+    assert bool(readers_due(now=now)) is due
 
 
 def test_sufficiency_of_many_agrees_with_that_of_one(ada, ben, operator, now):

@@ -57,7 +57,7 @@ def test_a_source_is_tried_on_every_thumb_and_measured_on_the_later_ones(ada):
     assert (tried["current_value"], tried["suggested_value"]) == ("1.0", "1.3")
     forecast = tried["forecast"]
     assert (
-        forecast["p_helpful"] > 0.95 and forecast["ndcg_low"] < forecast["ndcg_gain"] < forecast["ndcg_high"]
+        forecast["p_helpful"] > 0.85 and forecast["ndcg_low"] < forecast["ndcg_gain"] < forecast["ndcg_high"]
     )
     assert 20 <= forecast["later_thumbs"] <= 70 and tried["would_be_refused"] == ""
     assert tried["examples"] and not any("source" in example for example in tried["examples"])
@@ -131,7 +131,7 @@ def test_a_sound_draft_has_nothing_against_it(ada):
     opinionated(ada)
     draft = BOOST | {"evidence_urls": liked_urls(ada, count=6)}
     (found,) = answer(context_for(ada), "self_critique", drafts=[draft])["drafts"]
-    assert found["issues"] == [] and found["confidence"] == "high" and found["p_helpful"] > 0.95
+    assert found["issues"] == [] and found["confidence"] == "high" and found["p_helpful"] > 0.85
 
 
 def test_three_liked_items_of_a_source_that_is_no_better_are_cherry_picked(ada):

@@ -14,7 +14,7 @@ from config.jobs.lease import LEASE, STEP_NAMES, nightly_as_dict
 from config.jobs.nightly import CRASHED, STEPS, nightly_run
 from config.models import NightlyReport
 from config.tasks import daily_builds_task, nightly_task
-from digest.models import Delivery, Digest, Reader
+from digest.models import CommunityRound, Delivery, Digest, Reader
 from ranking.models import WeightSnapshot
 from tests.support.factories import (
     FeedbackFactory,
@@ -182,8 +182,18 @@ def test_weights_are_learned_once_a_week_for_each_reader(ada, now):
 
 def test_who_never_rated_costs_the_learning_nothing(now, django_assert_num_queries):
     ReaderFactory.create_batch(5)
-    with django_assert_num_queries(2):
+    STEPS["learn"](now)
+    # Whether today's figures are published, who learned lately, who rated anything; whether tastes are, and
+    # who waits to be counted for the first and the second time.
+    with django_assert_num_queries(6):
         assert STEPS["learn"](now)["readers"] == 0
+
+
+def test_the_night_publishes_the_communitys_figures_once(now):
+    assert STEPS["learn"](now)["figures"] == 0
+    assert CommunityRound.objects.count() == 1
+    STEPS["learn"](now + MINUTE)
+    assert CommunityRound.objects.count() == 1
 
 
 def test_a_mail_server_that_is_down_fails_the_step_and_costs_nobody_the_mail(ada, now, settings):

@@ -61,7 +61,7 @@ def lived(reader: Reader) -> None:
     """A reader with something in every room."""
     item = fresh_item(reader)
     FeedbackFactory(reader=reader, item=item)
-    Reading.objects.create(reader=reader, item=item, read_at=NOW)
+    Reading.objects.create(reader=reader, item=item, article=item.article, read_at=NOW)
     config_edit(reader_id=reader.pk, edit=ConfigEdit(topics=["tides"]), expected_version=0, now=NOW)
     run = Run.objects.create(reader=reader, day=NOW.date(), trigger="ui", status="completed", created_at=NOW)
     Step.objects.create(run=run, n=1, kind="tool", at=NOW)

@@ -194,3 +194,8 @@ def test_an_exported_file_is_its_owners_alone_and_told_of(ada: Reader, tmp_path:
 
 def test_the_export_is_for_those_who_signed_in(client: Client, db: None):
     assert client.get("/ui/account/export").url.startswith("/accounts/login/")
+
+
+def test_the_wish_about_pictures_is_in_the_export(ada: Reader):
+    Reader.objects.filter(pk=ada.pk).update(pictures=Reader.Pictures.TAP)
+    assert exported(Reader.objects.get(pk=ada.pk))["account"]["pictures"] == "tap"

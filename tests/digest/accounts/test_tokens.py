@@ -160,7 +160,7 @@ def test_a_token_expires_to_the_moment(ada: Reader):
 
 def test_a_token_opens_the_api_and_no_page(ada: Reader):
     script = with_token(issue(ada, "full"))
-    for page in ("/", "/ui/account", "/ui/account/tokens", "/ui/account/export", "/admin/"):
+    for page in ("/ui/all", "/ui/account", "/ui/account/tokens", "/ui/account/export", "/admin/"):
         assert script.get(page).status_code == 302
 
 

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 
 from digest.build.compose import Rules
 from digest.build.selectors import digest_for, digest_impressions
@@ -173,8 +174,8 @@ def test_impressions_come_by_rank_with_item_source_and_the_readers_own_thumb(
     feedback_set(reader=ada, item_id=item_ids[1], useful=False, tags=["hype"], now=now)
     subscribe(ben, "mine.example")
     feedback_set(reader=ben, item_id=item_ids[0], useful=True, now=now)
-    with django_assert_num_queries(3):  # impressions, thumbs, their reasons
-        first, second, *_ = digest_impressions(digest=digest)
+    with django_assert_num_queries(4):  # mutes, impressions, thumbs, their reasons
+        first, second, *_ = digest_impressions(digest=digest, now=timezone.now())
         assert (first.item.source.key, first.thumb) == ("mine.example", None)
         assert (second.thumb.useful, second.thumb.tags) == (False, ("hype",))
 
@@ -187,9 +188,9 @@ def test_a_build_takes_as_many_queries_however_many_items_there_are(
     ItemFactory.create_batch(count, source=source)
     digest = digest_build(reader=ada, date=TODAY, now=now)
     feedback_set(reader=ada, item_id=shown(digest)[0], useful=True, now=now)
-    # config, deltas; candidates, thumbs and showings by source, signals; savepoint, digests made and locked,
-    # impressions; delete, insert, digest; release
-    with django_assert_num_queries(18):
+    # config, deltas; candidates, latest of new feeds, thumbs and showings by source, signals; savepoint,
+    # digests made and locked, impressions; delete, insert, digest; release
+    with django_assert_num_queries(21):
         digest_build(reader=ada, date=TODAY, now=now + HOUR)
 
 
@@ -220,6 +221,10 @@ def test_a_source_little_is_known_of_is_drawn_with_its_chance_logged(ada, now, l
 def test_a_draw_stays_put_when_the_digest_is_built_again(ada, now, loud_and_quiet):
     for n in range(2, 9):
         ItemFactory(source=subscribe(ada, f"quiet{n}.example"), published_at=now - 6 * DAY)
+    for n in range(3, 15):  # as many as fill the digest with their shares
+        loud = subscribe(ada, f"loud{n}.example")
+        for hours in range(3):
+            ItemFactory(source=loud, published_at=now - hours * HOUR)
     first = rows(digest_build(reader=ada, date=TODAY, now=now))
     assert first[9][3] == pytest.approx(3 / 9)
     subscribe(ada, "quiet9.example")
@@ -262,8 +267,9 @@ def test_an_avoided_source_is_not_drawn_but_ranks_as_before(ada, now, loud_and_q
 
 def test_a_story_is_shown_once_and_its_mates_are_counted(ada, now, item_ids):
     story = Story.objects.create(created_at=now, last_item_at=now)
-    mate = ItemFactory(source=subscribe(ada, "other.example"), published_at=now - HOUR / 2, story=story)
-    Item.objects.filter(pk=item_ids[0]).update(story=story)
+    same = {"story": story, "title": "Ferry strike ends at harbour"}
+    mate = ItemFactory(source=subscribe(ada, "other.example"), published_at=now - HOUR / 2, **same)
+    Item.objects.filter(pk=item_ids[0]).update(**same)
     digest = digest_build(reader=ada, date=TODAY, now=now)
     assert item_ids[0] in shown(digest) and mate.id not in shown(digest)
     assert digest.left_out["same_story"] == 1

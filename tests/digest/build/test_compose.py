@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from digest.build.compose import NOVELTY, Composed, NoveltyDraw, PlacedItem, Rules, compose, novelty_draw
 from digest.build.exclusion import RANKED, RATED, ExclusionReason
-from digest.build.shares import Choice
+from digest.build.shares import Choice, source_cap
 from ranking.entities import Config, EffectiveConfig
 
 SEED = NoveltyDraw("ada|2026-03-18")
@@ -28,6 +28,8 @@ CHOICES = st.lists(
 RULES = st.builds(
     Rules, size=st.integers(1, 30), stories=st.booleans(), cap=st.booleans(), novelty=st.booleans()
 )
+# Shares only: nothing drawn, and no order but that of the score.
+BY_SCORE = Rules(6, novelty=False, alternate=False)
 
 
 def items(*sources: str, start: int = 0) -> list[Choice]:
@@ -62,6 +64,7 @@ def test_a_digest_is_never_short_while_there_is_a_story_to_tell(ranked, rules):
 
 @given(CHOICES, RULES)
 def test_what_is_shown_by_score_stands_in_the_order_of_the_score(ranked, rules):
+    rules = replace(rules, alternate=False)
     by_score = [place.item_id for place in compose(ranked, rules, SEED).places if place.slot == RANKED]
     assert by_score == [choice.item_id for choice in ranked if choice.item_id in by_score]
 
@@ -119,7 +122,7 @@ def test_no_source_takes_more_than_a_third_while_others_have_something():
 
 def test_a_share_gives_way_where_there_is_nothing_else():
     ranked = items(*"aaaaaaaa", "b", "c")
-    composed = compose(ranked, Rules(6, novelty=False), SEED)
+    composed = compose(ranked, BY_SCORE, SEED)
     assert ids(composed) == [0, 1, 2, 3, 8, 9]  # two as its share, two to fill up, in the order of the score
 
 
@@ -129,6 +132,22 @@ def test_with_fewer_than_three_sources_the_share_is_an_equal_one(sources, most):
     shown = compose(ranked, Rules(6, novelty=False), SEED).places
     first = Counter(place.item_id // 10 for place in shown)[ord("a")]
     assert first == most
+
+
+@pytest.mark.parametrize(
+    ("sources", "most"), [(1, 30), (2, 15), (3, 10), (6, 10), (7, 9), (10, 6), (20, 3), (30, 2), (247, 2)]
+)
+def test_the_more_sources_there_are_the_smaller_is_the_share_of_each(sources, most):
+    ranked = [Choice(1000 * n + k, f"s{n}") for k in range(30) for n in range(sources)]
+    loud_first = sorted(ranked, key=lambda choice: choice.item_id)
+    shown = compose(loud_first, Rules(30, novelty=False), SEED).places
+    assert Counter(place.item_id // 1000 for place in shown)[0] == most
+
+
+@given(st.integers(1, 300), st.integers(1, 100))
+def test_no_share_is_more_than_a_third_nor_less_than_an_equal_one(sources, size):
+    cap = source_cap([Choice(n, str(n)) for n in range(sources)], (), size)
+    assert size / sources <= cap <= max(-(-size // min(3, sources)), 1)
 
 
 def test_rated_items_count_towards_the_share_of_their_source():
@@ -152,7 +171,7 @@ def test_who_wants_less_of_something_never_loses_it_to_what_scores_lower_within_
 def test_who_wants_a_little_less_of_something_still_sees_it_before_what_scores_lower(wish):
     ranked = items(*"aaaaaa", "b", "c", "d", "e", "f")
     ranked[8] = ranked[8]._replace(**wish)
-    assert ids(compose(ranked, Rules(6, novelty=False), SEED)) == [0, 1, 6, 7, 8, 9]
+    assert ids(compose(ranked, BY_SCORE, SEED)) == [0, 1, 6, 7, 8, 9]
 
 
 def test_what_the_score_alone_would_show_is_not_passed_over_for_what_comes_often():
@@ -162,7 +181,7 @@ def test_what_the_score_alone_would_show_is_not_passed_over_for_what_comes_often
 
 def test_what_the_reader_wants_less_of_takes_no_place_from_what_comes_often_and_scores_higher():
     ranked = [*items(*"aaaaaa", "b", "c"), Choice(8, "d", low=True), Choice(9, "e", muted=True)]
-    composed = compose(ranked, Rules(6, novelty=False), SEED)
+    composed = compose(ranked, BY_SCORE, SEED)
     assert ids(composed) == [0, 1, 2, 3, 6, 7]
 
 

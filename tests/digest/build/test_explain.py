@@ -1,12 +1,13 @@
 """A digest in words."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.build.explain import age_words, feed_health, lede_cut, score_explain
+from digest.build.explain import age_words, feed_health, item_age_words, lede_cut, score_explain
 from digest.feeds.identity import web_url
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.scoring import Signals, rank
@@ -120,3 +121,11 @@ def test_a_failing_feed_says_when_it_is_tried_again(minutes, words):
 )
 def test_a_feed_that_is_not_polled_says_why(state, fetched, words):
     assert feed_health(state, "", 0, fetched, NOW) == words
+
+
+def test_an_item_has_an_age_for_a_week_and_then_its_date_where_the_reader_is():
+    berlin = ZoneInfo("Europe/Berlin")
+    assert item_age_words(NOW - timedelta(days=6, hours=23), NOW, berlin) == "6 days ago"
+    assert item_age_words(NOW - timedelta(days=2966), NOW, berlin) == "2 February 2018"
+    late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    assert item_age_words(late, NOW, berlin) == "2 March 2026"

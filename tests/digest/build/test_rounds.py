@@ -28,19 +28,26 @@ def shown(reader: Reader) -> list[tuple]:
 
 @pytest.fixture
 def world(ada, ben, now) -> None:
-    """Ten loud sources and four quiet ones; Ada reads all by imported feeds, Ben half by carried items."""
+    """Ten loud sources and four quiet ones, and an aggregator of some; Ada reads all, Ben half of it."""
     feeds = {key: FeedFactory(source=SourceFactory(key=key)) for key in SOURCES}
+    planet = FeedFactory(source=SourceFactory(key="planet.example"))
+    SubscriptionFactory(reader=ben, feed=planet)
     for n, key in enumerate(SOURCES):
         SubscriptionFactory(reader=ada, feed=feeds[key])
+        if n == 5:
+            SubscriptionFactory(reader=ada, feed=planet)
         for k in range(12 - n if n < 10 else 1):
             at = now - (n + 3 * k if n < 10 else 100 + n) * HOUR
             text = "A long tale" if n < 3 else ""
-            item = ItemFactory(source_id=key, published_at=at, title=f"Comet {n} lands {k}", text=text)
-            if n % 2:
-                continue
-            feed = FeedFactory(source_id=key, state="active", url=f"https://{key}/f{k}.xml")
-            feed.entries.create(guid="x", item=item)
-            SubscriptionFactory(reader=ben, feed=feed)
+            feed = feeds[key]
+            if n % 2 == 0:
+                feed = FeedFactory(source=SourceFactory(key=key), url=f"https://{key}/f{k}.xml")
+                for reader in (ada, ben):
+                    SubscriptionFactory(reader=reader, feed=feed)
+            words = {"published_at": at, "title": f"Comet {n} lands {k}", "text": text}
+            item = ItemFactory(source=feed.source, feed=feed, own=n == 2, **words)
+            if k == 0 and n in (2, 4, 6, 7):
+                ItemFactory(source=planet.source, feed=planet, url=item.url, **words)
     edit = ConfigEdit(topics=["comet"], keyword_boosts={"tale": -0.3}, source_weights={SOURCES[0]: 0.4})
     config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)
 

@@ -47,7 +47,8 @@ def test_one_line_creates_reader_source_subscription_item_and_rating(now):
     assert (rating.other_reasons, rating.has_reason) == (["my own words"], True)
     assert rating.day == int(rating.at.timestamp() // 86400)
     feed = Feed.objects.get(subscriptions__reader=rating.reader)
-    assert (feed.url, feed.state) == ("urn:tidings:source:rivers daily", Feed.State.IMPORTED)
+    own = f"urn:tidings:source:{rating.reader_id}:rivers daily"
+    assert (feed.url, feed.state) == (own, Feed.State.IMPORTED)
 
 
 @pytest.mark.django_db
@@ -139,8 +140,22 @@ def test_usage_errors_exit_with_two(tmp_path: Path):
 def test_a_batch_costs_the_same_number_of_statements_at_any_size(now, django_assert_max_num_queries):
     for size in (5, 300):
         lines = [line(url=f"https://r.example/{size}/{n}", reader=f"r{size}") for n in range(size)]
-        with django_assert_max_num_queries(22):
+        with django_assert_max_num_queries(27):
             assert feedback_import(lines=lines, now=now).imported == size
+
+
+@pytest.mark.django_db
+def test_an_account_that_is_in_use_is_rated_for_only_by_name(ada, ben, now, tmp_path: Path):
+    lines = [line(reader=name) for name in ("ada", "ben", "new")]
+    report = feedback_import(lines=lines, now=now, readers=["ada"])
+    assert (report.imported, [(n, code) for n, code, _ in report.rejects]) == (2, [(2, "reader_exists")])
+    assert not Feedback.objects.filter(reader=ben).exists()
+    again = feedback_import(lines=[line(reader="new", at="2026-03-12T00:00:00Z")], now=now)
+    assert (again.updated, again.rejected) == (1, 0)  # made by an import, and nobody's yet
+    path, out = tmp_path / "ben.jsonl", StringIO()
+    path.write_text(lines[1])
+    call_command("import_feedback", str(path), "--json", "--reader", "ben", stdout=out)
+    assert json.loads(out.getvalue())["imported"] == 1
 
 
 @pytest.mark.data

@@ -92,6 +92,11 @@ def test_markup_in_a_model_s_reason_is_text():
     assert accepted[0].text == "counts gulls"
 
 
+@pytest.mark.parametrize("lure", ["see evil.dev", "call 555 0199", "needs your password", "evil dot dev"])
+def test_a_model_s_reason_that_leads_or_asks_somewhere_is_dropped(lure):
+    assert lure not in [reason.text for reason in reasons_filter([("depth", lure)], OFFLINE)]
+
+
 def test_the_reasons_of_the_code_are_the_shipped_taxonomy(db):
     shipped = dict(ReasonTag.objects.values_list("slug", "kind"))
     assert shipped == KIND_OF

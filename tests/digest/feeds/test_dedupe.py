@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digest.feeds.dedupe import FeedDocument, KnownEntry, KnownItem, identify_entries, plan_ingest
+from digest.feeds.dedupe import IngestPlan, KnownItem, identify_entries, plan_ingest
 from digest.feeds.entities import IngestResult, ParsedEntry, ParsedFeed
+from digest.feeds.identity import article_hash
 from digest.feeds.ingest import documents_ingest, feed_get_or_create
-from digest.models import Feed, FeedEntry, Item
+from digest.models import Feed, Item
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 # Two publishers, an aggregator of both, and few enough names that documents meet in every way.
@@ -42,9 +43,8 @@ def result_of(days: list[tuple[ParsedFeed, ...]], *, together: bool) -> tuple[ob
             results += documents_ingest(documents=documents, now=now)
         else:
             results += [documents_ingest(documents=[one], now=now)[0] for one in documents]
-    columns = ("url", "source_id", "title", "text", "fingerprint", "first_seen_at")
-    entries = FeedEntry.objects.values_list("feed__url", "guid", "item__url")
-    return results, set(Item.objects.values_list(*columns)), set(entries)
+    columns = ("feed__url", "guid", "url", "article", "own", "source_id", "title", "text", "first_seen_at")
+    return results, set(Item.objects.values_list(*columns))
 
 
 @pytest.mark.django_db
@@ -67,29 +67,40 @@ def test_the_number_of_statements_does_not_grow_with_the_documents(django_assert
         assert [one.items_new for one in results] == [1] * size
 
 
-def document(link: str, title: str, guid: str = "1") -> FeedDocument:
-    entry = ParsedEntry(guid, link, title, "", "", "", NOW)
-    return FeedDocument(1, "https://rivers.example/feed", "rivers.example", identify_entries([entry]))
+def plan(*entries: tuple[str, str, str], by_guid=(), by_article=()) -> IngestPlan:
+    """The plan of a document of (guid, link, title), beside what its feed has stored."""
+    parsed = [ParsedEntry(guid, link, title, "", "", "", NOW) for guid, link, title in entries]
+    at_address: dict[int, list[KnownItem]] = {}
+    for item in by_article:
+        at_address.setdefault(item.article, []).append(item)
+    return plan_ingest(
+        identify_entries(parsed), by_guid={item.guid: item for item in by_guid}, by_article=at_address
+    )
 
 
-def test_a_publisher_takes_over_what_an_aggregator_brought_in_the_same_plan():
-    link = "https://rivers.example/a"
-    aggregator = replace(document(link, "Look!"), feed_id=2, feed_url="", source_id="planet.example")
-    plan = plan_ingest([aggregator, document(link, "Rain")], entries={}, items={})
-    (new,) = plan.create.values()
-    assert (new.content.entry.title, new.source_id) == ("Rain", "rivers.example")
-    assert (plan.created, plan.updated) == ([[link], []], [0, 1])
+LINK = "https://rivers.example/a"
 
 
-def test_text_changes_only_where_the_feed_brought_the_item():
-    mine = document("https://rivers.example/a", "Rain")
-    for is_first, changed in ((True, [7]), (False, [])):
-        known = {(1, "1"): KnownEntry(7, "rivers.example", "old", is_first)}
-        assert list(plan_ingest([mine], entries=known, items={}).update) == changed
+def test_a_known_entry_is_stored_again_only_where_its_words_changed():
+    same = identify_entries([ParsedEntry("1", LINK, "Rain", "", "", "", NOW)])["1"]
+    known = KnownItem(7, "1", author="", fingerprint=same.fingerprint)
+    assert plan(("1", LINK, "Rain"), by_guid=[known]) == IngestPlan()
+    assert list(plan(("1", LINK, "Rain, corrected"), by_guid=[known]).update) == [7]
+    assert plan(("1", LINK, "Rain"), by_guid=[KnownItem(0, "1")]) == IngestPlan()  # pruned
 
 
-def test_a_urn_is_looked_up_where_a_link_is_shared():
-    home = "https://rivers.example/"
-    items = {home: KnownItem(7, home, "Sun", "rivers.example", frozenset({1}))}
-    plan = plan_ingest([document(home, "Rain")], entries={}, items=items)
-    assert plan.unchecked == set(plan.create) and all(url.startswith("urn:tidings:") for url in plan.create)
+def test_a_post_with_a_new_guid_each_time_is_stored_once():
+    known = KnownItem(7, "1", article_hash(LINK), "RAIN", "", "print")
+    changed = plan(("2", LINK, "Rain"), by_article=[known])
+    assert (changed.create, changed.update[7].guid) == ([], "2")
+    assert plan(("1", LINK, "Rain"), ("2", LINK, "Rain"), by_guid=[known], by_article=[known]).create == []
+    assert len(plan(("1", LINK, "Rain"), ("2", LINK, "Rain")).create) == 1
+
+
+def test_another_title_at_a_known_address_is_another_item_by_a_urn():
+    known = KnownItem(7, "1", article_hash(LINK), "Sun", "", "print")
+    (new,) = plan(("2", LINK, "Rain"), by_article=[known]).create
+    assert new.url.startswith("urn:tidings:") and new.article == article_hash(new.url)
+    stored = KnownItem(8, "2", new.article, "Rain", "", new.fingerprint)
+    again = plan(("3", LINK, "Rain"), by_article=[known, stored])
+    assert (again.create, again.update[8].guid) == ([], "3")

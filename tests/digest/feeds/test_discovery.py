@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,8 @@ from django.utils import timezone
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from advisor.api import WAITS_AT_ONCE
+from digest.articles import pictures
 from digest.errors import (
     DigestError,
     FeedIsGone,
@@ -32,6 +35,7 @@ from digest.feeds.discovery import (
     site_addresses,
 )
 from digest.feeds.entities import FeedProblem
+from digest.feeds.fetch import FetchResponse
 from digest.feeds.rate_limit import HostLimiter
 from digest.models import Reader
 from digest.throttling import LOOKUP, limit_count
@@ -324,3 +328,33 @@ def test_http_is_not_tried_where_a_certificate_cannot_be_trusted():
     problem.__cause__ = ssl.SSLError()
     problem.__cause__.__cause__ = ssl.SSLCertVerificationError()
     assert not discovery._lacks_https(problem)
+
+
+def test_a_page_is_cut_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch):
+    decoded = []
+    monkeypatch.setattr(discovery, "decode", lambda body: decoded.append(len(body)) or "")
+    monkeypatch.setattr(discovery, "usual_addresses", lambda url: [])
+    page = FetchResponse("https://a.example/", b"<" * (10 << 20), "", "", None)
+    assert list(discovery._candidates(page, None)) == []
+    assert decoded == [discovery.HTML_MAX_CHARS]
+
+
+@pytest.mark.django_db
+def test_pages_keep_a_thread_however_many_sites_are_slow(client: Client, ada: Reader, site: Site):
+    """Two accounts could hold all threads of a web process by sites that never answer, 20 s each."""
+    address = site(rss__xml=RSS) + "rss.xml"
+    client.force_login(ada)
+    with discovery.LOOKUPS, discovery.LOOKUPS:
+        page = client.post("/ui/sources", {"url": address})
+        assert page.status_code == 422
+        assert "Try again in a few seconds" in page.content.decode()
+    for _ in range(2 * discovery.LOOKUPS_AT_ONCE):  # also where nothing is found
+        with pytest.raises(SiteUnreachable):
+            feeds_discover(url=f"{address}/none")
+    assert feeds_discover(url=address)
+
+
+def test_a_web_process_has_a_thread_more_than_may_wait_for_others():
+    threads = re.search(r"^threads = (\d+)$", Path("deploy/gunicorn.conf.py").read_text(), re.MULTILINE)
+    waiting = discovery.LOOKUPS_AT_ONCE + pictures.FETCHES_AT_ONCE + WAITS_AT_ONCE
+    assert int(threads[1]) > waiting

@@ -10,7 +10,7 @@ from digest.models import Feed, Reader
 from tests.support.browser import subscribe
 
 TODAY, SOURCES = "/", "/ui/sources"
-LOST = f"There is no host “lost.example”. {ADDRESS_QUESTION}"
+LOST = f"There is no host “lost.example” on the public internet. {ADDRESS_QUESTION}"
 
 
 @pytest.fixture
@@ -66,9 +66,17 @@ def test_one_feed_that_fails_is_named_as_one(page, ada: Reader):
 
 def test_feeds_that_wait_are_counted_against_all(page, ada: Reader):
     found = feeds(ada, 2)
-    assert "None of your 2 feeds was fetched yet" in page.get(TODAY).content.decode()
-    tried(found[:1])
-    assert "1 of your 2 feeds was not fetched yet" in page.get(TODAY).content.decode()
+    ada.subscriptions.update(created_at=timezone.now())
+    assert "Fetching your new feeds: 0 of 2, 0 items." in page.get(TODAY).content.decode()
+    tried(found[:1], failures=1)
+    assert "Fetching your new feeds: 1 of 2, 0 items; " in page.get(TODAY).content.decode()
+
+
+def test_a_page_whose_feeds_no_worker_came_for_stops_asking(page, ada: Reader):
+    feeds(ada, 2)  # subscribed to two months ago
+    body = page.get(TODAY).content.decode()
+    assert "No worker has come for your feeds yet" in body
+    assert "data-watched" not in body and "refresh" not in body
 
 
 def test_where_every_feed_fails_the_page_says_once_that_the_machine_may_be_offline(page, ada: Reader):

@@ -1,6 +1,7 @@
 """From documents to items, once."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from pytest_httpserver import HTTPServer
 from digest.feeds.entities import FeedProblem
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.rounds import feeds_fetch, folder_ingest
-from digest.models import Feed, FeedEntry, Item, Source
-from tests.support.factories import FeedFactory, SourceFactory
+from digest.models import Feed, Item, Source
+from tests.support.factories import FeedFactory
 from tests.support.ingest import document_ingest
 
 pytestmark = pytest.mark.django_db
@@ -46,41 +47,32 @@ def test_changed_words_change_the_item_and_keep_its_dates(now):
     assert (stored.title, stored.first_seen_at) == ("Rain, corrected", now)
 
 
-def test_two_feeds_share_one_item_and_the_second_does_not_rewrite_it(now):
-    ours, theirs = FeedFactory(), FeedFactory()
+def test_two_feeds_have_an_article_each_in_their_own_words(now):
+    ours, theirs = (FeedFactory(source__key=f"{name}.example") for name in ("ours", "theirs"))
     document_ingest(feed=ours, body=rss(item("Ours", "https://third.example/a?utm_source=x")), now=now)
     document_ingest(feed=theirs, body=rss(item("Theirs", "https://third.example/a")), now=now)
-    again = document_ingest(feed=theirs, body=rss(item("Theirs", "https://third.example/a")), now=now)
-    assert (again.items_updated, Item.objects.get().title, FeedEntry.objects.count()) == (0, "Ours", 2)
+    assert list(Item.objects.order_by("pk").values_list("title", "source_id")) == [
+        ("Ours", "ours.example"),
+        ("Theirs", "theirs.example"),
+    ]
+    assert len(set(Item.objects.values_list("article", flat=True))) == 1
 
 
-def test_the_publishers_own_feed_takes_over_what_an_aggregator_brought(now):
-    publisher = FeedFactory(source=SourceFactory(key="rivers.example"))
-    document_ingest(feed=FeedFactory(), body=rss(item("Look!", "https://rivers.example/a")), now=now)
-    document_ingest(feed=publisher, body=rss(item("Rain", "https://rivers.example/a")), now=now)
-    assert (Item.objects.get().title, Item.objects.get().source_id) == ("Rain", "rivers.example")
-
-
-def test_a_publisher_on_a_shared_host_replaces_its_own_text_and_no_neighbours(now):
-    def carried(feed: Feed, title: str) -> str:
-        document_ingest(feed=feed, body=rss(item(title, "https://ada.substack.com/p/rain")), now=now)
-        return Item.objects.get().title
-
-    ada, ben = (
-        feed_get_or_create(url=f"https://{name}.substack.com/feed", now=now) for name in ("ada", "ben")
-    )
-    assert (ada.source_id, ben.source_id) == ("ada.substack.com", "ben.substack.com")
-    assert carried(FeedFactory(), "Look!") == "Look!"
-    assert carried(ben, "Ben says") == "Look!"
-    assert carried(ada, "Rain") == "Rain"
-
-
-def test_a_feed_whose_source_has_another_key_is_still_its_publishers(now):
-    feed = FeedFactory(url="https://ada.substack.com/feed", source=SourceFactory(key="substack.com"))
-    link = "https://ada.substack.com/p/rain"
-    document_ingest(feed=FeedFactory(), body=rss(item("Look!", link)), now=now)
+@pytest.mark.parametrize(
+    ("feed_url", "source", "link", "own"),
+    [
+        ("https://rivers.example/feed", "rivers.example", "https://www.rivers.example/a", True),
+        ("https://planet.example/feed", "planet.example", "https://rivers.example/a", False),
+        ("https://ada.substack.com/feed", "ada.substack.com", "https://ada.substack.com/p/rain", True),
+        ("https://ben.substack.com/feed", "ben.substack.com", "https://ada.substack.com/p/rain", False),
+        # An operator gave the source another key; the address is still its publisher's.
+        ("https://ada.substack.com/feed", "substack.com", "https://ada.substack.com/p/rain", True),
+    ],
+)
+def test_an_item_knows_whether_its_feed_is_the_publishers_own(now, feed_url, source, link, own):
+    feed = FeedFactory(url=feed_url, source__key=source)
     document_ingest(feed=feed, body=rss(item("Rain", link)), now=now)
-    assert (Item.objects.get().title, Item.objects.get().source_id) == ("Rain", "substack.com")
+    assert Item.objects.get().own is own
 
 
 def test_a_feed_names_its_source_only_where_it_is_the_only_one(now):
@@ -105,7 +97,7 @@ def test_entries_that_share_only_a_link_stay_apart(now):
 
 
 def test_the_number_of_statements_does_not_grow_with_the_document(now, django_assert_max_num_queries):
-    feeds = [FeedFactory(), FeedFactory()]
+    feeds = [FeedFactory(source__key=f"r{n}.example") for n in range(2)]
     for feed, size in zip(feeds, (5, 80), strict=True):
         body = rss(*(item(f"T{feed.pk}-{n}", f"https://r.example/{feed.pk}/{n}") for n in range(size)))
         with django_assert_max_num_queries(12):
@@ -183,3 +175,31 @@ def test_a_hostile_document_costs_itself_and_not_its_neighbour(now, tmp_path: Pa
     report = folder_ingest(folder=tmp_path, now=now)
     assert report.as_dict()["items_new"] == 2
     assert Item.objects.get(title="Odd").language in ("", "en")
+
+
+def test_the_undated_entries_of_a_first_document_are_a_day_apart_and_later_ones_are_of_now(now):
+    feed = FeedFactory()
+    document_ingest(feed=feed, body=rss(item("Rain", guid="1"), item("Sun", guid="2")), now=now)
+    ages = {row.title: now - row.dated_at for row in Item.objects.all()}
+    assert ages == {"Rain": timedelta(hours=12), "Sun": timedelta(hours=36)}
+    feed.last_new_at = now
+    later = now + timedelta(hours=5)
+    document_ingest(feed=feed, body=rss(item("Wind", guid="3"), item("Rain", guid="1")), now=later)
+    assert Item.objects.get(title="Wind").dated_at == later
+    assert Item.objects.get(title="Rain").dated_at == now - timedelta(hours=12)
+
+
+def test_undated_entries_beside_dated_ones_are_as_far_apart_as_those(now):
+    feed = FeedFactory()
+    dated = [dated_item(f"At {n}", now - timedelta(hours=4 * n)) for n in range(1, 4)]
+    undated = [item("Rain", guid="r"), dated_item("Unset clock", datetime(1970, 1, 1, tzinfo=UTC))]
+    undated += [dated_item("Next year", now + timedelta(days=365))]
+    document_ingest(feed=feed, body=rss(*dated, *undated), now=now)
+    ages = {row.title: now - row.dated_at for row in Item.objects.all()}
+    assert ages["At 2"] == timedelta(hours=8)
+    hours = [ages[title] / timedelta(hours=1) for title in ("Rain", "Unset clock", "Next year")]
+    assert hours == [2, 6, 10]
+
+
+def dated_item(title: str, at: datetime) -> str:
+    return item(title, guid=title).replace("</item>", f"<pubDate>{format_datetime(at)}</pubDate></item>")

@@ -155,7 +155,7 @@ def test_an_import_subscribes_without_fetching_and_says_what_it_did(ada, now):
     assert counts == (7, 3, 1, 1, 2, 3)
     assert {(r.line, r.code) for r in report.rejects} == {(11, "invalid_feed_url"), (11, "feed_is_gone")}
     gazette = Subscription.objects.get(reader=ada, feed__url="https://gazette.example/rss?a=1&b=2")
-    assert (gazette.folder, gazette.feed.title) == ("News / Local", "Gazette")
+    assert (gazette.folder, gazette.feed.title) == ("News / Local", "")  # its names are everybody's
     assert (gazette.feed.next_check_at, gazette.feed.last_fetched_at) == (now, None)
     assert Source.objects.get(key="gazette.example").title == ""
 

@@ -1,6 +1,7 @@
 """Documents of every format, and of no format at all."""
 
 import gzip
+import html
 import json
 import time
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from digest.feeds import prechecks
-from digest.feeds.entities import FeedProblem
+from digest.feeds.entities import Enclosure, FeedProblem
 from digest.feeds.parse import ENTRIES_MAX, parse_document
 from tests.support.documents import SPARED
 
@@ -202,6 +203,73 @@ def test_mutated_documents_raise_nothing_but_feed_problems(body: bytes, cuts: li
         assert problem.code and problem.message
 
 
+XHTML = '<content type="xhtml" xml:base="/b/"><div xmlns="http://www.w3.org/1999/xhtml">{}</div></content>'
+BODY = "<p>It <em>rained</em>: <a href='c'>more</a></p>"
+
+
+@pytest.mark.parametrize(
+    ("entry", "address"),
+    [
+        (f"<description>{html.escape(BODY)}</description>", "https://rivers.example/a/c"),
+        (f"<content:encoded><![CDATA[{BODY}]]></content:encoded>", "https://rivers.example/a/c"),
+        (f'<content type="html">{html.escape(BODY)}</content>', "https://rivers.example/a/c"),
+        (f'<content type="html" xml:base="/b/">{html.escape(BODY)}</content>', "https://rivers.example/b/c"),
+        (XHTML.format(f"<br/><script/>{BODY}"), "https://rivers.example/b/c"),
+    ],
+)
+def test_an_entry_has_its_body_as_html_with_links_from_where_they_count(entry: str, address: str):
+    kind = "feed" if "<content " in entry else "rss"
+    body = {
+        "rss": f'<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><item>'
+        f"<title>Rain</title><link>https://rivers.example/a/1</link>{entry}</item></channel></rss>",
+        "feed": '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>Rain</title>'
+        f'<link href="https://rivers.example/a/1"/>{entry}</entry></feed>',
+    }[kind].encode()
+    (found,) = parse_document(body, url="https://rivers.example/feed").entries
+    link = f'<a href="{address}" rel="noopener noreferrer nofollow">more</a>'
+    assert found.html.endswith(f"<p>It <em>rained</em>: {link}</p>" + "</div>" * ("xhtml" in entry))
+    assert found.text == "It rained: more"
+
+
+def test_json_feeds_have_html_and_media_too():
+    item = {
+        "id": 1,
+        "url": "https://rivers.example/a/1",
+        "content_html": BODY,
+        "tags": ["Rain", "rain", 3, {}],
+        "image": "/i.jpg",
+        "attachments": [
+            {
+                "url": "/a.mp3",
+                "mime_type": "audio/mpeg",
+                "size_in_bytes": 7,
+                "duration_in_seconds": 61,
+            },
+            5,
+        ],
+    }
+    (entry,) = parse_document(json.dumps({"items": [item]}).encode()).entries
+    assert '<a href="https://rivers.example/a/c"' in entry.html
+    assert entry.categories == ("Rain", "3")
+    assert entry.enclosures == (Enclosure("https://rivers.example/a.mp3", "audio/mpeg", 7, 61),)
+    assert entry.image == "https://rivers.example/i.jpg"
+
+
+def test_plain_text_has_no_html():
+    items = [{"id": 1, "content_text": "a <b> c"}, {"id": 2, "content_html": "<p>a</p><p>b</p>"}]
+    assert [e.html for e in parse_document(json.dumps({"items": items}).encode()).entries] == ["", ""]
+
+
+def test_markup_beyond_what_a_document_may_have_is_text_alone():
+    item = rss(b"<description>" + html.escape("<p><b>x</b></p> " * 10_000).encode() + b"</description>")
+    inner = item[item.index(b"<item>") : item.index(b"</channel>")]
+    started = time.process_time()
+    found = parse_document(item.replace(inner, inner * 8)).entries
+    assert time.process_time() - started < 1.5
+    assert [bool(entry.html) for entry in found] == [True] * 3 + [False] * 5
+    assert all(entry.text.startswith("x\nx") for entry in found)
+
+
 @pytest.mark.parametrize("guid", ["1", "2026-01-05", "12"])
 def test_a_guid_is_no_date(guid):
     (entry,) = parse_document(
@@ -209,3 +277,14 @@ def test_a_guid_is_no_date(guid):
         "</channel></rss>".encode()
     ).entries
     assert (entry.guid, entry.published) == (guid, None)
+
+
+@pytest.mark.parametrize("name", ["language", "dc:language"])
+def test_the_language_of_a_document_is_that_of_its_items(name: str):
+    items = "<item><title>Rain</title><link>https://r.example/a</link><description>x</description></item>"
+    head = f"<title>R</title><{name}> ur </{name}>"
+    (entry,) = parse_document(f"<rss version='2.0'><channel>{head}{items}</channel></rss>".encode()).entries
+    assert entry.language == "ur"
+    inside = items.replace("<description>", "<language>fr</language><description>")
+    (entry,) = parse_document(f"<rss><channel><title>R</title>{inside}</channel></rss>".encode()).entries
+    assert entry.language == ""

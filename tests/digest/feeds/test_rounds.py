@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from django.core.management import call_command
@@ -13,9 +14,12 @@ from digest.feeds.entities import FetchReport
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.rate_limit import _limiter
 from digest.feeds.rounds import feeds_fetch
+from digest.feeds.selectors import subscriptions_of
 from digest.feeds.services import feed_claim, feed_move, feeds_check, feeds_pause
 from digest.feeds.subscriptions import subscription_add
-from digest.models import Feed, FeedEntry, Item, Subscription
+from digest.feeds.subscriptions_change import subscriptions_remove
+from digest.items.selectors import items_candidates
+from digest.models import Feed, Item, Subscription
 from ranking.common.commands import database_label
 from tests.support.factories import FeedFactory
 from tests.support.ingest import document_ingest
@@ -180,14 +184,16 @@ def test_only_permanent_redirects_seen_three_times_change_the_address(site, now,
     Subscription.objects.create(reader=ada, feed=feed, created_at=now)
     chain(site, status, "/new")
     site.expect_request("/new").respond_with_data(rss("Rain"))
-    addresses = []
+    states = []
     for n in range(3):
         round_(now + n * 48 * HOUR)
         feed.refresh_from_db()
-        addresses.append(feed.url.rpartition("/")[2])
-    assert addresses == ["old", "old", "new" if moves else "old"]
-    assert (feed.moved_url, feed.moved_sightings) == ("", 0)
-    assert Subscription.objects.get().feed == feed and FeedEntry.objects.get().feed == feed
+        states.append(feed.state)
+    assert states == ["active", "active", "moved" if moves else "active"]
+    assert feed.moved_sightings == 0 and Item.objects.get().feed == feed
+    assert [row.feed.url for row in subscriptions_of(reader_id=ada.pk)] == [
+        site.url_for("/new" if moves else "/old")
+    ]
 
 
 def test_redirects_to_changing_addresses_are_no_move(site, now):
@@ -219,28 +225,53 @@ def test_three_redirects_within_an_hour_are_no_move_yet(site, now):
     site.expect_request("/new").respond_with_data(rss("Rain"))
     for minutes in (0, 20, 40, 24 * 60):
         Feed.objects.update(next_check_at=now)  # an operator has it fetched again
-        assert (feed.url.endswith("/old"), feed.moved_since) == (True, now if minutes else None)
+        assert (feed.state, feed.moved_since) == ("active", now if minutes else None)
         round_(now + minutes * HOUR / 60)
         feed.refresh_from_db()
-    assert (feed.url.endswith("/new"), feed.moved_since) == (True, None)
+    assert (feed.state, feed.moved_url, feed.moved_since) == ("moved", site.url_for("/new"), None)
 
 
-def test_a_move_to_where_a_feed_is_already_joins_the_two(site, now, ada, ben):
+def test_a_move_takes_the_readers_along_and_leaves_the_items_with_them(site, now, ada, ben):
     old, new = ensure(site, "/old", now), ensure(site, "/new", now)
     document_ingest(feed=old, body=rss("Rain", "Sun"), now=now)
-    document_ingest(feed=new, body=rss("Rain"), now=now)
-    FeedEntry.objects.filter(feed=new).update(guid="Sun")  # one guid, two items
-    for feed in (old, new):  # an entry that both had, of an item that has had its time
-        FeedEntry.objects.create(feed=feed, guid="past", item=None)
-    for reader, feed in ((ada, old), (ben, old), (ben, new)):
-        Subscription.objects.create(reader=reader, feed=feed, created_at=now, ai_enabled=feed == new)
+    document_ingest(feed=new, body=rss("Rain", "Wind"), now=now)
+    for reader, feed in ((ada, old), (ben, new)):
+        Subscription.objects.create(reader=reader, feed=feed, created_at=now, ai_enabled=False)
     assert feed_move(feed=old, url=new.url, now=now) == new
-    assert not Feed.objects.filter(pk=old.pk).exists()
-    subscriptions = Subscription.objects.order_by("reader__username")
-    assert [(s.reader, s.feed, s.ai_enabled) for s in subscriptions] == [(ada, new, False), (ben, new, False)]
-    carried = set(FeedEntry.objects.values_list("feed", "item__title"))
-    assert carried == {(new.pk, "Rain"), (new.pk, "Sun"), (new.pk, None)}
-    assert Item.objects.count() == 2
+    read = {
+        reader.username: {c.title for c in items_candidates(reader_id=reader.pk, now=now)}
+        for reader in (ada, ben)
+    }
+    assert read == {"ada": {"Rain", "Sun", "Wind"}, "ben": {"Rain", "Wind"}}
+    (row,) = subscriptions_of(reader_id=ada.pk)
+    assert (row.feed, row.ai_enabled) == (new, False)
+
+
+def test_who_leaves_a_feed_leaves_what_it_was_before_it_moved(site, now, ada):
+    feeds = [ensure(site, f"/{n}", now) for n in range(3)]
+    subscription_add(reader=ada, url=feeds[0].url, now=now)
+    for before, after in pairwise(feeds):
+        feed_move(feed=before, url=after.url, now=now)
+    assert subscriptions_remove(reader=ada, feed_ids=[feeds[2].pk], now=now)
+    assert not Subscription.objects.exists()
+
+
+def test_who_asks_for_the_old_address_gets_the_new_one(site, now, ada):
+    old, new = ensure(site, "/old", now), ensure(site, "/new", now)
+    feed_move(feed=old, url=new.url, now=now)
+    assert subscription_add(reader=ada, url=old.url, now=now).feed == new
+    feed_move(feed=new, url=old.url, now=now)  # and back
+    old.refresh_from_db()
+    assert [row.feed for row in subscriptions_of(reader_id=ada.pk)] == [old]
+    assert old.state == Feed.State.ACTIVE
+
+
+def test_a_feed_that_only_becomes_secure_goes_on_as_it_is(site, now, settings):
+    feed = feed_get_or_create(url="http://www.localhost/feed", now=now)
+    settings.FETCH_ALLOW_HOSTS = ["localhost"]
+    assert feed_move(feed=feed, url="https://localhost/feed", now=now) == feed
+    feed.refresh_from_db()
+    assert (feed.url, feed.state, Feed.objects.count()) == ("https://localhost/feed", "active", 1)
 
 
 def test_a_feed_given_up_is_fetched_again_when_another_moves_to_it(site, now):
@@ -253,9 +284,9 @@ def test_a_feed_given_up_is_fetched_again_when_another_moves_to_it(site, now):
 
 def test_a_feed_that_moves_to_another_publisher_does_not_keep_the_old_name(site, now):
     feed = ensure(site, "/old", now)
-    feed_move(feed=feed, url=f"http://127.0.0.1:{site.port}/new", now=now)
+    moved = feed_move(feed=feed, url=f"http://127.0.0.1:{site.port}/new", now=now)
     feed.refresh_from_db()
-    assert feed.source_id == "127.0.0.1"
+    assert (feed.source_id, moved.source_id) == ("localhost", "127.0.0.1")
 
 
 def test_a_move_to_an_inner_address_is_refused(site, now, settings):
@@ -275,7 +306,7 @@ def test_a_feed_without_a_move_costs_two_statements_when_nothing_changed(
 ):
     ensure(site, "/feed", now)
     site.expect_request("/feed", headers={"If-None-Match": '"1"'}).respond_with_data(b"", status=304)
-    Feed.objects.update(etag='"1"')
+    Feed.objects.update(etag='"1"', last_fetched_at=now - HOUR)
     FeedFactory(state=Feed.State.PAUSED)
     with django_assert_num_queries(3):  # which are due, the claim, the result
         assert round_(now).unchanged == 1

@@ -12,7 +12,14 @@ from datetime import UTC, datetime
 import pytest
 
 from digest.feeds import parse, sandbox
-from digest.feeds.entities import FeedProblem, ParsedEntry, ParsedFeed, feed_as_json, feed_from_json
+from digest.feeds.entities import (
+    Enclosure,
+    FeedProblem,
+    ParsedEntry,
+    ParsedFeed,
+    feed_as_json,
+    feed_from_json,
+)
 from digest.feeds.parse import parse_checked, parse_document
 from digest.feeds.sandbox import SandboxServer, parse_in_sandbox
 from tests.support.documents import MADE
@@ -63,6 +70,16 @@ def test_what_the_fast_parser_refuses_and_what_is_large_is_read_by_a_child(monke
     feed = parse_document(huge)
     assert len(asked) == 1
     assert (len(feed.entries), feed.dropped) == (parse.ENTRIES_MAX, 21_002 - parse.ENTRIES_MAX)
+
+
+@pytest.mark.parametrize("head", [b"", b"<rss>", b"<feed><a "])
+def test_of_a_large_document_nothing_is_decoded_or_matched_here(monkeypatch: pytest.MonkeyPatch, head: bytes):
+    """A pattern on ten megabytes is one call that stops all threads of a site for half a second."""
+    monkeypatch.setattr(parse, "decode", None)
+    monkeypatch.setattr(parse, "check_xml", None)
+    with pytest.raises(FeedProblem) as problem:
+        parse_document(head + b"<" * (parse.HERE_MAX_BYTES + 1))
+    assert problem.value.code in ("not_a_feed", "malformed", "parse_timeout", "parse_memory")
 
 
 def test_problems_leave_the_sandbox_with_their_codes():
@@ -185,9 +202,12 @@ def test_a_feed_survives_json_with_every_field():
 
 
 def test_an_entry_survives_json_with_every_field_it_has_or_will_have():
-    values = {
-        field.name: f"{field.name} of it" if field.type is str else None for field in fields(ParsedEntry)
+    others = {
+        "published": datetime(2026, 3, 18, 12, 30, tzinfo=UTC),
+        "categories": ("Rivers", "Rain"),
+        "enclosures": (Enclosure("https://r.example/a.mp3", "audio/mpeg", 7, 60),),
     }
-    entry = ParsedEntry(**values | {"published": datetime(2026, 3, 18, 12, 30, tzinfo=UTC)})
+    values = {field.name: f"{field.name} of it" for field in fields(ParsedEntry) if field.type is str}
+    entry = ParsedEntry(**values, **others)
     feed = ParsedFeed("A feed", "https://r.example/", (entry,), dropped=1, blank=2, ttl_minutes=60)
     assert feed_from_json(json.loads(json.dumps(feed_as_json(feed)))) == feed

@@ -106,7 +106,7 @@ def thumb(url: str, source: str) -> str:
 
 def test_an_import_of_the_old_key_lands_in_the_new_one(old: Source, ada: Reader, now):
     source_move(key=OLD, into=NEW, now=now)
-    report = feedback_import(lines=[thumb("https://old.example/1", OLD)], now=now)
+    report = feedback_import(lines=[thumb("https://old.example/1", OLD)], now=now, readers=["ada"])
     assert (report.imported, report.sources) == (1, 0)
     assert Item.objects.get().source_id == NEW
     assert list(Source.objects.values_list("key", flat=True)) == [NEW]

@@ -4,15 +4,23 @@ A canary listens on every address of the loopback network, and on ::1; no connec
 the spelling. Names are answered by a resolver of the test's own, so that what is tested is the guard.
 """
 
+import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
+from django.test import Client
+from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
+from digest.feeds import connect
+from digest.feeds.connect import resolve_addresses
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import fetch
+from digest.feeds.rounds import feeds_fetch
+from digest.models import Feed, Reader, Subscription
 
 # What a hostile feed list may hold.
 TABLE = """
@@ -39,6 +47,10 @@ NAMES = {
     "nat64.example": ["64:ff9b::7f00:1"],
 }
 REFUSALS = {"forbidden_address", "not_found", "bad_url"}
+# What differs from page to page.
+OWN = re.compile(
+    r'csrfmiddlewaretoken"[^>]*|csrf-token" content="[^"]*|/ui/sources/\d+|feed[-=]\d+|id_\w*\d+|value="\d+"'
+)
 
 
 class Canary:
@@ -82,7 +94,7 @@ def resolver(monkeypatch) -> None:
     usual = socket.getaddrinfo
 
     def answer(host: str, port: int, *args: object, **wanted: object) -> list[tuple[object, ...]]:
-        if host in NAMES:
+        if host in NAMES and not wanted.get("flags"):
             return [(2, 1, 6, "", (address, port)) for address in NAMES[host]]
         return usual(host, port, *args, **wanted)  # type: ignore[arg-type,return-value]
 
@@ -132,6 +144,8 @@ def test_a_name_that_changes_after_the_check_gains_nothing(canary: Canary, monke
         """A public address (one that never answers) at first, the canary's from then on."""
         if host != "rebind.example":
             return usual(host, port, *args, **wanted)  # type: ignore[arg-type,return-value]
+        if wanted.get("flags"):
+            raise socket.gaierror
         asked.append(host)
         return [(2, 1, 6, "", ("192.0.43.8" if len(asked) == 1 else "127.0.0.1", port))]
 
@@ -145,8 +159,31 @@ def test_a_name_that_changes_after_the_check_gains_nothing(canary: Canary, monke
     monkeypatch.setattr(socket, "create_connection", dial)
     assert attempt(f"http://rebind.example:{canary.port}/", canary) == "connect_failed"
     assert (asked, dialled, canary.heard) == (["rebind.example"], ["192.0.43.8"], 0)
-    assert attempt(f"http://rebind.example:{canary.port}/", canary) == "forbidden_address"
+    assert attempt(f"http://rebind.example:{canary.port}/", canary) == "not_found"
     assert (dialled, canary.heard) == (["192.0.43.8"], 0)
+
+
+@pytest.mark.usefixtures("resolver")
+def test_a_name_inside_is_answered_as_one_that_does_not_exist(ada: Reader, client: Client):
+    """By the refusal and its words, when a site is looked up, and on the page of feeds."""
+    told: dict[str, list[str]] = {"inner.example": [], "nobody.invalid": []}
+    client.force_login(ada)
+    for name, answers in told.items():
+        with pytest.raises(FeedProblem) as problem:
+            resolve_addresses(name, 443)
+        answers += [problem.value.code, problem.value.message]
+        answers.append(client.post("/ui/sources", {"url": name}).content.decode())
+        added = client.post("/ui/sources", {"url": f"https://{name}/feed", "as_is": "on"})
+        assert added.status_code == 302
+        feeds_fetch(now=timezone.now(), feeds=list(Feed.objects.all()))
+        answers.append(client.get("/ui/sources").content.decode())
+        Subscription.objects.all().delete()
+        Feed.objects.all().delete()
+    inner, nobody = (
+        [OWN.sub("", text.replace(name, "…")) for text in answers] for name, answers in told.items()
+    )
+    assert "There is no host" in inner[2] and "There is no host" in inner[3]
+    assert inner == nobody
 
 
 def test_the_canary_hears_what_reaches_it(canary: Canary):
@@ -160,3 +197,30 @@ def test_settings_of_the_environment_lead_nowhere(canary: Canary, httpserver: HT
     httpserver.expect_request("/feed").respond_with_data(b"<rss/>")
     assert fetch(httpserver.url_for("/feed"), allow=["localhost"]).body == b"<rss/>"
     assert canary.heard == 0
+
+
+def test_a_resolver_that_never_answers_is_left_at_the_deadline(monkeypatch):
+    answer = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **wanted: answer.wait(10) and [])
+    began = time.monotonic()
+    with pytest.raises(FeedProblem) as problem:
+        fetch("https://slow.example/feed", total_s=0.2)
+    assert (problem.value.code, time.monotonic() - began < 2) == ("timeout", True)
+    answer.set()
+
+
+def test_lookups_that_hang_are_no_more_than_a_bound(monkeypatch):
+    monkeypatch.setattr(connect, "_LOOKUPS", threading.BoundedSemaphore(2))
+    asked, answer = [], threading.Event()
+
+    def silent(*args: object, **wanted: object) -> list[object]:
+        asked.append(args)
+        answer.wait(10)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+    for _ in range(4):
+        with pytest.raises(FeedProblem, match="timeout"):
+            fetch("https://slow.example/feed", total_s=0.1)
+    assert len(asked) == 2
+    answer.set()

@@ -13,9 +13,8 @@ from digest.feeds.starters import starter_feeds_chosen, starter_interests, welco
 from digest.feeds.subscriptions import (
     opml_import,
     subscription_add,
-    subscription_remove,
-    subscription_restore,
 )
+from digest.feeds.subscriptions_change import subscriptions_remove, subscriptions_restore
 from digest.models import Feed, Reader, Subscription
 from tests.support.factories import FeedFactory
 
@@ -53,13 +52,12 @@ def test_one_more_is_refused_and_becomes_no_feed(ada: Reader, ben: Reader, now):
 
 def test_a_feed_that_was_removed_comes_back_while_there_is_room(ada: Reader, now):
     first = fill(ada, now)[0]
-    undo = {"feed_id": first.feed_id, "folder": "", "ai_enabled": True, "now": now}
-    subscription_remove(reader=ada, feed_id=first.feed_id, now=now)
+    removed = subscriptions_remove(reader=ada, feed_ids=[first.feed_id], now=now)
     subscription_add(reader=ada, url="https://other.example/feed", now=now)
     with pytest.raises(TooManySubscriptions):
-        subscription_restore(reader=ada, **undo)
-    subscription_remove(reader=ada, feed_id=Feed.objects.get(url__contains="other").pk, now=now)
-    assert subscription_restore(reader=ada, **undo) and count(ada) == 3
+        subscriptions_restore(reader=ada, removed=removed, now=now)
+    subscriptions_remove(reader=ada, feed_ids=[Feed.objects.get(url__contains="other").pk], now=now)
+    assert subscriptions_restore(reader=ada, removed=removed, now=now) and count(ada) == 3
 
 
 def test_a_list_goes_in_up_to_the_limit_and_the_rest_is_listed(ada: Reader, now):

@@ -7,7 +7,8 @@ import pytest
 from digest.build.services import digest_current
 from digest.errors import InvalidFeedUrl
 from digest.feedback.services import feedback_set
-from digest.feeds.subscriptions import subscription_add, subscription_remove
+from digest.feeds.subscriptions import subscription_add
+from digest.feeds.subscriptions_change import subscriptions_remove
 from digest.items.selectors import reader_sources
 from digest.models import Feed, Subscription
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
@@ -53,8 +54,8 @@ def test_what_is_no_plain_web_address_is_refused(ada, now, url):
 def test_leaving_a_feed_leaves_it_to_the_others(ada, ben, now):
     feed = subscription_add(reader=ada, url=URL, now=now).feed
     subscription_add(reader=ben, url=URL, now=now)
-    assert subscription_remove(reader=ada, feed_id=feed.pk, now=now) is True
-    assert subscription_remove(reader=ada, feed_id=feed.pk, now=now + HOUR) is False
+    assert subscriptions_remove(reader=ada, feed_ids=[feed.pk], now=now)
+    assert not subscriptions_remove(reader=ada, feed_ids=[feed.pk], now=now + HOUR)
     assert [row.reader for row in Subscription.objects.all()] == [ben]
     ada.refresh_from_db()
     assert ada.sources_left_at == now  # a feed that was not read is none that was left
@@ -72,7 +73,7 @@ def test_a_feed_that_is_left_is_gone_from_todays_digest_at_once_but_for_what_was
     before = list(first[ada.pk].impressions.values_list("item", flat=True))
 
     feed_id = ada.subscriptions.get(feed__source="left.example").feed_id
-    subscription_remove(reader=ada, feed_id=feed_id, now=soon)
+    subscriptions_remove(reader=ada, feed_ids=[feed_id], now=soon)
     again = digest_current(reader=ada, date=day, now=soon)
     shown = list(again.impressions.values_list("item", flat=True))
     assert set(shown) == {left[1].pk, *(item.pk for item in others)}

@@ -3,8 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from digest.items.clustering import TitledItem, cluster_items
+from digest.items.clustering import StoryTitle, TitledItem, cluster_items, stories_split, story_title
 
 AT = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -123,3 +125,47 @@ def test_known_items_alone_are_not_compared_again():
 @pytest.mark.parametrize("titles", [(), ("",), ("The", "the", "…")])
 def test_titles_without_significant_words_are_no_story(titles):
     assert grouped([], items_titled(*titles)) == []
+
+
+# --- One story for one reader -------------------------------------------------------------------------
+
+FERRY, TRIAL = "Harbour ferry strike ends after talks", "Minister resigns over stolen letters"
+# Its writer's readers see one story; nobody else does.
+BRIDGE = "Ferry strike ends: minister resigns over letters"
+
+
+def titled(*titles: str, story: int = 1, text: str = "") -> list[StoryTitle]:
+    """Items of one story, of an article each: 1, 2 …"""
+    return [story_title(story=story, article=n, title=t, text=text) for n, t in enumerate(titles, start=1)]
+
+
+def test_what_only_a_third_item_links_is_one_story_for_who_has_the_third():
+    ferry, trial, bridge = titled(FERRY, TRIAL, BRIDGE)
+    assert stories_split([ferry, trial]) == {}
+    assert stories_split([ferry, trial, bridge]) == dict.fromkeys((1, 2, 3), 1)
+    assert stories_split([trial, bridge]) == dict.fromkeys((2, 3), 2)
+
+
+def test_the_same_text_or_the_same_article_is_one_story_whatever_the_words():
+    assert stories_split(titled("Daily briefing", "daily  briefing", text="Rain.")) == {1: 1, 2: 1}
+    assert stories_split(titled("Daily briefing", "Daily briefing")) == {}
+    ferry, trial, _ = titled(FERRY, TRIAL, BRIDGE)
+    other = titled("Letters: minister resigns, thieves stolen from")[0]
+    assert stories_split([ferry, trial, other]) == {1: 1, 2: 1}  # `other` is the first article in other words
+
+
+def test_titles_that_differ_in_a_number_and_other_stories_titles_are_not_one():
+    assert stories_split(titled("Quarterly report on coal 3", "Quarterly report on coal 4")) == {}
+    assert stories_split([*titled(FERRY), story_title(story=2, article=9, title=FERRY, text="")]) == {}
+
+
+WORDS = st.sampled_from([*BRIDGE.split(), *FERRY.split(), "2", "3"])
+
+
+@given(st.lists(st.lists(WORDS, max_size=6), max_size=14))
+def test_to_who_reads_every_item_a_story_is_whole(words: list[list[str]]):
+    items = items_titled(*OTHERS, *(" ".join(some) for some in words))
+    for story, members in enumerate(cluster_items([], items)):
+        titles = [story_title(story=story, article=m.item_id, title=m.title, text="") for m in members]
+        assert set(stories_split(titles)) == {m.item_id for m in members}
+        assert len({*stories_split(titles).values()}) == 1

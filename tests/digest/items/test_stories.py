@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from digest.items import stories
 from digest.items.stories import items_related, stories_update
@@ -118,7 +119,7 @@ def story(now, others) -> list[Item]:
 
 def test_other_sources_of_a_story_are_listed_newest_first(ada, story):
     subscribe_to(ada, "s0.example", "s1.example", "s2.example")
-    mates = items_related(reader_id=ada.pk, item_ids=[story[0].pk])
+    mates = items_related(reader_id=ada.pk, item_ids=[story[0].pk], now=timezone.now())
     assert [mate.item_id for mate in mates[story[0].pk]] == [story[1].pk, story[2].pk]
     first = mates[story[0].pk][0]
     assert (first.title, first.source, first.url) == (story[1].title, "S1", story[1].url)
@@ -127,18 +128,19 @@ def test_other_sources_of_a_story_are_listed_newest_first(ada, story):
 def test_sources_the_reader_does_not_subscribe_to_are_not_listed(ada, ben, story):
     subscribe_to(ada, "s0.example", "s1.example")
     subscribe_to(ben, "s0.example")
-    assert [m.item_id for m in items_related(reader_id=ada.pk, item_ids=[story[0].pk])[story[0].pk]] == [
-        story[1].pk
-    ]
-    assert items_related(reader_id=ben.pk, item_ids=[story[0].pk]) == {}
+    assert [
+        m.item_id
+        for m in items_related(reader_id=ada.pk, item_ids=[story[0].pk], now=timezone.now())[story[0].pk]
+    ] == [story[1].pk]
+    assert items_related(reader_id=ben.pk, item_ids=[story[0].pk], now=timezone.now()) == {}
 
 
-def test_other_sources_of_a_page_take_two_queries(ada, story, django_assert_num_queries):
+def test_other_sources_of_a_page_take_three_queries(ada, story, django_assert_num_queries):
     subscribe_to(ada, "s0.example", "s1.example", "s2.example")
     alone = ItemFactory().pk
-    with django_assert_num_queries(2):
-        assert {*items_related(reader_id=ada.pk, item_ids=[*(i.pk for i in story), alone])} == {
-            item.pk for item in story
-        }
+    with django_assert_num_queries(3):
+        assert {
+            *items_related(reader_id=ada.pk, item_ids=[*(i.pk for i in story), alone], now=timezone.now())
+        } == {item.pk for item in story}
     with django_assert_num_queries(1):
-        assert items_related(reader_id=ada.pk, item_ids=[alone]) == {}
+        assert items_related(reader_id=ada.pk, item_ids=[alone], now=timezone.now()) == {}

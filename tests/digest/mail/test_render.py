@@ -135,11 +135,13 @@ def test_a_second_copy_has_the_first_ones_id(ada, mailbox: Mailbox, now):
 
 def test_it_says_who_else_tells_the_story(ada, mailbox: Mailbox, now):
     story = Story.objects.create(created_at=now, last_item_at=now)
-    items(1, story=story, title="The bridge opens")
+    items(1, story=story, title="The old harbour bridge opens")
     for name in ("Courier", "Evening Post", "Herald", "Mercury"):
         source = SourceFactory(key=f"{name[:4].lower()}.example", title=name)
         SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
-        ItemFactory(source=source, story=story, published_at=now - timedelta(days=3))
+        ItemFactory(
+            source=source, story=story, title="Old harbour bridge open", published_at=now - timedelta(days=3)
+        )
     _, text, _ = arrived(mailbox, now)
     assert re.search(r"also reported by \w+( Post)?, \w+( Post)? and 2 others", text)
 

@@ -112,7 +112,7 @@ def test_every_day_of_a_year_has_one_daily_mail_clock_changes_or_not(hour, name)
 
 
 def week_item(n: int, value: float = 1.0, source: str = "", story: int | None = None) -> WeekItem:
-    return WeekItem(n, source or f"s{n}", story, value, datetime(2026, 3, 18, tzinfo=UTC) - n * HOUR)
+    return WeekItem(n, source or f"s{n}", story or -n, value, datetime(2026, 3, 18, tzinfo=UTC) - n * HOUR)
 
 
 def test_a_weeks_best_ignores_age_and_takes_an_item_once():
@@ -337,7 +337,7 @@ def test_a_weekly_mail_holds_the_weeks_best_and_leaves_out_what_was_read(ada, ma
     old = subscribed(ada, "monday.example", 2, published_at=monday - HOUR)
     digest_build(reader=ada, date=monday.date(), now=monday)
     digest_build(reader=ada, date=now.date(), now=now)
-    Reading.objects.create(reader=ada, item=old[0], read_at=now)
+    Reading.objects.create(reader=ada, item=old[0], article=old[0].article, read_at=now)
     assert digests_deliver(now=now).sent == 1
     text = mailbox.messages[0].get_body(("plain",)).get_content()
     assert old[1].title in text and old[0].title not in text
@@ -397,7 +397,7 @@ def test_the_command_fails_without_a_mail_server(ada, settings, mailbox: Mailbox
 def test_the_command_says_which_mails_are_tried_again_and_fails_where_all_failed(ada, ben, mailbox, capsys):
     for reader in (ada, ben):
         wanting(reader, mail_hour=0)
-        SubscriptionFactory(reader=reader, feed__source_id="gazette.example")
+    SubscriptionFactory(reader=ben, feed__source=SourceFactory(key="gazette.example"))
     ItemFactory(source_id="gazette.example", published_at=timezone.now() - HOUR)
     mailbox.refused = {"ada@example.org": "450 come again", "ben@example.org": "450 come again"}
     with pytest.raises(CommandError, match="Every mail"):

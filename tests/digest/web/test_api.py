@@ -5,6 +5,7 @@ from django.test import Client
 
 from digest.models import Feedback, Item, Reader, Reading
 from tests.support.factories import FeedFactory, ItemFactory, SubscriptionFactory
+from tests.support.ingest import document_ingest
 
 JSON = "application/json"
 
@@ -130,3 +131,30 @@ def test_a_search_that_does_not_fit_is_refused(adas, asked):
 
 def test_a_search_for_nothing_finds_nothing(adas, item):
     assert adas.get("/api/search").json()["hits"] == []
+
+
+def test_an_item_has_its_body_as_published(adas, ada, now):
+    feed = FeedFactory()
+    SubscriptionFactory(reader=ada, feed=feed)
+    entry = (
+        "<item><guid>1</guid><title>Rain</title><link>https://r.example/1</link><category>Water</category>"
+        '<enclosure url="https://r.example/1.mp3" type="audio/mpeg" length="200"/>'
+        '<description><![CDATA[<h2>Levels</h2><img src="/b.png"><script>x</script>]]></description></item>'
+    )
+    document_ingest(feed=feed, body=f"<rss><channel>{entry}</channel></rss>".encode(), now=now)
+    item = Item.objects.get()
+    said = adas.get(f"/api/items/{item.pk}").json()
+    assert said["content_html"] == '<h2>Levels</h2><img src="https://r.example/b.png">'
+    assert (said["url"], said["text"], said["read_at"]) == ("https://r.example/1", "Levels", None)
+    assert (said["categories"], said["image"]) == (["Water"], "https://r.example/b.png")
+    assert said["enclosures"] == [
+        {"url": "https://r.example/1.mp3", "mime_type": "audio/mpeg", "length_bytes": 200, "duration_s": None}
+    ]
+    assert not Reading.objects.exists()
+
+
+def test_an_item_of_words_alone_is_served_too_and_anothers_is_not(adas, item, ben):
+    said = adas.get(f"/api/items/{item.pk}").json()
+    assert (said["title"], said["content_html"], said["enclosures"]) == (item.title, "", [])
+    answer = adas.get(f"/api/items/{read_by(ben).pk}")
+    assert (answer.status_code, answer.json()["error"]) == (404, "item_not_found")

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from digest.models import Digest, Feedback, FeedEntry, Reader
+from digest.models import Digest, Feedback, Reader
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item, subscribe
 from tests.support.factories import FeedbackFactory, ItemFactory
@@ -25,14 +25,15 @@ def page(client: Client, ada: Reader) -> Client:
 
 
 def test_a_visitor_is_asked_to_sign_in(client: Client, db):
-    assert client.get(TODAY).url == "/accounts/login/?next=/"
+    assert client.get("/ui/all").url == "/accounts/login/?next=/ui/all"
 
 
 def test_the_paper_is_built_on_the_first_visit_and_links_to_the_sources(page: Client, ada: Reader):
     item = fresh_item(ada, title="Tides & <piers>", text="The water rose.")
     body = page.get(TODAY).content.decode()
     assert Digest.objects.filter(reader=ada).count() == 1
-    assert f'<a href="{item.url}" rel="noopener noreferrer">Tides &amp; &lt;piers&gt;</a>' in body
+    assert f'<a href="/ui/item/{item.pk}" data-open>Tides &amp; &lt;piers&gt;</a>' in body
+    assert f'<a href="{item.url}" target="_blank" rel="noopener noreferrer" data-original>' in body
     assert "3 hours ago" in body
     assert "The water rose." in body
 
@@ -102,9 +103,10 @@ def test_the_paper_costs_the_same_for_ten_items_and_thirty(
     make_paper(page, ada, 20, rated)
     with django_assert_num_queries(cost):
         assert len(page.get(TODAY).context["shown"]) == 30
-    # session, reader, subscriptions, digest, newest of them, impressions, thumbs 2, config 2, tags, readings,
-    # stories, summaries, exposures, suggestions, what a tip could tell; with thumbs the reasons on offer
-    assert cost <= 17 + rated
+    # session, reader, subscriptions, digest, newest of them, impressions, thumbs 2, config 2, mutes 2, tags,
+    # readings, stories, summaries, exposures, suggestions, what a tip could tell, feeds that wait, feeds with
+    # something newer; with thumbs the reasons on offer
+    assert cost <= 21 + rated
 
 
 def make_paper(page: Client, reader: Reader, items: int, rated: bool) -> None:
@@ -156,9 +158,16 @@ def test_a_script_gets_the_changed_piece_alone(page: Client, ada: Reader):
     assert 'aria-pressed="true" aria-label="Not useful"' in body
 
 
-@pytest.mark.parametrize("typed", [{"useful": "maybe"}, {"tag": "depth"}, {}])
-def test_nonsense_stores_nothing(page: Client, ada: Reader, typed: dict[str, str]):
+@pytest.mark.parametrize("typed", [{"tag": "depth"}, {}])
+def test_a_reason_without_a_rating_stores_nothing(page: Client, ada: Reader, typed: dict[str, str]):
     assert tap(page, fresh_item(ada), **typed).status_code == 302
+    assert not Feedback.objects.exists()
+
+
+@pytest.mark.parametrize("typed", [{"useful": "maybe"}, {"useful": "7"}, {"tag": "not a slug!"}])
+def test_what_is_no_rating_is_refused_with_a_code(page: Client, ada: Reader, typed: dict[str, str]):
+    answer = tap(page, fresh_item(ada), **typed)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_rating")
     assert not Feedback.objects.exists()
 
 
@@ -264,8 +273,7 @@ def test_a_first_look_before_the_news_came_does_not_freeze_an_empty_paper(page: 
     feed.state = "active"
     feed.save()
     assert "Your digest is being fetched" in page.get(TODAY).content.decode()
-    item = fresh_item(ada, title="The ferry is back")
-    FeedEntry.objects.create(feed=feed, guid="1", item=item)
+    fresh_item(ada, title="The ferry is back")
     assert "The ferry is back" in page.get(TODAY).content.decode()
 
 
@@ -290,8 +298,24 @@ def test_the_account_keeps_the_time_zone_and_the_switches_for_models_and_for_sum
 
 def test_the_account_page_says_what_sharing_means_and_shows_the_switch_as_it_is(page: Client, ada: Reader):
     body = page.get("/ui/account").content.decode()
-    assert "rounded sums over at least five readers" in body
+    assert "published with noise" in body and "from the next UTC day on your thumbs join none" in body
     assert (
         'name="peers_enabled" aria-describedby="id_peers_enabled_helptext" id="id_peers_enabled" checked'
         in (" ".join(body.split()))
     )
+
+
+def test_read_items_leave_today_where_the_reader_wants_that(page: Client, ada: Reader, ben: Reader):
+    one, other = fresh_item(ada, title="The first"), fresh_item(ada, hours=5, title="The second")
+    page.get(f"/ui/item/{one.pk}")
+    assert "The first" in page.get(TODAY).content.decode()
+    assert page.post("/ui/today/display", {"hide_read": "1", "next": "/ui/config"}).url == "/ui/config"
+    body = page.get(TODAY).content.decode()
+    assert "The first" not in body and "The second" in body and "1 of 2 unread" in body
+    assert "The first" in page.get(TODAY, {"all": "1"}).content.decode()
+    page.get(f"/ui/item/{other.pk}")
+    assert "<h2>All read</h2>" in page.get(TODAY).content.decode()
+    ben.refresh_from_db()
+    assert not ben.hide_read
+    page.post("/ui/today/display")
+    assert "The first" in page.get(TODAY).content.decode()

@@ -17,6 +17,8 @@ from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.rows import movielens_rows, nemig_rows
 
 PARTS = ("simulator", "movielens", "nemig")
+# Short names: of the simulator the planner alone; both open histories.
+SHORT = ("planner", "histories")
 SEED = 11
 
 
@@ -50,10 +52,12 @@ def _parser() -> ArgumentParser:
         description="Measure the advisor: a simulation through the real services, then open data.",
     )
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the simulated world ({SEED})")
-    parser.add_argument("--full", action="store_true", help="300 readers, three seeds, all histories")
-    parser.add_argument("--readers", type=whole_number(1), metavar="N", help="simulated readers (60)")
+    parser.add_argument("--full", action="store_true", help="300 readers, three seeds")
+    parser.add_argument(
+        "--readers", type=whole_number(1), metavar="N", help="readers (simulated: 60; of histories: all)"
+    )
     parser.add_argument("--weeks", type=whole_number(1), metavar="N", help="simulated weeks (12)")
-    parser.add_argument("--data", nargs="+", default=list(PARTS), choices=[*PARTS, "planner"])
+    parser.add_argument("--data", nargs="+", default=list(PARTS), choices=[*PARTS, *SHORT])
     parser.add_argument(
         "--judge",
         metavar="RULE",
@@ -77,10 +81,11 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
     parts, rows = options["data"], []
     if "simulator" in parts or "planner" in parts:
         rows += simulator_rows(scale, progress, planner_only="simulator" not in parts)
-    if "movielens" in parts:
-        rows += movielens_rows(options["seed"], progress, full=options["full"])
-    if "nemig" in parts:
-        rows += nemig_rows(options["seed"], progress, full=options["full"])
+    readers = options["readers"] or 0
+    if {"movielens", "histories"} & set(parts):
+        rows += movielens_rows(options["seed"], progress, readers=readers)
+    if {"nemig", "histories"} & set(parts):
+        rows += nemig_rows(options["seed"], progress, readers=readers)
     for row in rows:
         if "skipped" in row:
             progress(f"SKIPPED {row['name']}: {row['skipped']}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from digest.entities import RatedItem
 from ranking.entities import Config, EffectiveConfig
-from suggestions.planner.gains import forecast_of
+from suggestions.planner.forecasts import forecast_of
 from tests.lab.advisor.arrays import thumbs_given
 from tests.lab.advisor.rules import Change, changes_all
 from tests.lab.histories.pools import Pools, Rated

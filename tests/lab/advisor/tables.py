@@ -26,6 +26,8 @@ OPEN_HEADS = {
     "precision": "precision",
     "precision_normalised": "normalised",
     "harmful": "harmful",
+    "over_greedy": "over greedy",
+    "over_beta": "over Beta",
 }
 GUIDED_HEADS = {
     "runs": "runs",
@@ -74,6 +76,8 @@ def _spread(ends: Sequence[float]) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return "–"
+    if isinstance(value, dict):
+        return f"{value['mean']:+.4f}"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 

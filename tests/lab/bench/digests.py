@@ -91,7 +91,7 @@ def entries(digest: object) -> list[tuple[object, ...]]:
 def fill(readers: int, items: int) -> None:
     """Feeds, a week of items with texts of 60 words, and readers with subscriptions, topics and thumbs."""
     from digest.items.vectors import item_vectors_update, profile_refresh  # noqa: PLC0415
-    from digest.models import Feed, Feedback, FeedEntry, Item, Reader, Source, Subscription  # noqa: PLC0415
+    from digest.models import Feed, Feedback, Item, Reader, Source, Subscription  # noqa: PLC0415
     from ranking.services import ConfigEdit, config_edit  # noqa: PLC0415
 
     rng = random.Random(SEED)
@@ -117,7 +117,11 @@ def fill(readers: int, items: int) -> None:
         at = NOW - timedelta(seconds=rng.random() * 7 * 86400 - 1 + 1)
         rows.append(
             Item(
+                feed_id=feeds[feed],
+                guid=str(n),
                 url=f"https://s{feed}.example/{n}",
+                article=n,
+                own=True,
                 source_id=f"s{feed}.example",
                 title=" ".join(rng.choices(words, k=8)),
                 text=" ".join(rng.choices(words, k=60)),
@@ -128,11 +132,8 @@ def fill(readers: int, items: int) -> None:
             )
         )
     Item.objects.bulk_create(rows, batch_size=500)
-    ids = list(Item.objects.order_by("pk").values_list("pk", flat=True))
-    FeedEntry.objects.bulk_create(
-        (FeedEntry(feed_id=feeds[f], guid=str(n), item_id=ids[n]) for n, f in enumerate(carriers)),
-        batch_size=500,
-    )
+    articles = dict(Item.objects.order_by("pk").values_list("pk", "article"))
+    ids = list(articles)
     while item_vectors_update(now=NOW):
         pass
     for n in range(readers):
@@ -148,7 +149,11 @@ def fill(readers: int, items: int) -> None:
             rated = rng.sample(ids, 40)
             at = NOW - timedelta(days=1)
             Feedback.objects.bulk_create(
-                Feedback(reader=reader, item_id=i, useful=rng.random() < 0.6, at=at, day=20529) for i in rated
+                Feedback(
+                    **{"reader": reader, "item_id": pk, "article": articles[pk]},
+                    **{"useful": rng.random() < 0.6, "at": at, "day": 20529},
+                )
+                for pk in rated
             )
             profile_refresh(reader_id=reader.pk, now=NOW)
 

@@ -82,6 +82,7 @@ def timed(work: object) -> float:
 
 def filled(thumbs: int, name: str) -> object:
     """A reader with `thumbs` thumbs and all that comes with them."""
+    from digest.feeds.identity import article_hash  # noqa: PLC0415
     from digest.models import Feedback, FeedbackTag, Item, Reader, Reading, Source  # noqa: PLC0415
 
     reader = Reader.objects.create(username=name)
@@ -91,7 +92,9 @@ def filled(thumbs: int, name: str) -> object:
         [
             Item(
                 source=source,
+                guid=f"{name}/{n}",
                 url=f"https://gazette.example/{name}/{n}",
+                article=article_hash(f"https://gazette.example/{name}/{n}"),
                 title=f"Plain news number {n}",
                 published_at=when,
                 first_seen_at=when,
@@ -104,14 +107,21 @@ def filled(thumbs: int, name: str) -> object:
     )
     said = Feedback.objects.bulk_create(
         [
-            Feedback(reader=reader, item=item, useful=n % 3 > 0, at=at[n], day=0, has_reason=n % 3 == 0)
+            Feedback(
+                **{"reader": reader, "item": item, "article": item.article, "useful": n % 3 > 0},
+                **{"at": at[n], "day": 0, "has_reason": n % 3 == 0},
+            )
             for n, item in enumerate(items)
         ],
         BATCH,
     )
     FeedbackTag.objects.bulk_create([FeedbackTag(feedback=row, tag_id="depth") for row in said[::3]], BATCH)
     Reading.objects.bulk_create(
-        [Reading(reader=reader, item=item, read_at=at[n]) for n, item in enumerate(items)], BATCH
+        [
+            Reading(reader=reader, item=item, article=item.article, read_at=at[n])
+            for n, item in enumerate(items)
+        ],
+        BATCH,
     )
     show(reader, items)
     return reader

@@ -91,11 +91,11 @@ def ours(folder: Path) -> int:
 
     from digest.feeds.rounds import folder_ingest  # noqa: PLC0415
     from digest.feeds.sandbox import SANDBOX  # noqa: PLC0415
-    from digest.models import FeedEntry  # noqa: PLC0415
+    from digest.models import Item  # noqa: PLC0415
 
     folder_ingest(folder=folder, now=timezone.now())
     SANDBOX.end()  # its start and its children count too
-    return FeedEntry.objects.count()
+    return Item.objects.count()
 
 
 def emptied() -> None:

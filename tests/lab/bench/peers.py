@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[3]
 PEERS = (
     "openai-agents>=0.24",
     "pydantic-ai-slim[openai]>=2.68",
-    "implicit>=0.7.3",
     "reader>=3.26",
     "sgmllib3k>=1.0.0",
 )

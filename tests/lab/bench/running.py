@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.lab.bench.entities import Row
 from tests.lab.bench.peers import ROOT, versions
-from tests.lab.doors import DOORS
+from tests.lab.subcommands import SUBCOMMANDS
 
 Json = dict[str, Any]
 # What the figures hang on; the peers only where they were there.
@@ -25,7 +25,6 @@ PACKAGES = (
     "numpy",
     "openai",
     "scipy",
-    "implicit",
     "openai-agents",
     "pydantic-ai-slim",
     "reader",
@@ -102,8 +101,8 @@ def reported(row: Row, python: Path | str, options: tuple[str, ...]) -> Json:
 
 
 def needs_django(command: tuple[str, ...]) -> bool:
-    """Whether a row's command goes through a door that uses the database as it stands."""
-    return command[:2] == ("-m", "tests.lab") and command[2] in DOORS and DOORS[command[2]].django
+    """Whether a row's command is a subcommand that uses the database as it stands."""
+    return command[:2] == ("-m", "tests.lab") and command[2] in SUBCOMMANDS and SUBCOMMANDS[command[2]].django
 
 
 def spoken(command: list[str], environment: dict[str, str], folder: str) -> str:

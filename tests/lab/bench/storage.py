@@ -1,16 +1,20 @@
 """What an item takes on disk: `python -m tests.lab bench.storage [--json] [--items N]`.
 
 The made-up items of `tests.lab.bench.search` (some 200 words each) on SQLite, and what is kept beside them:
-search index and feed entries, then vectors and stories, then extracts. Bytes an item, after VACUUM, less an
-empty database. Nothing to compare with: it says what keeping items for ever costs.
+search index, then vectors and stories, then extracts. With `TIDINGS_DATA` also the items of its
+real feeds, with and without what they have beside their words. Bytes an item, after VACUUM, less an empty
+database. Nothing to compare with: it says what keeping items for ever costs.
 """
 
 import argparse
 import json
+import os
+import tempfile
 from datetime import timedelta
 from pathlib import Path
 
 from tests.lab.bench.engine import engine, where
+from tests.lab.bench.ingest import emptied, unpack
 from tests.lab.bench.search import NOW, SEED, Made, fill, world
 
 # All within the week in which items get stories, vectors and extracts.
@@ -27,6 +31,7 @@ def main() -> None:
     items = [Made(i.feed, i.title, i.text, NOW - WEEK * n / len(made)) for n, i in enumerate(made)]
     with engine() as folder:
         sizes = measured(items, folder)
+        real = measured_real(folder) if os.environ.get("TIDINGS_DATA") else {}
     words = sum(len(item.title) + len(item.text) for item in items) / len(items)
     report = {
         "command": "python -m tests.lab bench.storage",
@@ -35,6 +40,7 @@ def main() -> None:
         "items": options.items,
         "chars": round(words),
         "bytes_an_item": sizes,
+        "real_feeds": real,
     }
     print(json.dumps(report) if options.json else "\n".join(f"{key}: {said}" for key, said in report.items()))
 
@@ -51,12 +57,34 @@ def measured(items: list[Made], folder: Path) -> dict[str, int]:
 
     empty, found = size(folder), {}
     for name, step in (
-        ("items, entries, index", lambda: fill(items)),
+        ("items and index", lambda: fill(items)),
         ("with vectors and stories", beside),
         ("with extracts", lambda: extracts_make(now=NOW)),
     ):
         step()
         found[name] = (size(folder) - empty) // len(items)
+    return found
+
+
+def measured_real(folder: Path) -> dict[str, int]:
+    """Items of the real feeds, in place of all others, and the bytes each takes with its body and without."""
+    from django.db import connection  # noqa: PLC0415
+    from django.utils import timezone  # noqa: PLC0415
+
+    from digest.feeds.rounds import folder_ingest  # noqa: PLC0415
+    from digest.models import Item, ItemBody  # noqa: PLC0415
+
+    emptied()
+    with connection.cursor() as cursor:  # the index holds on to what was deleted
+        cursor.execute("INSERT INTO digest_item_search(digest_item_search) VALUES ('rebuild')")
+    empty = size(folder)
+    with tempfile.TemporaryDirectory(prefix="tidings-feeds-") as name:
+        folder_ingest(folder=unpack(Path(name)), now=timezone.now())
+    count = Item.objects.count()
+    found = {"items": count, "with_bodies": (size(folder) - empty) // count}
+    ItemBody.objects.all().delete()
+    Item.objects.update(categories=[], image="", body_hash=0)
+    found["without_bodies"] = (size(folder) - empty) // count
     return found
 
 

@@ -1,6 +1,7 @@
 """Strings made to be slow, at every door of a site of one's own, while somebody asks whether it is well.
 
-The site is `serve`, then gunicorn where it is installed, each on the loopback, on the row's own database.
+The site is `serve`, then gunicorn where it is installed, each on the loopback, on the row's own database. A
+publisher of one's own answers with the same strings.
 """
 
 import http.client
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ from django.middleware.csrf import _get_new_csrf_string
 from django.test import Client
 
 from digest.feeds.opml import OPML_BYTES_MAX
+from digest.feeds.prechecks import BODY_MAX_BYTES
+from digest.feeds.sanitise import FIELD_MAX_CHARS
 from digest.models import Reader
 from tests.lab.bench.running import Json
 from tests.lab.faults.servers import HOST, spare_port
@@ -34,6 +38,9 @@ PORT = 18600
 STARTS_S, ANSWERS_S, PAUSE_S, LEAVES_S = 90.0, 120.0, 0.05, 60.0
 # The longest line that the embedded server reads has 65,536 bytes.
 LINE_BYTES, LEAST_BYTES = 65_000, 64 * 1024
+# Of what a command is given, one text; all of them are in one file.
+LINE_CHARS, COMMAND_S = 1024 * 1024, 900.0
+PASSWORD = "a-lamp-and-a-kettle"
 FAMILIES = {
     "blanks": " ",
     "underscores": "_",
@@ -44,6 +51,12 @@ FAMILIES = {
     "digits": "1",
     "outlines": "<outline text=",
     "dotted": "a.",
+    "lines": " \n",
+    "tags": "<b>",
+    "comments": "<!--",
+    "references": "&#",
+    "brackets": "[[",
+    "sentences": "Ab c d. ",
 }
 
 
@@ -75,7 +88,7 @@ class Watch:
 
 def run(name: str, full: bool) -> Json:
     """The figures of both servers; `full` sends what is largest, too."""
-    sizes = (LEAST_BYTES, OPML_BYTES_MAX) if full else (192 * 1024,)
+    sizes = (LEAST_BYTES, OPML_BYTES_MAX, BODY_MAX_BYTES) if full else (192 * 1024,)
     servers = {"serve": ("manage.py", "serve", "--port")}
     if find_spec("gunicorn"):
         servers["gunicorn"] = ("-m", "gunicorn", "--config", "deploy/gunicorn.conf.py", "config.wsgi", "-b")
@@ -92,23 +105,26 @@ def run(name: str, full: bool) -> Json:
 
 def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
     """What a server of this command does at each door for each family."""
-    port = spare_port(PORT)
-    with site(command, port), ThreadOf(Watch(port)) as watch:
-        answers, slowest = Counter[str](), ("", 0.0)
-        for family, piece in FAMILIES.items():
-            for size in sizes:
-                text = piece * (size // len(piece))
+    port, answers, slowest = spare_port(PORT), Counter[str](), ("", 0.0)
+
+    def met(where: str, door: str, knock: Callable[[Any], int], given: Any) -> None:
+        nonlocal slowest
+        began, watch.sending = time.monotonic(), where
+        answers[f"{door} {tried(knock, given)}"] += 1
+        slowest = max(slowest, (where, time.monotonic() - began), key=lambda one: one[1])
+
+    with publisher() as shelf, site(command, port, shelf), ThreadOf(Watch(port)) as watch:
+        for size in sizes:
+            texts = {family: piece * (size // len(piece)) for family, piece in FAMILIES.items()}
+            for family, text in texts.items():
                 reader = ReaderFactory(username=f"{family}-{size}-{command[-1].strip('-')}")
-                for door, knock in doors(reader, port).items():
-                    began, watch.sending = time.monotonic(), f"{door}, {family}"
-                    status = tried(knock, text)
-                    answers[f"{door} {status}"] += 1
-                    slowest = max(
-                        slowest, (f"{door}, {family}", time.monotonic() - began), key=lambda s: s[1]
-                    )
+                for door, knock in (visitors(port) | readers(reader, port, shelf)).items():
+                    met(f"{door}, {family}", door, knock, text)
+            for door, run in commands(reader, shelf).items():
+                met(door, door, run, list(texts.values()))
     return {
         "requests": answers.total(),
-        "errors": sum(count for told, count in answers.items() if told.split()[-1].startswith("5")),
+        "errors": sum(count for met, count in answers.items() if met.split()[-1].startswith("5")),
         "asked": watch.asked,
         "unanswered": watch.failed,
         "worst_s": round(watch.worst_s, 2),
@@ -118,15 +134,46 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
     }
 
 
-def tried(knock: Callable[[str], int], text: str) -> int:
-    """The status of one door, 0 where it hung up."""
-    with suppress(OSError, http.client.HTTPException):
-        return knock(text)
-    return 0
+def tried(knock: Callable[[Any], int], given: Any) -> int:
+    """The status of one door, 0 where it hung up, 504 where no answer came in time."""
+    try:
+        return knock(given)
+    except (TimeoutError, subprocess.TimeoutExpired):
+        return 504
+    except (OSError, http.client.HTTPException):
+        return 0
 
 
-def doors(reader: Reader, port: int) -> dict[str, Callable[[str], int]]:
-    """What takes text from outside: each with what it answers."""
+def visitors(port: int) -> dict[str, Callable[[str], int]]:
+    """The doors that need no account."""
+    token = _get_new_csrf_string()
+    form = {
+        "Cookie": f"csrftoken={token}",
+        "X-CSRFToken": token,
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+
+    def posted(path: str, fields: str) -> Callable[[str], int]:
+        return lambda text: asked(
+            port, "POST", path, headers=form, body=fields.replace("TEXT", text).encode()
+        )[0]
+
+    def signed(text: str) -> int:
+        headers = {"Authorization": f"Bearer {text[:LINE_BYTES].strip()}"}
+        return asked(port, "GET", "/api/search?q=x", headers=headers)[0]
+
+    new = f"password1={PASSWORD}&password2={PASSWORD}&time_zone=UTC"
+    return {
+        "sign-in": posted("/accounts/login/", "login=TEXT&password=x"),
+        "sign-up": posted("/accounts/signup/", f"username=TEXT&email=TEXT@a.example&{new}"),
+        "reset": posted("/accounts/password/reset/", "email=TEXT@a.example"),
+        "request line": lambda text: line_sent(port, text[:LINE_BYTES]),
+        "token": signed,
+    }
+
+
+def readers(reader: Reader, port: int, shelf: "Shelf") -> dict[str, Callable[[str], int]]:
+    """The doors of somebody who signed in."""
     item = ItemFactory()
     SubscriptionFactory(reader=reader, feed=FeedFactory(source=item.source))
     client = Client()
@@ -142,11 +189,6 @@ def doors(reader: Reader, port: int) -> dict[str, Callable[[str], int]]:
         head = '--xx\r\nContent-Disposition: form-data; name="file"; filename="a.opml"\r\n\r\n'
         return f"{head}<opml>{text}\r\n--xx--\r\n".encode()
 
-    stranger = {**form, "Cookie": f"csrftoken={token}"}
-
-    def typed(text: str) -> bytes:
-        return b"login=" + text.encode() + b"&password=x"
-
     def rated(text: str) -> bytes:
         return b"useful=1&reason=" + text.encode()
 
@@ -160,13 +202,13 @@ def doors(reader: Reader, port: int) -> dict[str, Callable[[str], int]]:
     as_json = {**headers, "Content-Type": "application/json"}
     return {
         "opml": sent("POST", "/ui/sources/import", upload, part),
-        "sign-in": sent("POST", "/accounts/login/", stranger, typed),
         "form": sent("POST", f"/ui/item/{item.pk}/feedback", form, rated),
         "api note": sent("POST", rating, as_json, noted),
         "api json": sent("POST", rating, as_json, str.encode),
         "search": lambda text: asked(port, "GET", f"/ui/search?q={quoted(text)}", headers=headers)[0],
-        "request line": lambda text: line_sent(port, text[:LINE_BYTES]),
-        "history": history_imported,
+        "page": lambda text: asked(
+            port, "POST", "/ui/sources", headers=form, body=f"url={shelf.put(text.encode())}".encode()
+        )[0],
     }
 
 
@@ -196,21 +238,109 @@ def line_sent(port: int, text: str) -> int:
     return int(answer[1]) if len(answer) > 1 and answer[1].isdigit() else 400
 
 
-def history_imported(text: str) -> int:
-    """200 where the command that imports histories read a line of it, whatever it said to it."""
-    row = {"reader": "x", "url": text, "title": text, "text": text, "source": text, "at": text, "useful": 1}
-    path = Path(settings.VAR_DIR) / "history.jsonl"
-    path.write_text(f"{text}\n{json.dumps(row)}\n", encoding="utf-8")
-    command = [sys.executable, "manage.py", "import_feedback", str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=ANSWERS_S, check=False)
+def commands(reader: Reader, shelf: "Shelf") -> dict[str, Callable[[list[str]], int]]:
+    """What reads text beside the site, each with all families at once: 200, or 500 where one broke."""
+    return {
+        "feeds": lambda texts: feeds_fetched(texts, shelf),
+        "histories": histories_imported,
+        "mcp": lambda texts: session_sent(texts, reader),
+    }
+
+
+def feeds_fetched(texts: list[str], shelf: "Shelf") -> int:
+    """Fetch a feed that is full of each text, and make the extracts of its items."""
+    told = {"FETCH_ALLOW_HOSTS": HOST, "FETCH_PORTS": str(shelf.port), "FETCH_HOST_GAP_S": "0"}
+    urls = [shelf.put(feed_of(text, title=str(n)).encode()) for n, text in enumerate(texts)]
+    return max(commanded("fetch_feeds", "--feed", *urls, told=told), commanded("summarise", "--limit", "0"))
+
+
+def feed_of(text: str, *, title: str) -> str:
+    """A feed that holds a text in items as large as they may be, at least four."""
+    words = text[: min(FIELD_MAX_CHARS, len(text) // 4)]
+    items = "".join(
+        f"<item><title>{title} {n}</title><guid>{title}-{n}-{len(text)}</guid>"
+        f"<description><![CDATA[{words}]]></description></item>"
+        for n in range((len(text) - 4096) // (len(words) + 128) or 1)
+    )
+    return f'<rss version="2.0"><channel><title>{title}</title>{items}</channel></rss>'
+
+
+def histories_imported(texts: list[str]) -> int:
+    """Import a history with each text as a line, and as every field of one."""
+    path, names = Path(settings.VAR_DIR) / "history.jsonl", ("url", "title", "text", "source", "at")
+    with path.open("w", encoding="utf-8") as file:
+        for text in (text[:LINE_CHARS] for text in texts):
+            row = {"reader": "x", "useful": 1, **dict.fromkeys(names, text)}
+            file.write(f"{text}\n{json.dumps(row)}\n")
+    return commanded("import_feedback", str(path))
+
+
+def session_sent(texts: list[str], reader: Reader) -> int:
+    """Send each text as a line, and in a call, of a session with the tools."""
+    lines = []
+    for text in (text[:LINE_CHARS] for text in texts):
+        named = {"name": text, "arguments": {text: text}}
+        call = {"jsonrpc": "2.0", "id": len(lines), "method": "tools/call", "params": named}
+        lines += [" ".join(text.split()), json.dumps(call)]
+    return commanded("serve_mcp", "--reader", reader.username, given="\n".join(lines).encode() + b"\n")
+
+
+def commanded(*words: str, given: bytes = b"", told: dict[str, str] | None = None) -> int:
+    """200 where a command of ours came to its end without a traceback, 500 otherwise."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env={**os.environ, **(told or {})},
+        input=given,
+        capture_output=True,
+        timeout=COMMAND_S,
+        check=False,
+    )
     return 500 if b"Traceback" in done.stderr else 200
 
 
+@dataclass
+class Shelf:
+    """What the publisher answers with, by path."""
+
+    port: int
+    documents: dict[str, bytes] = field(default_factory=dict)
+
+    def put(self, document: bytes) -> str:
+        """The address at which it can be fetched from now on."""
+        path = f"/{len(self.documents)}"
+        self.documents[path] = document
+        return f"http://{HOST}:{self.port}{path}"
+
+
 @contextmanager
-def site(command: tuple[str, ...], port: int) -> Iterator[None]:
+def publisher() -> Iterator[Shelf]:
+    """A publisher on the loopback until the block ends."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            document = shelf.documents.get(self.path)
+            self.send_response(404 if document is None else 200)
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(document or b"")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer((HOST, 0), Answers) as server:
+        shelf = Shelf(server.server_address[1])
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield shelf
+        server.shutdown()
+
+
+@contextmanager
+def site(command: tuple[str, ...], port: int, shelf: Shelf) -> Iterator[None]:
     """A server of one's own until the block ends."""
     last = f"{HOST}:{port}" if command[-1] == "-b" else str(port)
     more = {"WEB_WORKERS": "1", "SITE_URL": f"http://{HOST}:{port}", "ALLOWED_HOSTS": HOST}
+    more |= {"FETCH_ALLOW_HOSTS": HOST, "FETCH_PORTS": str(shelf.port), "FETCH_HOST_GAP_S": "0"}
     with (Path(settings.VAR_DIR) / "site.log").open("ab") as log:
         server = subprocess.Popen(
             [sys.executable, *command, last], cwd=ROOT, env={**os.environ, **more}, stdout=log, stderr=log

@@ -158,6 +158,7 @@ FAULTS = (
             _some("requests", "requests", 50),
             _some("times that /healthz was asked", "asked", 50),
             _none("of those without an answer", "unanswered"),
+            _none("answers of 5xx", "errors"),
             Aim("seconds until /healthz answered, worst", "worst_s", False, 1),
         ),
         (EMBEDDED,),

@@ -1,7 +1,8 @@
-"""Open histories below TIDINGS_DATA, read as readers' thumbs: MovieLens-100k and NeMig."""
+"""Open histories below TIDINGS_DATA, read as readers' thumbs: MovieLens-100k, -latest-small, and NeMig."""
 
 import csv
 import gzip
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,43 +11,61 @@ from pathlib import Path
 from tests.lab.histories.pools import History, Rated
 
 LIKED_FROM = 4
-# Twelve periods of release, each a "source": before 1950, decades, then the years most films are from.
-PERIODS = (1950, 1960, 1970, 1980, 1990, 1993, 1994, 1995, 1996, 1997, 1998)
+# Periods of release, each a "source": before 1950, decades, the years most films are from, threes of years.
+PERIODS = (1950, 1960, 1970, 1980, 1990, 1993, 1994, 1995, 1996, 1997, 1998, *range(1999, 2015, 3))
 PERIOD_NAMES: tuple[str, ...] = (
     *("silents", "fifties", "sixties", "seventies", "eighties", "early nineties", "spring", "summer"),
     *("autumn", "winter", "midsummer", "latest"),
+    *("dawn", "morning", "noon", "evening", "dusk", "midnight"),
 )
-MOVIELENS, NEMIG = "movielens-100k", "nemig"
+MOVIELENS, SMALL, NEMIG = "movielens-100k", "movielens-latest-small", "nemig"
+YEAR_UNKNOWN = 1995
+_YEAR = re.compile(r"\((\d{4})\)\s*$")
 
 
-def movielens(folder: Path, *, by_genre: bool = False) -> list[History]:
-    """Readers of MovieLens-100k by time; liked is a rating of 4 or 5.
+def movielens(folder: Path, name: str = MOVIELENS, *, by_genre: bool = False) -> list[History]:
+    """Readers of a MovieLens set by time; liked is a rating of 4 or more.
 
     The source of a film is its period and its genres are words in its title; with `by_genre` the first genre
     is the source and the period a word.
     """
-    films = {row["item_id"]: _film(row, by_genre) for row in csv_rows(folder / MOVIELENS / "items.csv.gz")}
+    small = name == SMALL
+    rows_of_films = csv_rows(folder / name / ("movies.csv.gz" if small else "items.csv.gz"))
+    films = dict(_film_small(row, by_genre) if small else _film(row, by_genre) for row in rows_of_films)
+    item_id, user_id = ("movieId", "userId") if small else ("item_id", "user_id")
     ratings: defaultdict[str, list[tuple[int, str, bool]]] = defaultdict(list)
-    for row in csv_rows(folder / MOVIELENS / "ratings.csv.gz"):
-        given = int(row["timestamp"]), row["item_id"], float(row["rating"]) >= LIKED_FROM
-        ratings[row["user_id"]].append(given)
+    for row in csv_rows(folder / name / "ratings.csv.gz"):
+        given = int(row["timestamp"]), row[item_id], float(row["rating"]) >= LIKED_FROM
+        ratings[row[user_id]].append(given)
     return [
-        History(f"film-{user}", tuple(_rated(films[item], liked) for _, item, liked in sorted(rows)))
+        History(f"film-{user}", tuple(_rated(films[i], liked) for _, i, liked in sorted(rows) if i in films))
         for user, rows in sorted(ratings.items(), key=lambda pair: int(pair[0]))
     ]
 
 
-def _film(row: dict[str, str], by_genre: bool) -> Rated:
-    year = int(row["release_year"]) if row["release_year"].isdigit() else 1995
+def _film(row: dict[str, str], by_genre: bool) -> tuple[str, Rated]:
+    year = int(row["release_year"]) if row["release_year"].isdigit() else YEAR_UNKNOWN
+    genres = tuple(row["genres"].casefold().split())
+    return row["item_id"], _rated_film(row["item_id"], row["title"], year, genres, by_genre)
+
+
+def _film_small(row: dict[str, str], by_genre: bool) -> tuple[str, Rated]:
+    found = _YEAR.search(row["title"])
+    year = int(found.group(1)) if found else YEAR_UNKNOWN
+    genres = tuple(g.casefold() for g in row["genres"].split("|") if not g.startswith("("))
+    return row["movieId"], _rated_film(row["movieId"], row["title"], year, genres, by_genre)
+
+
+def _rated_film(item: str, title: str, year: int, genres: tuple[str, ...], by_genre: bool) -> Rated:
     number = bisect_right(PERIODS, year)
-    genres = tuple(row["genres"].casefold().split()) or ("unknown",)
+    genres = genres or ("unknown",)
+    topics: tuple[str, ...]
     if by_genre:
         topics, source = PERIOD_NAMES[number : number + 1], f"genre-{genres[0]}"
     else:
         topics, source = genres, f"period-{number:02d}"
     # Commas keep neighbouring topics apart: a phrase never runs across one.
-    title = f"{row['title']}: {', '.join(topics)}"
-    return Rated(f"https://films.example/{row['item_id']}", title, source, topics, True)
+    return Rated(f"https://films.example/{item}", f"{title}: {', '.join(topics)}", source, topics, True)
 
 
 def _rated(film: Rated, liked: bool) -> Rated:

@@ -1,4 +1,4 @@
-"""The rows of `tests.lab advisor` on open histories: MovieLens with a time split, NeMig as the null test."""
+"""Rows of `tests.lab advisor` on open histories: MovieLens with a time split; NeMig and shuffled thumbs."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from typing import Any
 
 from django.conf import settings
 
-from tests.lab.advisor.metrics import interval, precision
+from tests.lab.advisor.metrics import calibration, difference, interval, precision
 from tests.lab.advisor.stage import Say, shards_run
-from tests.lab.histories.data import MOVIELENS
+from tests.lab.histories.data import MOVIELENS, SMALL
 from tests.lab.histories.pools import HARMFUL_THUMBS, oneshot, targets_of
 from tests.lab.histories.trials import Trial, histories_for
 from tests.lab.world.entities import Course, course_of
@@ -18,41 +18,50 @@ Json = dict[str, Any]
 NEMIG_SETS = ("nemig-en", "nemig-de")
 # These histories carry no reasons, so the threshold on reasons is off for them.
 ENVIRONMENT = {"ADVISOR_MIN_TAGGED": "0"}
-READERS, NULL_READERS = 60, 200
-THUMBS = (20, 50, 100)
+NULL_READERS = 200
+THUMBS, SHUFFLED_THUMBS = (20, 50, 100), (50, 100)
 # A precision of fewer suggestions is not set beside others.
 NORMALISED_MIN = 20
 RULES_BESIDE = ("random valid", "greedy like-rate", "Beta .9", "oracle")
+RIVALS = {"over_greedy": "greedy like-rate", "over_beta": "Beta .9"}
 
 
-def movielens_rows(seed: int, say: Say, *, full: bool) -> list[Json]:
-    """The planner after 20, 50 and 100 thumbs beside array rules, the genre as source, shuffled thumbs."""
-    if missing := _missing(MOVIELENS):
+def movielens_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
+    """The planner beside array rules, with the period and with the genre as source, and on shuffled thumbs.
+
+    `readers` of those long enough get a run (0: all); everybody's thumbs are imported.
+    """
+    if missing := next(filter(None, map(_missing, (MOVIELENS, SMALL))), None):
         return [missing]
-    readers = 0 if full else READERS
-    trials = [Trial(MOVIELENS, t, readers, seed=seed) for t in THUMBS]
+    sets = [(data, by_genre) for data in (MOVIELENS, SMALL) for by_genre in (False, True)]
+    trials = [Trial(d, t, readers, by_genre=g, seed=seed) for d, g in sets for t in THUMBS]
     trials += [
-        Trial(MOVIELENS, 50, readers, by_genre=True, seed=seed),
-        Trial(MOVIELENS, 100, readers, shuffled=True, seed=seed),
+        Trial(d, t, readers, shuffled=True, by_genre=g, seed=seed) for d, g in sets for t in SHUFFLED_THUMBS
     ]
-    rows = []
+    rows, real = [], []
     for trial, courses in zip(trials, _run(trials, say), strict=True):
         rows += _movielens(trial, courses, [] if trial.shuffled else _beside(trial, courses))
+        real += [] if trial.shuffled else courses
         say(f"{_name(trial)}: rules on arrays done")
-    return rows
+    return [*rows, _calibrated(real)]
 
 
-def nemig_rows(seed: int, say: Say, *, full: bool) -> list[Json]:
+def nemig_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
     """History does not predict choice in NeMig: the planner should stay silent, also on shuffled thumbs."""
     if missing := next(filter(None, map(_missing, NEMIG_SETS)), None):
         return [missing]
-    readers = 0 if full else NULL_READERS
-    trials = [Trial(name, 0, readers, seed=seed) for name in NEMIG_SETS]
-    trials.append(Trial(NEMIG_SETS[0], 0, readers, shuffled=True, seed=seed))
+    trials = [Trial(name, 0, readers or NULL_READERS, seed=seed) for name in NEMIG_SETS]
+    trials.append(Trial(NEMIG_SETS[0], 0, readers or NULL_READERS, shuffled=True, seed=seed))
     return [
         _silence(_name(trial), courses, shuffled=trial.shuffled)
         for trial, courses in zip(trials, _run(trials, say), strict=True)
     ]
+
+
+def _calibrated(courses: Sequence[Course]) -> Json:
+    """How well stated probabilities hold for readers with an odd number: none of them set a constant."""
+    odd = [a for c in courses if c.reader % 2 for a in c.asked]
+    return {"name": "open histories, readers with an odd number", "suggestions": len(odd), **calibration(odd)}
 
 
 def _missing(name: str) -> Json | None:
@@ -112,12 +121,14 @@ def _movielens(
     )
     planner = _gains(f"{name}: planner", courses) | _silence(name, courses, shuffled=trial.shuffled)
     planner |= {"name": f"{name}: planner", "nothing_to_find": trial.shuffled}
+    given = dict(beside)
+    planner |= {key: difference(courses, given[rule]) for key, rule in RIVALS.items() if rule in given}
     own = planner["precision"]
     enough = planner["suggestions"] >= NORMALISED_MIN
     if enough and own is not None and floor is not None and roof is not None and roof > floor:
         # Thumbs carry noise: random changes "help" half the time, the best possible ones two times of three.
         planner["precision_normalised"] = round((own - floor) / (roof - floor), 4)
-    return [planner, *(_gains(f"{name}: {rule}", given) for rule, given in beside)]
+    return [planner, *(_gains(f"{name}: {rule}", theirs) for rule, theirs in beside)]
 
 
 def _gains(name: str, courses: Sequence[Course]) -> Json:
@@ -152,6 +163,7 @@ def _silence(name: str, courses: Sequence[Course], *, shuffled: bool) -> Json:
         "advised": ends["advised"],
         "failed": sum(ends.values()) - ends["skipped"] - ends["silent"] - ends["advised"],
         "suggestions": sum(len(c.asked) for c in courses),
+        "per_reader": round(sum(len(c.asked) for c in courses) / max(1, len(courses)), 4),
         "advised_share": round(ends["advised"] / able_readers, 4) if able_readers else None,
         "shuffled": shuffled,
         "nothing_to_find": True,

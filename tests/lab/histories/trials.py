@@ -1,7 +1,8 @@
 """Open histories through the real import and one run of the advisor for each reader.
 
 Everybody's first thumbs are imported, spread over the last 60 days, so that what readers have in common is
-there; the readers under test get a run, accept what comes, and their later thumbs say what it was worth.
+there; a night publishes how much tastes vary; the readers under test get a run, accept what comes, and their
+later thumbs say what it was worth.
 """
 
 import json
@@ -22,6 +23,7 @@ from digest.models import Reader
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
+from suggestions.planner.population import taste_spread_publish
 from suggestions.rules import change_applied
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept
@@ -51,8 +53,8 @@ class Trial:
 def histories_for(trial: Trial) -> list[History]:
     """The trial's histories, shuffled where it says so."""
     folder = Path(settings.TIDINGS_DATA)
-    if trial.data == "movielens-100k":
-        histories = movielens(folder, by_genre=trial.by_genre)
+    if trial.data.startswith("movielens"):
+        histories = movielens(folder, trial.data, by_genre=trial.by_genre)
     else:
         histories = nemig(folder, trial.data.removeprefix("nemig-"))
     if trial.shuffled:
@@ -66,8 +68,8 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
     tested = [n for n, h in enumerate(histories) if not trial.thumbs or len(h.rated) >= RATINGS_MIN]
     if trial.readers:
         tested = sorted(random.Random(trial.seed).sample(tested, min(trial.readers, len(tested))))
-    imported = range(len(histories)) if trial.thumbs else tested
-    feedback_import(lines=_lines([histories[n] for n in imported], trial.thumbs), now=NOW)
+    feedback_import(lines=_lines(histories, trial.thumbs), now=NOW)
+    taste_spread_publish(now=NOW)
     readers = {reader.username: reader for reader in Reader.objects.all()}
     topics = start_config(targets_of(histories)).config.topics if trial.thumbs else ()
     courses = []

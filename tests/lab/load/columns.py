@@ -5,13 +5,12 @@ COLUMNS = {
     "digest_feed": (
         "id, url, source_id, title, site_url, state, etag, last_modified, "
         "last_fetched_at, next_check_at, failures, error_code, error_message, missing, "
-        "check_minutes, last_new_at, moved_url, moved_sightings"
+        "check_minutes, last_new_at, moved_url, moved_sightings, answered_by"
     ),
     "digest_item": (
-        "id, url, source_id, title, text, author, language, published_at, "
+        "id, feed_id, guid, url, article, own, source_id, title, text, author, language, published_at, "
         "first_seen_at, dated_at, fingerprint, story_id, clustered_at"
     ),
-    "digest_feedentry": "feed_id, guid, item_id",
     "digest_itemvector": "item_id, fingerprint, terms",
     "digest_summary": ("fingerprint, model, text, citations, repaired, refusal, cost_usd, created_at"),
     "digest_suggestedreasons": "fingerprint, model, reasons, cost_usd, created_at",
@@ -27,8 +26,8 @@ COLUMNS = {
     "digest_exposure": (
         "reader_id, item_id, date, door, rank, slot, propensity, score, config_version, shown_at"
     ),
-    "digest_reading": "reader_id, item_id, read_at, saved_at",
-    "digest_feedback": "id, reader_id, item_id, useful, at, day, has_reason, other_reasons",
+    "digest_reading": "reader_id, item_id, article, read_at, saved_at",
+    "digest_feedback": "id, reader_id, item_id, article, useful, at, day, has_reason, other_reasons",
     "digest_feedbacktag": "feedback_id, tag_id",
     "ranking_learnedweight": "reader_id, source_key, delta, p_better, n, updated_at",
     "advisor_run": (
@@ -38,7 +37,7 @@ COLUMNS = {
     ),
     "suggestions_suggestion": (
         "id, reader_id, run_id, suggestion_type, field, target_key, label, "
-        "current_value, suggested_value, reason, confidence, p_helpful, forecast, "
+        "current_value, suggested_value, reason, model_note, confidence, p_helpful, forecast, "
         "expected_impact, config_version, status, validation_notes, created_at, "
         "resolved_at"
     ),

@@ -119,9 +119,9 @@ def _alone(made: list[int]) -> Iterator[None]:
 
 
 def _clean(made: list[int]) -> None:
-    from digest.models import Feed, FeedEntry, Item  # noqa: PLC0415
+    from digest.models import Feed, Item  # noqa: PLC0415
 
-    items = list(FeedEntry.objects.filter(feed__in=made).values_list("item", flat=True).distinct())
+    items = list(Item.objects.filter(feed__in=made).values_list("pk", flat=True))
     sources = list(Feed.objects.filter(pk__in=made).values_list("source", flat=True).distinct())
     for start in range(0, len(items), 5_000):
         Item.objects.filter(pk__in=items[start : start + 5_000]).delete()

@@ -53,12 +53,13 @@ def sources(world: World) -> Iterator[str]:
 
 
 def feeds(world: World, at: Moments) -> Iterator[str]:
-    """id, url, source, title, site_url, state, etag, last_modified, last_fetched_at, next_check_at, failures,
-    error_code, error_message, missing, check_minutes, last_new_at, moved_url, moved_sightings."""
+    """id, url, source, title, site_url, state, etag, last_modified, last_fetched_at, next_check_at,
+    failures, error_code, error_message, missing, check_minutes, last_new_at, moved_url, moved_sightings,
+    answered_by."""
     for n in range(world.size.feeds):
         yield (
             f"{n + 1}\thttps://s{n}.example/feed\ts{n}.example\tFeed {n}\thttps://s{n}.example/\tactive\t\t\t"
-            f"{at.ago(0.01)}\t{at.ago(-0.5)}\t0\t\t\t0\t60\t{at.ago(0.1)}\t\t0"
+            f"{at.ago(0.01)}\t{at.ago(-0.5)}\t0\t\t\t0\t60\t{at.ago(0.1)}\t\t0\t"
         )
 
 
@@ -75,8 +76,8 @@ def texts(world: World, first: int, last: int) -> tuple[list[str], list[str]]:
 def items(
     world: World, at: Moments, first: int, titles: Sequence[str], bodies: Sequence[str]
 ) -> Iterator[str]:
-    """id, url, source, title, text, author, language, published_at, first_seen_at, dated_at, fingerprint,
-    story, clustered_at. Two of twenty items tell one story."""
+    """id, feed, guid, url, article, own, source, title, text, author, language, published_at, first_seen_at,
+    dated_at, fingerprint, story, clustered_at. Two of twenty items tell one story."""
     stamps = at.at(world.second[first : first + len(titles)])
     done = world.size.items - FRESH
     for n, (title, body, stamp) in enumerate(zip(titles, bodies, stamps, strict=True), start=first + 1):
@@ -84,14 +85,9 @@ def items(
         story = str(n // 20 + 1) if n <= done and n % 20 in (0, 7) else NULL
         seen = stamp if n <= done else NULL
         yield (
-            f"{n}\thttps://s{feed}.example/{n}\ts{feed}.example\t{title}\t{body}\t\ten\t"
+            f"{n}\t{feed + 1}\tguid-{n}\thttps://s{feed}.example/{n}\t{n}\tt\ts{feed}.example\t{title}\t{body}\t\ten\t"
             f"{stamp}\t{stamp}\t{stamp}\t{n:064x}\t{story}\t{seen}"
         )
-
-
-def entries(world: World, first: int, last: int) -> Iterator[str]:
-    """feed, guid, item."""
-    return (f"{world.feed[n - 1] + 1}\tguid-{n}\t{n}" for n in range(first + 1, last + 1))
 
 
 def summaries(at: Moments, first: int, bodies: Sequence[str]) -> Iterator[str]:
@@ -171,11 +167,12 @@ def exposures(world: World, at: Moments, reader: int, shown: Sequence[Ints]) -> 
 
 
 def readings(world: World, at: Moments, reader: int, shown: Sequence[Ints]) -> Iterator[str]:
-    """reader, item, read_at, saved_at: a quarter of what was shown is read, one in fifty saved."""
+    """reader, item, article, read_at, saved_at: a quarter of what was shown is read, one in fifty saved."""
     key, dice, seen = reader_id(world, reader), world.dice(4, reader), set[int]()
     for back, chosen in enumerate(shown):
         chance = dice.random(len(chosen)).tolist()
         for item, luck in zip(chosen.tolist(), chance, strict=True):
             if luck < READ and item not in seen:
                 seen.add(item)
-                yield f"{key}\t{item}\t{at.ago(back + 0.1)}\t{at.ago(back + 0.1) if luck < SAVED else NULL}"
+                saved = at.ago(back + 0.1) if luck < SAVED else NULL
+                yield f"{key}\t{item}\t{item}\t{at.ago(back + 0.1)}\t{saved}"

@@ -40,13 +40,14 @@ def thumbs_of(world: World, reader: int) -> Thumbs:
 
 
 def thumb_lines(world: World, at: Moments, reader: int, said: Thumbs, first: int) -> Iterator[str]:
-    """id, reader, item, useful, at, day, has_reason, other_reasons; ids from `first` on."""
+    """id, reader, item, article, useful, at, day, has_reason, other_reasons; ids from `first` on."""
     key, start = reader_id(world, reader), at.start.timestamp()
     stamps = at.at(said.seconds)
     rows = zip(said.items.tolist(), said.useful.tolist(), stamps, said.seconds, said.tagged, strict=True)
     for n, (item, useful, stamp, second, tagged) in enumerate(rows, start=first):
         day = int((start + second) // DAY_S)
-        yield f"{n}\t{key}\t{item}\t{'t' if useful else 'f'}\t{stamp}\t{day}\t{'t' if tagged else 'f'}\t[]"
+        thumb, reason = "t" if useful else "f", "t" if tagged else "f"
+        yield f"{n}\t{key}\t{item}\t{item}\t{thumb}\t{stamp}\t{day}\t{reason}\t[]"
 
 
 def tag_lines(said: Thumbs, first: int, liked: Sequence[str], disliked: Sequence[str]) -> Iterator[str]:
@@ -84,8 +85,8 @@ def decided(reader: int) -> int:
 
 def suggestion_lines(world: World, at: Moments, reader: int) -> Iterator[tuple[str, int, str]]:
     """id, reader, run_id, suggestion_type, field, target_key, label, current_value, suggested_value, reason,
-    confidence, p_helpful, forecast, expected_impact, config_version, status, validation_notes, created_at,
-    resolved_at; with each its id and status: three or four a reader, each of another source."""
+    model_note, confidence, p_helpful, forecast, expected_impact, config_version, status, validation_notes,
+    created_at, resolved_at; with each its id and status: three or four a reader, each of another source."""
     key = reader_id(world, reader)
     for n, status in enumerate(STATUSES):
         if status == "pending" and reader % 3:
@@ -97,7 +98,7 @@ def suggestion_lines(world: World, at: Moments, reader: int) -> Iterator[tuple[s
         kind, value = ("boost_source", "1.30") if n % 2 else ("reduce_source", "0.70")
         line = (
             f"{pk}\t{key}\t{run}\t{kind}\tsource_weights\ts{feed}.example\tSource {feed}\t1.00\t{value}\t"
-            f"Your thumbs on this source speak for it.\thigh\t0.9\t{{}}\t\t0\t{status}\t[]\t{made}\t{done}"
+            f"Your thumbs on this source speak for it.\t\thigh\t0.9\t{{}}\t\t0\t{status}\t[]\t{made}\t{done}"
         )
         yield line, pk, status
 

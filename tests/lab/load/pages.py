@@ -5,11 +5,12 @@ answers signed-in readers drawn at random: the front page of readers who come fo
 (their digest is six hours old, so it is built anew) and of those who come back, and what they go on to.
 Among them, at the same moments, the empty page: `/healthz`, which does nothing, and `/offline`, a
 template without a reader. Requests come at random (Poisson) and their time counts from when they were
-due. Before that, each worker's first pages, which load code and the crowd.
+due. Before that, each worker's first pages, which load code.
 """
 
 import argparse
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,17 +28,22 @@ EMPTY, FIRST, AGAIN = "empty", "today, first visit", "today, again"
 # So many of a hundred requests; the empty pages come on top.
 MIX = {
     FIRST: 20,
-    AGAIN: 22,
-    "item": 14,
+    AGAIN: 18,
+    "item": 12,
+    "all": 6,
+    "all, older": 2,
+    "all, unread": 2,
+    "all, best": 2,
+    "all, one feed": 2,
     "suggestions": 8,
-    "search": 8,
-    "yesterday": 6,
+    "search": 6,
+    "yesterday": 4,
     "saved": 4,
-    "sources": 4,
-    "settings": 4,
+    "sources": 3,
+    "settings": 3,
     "history": 3,
-    "feed": 3,
-    "left out": 2,
+    "feed": 2,
+    "left out": 1,
     "calendar": 1,
     "trends": 1,
 }
@@ -45,15 +51,17 @@ EMPTY_SHARE = 0.1
 AGE = timedelta(hours=6)
 P95_MS, P99_MS = 200.0, 500.0
 TIMED = {FIRST: "digest", AGAIN: "digest", "suggestions": "suggestions"}
+TIMED |= dict.fromkeys(("all", "all, older", "all, unread", "all, best", "all, one feed"), "all items")
 
 
 @dataclass
 class Visitor:
-    """A signed-in reader: cookie, feed token, items of the latest digest, whether they came already."""
+    """A signed-in reader: cookie, feed token, items of the latest digest, feeds, whether they came."""
 
     cookie: str
     token: str
     items: list[int] = field(default_factory=list)
+    feeds: list[int] = field(default_factory=list)
     came: bool = False
 
 
@@ -95,7 +103,7 @@ def visitors_of(dice: random.Random) -> tuple[list[Visitor], list[str], str]:
     from django.contrib.sessions.backends.db import SessionStore  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
-    from digest.models import Digest, Impression, Item, Reader  # noqa: PLC0415
+    from digest.models import Digest, Impression, Item, Reader, Subscription  # noqa: PLC0415
 
     settled = Reader.objects.filter(username__startswith="r", username__lt=f"r{SETTLED:05}")
     there = list(settled.order_by("pk"))
@@ -113,6 +121,9 @@ def visitors_of(dice: random.Random) -> tuple[list[Visitor], list[str], str]:
         found[reader.pk] = Visitor(f"sessionid={session.session_key}", reader.feed_token or "")
     for reader_id, item in shown:
         found[reader_id].items.append(item)
+    read = Subscription.objects.filter(reader__in=readers).order_by("pk")
+    for reader_id, feed in read.values_list("reader_id", "feed_id"):
+        found[reader_id].feeds.append(feed)
     titles = Item.objects.order_by("-pk").values_list("title", flat=True)[:500]
     words = sorted({word for title in titles for word in title.lower().split() if len(word) > 3})
     return list(found.values()), words, str((timezone.now() - timedelta(days=1)).date())
@@ -129,6 +140,11 @@ def plan(
     back = [visitor for visitor in visitors if visitor.came]
     paths: dict[str, Callable[[Visitor], str]] = {
         "item": lambda v: f"/ui/item/{dice.choice(v.items)}" if v.items else "/ui/saved",
+        "all": lambda v: "/ui/all",
+        "all, older": lambda v: f"/ui/all?before={_days_ago(dice.randrange(5, 95))}.1",
+        "all, unread": lambda v: "/ui/all?unread=1",
+        "all, best": lambda v: "/ui/all?order=best",
+        "all, one feed": lambda v: f"/ui/all?feed={dice.choice(v.feeds)}",
         "search": lambda v: f"/ui/search?q={dice.choice(words)}",
         "feed": lambda v: f"/feeds/{v.token}/atom.xml",
         "yesterday": lambda v: f"/ui/date/{yesterday}",
@@ -154,6 +170,11 @@ def plan(
         if dice.random() < EMPTY_SHARE:
             asks.append(Ask(EMPTY, dice.choice(["/healthz", "/offline"])))
     return asks
+
+
+def _days_ago(days: int) -> int:
+    """A moment in microseconds since 1970, as the keys of a list have it."""
+    return int((time.time() - days * 86_400) * 1_000_000)
 
 
 def firsts(visitors: Sequence[Visitor], running: Site) -> Json:

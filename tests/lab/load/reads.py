@@ -1,8 +1,8 @@
 """Search, ranking and the choice of who is advised, at size: `python -m tests.lab load.reads [--json]`.
 
 Each for readers drawn at random, in one process: a search through what they may see (words of any frequency,
-as in `tests.lab.bench.search`), one digest ranked and built, the weekly choice of readers, the crowd as each
-process reads it once a day, and whole runs of the advisor with its planner.
+as in `tests.lab.bench.search`), one digest ranked and built, the weekly choice of readers, what the
+community thinks, and whole runs of the advisor with its planner.
 """
 
 import argparse
@@ -10,6 +10,8 @@ import random
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from django.utils import timezone
 
 from tests.lab.bench.running import Watch
 from tests.lab.load.setting import Json, django_up, head, rows_of, spread, target, told
@@ -33,7 +35,7 @@ def main() -> None:
     report["rows"] = rows_of("digest_item", "digest_reader", "digest_feedback", "digest_impression")
     watch = Watch()
     readers = list(Reader.objects.filter(username__startswith="r").order_by("pk"))
-    report["crowd"] = crowd()
+    report["community"] = community(readers[0])
     report["search"] = searches(dice, readers)
     report["ranking"] = builds(dice.sample(readers, BUILDS))
     report["choosing"] = choosing()
@@ -59,16 +61,19 @@ def timed(works: Iterable[Callable[[], Any]]) -> Json:
     return spread(wall) | {"cpu_p50_ms": used["p50_ms"], "cpu_p95_ms": used["p95_ms"]}
 
 
-def crowd() -> Json:
-    """What others say, as a process reads it first; then once it is kept."""
+def community(reader: Any) -> Json:
+    """What the community thinks of the items of a week, for one reader."""
     from django.utils import timezone  # noqa: PLC0415
 
     from digest.feedback.peers import community_rates_many  # noqa: PLC0415
+    from digest.models import Item  # noqa: PLC0415
+
+    items = list(Item.objects.order_by("-dated_at").values_list("pk", flat=True)[:5_000])
 
     def ask() -> int:
-        return len(community_rates_many(reader_ids=[], item_ids=[1], now=timezone.now()))
+        return len(community_rates_many(reader_ids=[reader.pk], item_ids=items, now=timezone.now()))
 
-    return {"first": watched(ask), "then": watched(ask)}
+    return watched(ask)
 
 
 def searches(dice: random.Random, readers: list[Any]) -> Json:
@@ -89,7 +94,7 @@ def searches(dice: random.Random, readers: list[Any]) -> Json:
 
     def work(query: str) -> Callable[[], Any]:
         reader = dice.choice(readers)
-        return lambda: items_search(reader_id=reader.pk, query=query)
+        return lambda: items_search(reader_id=reader.pk, query=query, now=timezone.now())
 
     works = [work(query) for query in asked]
     timed(works[:10])

@@ -23,7 +23,7 @@ from tests.lab.load.columns import COLUMNS
 from tests.lab.load.copying import connected, copy, in_parts, indexes_drop, indexes_make
 from tests.lab.load.world import DAY_S, TOPICS, Size, World, world
 
-HEAVY = ("digest_item", "digest_feedentry", "digest_impression", "digest_exposure", "digest_feedback")
+HEAVY = ("digest_item", "digest_impression", "digest_exposure", "digest_feedback")
 # Counted for the weights of terms; enough for their shares to stand still.
 COUNTED = 20_000
 # The first readers have settings and tastes at once, the others from their first night on.
@@ -116,7 +116,6 @@ class _Items:
         made, at = self.made, self.at
         titles, bodies = lines.texts(made, start, stop)
         _copy(database, "digest_item", lines.items(made, at, start, titles, bodies))
-        _copy(database, "digest_feedentry", lines.entries(made, start, stop))
         back = at.end - made.second[start]
         if stop > made.size.items - lines.FRESH:
             return

@@ -11,7 +11,7 @@ from tests.lab.load.setting import Json, django_up, head, told
 
 # What a table's rows belong to.
 OF = {
-    "item": ("digest_item", "digest_feedentry"),
+    "item": ("digest_item",),
     "item of the last 60 days": ("digest_itemvector",),
     "item of the last 30 days": ("digest_summary", "digest_suggestedreasons"),
     "digest (30 items)": ("digest_digest", "digest_impression"),

@@ -21,6 +21,7 @@ from django.db.models import Count, Q
 from digest.build.services import digest_build
 from digest.days import day_of, utc_day
 from digest.entities import DIGEST_SIZE
+from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Impression, Item, Reader, Source, Subscription
 from suggestions.entities import BOOST_SOURCE, REDUCE_SOURCE, SOURCE_WEIGHTS
 from suggestions.models import Suggestion
@@ -49,13 +50,17 @@ def sources_make() -> list[Source]:
     """Five sources with the items of a month, shared by all simulated readers."""
     sources = [Source(key=f"bench{n}.example", title=f"Bench {n}") for n in range(SOURCES)]
     Source.objects.bulk_create(sources, ignore_conflicts=True)
+    feeds = {source.key: _feed(source) for source in sources}
     hours = [
         START + timedelta(hours=h) for h in range(-24 * (DAYS + 7), 24 * (DAYS + 1), 24 // ITEMS_PER_DAY)
     ]
     # Minutes apart, in an order that turns by one each round, so that no source is always the newest.
     Item.objects.bulk_create(
         Item(
+            feed=feeds[source.key],
+            guid=str(n),
             url=f"https://{source.key}/{n}",
+            article=article_hash(f"https://{source.key}/{n}"),
             source=source,
             title=f"Item {n} of {source.title}",
             published_at=at + timedelta(minutes=(place + n) % SOURCES),
@@ -72,7 +77,7 @@ def sources_make() -> list[Source]:
 def life_begin(kind: str, n: int, sources: Sequence[Source], per_day: float, rng: Rng) -> Life:
     """A reader with two weeks of thumbs, and the change of the given kind accepted."""
     reader = Reader.objects.create(username=f"bench-{kind}-{n}", email="")
-    feeds = [Feed.objects.get_or_create(url=f"https://{s.key}/feed", defaults=_feed(s))[0] for s in sources]
+    feeds = [_feed(source) for source in sources]
     Subscription.objects.bulk_create(
         Subscription(reader=reader, feed=feed, created_at=START - timedelta(days=60)) for feed in feeds
     )
@@ -108,8 +113,9 @@ def life_go_on(life: Life, sources: Sequence[Source], per_day: float, rng: Rng) 
             )
 
 
-def _feed(source: Source) -> dict[str, object]:
-    return {"source": source, "state": Feed.State.IMPORTED}
+def _feed(source: Source) -> Feed:
+    made = {"source": source, "state": Feed.State.IMPORTED}
+    return Feed.objects.get_or_create(url=f"https://{source.key}/feed", defaults=made)[0]
 
 
 def _past(
@@ -131,7 +137,7 @@ def _rate(
 ) -> None:
     useful = rng.random(len(items)) < np.array(rates)
     Feedback.objects.bulk_create(
-        Feedback(reader=reader, item=item, useful=bool(up), at=at, day=utc_day(at))
+        Feedback(reader=reader, item=item, article=item.article, useful=bool(up), at=at, day=utc_day(at))
         for item, up, at in zip(items, useful, times, strict=True)
     )
 

@@ -70,4 +70,4 @@ def _measure(
         return topics_measured(folder, seed=seed)
     readers = 0 if options["full"] else options["readers"]
     data = data_read(name, folder, seed=seed, readers=readers, development=options["development"])
-    return rows_of(World(data), seed=seed)
+    return rows_of(World(data, seed=seed), seed=seed)

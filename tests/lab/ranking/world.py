@@ -1,7 +1,7 @@
 """One data set set up for ranking: the product's own arithmetic over it, with parts that can be taken away.
 
-Nothing here knows what a reader chose later. Vectors, taste, crowd, learning loop and score are those of the
-`ranking` room; only the database between them is left out.
+Nothing here knows what a reader chose later. Vectors, taste, figures, learning loop and score are those of
+the `ranking` room; only the database between them is left out.
 """
 
 from collections import defaultdict
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from ranking.crowd import RATERS_MIN, item_crowd_of, item_rates
+from digest.items.clustering import TitledItem, cluster_items
+from ranking.community import Figure, item_rate, like_rate, published
 from ranking.entities import ALPHA_DEFAULT, Config, EffectiveConfig, SourceTally, clamp_weight
 from ranking.learning import base_rate, learn, posterior
 from ranking.scoring import ItemValues, Pool, Signals, ranked
@@ -28,7 +29,7 @@ from ranking.similarity import (
     tfidf_vector,
     vectors_stack,
 )
-from tests.lab.ranking.data import Case, Data
+from tests.lab.ranking.data import NEMIG_DE, NEMIG_EN, Case, Data
 
 # Two months of weekly cycles.
 CYCLES = 8
@@ -37,13 +38,21 @@ TOPIC_THUMBS, TOPIC_SURE = 5, 0.95
 # The rule of the first formula: up from 70 % likes on, down from 30 %.
 GREEDY_HIGH, GREEDY_LOW, GREEDY_STEP, GREEDY_THUMBS = 0.7, 0.3, 0.15, 3
 NO_RECENCY = 1e9
+# The exact sums that figures with noise are compared with need so many thumbs.
+EXACT_MIN = 5
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Thumbs = Sequence[tuple[int, bool]]
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Which parts of the score are in use; `gamma` is a multiple of the community's share."""
+    """Which parts of the score are in use.
+
+    `gamma` is a multiple of the community's share. Without `noise` that is of every item with five thumbs,
+    exactly: what a reader would get if nobody's thumbs had to be kept from anybody. `agreement` is a multiple
+    of what a story gains by the number of publishers that report it.
+    """
 
     weights: bool = True
     topics: bool = True
@@ -52,45 +61,58 @@ class Parts:
     recency: bool = True
     alpha: float = ALPHA_DEFAULT
     gamma: float = 1.0
+    noise: bool = True
+    agreement: float = 1.0
 
 
 class World:
-    """A data set with its vectors, its crowd and its pool of items."""
+    """A data set with its vectors, its figures and its pool of items."""
 
-    def __init__(self, data: Data) -> None:
-        """Make every item a vector and everybody's thumbs so far a crowd."""
+    def __init__(self, data: Data, *, seed: int) -> None:
+        """Make every item a vector, and everybody's thumbs so far figures with the noise of `seed`."""
         self.data = data
         self.pool = Pool(data.items)
         terms = [term_counts(item.title, item.text) for item in data.items]
         counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
         self.vectors: list[Vector] = [tfidf_vector(one, counts, len(terms)) for one in terms]
         self.stacked = vectors_stack([vector.packed() for vector in self.vectors])
-        self.rows = {reader: n for n, reader in enumerate(data.said)}
-        given = list(data.said.values())
-        base = np.array([base_rate(sum(up for _, up in said), len(said)) for said in given])
-        self.crowd = item_crowd_of(
-            base, ((n, place, up) for n, said in enumerate(given) for place, up in said)
-        )
-        self._said: dict[str, Floats] = {}
+        given = [thumb for said in data.said.values() for thumb in said]
+        places = np.array([place for place, _ in given])
+        self.thumbs = np.bincount(places, minlength=len(data.items))
+        self.likes = np.bincount(places, [up for _, up in given], len(data.items)).astype(np.int64)
+        uniforms = 1 - np.random.default_rng(seed).random((4, len(data.items)))
+        self.usual = like_rate([Figure(int(self.likes.sum()), int(self.thumbs.sum()))])
+        liked, counted, shown = published(self.likes, self.thumbs, uniforms)
+        self._noisy = self._rates(liked, counted, shown & (self.thumbs > 0))
+        self._exact = self._rates(self.likes, self.thumbs, self.thumbs >= EXACT_MIN)
         self._alike: dict[tuple[str, int], Floats] = {}
-        self.likes = np.zeros(len(data.items))
-        for said in given:
-            np.add.at(self.likes, [place for place, up in said if up], 1)
+        self._reported_by = self._publishers() if data.name in (NEMIG_EN, NEMIG_DE) else np.ones(len(terms))
+
+    def _publishers(self) -> Floats:
+        """How many publishers report the story of each item, among all: nobody says which they read."""
+        titled = [
+            TitledItem(n, i.source, i.title, i.dated_at, "", None) for n, i in enumerate(self.data.items)
+        ]
+        counts = np.ones(len(titled))
+        for story in cluster_items([], sorted(titled, key=lambda item: item.dated_at)):
+            counts[[item.item_id for item in story]] = len({item.source for item in story})
+        return counts
 
     def popularity(self, case: Case) -> Floats:
         """How many others liked each offered item."""
-        likes = self.likes.copy()
+        likes = self.likes.astype(np.float64)
         np.subtract.at(likes, [place for place, up in self.data.said.get(case.reader, ()) if up], 1)
         return likes[list(case.offered)]
 
-    def community(self, case: Case) -> Floats:
-        """What the others say of each offered item; nothing below twenty raters."""
-        if case.reader not in self._said:
-            own = [self.rows[case.reader]] if case.reader in self.rows else []
-            enough = len(self.rows) - len(own) >= RATERS_MIN
-            rates = item_rates(self.crowd, own) if enough else np.zeros(len(self.crowd.items))
-            self._said[case.reader] = ItemValues(self.crowd.items, rates).values_for(np.array(case.offered))
-        return self._said[case.reader]
+    def _rates(self, likes: Ints, thumbs: Ints, shown: NDArray[np.bool_]) -> Floats:
+        rates = np.zeros(len(likes))
+        for place in np.flatnonzero(shown).tolist():
+            rates[place] = item_rate(Figure(int(likes[place]), int(thumbs[place])), self.usual)
+        return rates
+
+    def community(self, case: Case, *, noise: bool = True) -> Floats:
+        """What the others' thumbs add to each offered item."""
+        return (self._noisy if noise else self._exact)[list(case.offered)]
 
     def similarity(self, case: Case, thumbs: Thumbs) -> Floats:
         """The likeness of each offered item to the taste those thumbs say."""
@@ -106,10 +128,11 @@ class World:
         """The score of each offered item, `thumbs` being all that the reader has said."""
         places = np.array(case.offered)
         ids = self.pool.ids[places]
-        rates = self.community(case) if parts.community else np.zeros(len(ids))
+        rates = self.community(case, noise=parts.noise) if parts.community else np.zeros(len(ids))
         signals = Signals(
             ItemValues(ids, self.similarity(case, thumbs) if parts.similarity else np.zeros(len(ids))),
             ItemValues(ids, parts.gamma * rates),
+            ItemValues(ids, self._reported_by[places] ** parts.agreement),
         )
         effective = self.effective(thumbs, parts)
         ranking = ranked(self.pool, effective, case.now, signals, places)

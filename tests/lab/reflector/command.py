@@ -9,7 +9,6 @@ from typing import Any
 from django.conf import settings
 
 from ranking.common.commands import whole_number
-from ranking.swing import NORMALISED, RAW, SwingSettings
 from tests.lab.command import fail, progress, report_end
 from tests.lab.reflector.data import (
     MOVIELENS,
@@ -31,21 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Judge, report, and fail where a target is missed."""
     options = vars(_parser().parse_args(argv))
     started, rows = time.monotonic(), []
-    swing = SwingSettings(
-        form=options["form"],
-        alpha1=settings.SWING_ALPHA1,
-        alpha2=settings.SWING_ALPHA2,
-        beta=settings.SWING_BETA,
-        threshold=settings.SWING_THRESHOLD,
-        top_k=settings.SWING_TOP_K,
-    )
     for name, ratings, history in _data(options):
-        rows += rows_of(name, ratings, swing, seed=options["seed"], history=history, say=progress)
+        rows += rows_of(name, ratings, seed=options["seed"], history=history, say=progress)
     report = {
         "command": "python -m tests.lab reflector",
         "data": str(options["records"]) if options["records"] else options["data"],
         "seed": options["seed"],
-        "form": options["form"],
         "rows": rows,
         "targets": targets_of(rows, null=[f"{NEMIG}, {n} thumbs" for n in (15, options["history"])]),
         "seconds": round(time.monotonic() - started, 1),
@@ -65,7 +55,6 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--history", type=whole_number(1), metavar="N", help="thumbs a history holds (20, 50; 15)"
     )
-    parser.add_argument("--form", choices=[NORMALISED, RAW], default=settings.SWING_FORM, help="of Swing")
     parser.add_argument("--seed", type=int, default=SEED, help=f"of draws and controls ({SEED})")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     return parser

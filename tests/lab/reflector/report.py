@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ranking.swing import SwingSettings
 from tests.lab.reflector.data import Rating
 from tests.lab.reflector.metrics import flip_metrics, forecast_metrics
-from tests.lab.reflector.trials import Trials, agreement, others_shuffled, trials_run
+from tests.lab.reflector.trials import Trials, others_shuffled, trials_run
 
 # What round 2 may lose where nothing can be learnt from others.
 LOSS_MAX = 0.005
@@ -17,27 +16,24 @@ LOSS_MAX = 0.005
 def rows_of(
     name: str,
     ratings: Sequence[Rating],
-    settings: SwingSettings,
     *,
     seed: int,
     history: int,
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """The rounds, the parts of round 2 alone, the votes, and the control with others' thumbs shuffled."""
+    """The rounds, round 2 without noise, and the control with others' thumbs shuffled."""
     say(f"{name}: {len(ratings):,} thumbs")
-    trials = trials_run(ratings, settings, seed=seed, history=history)
+    trials = trials_run(ratings, seed=seed, history=history)
     if not trials.liked:
         return [{"name": f"{name}: round 1", "skipped": "no reader has enough thumbs"}]
     say(f"{name}: the control")
     others = others_shuffled(ratings, seed + 1)
-    control = trials_run(ratings, settings, seed=seed, history=history, others=others)
+    control = trials_run(ratings, seed=seed, history=history, others=others)
     return [
         _row(f"{name}: round 1 (posterior alone)", trials, trials.first, seed)
         | {"records": len(trials.liked), "readers": len(set(trials.reader)), "history": history},
         _row(f"{name}: round 2", trials, trials.second, seed) | _evidence(trials),
-        _row(f"{name}: round 2, community alone", trials, trials.community_only, seed),
-        _row(f"{name}: round 2, similar readers alone", trials, trials.peers_only, seed),
-        _beside(f"{name}: what similar readers add to the community", trials, seed),
+        _row(f"{name}: round 2, sums without noise", trials, trials.exact, seed),
         _row(f"{name}: control, others' thumbs shuffled", control, control.second, seed),
     ]
 
@@ -73,32 +69,14 @@ def _row(name: str, trials: Trials, p: Sequence[float], seed: int) -> dict[str, 
     return row
 
 
-def _beside(name: str, trials: Trials, seed: int) -> dict[str, Any]:
-    """Round 2 against round 2 without similar readers."""
-    one, two, liked = (np.array(part) for part in (trials.community_only, trials.second, trials.liked))
-    return {"name": name} | flip_metrics(one, two, liked, trials.reader, seed)
-
-
 def _evidence(trials: Trials) -> dict[str, Any]:
-    """How often others had something to say, how often they were right, and what a decision took."""
-    liked = np.array(trials.liked)
-    agreed = {name: agreement(votes, liked) for name, votes in trials.vote.items()}
-    row: dict[str, Any] = {
+    """How often others had something to say, and what a decision took."""
+    return {
         "decisions_with_news": round(float(np.mean(trials.news)), 4),
-        "decisions_with_a_peer_over_the_threshold": round(float(np.mean(trials.near)), 4),
-        "hit_rate_of_peers": round(float(np.mean(trials.hit["peers"])), 4),
-        "hit_rate_of_random_readers": round(float(np.mean(trials.hit["random"])), 4),
         "cost_usd_per_decision": 0.0,
         "ms_p50": round(float(np.quantile(trials.ms, 0.5)), 2),
         "ms_p95": round(float(np.quantile(trials.ms, 0.95)), 2),
     }
-    for name, share in agreed.items():
-        row[f"agreement_of_{name}"] = None if share is None else round(share, 4)
-    for name in ("random", "community"):
-        near, other = agreed["peers"], agreed[name]
-        lift = None if near is None or other is None else round(near - other, 4)
-        row[f"agreement_lift_over_{name}"] = lift
-    return row
 
 
 def _target(metric: str, target: str, value: float, met: bool) -> dict[str, Any]:

@@ -2,32 +2,40 @@
 
 Each reader's first thumbs are the history, the next ones are candidates; every record is written and read
 back before it is judged. Round 1 knows the record alone: the posteriors of its source and topics against the
-reader's base rate. Round 2 is the product's own arithmetic on what the product's crowd says of the candidate
-(of its source, where too few rated the item itself), from thumbs given before the reader's history ended.
+reader's base rate. Round 2 is the product's own arithmetic on the figure that would be published of the
+candidate (of its source, where there is none of the item), from thumbs given before the history ended.
 """
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from uuid import NAMESPACE_OID, UUID, uuid5
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from advisor.review.reflector import NewEvidence, OwnEvidence, judge_first, judge_second
+from digest.feedback.publication import MEMBER_RATINGS_MIN, votes_counted
 from digest.feedback.records import Record, record_parse, record_render, record_row
-from ranking.crowd import THUMBS_MIN, Crowd, Opinion, crowd_of, crowd_opinions, peer_opinions, peer_rows
+from ranking.community import (
+    EPSILON_WHOLE,
+    VOTES_MAX,
+    VOTES_WHOLE_MAX,
+    Figure,
+    Opinion,
+    like_rate,
+    opinion_of,
+    published,
+    with_noise,
+)
 from ranking.learning import base_rate, posterior
-from ranking.swing import SwingSettings
 from tests.lab.reflector.data import Rating, by_reader
 
 HISTORY, CANDIDATES_MAX, CANDIDATES_MIN = 20, 20, 5
 CASES_MAX = 300
-MEMBER_THUMBS_MIN = 20
-# The crowd is read anew this many times in the course of the data.
+# Figures are made anew this many times in the course of the data.
 EPOCHS = 12
-VOTERS = 5
+# The exact sums that figures with noise are compared with need so many thumbs.
+EXACT_MIN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +49,14 @@ class Case:
 
 @dataclass(slots=True)
 class Trials:
-    """What came out, one entry for each record; votes are -1, 0 (none or a tie) and 1."""
+    """What came out, one entry for each record; `exact` is round 2 on sums without noise."""
 
     reader: list[str] = field(default_factory=list)
     liked: list[bool] = field(default_factory=list)
     first: list[float] = field(default_factory=list)
     second: list[float] = field(default_factory=list)
-    peers_only: list[float] = field(default_factory=list)
-    community_only: list[float] = field(default_factory=list)
-    near: list[bool] = field(default_factory=list)
+    exact: list[float] = field(default_factory=list)
     news: list[bool] = field(default_factory=list)
-    hit: dict[str, list[bool]] = field(default_factory=lambda: {"peers": [], "random": []})
-    vote: dict[str, list[int]] = field(default_factory=lambda: {"peers": [], "random": [], "community": []})
     ms: list[float] = field(default_factory=list)
 
 
@@ -79,104 +83,62 @@ def others_shuffled(ratings: Sequence[Rating], seed: int) -> list[Rating]:
 
 def trials_run(
     ratings: Sequence[Rating],
-    settings: SwingSettings,
     *,
     seed: int,
     history: int = HISTORY,
     others: Sequence[Rating] | None = None,
 ) -> Trials:
-    """Judge records of `ratings`; the crowd is made of `others` (the same thumbs by default)."""
+    """Judge records of `ratings`; figures are made of `others` (the same thumbs by default)."""
     cases, trials, rng = cases_of(ratings, history, seed), Trials(), np.random.default_rng(seed)
     for epoch in np.array_split(np.arange(len(cases)), EPOCHS):
         asked = [cases[i] for i in epoch]
         if asked:
             began = asked[0].history[-1].at
             earlier = [rating for rating in others or ratings if rating.at < began]
-            crowd, votes = _crowd(earlier, asked, settings)
+            opinions = [opinions_of(earlier, None), opinions_of(earlier, rng)]
             for case in asked:
-                _judge(case, crowd, votes, trials, rng)
+                _judge(case, *opinions, trials)
     return trials
 
 
-def _crowd(
-    earlier: Sequence[Rating], asked: Sequence[Case], settings: SwingSettings
-) -> tuple[Crowd, dict[UUID, dict[str, int]]]:
-    """The crowd of the earlier thumbs, with a row of its own for each asker, and who voted how on what."""
-    members = {
-        member_id(reader): said
-        for reader, said in by_reader(earlier).items()
-        if len(said) >= MEMBER_THUMBS_MIN
-    }
-    askers = {asker_id(case.reader): case.history for case in asked}
-    said = {**members, **askers}
-    base = {
-        reader: base_rate(sum(rating.liked for rating in rows), len(rows)) for reader, rows in said.items()
-    }
-    cells = [cell for reader, rows in said.items() for cell in _cells(reader, rows)]
-    votes = {reader: {r.item: 1 if r.liked else -1 for r in rows} for reader, rows in members.items()}
-    return crowd_of(base, cells, [], settings), votes
+def opinions_of(earlier: Sequence[Rating], rng: np.random.Generator | None) -> dict[str, Opinion]:
+    """What readers with enough thumbs think of each item and source, with noise, or exactly without `rng`."""
+    members = [said for said in by_reader(earlier).values() if len(said) >= MEMBER_RATINGS_MIN]
+    rows = [rating for said in members for rating in said]
+    counts = votes_counted(((r.reader, f"item {r.item}", r.liked) for r in rows), VOTES_MAX)
+    sources = votes_counted(((r.reader, f"source {r.source}", r.liked) for r in rows), VOTES_MAX)
+    whole = votes_counted(((r.reader, "", r.liked) for r in rows), VOTES_WHOLE_MAX)
+    if not sources:
+        return {}
+    keys = [*counts, *sources]
+    likes, thumbs = np.array([*counts.values(), *sources.values()], dtype=np.int64).T
+    shown = thumbs >= EXACT_MIN
+    if rng is not None:
+        likes, thumbs, shown = published(likes, thumbs, 1 - rng.random((4, len(keys))))
+        all_likes, all_thumbs = np.array(list(whole.values())).T
+        drawn = with_noise(all_likes, all_thumbs, 1 - rng.random((4, 1)), EPSILON_WHOLE)
+        whole = {"": (int(drawn[0][0]), int(drawn[1][0]))}
+    table = zip(keys, likes.tolist(), thumbs.tolist(), shown, strict=True)
+    figures = {key: Figure(liked, n) for key, liked, n, seen in table if seen}
+    usual = like_rate(Figure(*counted) for counted in whole.values())
+    return {key: opinion_of(figure, usual) for key, figure in figures.items()}
 
 
-def member_id(reader: str) -> UUID:
-    """The row of a reader as one of the crowd."""
-    return uuid5(NAMESPACE_OID, f"member {reader}")
-
-
-def asker_id(reader: str) -> UUID:
-    """The row of a reader's history, which asks and never answers."""
-    return uuid5(NAMESPACE_OID, f"asker {reader}")
-
-
-def _cells(reader: UUID, rows: Sequence[Rating]) -> list[tuple[UUID, str, float, float]]:
-    """(reader, key, likes, thumbs) per item and per source with enough thumbs."""
-    sources: dict[str, list[bool]] = {}
-    for rating in rows:
-        sources.setdefault(f"source {rating.source}", []).append(rating.liked)
-    items = {f"item {rating.item}": float(rating.liked) for rating in rows}
-    return [
-        *((reader, key, liked, 1.0) for key, liked in items.items()),
-        *((reader, k, float(sum(s)), float(len(s))) for k, s in sources.items() if len(s) >= THUMBS_MIN),
-    ]
-
-
-def _judge(
-    case: Case,
-    crowd: Crowd,
-    votes: dict[UUID, dict[str, int]],
-    trials: Trials,
-    rng: np.random.Generator,
-) -> None:
-    row, own = crowd.readers[asker_id(case.reader)], member_id(case.reader)
-    ids = list(crowd.readers)
-    others = np.array([reader in votes and reader != own for reader in ids])
-    rows = peer_rows(crowd, row, others)
-    peers, community = peer_opinions(crowd, rows), crowd_opinions(crowd, others)
-    near = [ids[r] for r in rows[:VOTERS]]
-    chance = [ids[r] for r in rng.permutation(np.flatnonzero(others))[:VOTERS]]
-    everyone = [ids[r] for r in np.flatnonzero(others)]
+def _judge(case: Case, exact: dict[str, Opinion], noisy: dict[str, Opinion], trials: Trials) -> None:
     for rating in case.candidates:
         started = time.perf_counter()
         record = record_parse(record_render(record_of(case.history, rating)))
-        own_p = OwnEvidence(forecast_own(record))
-        news = NewEvidence(_opinion(peers, rating), _opinion(community, rating))
-        second = judge_second(own_p, news, liked=True).p_helpful
+        own = OwnEvidence(forecast_own(record))
+        news = NewEvidence(_opinion(noisy, rating))
+        second = judge_second(own, news, liked=True).p_helpful
         trials.ms.append((time.perf_counter() - started) * 1000)
         trials.reader.append(case.reader)
         trials.liked.append(rating.liked)
-        trials.first.append(judge_first(own_p).p_helpful)
+        trials.first.append(judge_first(own).p_helpful)
         trials.second.append(second)
-        for some, kept in (
-            (NewEvidence(peers=news.peers), trials.peers_only),
-            (NewEvidence(community=news.community), trials.community_only),
-        ):
-            kept.append(judge_second(own_p, some, liked=True).p_helpful)
-        trials.near.append(bool(near))
+        known = NewEvidence(_opinion(exact, rating))
+        trials.exact.append(judge_second(own, known, liked=True).p_helpful)
         trials.news.append(news.has_any)
-        for name, asked in (("peers", near), ("random", chance), ("community", everyone)):
-            said = [votes[reader].get(rating.item, 0) for reader in asked]
-            trials.vote[name].append(int(np.sign(sum(said))))
-            if name in trials.hit:
-                trials.hit[name].append(any(said))
 
 
 def record_of(history: Sequence[Rating], candidate: Rating) -> Record:
@@ -202,10 +164,3 @@ def _log_odds(said: Sequence[bool], base: float) -> float:
 
 def _opinion(said: dict[str, Opinion], rating: Rating) -> Opinion | None:
     return said.get(f"item {rating.item}") or said.get(f"source {rating.source}")
-
-
-def agreement(votes: Sequence[int], liked: NDArray[np.bool_]) -> float | None:
-    """The share of decided votes that said what the reader said; `None` where none was decided."""
-    said = np.asarray(votes)
-    decided = said != 0
-    return float(((said > 0) == liked)[decided].mean()) if decided.any() else None

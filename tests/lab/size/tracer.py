@@ -89,14 +89,15 @@ def thumb() -> list[str]:
     shown = import_module("digest.build.selectors").digest_impressions
     client, reader = signed_in()
     now, day = timezone.now(), timezone.localdate(timezone=reader.zone)
-    before = [(one.item_id, one.score) for one in shown(digest=build(reader=reader, date=day, now=now))]
+    digest = build(reader=reader, date=day, now=now)
+    before = [(one.item_id, one.score) for one in shown(digest=digest, now=now)]
     with traced() as files:
         later = now + timedelta(minutes=1)
         answer = client.post(f"/ui/item/{before[0][0]}/feedback", {"useful": "0"})
         learn(reader_id=reader.pk, now=later)
         digest = build(reader=reader, date=day, now=later)
     assert answer.status_code == 302, answer.status_code
-    assert before != [(one.item_id, one.score) for one in shown(digest=digest)], "nothing changed"
+    assert before != [(one.item_id, one.score) for one in shown(digest=digest, now=now)], "nothing changed"
     return sorted(files)
 
 

@@ -100,8 +100,8 @@ def test_people_get_tables_and_the_targets():
 def test_without_data_the_rows_say_so_loudly(settings):
     settings.TIDINGS_DATA = ""
     for rows in (
-        open_rows.movielens_rows(1, print, full=False),
-        open_rows.nemig_rows(1, print, full=False),
+        open_rows.movielens_rows(1, print),
+        open_rows.nemig_rows(1, print),
     ):
         assert len(rows) == 1 and "TIDINGS_DATA" in rows[0]["skipped"]
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from digest.feedback.records import record_render
-from ranking.swing import SwingSettings
 from tests.lab.reflector.command import main
 from tests.lab.reflector.data import Rating, ratings_movielens, ratings_nemig, ratings_records
 from tests.lab.reflector.metrics import calibration_error, flip_metrics, forecast_metrics, kappa
@@ -61,7 +60,7 @@ def world(rng: np.random.Generator, readers: int = 45, items: int = 40) -> list[
 
 def test_where_others_know_the_second_round_gains_and_on_their_shuffled_thumbs_it_does_not():
     ratings = world(np.random.default_rng(5))
-    rows = rows_of("world", ratings, SwingSettings(), seed=1, history=20, say=lambda words: None)
+    rows = rows_of("world", ratings, seed=1, history=20, say=lambda words: None)
     by_name = {row["name"]: row for row in rows}
     assert by_name["world: round 2"]["net_low"] > 0
     assert by_name["world: control, others' thumbs shuffled"]["net_low"] <= 0
@@ -71,7 +70,7 @@ def test_where_others_know_the_second_round_gains_and_on_their_shuffled_thumbs_i
 def test_nobody_is_judged_by_thumbs_given_after_their_history():
     ratings = [r for r in world(np.random.default_rng(5)) if r.reader in {f"r{n}" for n in range(10)}]
     # The first readers of all have nobody before them, so nothing is new to them.
-    trials = trials_run(ratings, SwingSettings(), seed=1)
+    trials = trials_run(ratings, seed=1)
     first = [news for reader, news in zip(trials.reader, trials.news, strict=True) if reader == "r0"]
     assert first and not any(first)
 

@@ -31,7 +31,7 @@ from suggestions.outcomes.selectors import effects_harmful, outcomes_search
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
 from tests.lab.memory.readers import START, life_begin, life_go_on, sources_make
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
-from tests.support.factories import CLOCK, FeedFactory, SourceFactory, SubscriptionFactory
+from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import (
     LOVED,
     OTHER,
@@ -358,8 +358,6 @@ def test_simulated_readers_of_known_truth_are_told_right_from_wrong():
 
 @pytest.mark.django_db
 def test_readers_without_digests_are_judged_by_their_thumbs(ada):
-    for key in (LOVED, OTHER):
-        SubscriptionFactory(reader=ada, feed=FeedFactory(source=SourceFactory(key=key)))
     tastes(ada)
     suggestion = proposed(ada)
     suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=CLOCK)

@@ -12,10 +12,12 @@ from ranking.models import ConfigVersion, RankConfig
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert
 from suggestions.entities import FenceLost, Proposed, Refusal
+from suggestions.explain import REASON_MAX_CHARS
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
 from tests.support.factories import ReaderFactory
+from tests.support.model_words import hostile
 from tests.support.suggestion_worlds import (
     HATED,
     LOVED,
@@ -36,25 +38,51 @@ pytestmark = pytest.mark.django_db
 
 def test_a_grounded_draft_becomes_a_pending_suggestion_with_its_evidence(ada, now):
     tastes(ada)
-    suggestion = proposed(ada, boost(ada, "1.2", reason="  Two\nlines\u202e of it "))
+    suggestion = proposed(ada, boost(ada, "1.2", reason="  Two\nlines of it "))
     assert (suggestion.status, suggestion.current_value, suggestion.suggested_value) == (
         "pending",
         "1.0",
         "1.2",
     )
     assert suggestion.label == "Loved"
-    assert suggestion.reason == "Two lines of it"
+    assert suggestion.reason == "You liked 30 of 30 articles from Loved, against 30 of 90 elsewhere."
+    assert suggestion.model_note == "Two lines of it"
     assert suggestion.confidence in ("medium", "high")
     assert suggestion.evidence.count() == 4
     assert all(row.useful and row.source_key == LOVED for row in suggestion.evidence.all())
     assert suggestion.expected_impact == "Articles from Loved will rank higher in your digest."
 
 
-def test_the_server_words_the_reason_where_the_draft_has_none(ada):
+def test_the_server_words_the_reason_and_a_draft_that_repeats_it_or_has_none_adds_no_note(ada):
     tastes(ada)
-    assert proposed(ada, boost(ada, reason="")).reason == (
-        "You liked 30 of 30 articles from Loved, against 30 of 90 elsewhere."
-    )
+    own = "You liked 30 of 30 articles from Loved, against 30 of 90 elsewhere."
+    for reason in ("", own):
+        suggestion = proposed(ada, boost(ada, reason=reason))
+        assert (suggestion.reason, suggestion.model_note) == (own, "")
+        suggestion.delete()
+
+
+@pytest.mark.parametrize("words", hostile()[::7])
+def test_a_draft_whose_words_lead_or_ask_a_reader_somewhere_is_refused_and_stores_nothing(ada, words):
+    tastes(ada)
+    answer = propose(ada, boost(ada, reason=words))
+    assert (answer.code, answer.target) == ("unsafe_reason", LOVED)
+    assert "leave the reason empty" in answer.message
+    assert not Suggestion.objects.exists()
+
+
+def test_sources_are_named_by_their_titles_in_a_note(ada):
+    tastes(ada)
+    Source.objects.filter(key=LOVED).update(title="The Quiet Port")
+    suggestion = proposed(ada, boost(ada, reason=f"You like {LOVED}, and {LOVED} is never dull."))
+    assert suggestion.model_note == "You like The Quiet Port, and The Quiet Port is never dull."
+
+
+def test_a_note_that_is_too_long_ends_at_its_limit(ada):
+    tastes(ada)
+    suggestion = proposed(ada, boost(ada, reason="You keep liking it. " * 40))
+    assert len(suggestion.model_note) <= REASON_MAX_CHARS
+    assert suggestion.model_note.endswith(("it.…", "You…", "keep…", "liking…"))
 
 
 def test_the_forecast_is_measured_on_thumbs_kept_apart_and_names_what_moves(ada, now):

@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
 from advisor.models import Run
-from digest.models import Feedback, FeedbackTag, Item, Reader, Subscription
+from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, Subscription
 from suggestions.models import Suggestion
 
 PASSWORD = "tidings-demo"
@@ -30,7 +30,13 @@ def readers_make(names: Iterable[str]) -> None:
         )
         given = Feedback.objects.bulk_create(
             Feedback(
-                **{"reader": reader, "item_id": t.item_id, "useful": t.useful, "at": t.at},
+                **{
+                    "reader": reader,
+                    "item_id": t.item_id,
+                    "article": t.article,
+                    "useful": t.useful,
+                    "at": t.at,
+                },
                 **{"day": t.day, "has_reason": t.has_reason},
             )
             for t in thumbs
@@ -44,11 +50,12 @@ def readers_make(names: Iterable[str]) -> None:
 
 def shelf_fill(count: int = SHELF) -> None:
     """Items of last year."""
-    source = Item.objects.values_list("source_id", flat=True).first()
+    feed = Feed.objects.order_by("pk").first()
     old = timezone.now() - timedelta(days=400)
     rows = (
         Item(
-            **{"url": f"https://shelf.example/{n}", "source_id": source, "title": f"Number {n} on the shelf"},
+            **{"feed": feed, "source_id": feed.source_id, "guid": f"shelf {n}", "article": n},
+            **{"url": f"https://shelf.example/{n}", "title": f"Number {n} on the shelf"},
             **{"published_at": old, "first_seen_at": old, "dated_at": old, "clustered_at": old},
             fingerprint=f"{n:064x}",
         )

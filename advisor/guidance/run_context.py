@@ -1,0 +1,157 @@
+"""The context of a run's calls: its memories, read anew when they change, and facts of reader and call."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Count, F, Max, Sum
+
+from advisor.guidance.entities import WRITE, CallFacts, Level, ReaderFacts, Situation
+from advisor.guidance.store import memories_for, memories_in_force
+from advisor.models import Memory
+from advisor.selectors import run_cost_usd
+from digest.models import Feedback
+from ranking.common.text import fold, term_matches, topic_key
+from ranking.selectors import config_effective
+from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOPICS
+from suggestions.entities import Draft as SuggestionDraft
+from suggestions.models import Outcome, PreferenceProfile
+from suggestions.outcomes.profile import SMALLER
+from suggestions.rules import Accepted, Facts, change_parse, step_share, target_pinned, types_declined
+from suggestions.selectors import answers_by_type, fields_written, suggestions_waiting, targets_cooling
+
+# The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
+THUMBS_MAX, EDITS_MAX = 500, 20
+
+
+@dataclass(slots=True)
+class RunContext:
+    """One reader's memories during one run. `fingerprint` stands for the rows that may be used now."""
+
+    reader_id: UUID
+    run_id: UUID
+    fingerprint: str = ""
+    memories: Sequence[Memory] = field(default_factory=tuple)
+
+    def renew(self, now: datetime) -> None:
+        """Read the memories anew if any of their rows has changed; one query, two if so."""
+        rows = memories_in_force(reader_id=self.reader_id, now=now)
+        credit = Sum(F("helpful") + F("unhelpful"))
+        stamp = rows.aggregate(n=Count("pk"), last=Max("pk"), changed=Max("updated_at"), credit=credit)
+        stamp["changed"] = stamp["changed"] and stamp["changed"].timestamp()
+        fingerprint = ".".join(str(value or 0) for value in stamp.values())
+        if fingerprint != self.fingerprint:
+            self.memories = memories_for(reader_id=self.reader_id, now=now) if stamp["n"] else ()
+            self.fingerprint = fingerprint
+
+    @property
+    def blocking(self) -> list[Memory]:
+        """Return operators' rules that may stop a call: shared, with a condition and leave to block."""
+        rules = (memory for memory in self.memories if memory.kind == Memory.Kind.RULE and memory.shared)
+        return [rule for rule in rules if rule.predicate and rule.ceiling == Level.BLOCK]
+
+
+def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
+    """Return what planner and model both know of a reader before the first call."""
+    answers, config = answers_by_type(reader_id=reader_id), config_effective(reader_id=reader_id).config
+    named = (*config.locked, *config.avoided)
+    pins = {(SOURCE_WEIGHTS, pin) for pin in named} | {(TOPICS, topic_key(pin)) for pin in named}
+    resting = suggestions_waiting(reader_id=reader_id) | set(targets_cooling(reader_id=reader_id, now=now))
+    return ReaderFacts(
+        step=_step(reader_id),
+        declined={kind: answers[kind][1] for kind in types_declined(answers)},
+        cooling=frozenset(resting | pins),
+    )
+
+
+def call_facts(
+    *, situation: Situation, context: RunContext, failed_writes: int, calls_left: int | None, now: datetime
+) -> CallFacts:
+    """Return the facts about one call: of a write what the database has of it, else no query."""
+    kind, reader_id = situation.suggestion_type, context.reader_id
+    values: dict[str, Any] = {"tool": situation.tool, "phase": situation.phase.value}
+    values["failed_writes"] = failed_writes
+    if calls_left is not None:
+        values["calls_left"] = calls_left
+    if kind:
+        values |= {"suggestion_type": kind, "field": FIELD_OF_TYPE[kind], "target": situation.target_key}
+    if situation.tool != WRITE:
+        return CallFacts(situation, values)
+    answers = answers_by_type(reader_id=reader_id)
+    rules = Facts(
+        effective=config_effective(reader_id=reader_id),
+        sources=frozenset({situation.target_key}),
+        waiting=suggestions_waiting(reader_id=reader_id),
+        cooling=targets_cooling(reader_id=reader_id, now=now),
+        written=fields_written(reader_id=reader_id, run_id=context.run_id),
+        declined=types_declined(answers),
+    )
+    values["accepted_of_type"], values["rejected_of_type"] = answers.get(kind, (0, 0))
+    target = (values.get("field", ""), situation.target_key)
+    values |= {
+        "waiting": all(target) and target in rules.waiting,
+        "cooling": all(target) and target in rules.cooling,
+        "pinned": all(target) and target_pinned(target, rules.effective),
+        "declined": kind in rules.declined,
+        "written": len(rules.written),
+        "written_in_field": list(rules.written).count(target[0]),
+    }
+    values |= _change_values(situation, rules)
+    # A run that has spent nothing pays for nothing: the planner goes on where no money may be spent at all.
+    if spent := run_cost_usd(run_id=context.run_id):
+        values["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
+    counts = [values[name] for name in ("cited", "fitting_on_target") if name in values]
+    return CallFacts(situation, values, rules, target, min(counts, default=None))
+
+
+def _change_values(situation: Situation, rules: Facts) -> dict[str, Any]:
+    """Return the step, the number of items cited and the thumbs on the target, as far as they are clear."""
+    given, values = situation.arguments, dict[str, Any]()
+    target, value = given.get("target_key"), given.get("suggested_value")
+    field = str(given.get("field") or "")
+    change = change_parse(SuggestionDraft(situation.suggestion_type, field, target, value, (), ""), rules)
+    accepted = change if isinstance(change, Accepted) else None
+    if accepted is not None and accepted.weight is not None:
+        values["step"] = round(accepted.weight - rules.effective.weight(accepted.target_key), 4)
+    items = given.get("evidence_items")
+    rows = items if isinstance(items, list) else [None]
+    urls = [row.get("url") if isinstance(row, Mapping) else None for row in rows]
+    if all(isinstance(url, str) for url in urls):
+        values["cited"] = len({*urls} - {""})
+    return values | _thumbs(situation, accepted.label if accepted else situation.target_key)
+
+
+def _step(reader_id: UUID) -> float:
+    """Return the share of the permitted step this reader takes, where the profile says they take less."""
+    profiles = PreferenceProfile.objects.filter(reader_id=reader_id)
+    patterns = profiles.values_list("patterns", flat=True).first()
+    if not (isinstance(patterns, dict) and patterns.get("prefers_smaller_steps") is True):
+        return 1.0
+    rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION).exclude(edited_value="")
+    values = ("edited_value", "suggestion__current_value", "suggestion__suggested_value")
+    edits = rows.order_by("-decided_at").values_list(*values)[:EDITS_MAX]
+    shares = [share for edit in edits if (share := step_share(*edit)) is not None]
+    return min(SMALLER, max(0.1, sum(shares) / len(shares))) if shares else SMALLER
+
+
+def _thumbs(situation: Situation, label: str) -> dict[str, int]:
+    """Return how many of the newest thumbs there are: all, likes, on the target, and fitting ones.
+
+    A like fits more of something, a dislike less; unknown beyond the newest 500 and for a reader without any.
+    """
+    kind, key = situation.suggestion_type, situation.target_key
+    rows = Feedback.objects.filter(reader_id=situation.reader_id).order_by("-at")
+    newest = list(rows.values_list("useful", "item__source_id", "item__title")[:THUMBS_MAX])
+    on_target: list[bool] = []
+    if key and label and FIELD_OF_TYPE.get(kind) == SOURCE_WEIGHTS:
+        on_target = [useful for useful, source, _ in newest if source == key]
+    elif key and label:
+        on_target = [useful for useful, _, title in newest if term_matches(label, fold(title))]
+    likes = sum(useful for useful, _, _ in newest)
+    counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}
+    if key and label and 0 < len(newest) < THUMBS_MAX:
+        counts["fitting_on_target"] = on_target.count(kind in LIKED_TYPES)
+    return counts

@@ -1,0 +1,147 @@
+"""Figures of the admin's first page: what fails, what waits, what was spent."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django import template
+from django.conf import settings
+from django.db.models import Count, Model, Q, QuerySet, Sum, Value
+from django.db.models.functions import Coalesce
+from django.template.defaultfilters import date as date_words
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.timezone import localtime
+
+from advisor.models import Run
+from advisor.selectors import ACTIVE_STATUSES, worker_alive
+from config.jobs.lease import nightly_as_dict
+from config.models import NightlyReport
+from digest.models import Feed, Reader, Spend
+from digest.requests import reader_of
+from digest.web.costs import BOOKED, USD, usd_words
+from suggestions.models import Outcome
+from suggestions.outcomes.check import decisions_unchecked
+
+register = template.Library()
+
+# Beyond this a count says "1,000+": it tells an operator as much, and costs no walk over a whole table.
+COUNT_MAX: Final = 1_000
+# No night has begun for so long: one was missed.
+NIGHT_LATE: Final = timedelta(hours=30)
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewFigure:
+    """One figure: its name, its value, what stands beside it, the list behind it; `bad` asks for a look."""
+
+    name: str
+    value: str
+    note: str
+    href: str
+    bad: bool = False
+
+
+@register.simple_tag(takes_context=True)
+def operators_overview(context: Mapping[str, Any]) -> list[OverviewFigure]:
+    """Return the figures that the signed-in operator may see, now."""
+    return overview_figures(reader=reader_of(context["request"]), now=timezone.now())
+
+
+def overview_figures(*, reader: Reader, now: datetime) -> list[OverviewFigure]:
+    """Return the figures that this operator may see, in a fixed order; seven queries at most.
+
+    Counts end at 1,000, and no query reads items, ratings or digests.
+    """
+    parts = (
+        (Feed, _feeds),
+        (NightlyReport, _night),
+        (Spend, _spend),
+        (Outcome, _outcomes),
+        (Run, _queue),
+    )
+    return [figure for model, part in parts if _may_view(reader, model) for figure in part(now)]
+
+
+def _may_view(reader: Reader, model: type[Model]) -> bool:
+    return reader.has_perm(f"{model._meta.app_label}.view_{model._meta.model_name}")
+
+
+def _list(model: type[Model], **chosen: str) -> str:
+    """Return the address of the admin's list of `model`, filtered."""
+    href = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{href}?{urlencode(chosen)}" if chosen else href
+
+
+def _count(rows: QuerySet[Any]) -> int:
+    """Count up to `COUNT_MAX` + 1 rows."""
+    return rows.order_by()[: COUNT_MAX + 1].count()
+
+
+def _count_words(count: int) -> str:
+    return f"{COUNT_MAX:,}+" if count > COUNT_MAX else f"{count:,}"
+
+
+def _feeds(now: datetime) -> Iterator[OverviewFigure]:
+    active = Feed.objects.filter(state=Feed.State.ACTIVE)
+    failing = _count(active.filter(failures__gt=0))
+    due = _count(active.filter(next_check_at__lte=now))
+    href = _list(Feed, condition="failing") if failing else _list(Feed)
+    note = f"{_count_words(due)} due to be fetched"
+    yield OverviewFigure("Failing feeds", _count_words(failing), note, href, bad=failing > 0)
+
+
+def _night(now: datetime) -> Iterator[OverviewFigure]:
+    night = NightlyReport.objects.order_by("-day").first()
+    if night is None:
+        yield OverviewFigure("Last night", "none yet", "", _list(NightlyReport))
+        return
+    steps = nightly_as_dict(night)["steps"]
+    failed = [step["name"] for step in steps if step["status"] == "failed"]
+    began = date_words(localtime(night.started_at), "j F, H:i")
+    ended = (
+        f" to {date_words(localtime(night.finished_at), 'H:i')}" if night.finished_at else ", not over yet"
+    )
+    done = sum(step["status"] == "done" for step in steps)
+    note = f"{began}{ended}; {done} steps done; " + (
+        f"failed: {', '.join(failed)}" if failed else "none failed"
+    )
+    late = now - night.started_at > NIGHT_LATE
+    value = f"{len(failed)} failed" if failed else night.status
+    href = reverse("admin:tidings_nightlyreport_change", args=[night.pk])
+    yield OverviewFigure("Last night", value, note, href, bad=bool(failed) or late)
+
+
+def _spend(now: datetime) -> Iterator[OverviewFigure]:
+    """Yield what the UTC day and the month to date have booked; open reservations count in full."""
+    today = now.astimezone(UTC).date()
+    zero = Value(Decimal(0), output_field=USD)
+    month = Spend.objects.filter(day__gte=today.replace(day=1), day__lte=today).order_by()
+    sums = month.aggregate(
+        today=Coalesce(Sum(BOOKED, filter=Q(day=today)), zero), month=Coalesce(Sum(BOOKED), zero)
+    )
+    caps = Decimal(str(settings.LLM_DAILY_CAP_USD)) + Decimal(str(settings.ADVISOR_DAILY_CAP_USD))
+    href = reverse("digest:costs")
+    value, note = f"${usd_words(sums['today'])}", f"of at most ${usd_words(caps)} a UTC day"
+    yield OverviewFigure("Spent today", value, note, href, bad=sums["today"] >= caps > 0)
+    yield OverviewFigure("Spent this month", f"${usd_words(sums['month'])}", f"{today:%B} so far", href)
+
+
+def _outcomes(now: datetime) -> Iterator[OverviewFigure]:
+    due = _count(decisions_unchecked(now=now))
+    note = "accepted two weeks ago or more; the night checks them"
+    href = _list(Outcome, waiting="due")
+    yield OverviewFigure("Outcomes to check", _count_words(due), note, href)
+
+
+def _queue(now: datetime) -> Iterator[OverviewFigure]:
+    rows = Run.objects.filter(status__in=ACTIVE_STATUSES).order_by()
+    counts = dict(rows.values_list("status").annotate(n=Count("pk")))
+    queued, running = (counts.get(status, 0) for status in (Run.Status.QUEUED, Run.Status.RUNNING))
+    without = not settings.REDIS_URL and not worker_alive(now=now)
+    note = f"{running:,} running" + ("; no worker is alive: start manage.py work" if without else "")
+    href = _list(Run, status__exact=Run.Status.QUEUED.value)
+    yield OverviewFigure("Runs queued", f"{queued:,}", note, href, bad=without)

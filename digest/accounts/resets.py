@@ -1,0 +1,16 @@
+"""Tokens of links to a new password, made with the same reads, and no write, for whomever they are."""
+
+from allauth.account.models import EmailAddress
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+
+from digest.models import Reader
+
+
+class ResetTokens(PasswordResetTokenGenerator):
+    """Tokens that end with a new password, a sign-in or a changed address of the reader."""
+
+    def _make_hash_value(self, user: Reader, timestamp: int) -> str:
+        """Return what a token is good for, with one query."""
+        addresses = set(EmailAddress.objects.filter(user=user.pk).values_list("email", flat=True))
+        known = sorted(addresses | {user.email} - {""})
+        return super()._make_hash_value(user, timestamp) + "|".join(known)

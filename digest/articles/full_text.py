@@ -1,0 +1,284 @@
+"""Full text: the article from its own page, where its feed brings less; asked for by a reader, or per feed.
+
+It belongs to the item of one feed, as the feed's own words do: readers of that feed see it and nobody else.
+It is shown and not ranked by.
+
+A page is fetched as feeds are: the same guard, one connection to a host, the same pauses. Its robots.txt
+is asked first, and again for each site that a redirect leads to (RFC 9309).
+"""
+
+import codecs
+import re
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from threading import BoundedSemaphore
+from typing import Final
+from urllib.parse import urlsplit
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from digest.articles.page_text import page_article, robots_answer
+from digest.articles.pictures import inside_allowed
+from digest.errors import FullTextMissing
+from digest.feeds.bodies import LEVEL
+from digest.feeds.entities import FeedProblem
+from digest.feeds.fetch import FetchResponse, fetch, host_of
+from digest.feeds.identity import web_url
+from digest.feeds.prechecks import REFUSED_CODECS, decode, decompress
+from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
+from digest.models import Feed, FullText, Item, Subscription
+
+PAGE_MAX_BYTES: Final = 3 * 1024 * 1024
+# What RFC 9309, section 2.5, wants to be read of a robots.txt at least.
+ROBOTS_MAX_BYTES: Final = 500 * 1024
+# RFC 9309, section 2.4, allows a day.
+ROBOTS_CACHE_S: Final = 3600
+# A site may ask for a longer pause than ours; beyond this it is one that nobody can wait for.
+DELAY_MAX_S: Final = 60.0
+TOTAL_S: Final = 20.0
+READ_S: Final = 8.0
+ACCEPT: Final = "text/html, application/xhtml+xml"
+PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", ""})
+# Answers by which a site has no robots.txt; any other that is no 200 means that it cannot be asked.
+_NO_ROBOTS: Final = re.compile(r"gone|http_4(?!29)\d\d")
+_FORBIDDEN: Final = frozenset({"forbidden_address", "bad_url", "bad_port", "not_found"})
+_CHARSET: Final = re.compile(
+    rb"<meta[^<>]{0,200}?charset\s{0,9}+=\s{0,9}+[\"']?\s{0,9}+([A-Za-z0-9._:-]{1,40})", re.IGNORECASE
+)
+_HEADER_CHARSET: Final = re.compile(r"charset\s{0,9}+=\s{0,9}+\"?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An article as its page has it: cleaned HTML, and the address that answered after redirects."""
+
+    url: str
+    html: str
+
+
+def page_get(address: str, *, allow: Sequence[str] = (), total_s: float = TOTAL_S) -> Page:
+    """Return the article at `address`, within `total_s` seconds of fetching.
+
+    `allow` is as for `fetch`. Raises `FeedProblem`: what `fetch` and `page_article` raise, `robots_refused`,
+    `robots_unknown` and `not_a_page`.
+    """
+    visit = _Visit(allow, time.monotonic() + total_s)
+    return visit.page(address)
+
+
+class _Visit:
+    """The requests of one page: for robots.txt and the page, on one host or, with redirects, on several."""
+
+    def __init__(self, allow: Sequence[str], until: float) -> None:
+        self._allow, self._until, self._delay_s = allow, until, 0.0
+        self._lock = LookupLock(host_limiter(), pause_s=settings.FETCH_HOST_GAP_S)
+
+    def page(self, address: str) -> Page:
+        """Fetch the page at `address` where its robots.txt allows it. Raises as `page_get` does."""
+        hold_s = 0.0
+        try:
+            self._check(address)
+            self._lock.move_to(host_of(address), until=self._until)
+            answer = self._fetch(address, body_max=PAGE_MAX_BYTES, checked=True)
+        except FeedProblem as problem:
+            hold_s = hold_seconds(problem)
+            raise
+        finally:
+            self._lock.release(hold_s=max(hold_s, self._delay_s))
+        return Page(answer.url, page_article(_markup(answer), url=answer.url))
+
+    def _fetch(self, address: str, *, body_max: int, checked: bool) -> FetchResponse:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise FeedProblem("timeout", "The server took too long to answer.")
+        return fetch(
+            address,
+            allow=self._allow,
+            ports=settings.FETCH_PORTS,
+            total_s=left,
+            read_s=READ_S,
+            host_lock=self._lock,
+            accept=ACCEPT if checked else "text/plain, */*;q=0.5",
+            body_max=body_max,
+            check=self._check if checked else None,
+        )
+
+    def _check(self, address: str) -> None:
+        """Raise `FeedProblem` where the site of `address` lets no program read it, or cannot be asked."""
+        text = self._robots(address)
+        allowed, delay_s = robots_answer(text, url=address) if text else (True, 0.0)
+        self._delay_s = min(max(self._delay_s, delay_s), DELAY_MAX_S)
+        if not allowed:
+            raise FeedProblem("robots_refused", "Its robots.txt asks programs not to read that page.")
+
+    def _robots(self, address: str) -> str:
+        """Return the robots.txt of an address's site, "" where it has none; it is remembered for an hour."""
+        parts = urlsplit(address)
+        robots = f"{parts.scheme}://{parts.netloc}/robots.txt"
+        key = f"digest:robots:{sha256(robots.encode('utf-8', 'replace')).hexdigest()}"
+        if (found := cache.get(key)) is not None:
+            return str(found)
+        self._lock.move_to(host_of(address), until=self._until)
+        try:
+            answer = self._fetch(robots, body_max=ROBOTS_MAX_BYTES, checked=False)
+            text = decompress(answer.body or b"")[:ROBOTS_MAX_BYTES].decode("utf-8", "replace")
+        except FeedProblem as problem:
+            if problem.code in _FORBIDDEN or problem.code == "http_429":
+                raise
+            if not _NO_ROBOTS.fullmatch(problem.code):
+                why = "Its robots.txt cannot be read right now, so that nobody knows what it allows."
+                raise FeedProblem("robots_unknown", why) from problem
+            text = ""
+        cache.set(key, text, ROBOTS_CACHE_S)
+        return text
+
+
+def _markup(answer: FetchResponse) -> str:
+    """Return the page as text, by the header's encoding, its own, or as a feed's would be found."""
+    kind = answer.content_type.partition(";")[0].strip().lower()
+    if kind not in PAGE_TYPES:
+        raise FeedProblem("not_a_page", "That address leads to a file, not to a page.")
+    body = decompress(answer.body or b"")
+    if len(body) > PAGE_MAX_BYTES:
+        raise FeedProblem("too_large", f"That page is larger than {PAGE_MAX_BYTES >> 20} MiB.")
+    header = _HEADER_CHARSET.search(answer.content_type)
+    inside = _CHARSET.search(body[:4096])
+    for name in (header and header[1], inside and inside[1].decode()):
+        try:
+            codec = codecs.lookup(name or "").name
+            # The web calls Windows-1252 by the name of Latin 1 (WHATWG Encoding, section 4.2).
+            if codec not in REFUSED_CODECS:
+                return body.decode("cp1252" if codec == "iso8859-1" else codec, "replace")
+        except (LookupError, ValueError):  # no encoding of text
+            continue
+    return decode(body)
+
+
+# A web process has four threads: two are left for pages, however slow the servers of articles are.
+FETCHES_AT_ONCE: Final = 2
+# A worker's round of the feeds that always want it: its end, how many items, and how old they may be.
+ROUND_S: Final = 60.0
+ROUND_ITEMS: Final = 100
+NEW: Final = timedelta(days=2)
+_REFUSED: Final = "Its publisher’s server does not hand out that page to us"
+_MESSAGES: Final = {
+    "forbidden_address": "That address is not one that is fetched from.",
+    "bad_port": "That address is not one that is fetched from.",
+    "bad_url": "That is no address that can be fetched.",
+    "gone": "Its publisher took that page down.",
+    "http_401": f"{_REFUSED}: it wants a password.",
+    "http_402": f"{_REFUSED}: it wants to be paid.",
+    "http_403": f"{_REFUSED} (status 403).",
+    "http_451": f"{_REFUSED} (status 451).",
+    "too_large": "That page is too large.",
+    "host_busy": "That site is being asked by others right now. Try again in a minute.",
+    "parse_unavailable": "No process could be started to read that page. Tell whoever runs this site.",
+}
+
+_FETCHES: Final = BoundedSemaphore(FETCHES_AT_ONCE)
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """A full text: its stored HTML, the host it came from, and when."""
+
+    html: str
+    host: str
+    fetched_at: datetime
+
+
+def full_text_of(*, item: Item) -> ShownText | None:
+    """Return the full text of an item, None where there is none or the setting is off; one query at most."""
+    if not settings.FULL_TEXT:
+        return None
+    row = FullText.objects.filter(pk=item.pk).exclude(html=b"").first()
+    return ShownText(zlib.decompress(row.html).decode(), host_of(row.url), row.fetched_at) if row else None
+
+
+def full_text_can(*, item: Item) -> bool:
+    """Return whether the page of an item can be asked for: it has an address, and the setting is on."""
+    return bool(settings.FULL_TEXT and web_url(item.url))
+
+
+def full_text_get(*, item: Item, now: datetime) -> None:
+    """Fetch the full text of an item while its reader waits, unless it is there.
+
+    Raises `FullTextMissing`, whose message says why there is none.
+    """
+    if not full_text_can(item=item):
+        raise FullTextMissing("There is no page to fetch the full text from.")
+    if full_text_of(item=item):
+        return
+    if not _FETCHES.acquire(blocking=False):
+        raise FullTextMissing("Other full texts are being fetched. Try again in a few seconds.")
+    try:
+        problem = _fetch(item, now)
+    finally:
+        _FETCHES.release()
+    if problem:
+        raise FullTextMissing(_MESSAGES.get(problem.code, problem.message))
+
+
+def full_texts_update(*, now: datetime, seconds: float = ROUND_S) -> int:
+    """Fetch the full texts of new items of the feeds that a reader always wants them of; return how many.
+
+    Each is tried once. It begins no page after `seconds`.
+    """
+    if not settings.FULL_TEXT:
+        return 0
+    end, found = time.monotonic() + seconds, 0
+    for item in full_texts_wanted(now=now)[:ROUND_ITEMS]:
+        if time.monotonic() > end:
+            break
+        found += _fetch(item, now) is None
+    return found
+
+
+def full_texts_wanted(*, now: datetime) -> QuerySet[Item]:
+    """Return the items of the last two days, the newest first, whose full text nobody has tried to fetch."""
+    wanted = Subscription.objects.filter(feed=OuterRef("feed"), full_text=True)
+    tried = FullText.objects.filter(item=OuterRef("pk"))
+    return (
+        Item.objects.filter(Exists(wanted), ~Exists(tried), feed__state=Feed.State.ACTIVE)
+        .filter(dated_at__gt=now - NEW, url__startswith="http")
+        .select_related("feed")
+        .order_by("-dated_at", "-pk")
+    )
+
+
+def _fetch(item: Item, now: datetime) -> FeedProblem | None:
+    """Fetch and store one full text, or why there is none, which is returned."""
+    allow = settings.FETCH_ALLOW_HOSTS if inside_allowed(item=item) else ()
+    try:
+        page = page_get(item.url, allow=allow)
+    except FeedProblem as problem:
+        log.info("full_text.refused", item_id=item.pk, host=host_of(item.url), code=problem.code)
+        if problem.code != "host_busy":
+            _store(item, Page(item.url, ""), now, problem.code)
+        return problem
+    _store(item, page, now, "")
+    return None
+
+
+def _store(item: Item, page: Page, now: datetime, problem: str) -> None:
+    """Store a full text; a failure takes none away, and an item that was deleted meanwhile gets none."""
+    html = zlib.compress(page.html.encode(), LEVEL) if page.html else b""
+    # Neither a password nor a query belongs to where a text came from.
+    parts = urlsplit(page.url)
+    values = {"html": html, "url": f"{parts.scheme}://{parts.hostname}{parts.path}"[:2000], "fetched_at": now}
+    try:
+        with transaction.atomic():
+            row, is_new = FullText.objects.get_or_create(item=item, defaults={**values, "problem": problem})
+            if not is_new and (html or not row.html):
+                FullText.objects.filter(pk=row.pk).update(**values, problem=problem)
+    except IntegrityError:
+        log.info("full_text.item_gone", item_id=item.pk)

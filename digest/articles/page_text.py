@@ -1,0 +1,112 @@
+"""The text of an article's page, and what a robots.txt allows: read by a process of its own, under limits.
+
+`python -m digest.articles.page_text` is that process: the sandbox server of feeds with another reader, which
+imports trafilatura once, some 40 MB, and ends when it is idle. Only its children read what strangers wrote.
+"""
+
+import atexit
+import os
+import sys
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import nh3
+
+from digest.feeds.body_html import html_clean
+from digest.feeds.entities import FeedProblem
+from digest.feeds.sandbox import SandboxServer, sandbox_answer
+
+COMMAND: Final = (sys.executable, "-s", "-P", "-m", "digest.articles.page_text")
+# Of the extra `full-text`.
+LIBRARIES: Final = ("trafilatura", "protego")
+# Of processor time for one page.
+CPU_S: Final = 3.0
+WALL_S: Final = 15.0
+# Fewer words are a notice about cookies or a heading, and no article.
+TEXT_MIN_CHARS: Final = 200
+# Robots.txt names programs by this; RFC 9309, section 2.2.1.
+ROBOTS_NAME: Final = "Tidings"
+
+PAGES: Final = SandboxServer(COMMAND)
+atexit.register(PAGES.end)
+os.register_at_fork(after_in_child=PAGES.reset_after_fork)
+
+
+def page_article(markup: str, *, url: str, server: SandboxServer = PAGES) -> str:
+    """Return the article in the page `markup`, fetched from `url`, as cleaned HTML.
+
+    Raises `FeedProblem`: `no_article`, `page_timeout`, `page_crashed`, `parse_unavailable`.
+    """
+    found = str(_answer("page", markup, url, server).get("html", ""))
+    if not found:
+        raise FeedProblem("no_article", "No article could be found on that page.")
+    return found
+
+
+def robots_answer(text: str, *, url: str, server: SandboxServer = PAGES) -> tuple[bool, float]:
+    """Return whether the robots.txt `text` lets us read `url`, and the seconds it wants between two visits.
+
+    Raises `FeedProblem` as `page_article` does.
+    """
+    found = _answer("robots", text, url, server)
+    return bool(found.get("allowed")), float(found.get("delay_s", 0.0))
+
+
+def _answer(kind: str, text: str, url: str, server: SandboxServer) -> dict[str, Any]:
+    try:
+        return sandbox_answer(f"{kind}\n{text}", url=url, server=server, wall_s=WALL_S)
+    except FeedProblem as problem:
+        if problem.code in ("parse_timeout", "parse_memory"):
+            raise FeedProblem("page_timeout", "Reading that page takes longer than any should.") from problem
+        if problem.code == "parse_crashed":
+            raise FeedProblem("page_crashed", "That page could not be read.") from problem
+        raise
+
+
+def read(document: str, *, url: str) -> dict[str, object]:
+    """Read one `document`, whose first line says what it is; the work of a child."""
+    kind, _, text = document.partition("\n")
+    return _read_robots(text, url) if kind == "robots" else {"html": _read_page(text, url)}
+
+
+def _read_page(markup: str, url: str) -> str:
+    from trafilatura import extract  # noqa: PLC0415  # it is an extra, and heavy
+
+    found = extract(
+        markup,
+        url=url,
+        output_format="html",
+        fast=True,
+        include_comments=False,
+        include_formatting=True,
+        include_links=True,
+        include_images=True,
+        include_tables=True,
+    )
+    cleaned, _ = html_clean(found or "", base=url, plain=True)
+    words = nh3.clean(cleaned, tags=set())
+    return cleaned if len(words) >= TEXT_MIN_CHARS else ""
+
+
+def _read_robots(text: str, url: str) -> dict[str, object]:
+    from protego import Protego  # noqa: PLC0415  # it comes with the same extra
+
+    rules = Protego.parse(text)
+    if not urlsplit(url).path:
+        url += "/"
+    return {"allowed": rules.can_fetch(url, ROBOTS_NAME), "delay_s": rules.crawl_delay(ROBOTS_NAME) or 0.0}
+
+
+def main() -> int:
+    """Serve until the parent ends or has had nothing to read for a while."""
+    import protego  # noqa: F401, PLC0415  # before the first fork, so that children share them
+    import trafilatura  # noqa: F401, PLC0415
+
+    from digest.feeds.sandbox_server import sandbox_serve  # noqa: PLC0415  # it needs parsers of feeds
+
+    sandbox_serve(read, cpu_s=CPU_S, as_json=dict)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""The pictures that were fetched lately, as files of one folder within a bound."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+# A picture that its publisher exchanged is fetched again after so long.
+FRESH: Final = timedelta(days=30)
+# The folder is looked through whenever this share of the bound was written, and cleared down to the other.
+SWEEP_SHARE, LEFT_SHARE = 0.05, 0.9
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class PictureCache:
+    """Files of `folder`, `max_bytes` at most but for what processes wrote since each looked; 0: none.
+
+    A file is named by the hash of its picture's name and dated when that was fetched.
+    """
+
+    folder: Path
+    max_bytes: int
+    _unswept: float = field(default=float("inf"), init=False)
+
+    def get(self, name: str, *, now: datetime) -> bytes | None:
+        """Return the picture, None where it is not here or was fetched too long ago."""
+        path = self._path(name)
+        try:
+            is_fresh = path.stat().st_mtime > (now - FRESH).timestamp()
+            return path.read_bytes() if is_fresh else None
+        except OSError:
+            return None
+
+    def put(self, name: str, body: bytes, *, now: datetime) -> None:
+        """Store the picture; those fetched longest ago make room. Failures are logged."""
+        if not self.max_bytes:
+            return
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            # Renamed into place, so that nobody reads a half.
+            with tempfile.NamedTemporaryFile(dir=self.folder, prefix="new-", delete=False) as file:
+                file.write(body)
+            os.utime(file.name, (now.timestamp(), now.timestamp()))
+            os.replace(file.name, self._path(name))
+            self._unswept += len(body)
+            if self._unswept > SWEEP_SHARE * self.max_bytes:
+                self._unswept = 0.0
+                self._sweep(now)
+        except OSError as error:
+            log.warning("picture_cache_write_failed", error=str(error)[:200])
+
+    def prune(self, *, now: datetime) -> int:
+        """Delete what is no longer fresh, or beyond the bound; return how many files. Failures are logged."""
+        try:
+            return self._sweep(now) if self.folder.exists() else 0
+        except OSError as error:
+            log.warning("picture_cache.prune_failed", error=str(error)[:200])
+            return 0
+
+    def _path(self, name: str) -> Path:
+        return self.folder / sha256(name.encode("utf-8", "replace")).hexdigest()
+
+    def _sweep(self, now: datetime) -> int:
+        """Delete what is no longer fresh and, beyond the bound, what was fetched longest ago."""
+        files = sorted(self._files(), reverse=True)
+        there = len(files)
+        oldest = (now - FRESH).timestamp()
+        total = sum(size for _, size, _ in files)
+        room = LEFT_SHARE * self.max_bytes if total > self.max_bytes else total
+        while files and (files[-1][0] < oldest or total > room):
+            _, size, path = files.pop()
+            Path(path).unlink(missing_ok=True)
+            total -= size
+        return there - len(files)
+
+    def _files(self) -> Iterator[tuple[float, int, str]]:
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                try:
+                    found = entry.stat()
+                except FileNotFoundError:
+                    continue  # another process swept it
+                yield found.st_mtime, found.st_size, entry.path

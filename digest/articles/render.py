@@ -1,0 +1,111 @@
+"""Render: stored HTML as a page shows it, with pictures of our own and tables that scroll.
+
+What is stored is cleaned once more by the policy it was stored under, so that whatever wrote to the database
+nothing runs, and so that it is spelt in the one way this module reads. Pure.
+"""
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+from digest.feeds.body_html import html_recheck
+
+Mode = Literal["shown", "tap", "never"]
+Href = Callable[[str], str]
+
+# Every tag of what nh3 writes; in its texts and values an angle bracket is an entity.
+_TAG: Final = re.compile(r'<(/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"]*")*)>')
+_ATTRIBUTE: Final = re.compile(r' ([a-z-]+)="([^"]*)"')
+_SCROLLS: Final = '<div class="scrolls" role="group" aria-label="Table" tabindex="0">'
+_COPIED: Final = ("title", "width", "height")
+
+
+def article_render(stored: str, *, pictures: Mode, href: Href) -> str:
+    """Return stored HTML for a page. `href` gives our own address of a picture, `pictures` the reader's wish.
+
+    Links open a new tab: going back to a page here would find it at its top.
+    """
+
+    def rewritten(tag: re.Match[str]) -> str:
+        closing, name, rest = tag.groups()
+        if name == "img":
+            return _picture(dict(_ATTRIBUTE.findall(rest)), pictures, href)
+        if name == "table":
+            return "</table></div>" if closing else f"{_SCROLLS}<table{rest}>"
+        if name == "pre" and not closing:
+            return f'<pre{rest} tabindex="0">'
+        if name == "a" and not closing and 'href="mailto:' not in rest:
+            return f'<a{rest} target="_blank">'
+        return tag[0]
+
+    cleaned = html_recheck(stored)
+    return _TAG.sub(rewritten, _pictures_unlinked(cleaned) if pictures == "tap" else cleaned)
+
+
+def _pictures_unlinked(cleaned: str) -> str:
+    """Return `cleaned` with pictures behind the links that they were in: one tap cannot do two things."""
+    parts: list[str] = []
+    link, pictures, at = 0, list[str](), 0
+    for tag in _TAG.finditer(cleaned):
+        parts.append(cleaned[at : tag.start()])
+        at, name = tag.end(), tag[2]
+        if name == "a" and tag[1]:
+            if pictures and not "".join(parts[link + 1 :]).strip():
+                del parts[link:]  # a link without words would be none
+            else:
+                parts.append(tag[0])
+            parts += pictures
+            pictures.clear()
+            link = 0
+        elif name == "a":
+            link = len(parts)
+            parts.append(tag[0])
+        elif name == "img" and link:
+            pictures.append(tag[0])
+        else:
+            parts.append(tag[0])
+    return "".join([*parts, cleaned[at:]])
+
+
+def addresses_render(stored: str) -> str:
+    """Return stored HTML for a program: pictures with their publisher's addresses in `src`."""
+
+    def named(tag: re.Match[str]) -> str:
+        return tag[0].replace(" data-src=", " src=", 1) if tag[2] == "img" else tag[0]
+
+    return _TAG.sub(named, html_recheck(stored))
+
+
+def pictures_render(addresses: Sequence[str], *, pictures: Mode, href: Href) -> str:
+    """Return the pictures at `addresses`, which no text shows, as HTML."""
+    return "".join(_picture({"data-src": html.escape(one)}, pictures, href) for one in addresses)
+
+
+def pictures_in(stored: str) -> set[str]:
+    """Return the addresses of the pictures in stored HTML."""
+    return {
+        html.unescape(value)
+        for _, name, rest in _TAG.findall(stored)
+        if name == "img"
+        for key, value in _ATTRIBUTE.findall(rest)
+        if key == "data-src"
+    }
+
+
+def _picture(found: dict[str, str], mode: Mode, href: Href) -> str:
+    """Return a picture with the attributes `found`, whose values are escaped, as the reader wants it."""
+    alt = found.get("alt", "")
+    address = html.unescape(found.get("data-src", ""))
+    if mode == "never" or not address:
+        return f'<span class="no-picture">Picture{f": {alt}" if alt else ""}</span>'
+    more = "".join(f' {name}="{found[name]}"' for name in _COPIED if name in found)
+    source = html.escape(href(address))
+    picture = (
+        f'<img src="{source}" alt="{alt}"{more} loading="lazy" decoding="async" referrerpolicy="no-referrer">'
+    )
+    if mode == "shown":
+        return picture
+    # A lazy picture of a closed disclosure is not asked for.
+    words = f"Show picture{f': {alt}' if alt else ''}"
+    return f'<details class="picture"><summary>{words}</summary>{picture}</details>'

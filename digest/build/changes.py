@@ -1,0 +1,79 @@
+"""What a change of settings did to the digest of a day: its order before, its order after. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class OrderChange:
+    """A digest's items by rank as the reader last saw them (`before`), and right after a change (`after`).
+
+    The change is that of settings to `version`, or else the learning cycle of the UTC day `cycle`.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    version: int = 0
+    cycle: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, which `change_read` reads."""
+        return {
+            "before": list(self.before),
+            "after": list(self.after),
+            "version": self.version,
+            "cycle": self.cycle,
+        }
+
+    @property
+    def places(self) -> dict[int, int | None]:
+        """Return by item how many places it moved up (below 0: down), `None` for one that is new.
+
+        Items that stand where they stood are missing.
+        """
+        was = {item: rank for rank, item in enumerate(self.before)}
+        moved = {item: was[item] - rank if item in was else None for rank, item in enumerate(self.after)}
+        return {item: places for item, places in moved.items() if places != 0}
+
+    @property
+    def moved(self) -> int:
+        """Return how many items stand at another place."""
+        return sum(places is not None for places in self.places.values())
+
+    @property
+    def new(self) -> int:
+        """Return how many items were not there."""
+        return sum(places is None for places in self.places.values())
+
+    @property
+    def gone(self) -> int:
+        """Return how many items are there no more."""
+        return len({*self.before} - {*self.after})
+
+
+def change_read(stored: Mapping[str, Any] | None) -> OrderChange | None:
+    """Return the change that `OrderChange.as_dict` made `stored` of; `None` for none."""
+    if not stored:
+        return None
+    before, after = tuple(stored["before"]), tuple(stored["after"])
+    return OrderChange(before, after, stored["version"], stored["cycle"])
+
+
+def order_seen(shown: Sequence[int], seen: Sequence[int] | None, *, is_seen: bool) -> tuple[int, ...]:
+    """Return the order the reader last saw: `shown` if `is_seen`, else the one before it, if any."""
+    return tuple(shown if is_seen or not seen else seen)
+
+
+def change_words(change: OrderChange) -> str:
+    """Return what a change did to the page in a few words."""
+    counts = ((change.moved, "moved"), (change.new, "new"), (change.gone, "gone"))
+    words = ", ".join(f"{count} {what}" for count, what in counts if count)
+    return words or "nothing on today’s page moved"
+
+
+def mark_words(places: int | None) -> str:
+    """Return the mark of one item: how far it moved, or that it is new."""
+    if places is None:
+        return "New here"
+    return f"{'Up' if places > 0 else 'Down'} {abs(places)} place{'' if abs(places) == 1 else 's'}"

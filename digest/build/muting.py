@@ -1,0 +1,73 @@
+"""Muting: what a mute would hide, and what somebody who saw an item may want to mute."""
+
+import datetime as dt
+from dataclasses import dataclass
+
+from digest.days import day_of
+from digest.items.muting import item_candidate, mutes_in_force
+from digest.items.selectors import items_window, subscribed_titles
+from digest.models import Item, Reader
+from ranking.common.text import FUNCTION_WORDS, fold, search_terms
+from ranking.entities import InvalidMute, Mute
+from ranking.mutes import AUTHOR, SOURCE, WORD, MuteFilter, mute_check, mute_key
+from ranking.selectors import config_mutes
+
+# Titles that a preview shows, and words that an item's title suggests.
+TITLES_MAX, WORDS_MAX = 10, 8
+WORD_CHARS_MIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MutePreview:
+    """How many of the reader's `total` articles of the last seven days a mute would hide, the newest first.
+
+    What is muted already is in neither number. `titles` are those of the ten newest that it would hide.
+    """
+
+    mute: Mute
+    hides: int
+    total: int
+    titles: tuple[str, ...]
+
+
+def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, now: dt.datetime) -> Mute:
+    """Return the mute that somebody asks for, a source by its key or its title.
+
+    Raises `InvalidMute`, also for a source the reader does not read, and for a last day before today.
+    """
+    if until is not None and until < day_of(now, reader.zone):
+        raise InvalidMute(f"{until} is over. Choose today or a later day, or none for ever.")
+    mute = mute_check(Mute(kind, value, until))
+    if kind != SOURCE:
+        return mute
+    titles = subscribed_titles(reader_id=reader.pk)
+    wanted = fold(mute.value)
+    known = {fold(title): key for key, title in sorted(titles.items(), reverse=True)}
+    key = mute.value if mute.value in titles else known.get(wanted)
+    if key is None and mute_key(mute) not in map(mute_key, config_mutes(reader_id=reader.pk)):
+        raise InvalidMute(f"You read no source called “{mute.value}”. Its name is on your Sources page.")
+    return Mute(kind, key or mute.value, until)
+
+
+def mute_preview(*, reader: Reader, mute: Mute, now: dt.datetime) -> MutePreview:
+    """Return what `mute` would hide of the last seven days; a constant number of queries."""
+    candidates = items_window(reader_id=reader.pk, now=now).candidates
+    hides = MuteFilter([mute])
+    found = [candidate.title for candidate in candidates if hides.finds(candidate)]
+    return MutePreview(mute, len(found), len(candidates), tuple(found[:TITLES_MAX]))
+
+
+def mutes_suggested(*, item: Item) -> list[Mute]:
+    """Return what one might mute after seeing the item: its source, its author, words of its title."""
+    author = [Mute(AUTHOR, item.author)] if item.author else []
+    words = (
+        word
+        for word in dict.fromkeys(search_terms(item.title))
+        if len(word) >= WORD_CHARS_MIN and word not in FUNCTION_WORDS and not word.isdecimal()
+    )
+    return [Mute(SOURCE, item.source_id), *author, *(Mute(WORD, word) for word in [*words][:WORDS_MAX])]
+
+
+def item_mute(*, reader: Reader, item: Item, now: dt.datetime) -> Mute | None:
+    """Return the mute that hides the item from the reader's lists; `None` where it is shown."""
+    return mutes_in_force(reader_id=reader.pk, now=now).finds(item_candidate(item))

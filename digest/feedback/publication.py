@@ -1,0 +1,155 @@
+"""Publish what readers who share think of items and sources: each figure once, with noise, and never again.
+
+A round is made at most once a UTC day, of thumbs given before that day. It looks at the items first seen
+`AGE_DAYS` ago, and, when a period of 28 days is that old, at all items first seen in it, by source and
+together. Rounds follow one another without gap or overlap, so a thumb is in at most one figure of an item,
+one of a source and one of the whole, whatever its reader, or anybody else, does later: sharing or not,
+changing thumbs, leaving. An article is looked at when the first of its items came, whoever brought it, so
+that a thumb given again on another feed's item counts no second time. The guarantee of docs/peers.md rests
+on that.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
+
+from digest.days import utc_day, utc_day_begin
+from digest.feedback.peers import PERIOD_DAYS, PERIODS
+from digest.models import CommunityRound, Feedback, Item, ItemFigure, SourceFigure
+from ranking.community import EPSILON_WHOLE, VOTES_MAX, VOTES_WHOLE_MAX, Floats, published, with_noise
+
+# Who counts: so many thumbs on so many days, the first so long ago. What the thumbs say plays no part.
+MEMBER_RATINGS_MIN = 20
+MEMBER_DAYS_MIN = 5
+MEMBER_AGE_DAYS = 14
+# The day an item comes and the next are its days of being rated.
+AGE_DAYS = 2
+# How far the first round of an installation looks back.
+LOOKBACK_DAYS = PERIODS * PERIOD_DAYS
+ROWS_AT_ONCE = 1000
+WHOLE = ""
+
+
+def community_publish(*, now: datetime) -> dict[str, int]:
+    """Publish the round of `now`'s UTC day; return how many figures: `{"items": n, "sources": n}`.
+
+    Nothing where that day had its round, or where the feature is turned off. Rounds at once are one: the
+    others find its row.
+    """
+    day = utc_day(now)
+    if not settings.PEERS_ENABLED or CommunityRound.objects.filter(day__gte=day).exists():
+        return {"items": 0, "sources": 0}
+    last = CommunityRound.objects.order_by("-day").first()
+    until = day - AGE_DAYS
+    after = last.until if last else until - LOOKBACK_DAYS
+    try:
+        with transaction.atomic():
+            CommunityRound.objects.create(day=day, after=after, until=until)
+            return {
+                "items": _items_publish(day, after, until),
+                "sources": sum(_sources_publish(day, period) for period in _periods_closed(after, until)),
+            }
+    except IntegrityError:
+        if not CommunityRound.objects.filter(Q(day=day) | Q(after=after)).exists():
+            raise
+        return {"items": 0, "sources": 0}
+
+
+def community_members(*, day: int) -> "QuerySet[Feedback, Any]":
+    """Return who counts on a UTC day, as rows with `reader_id`: by numbers and days of thumbs, never by what
+    they say.
+    """
+    return (
+        _shared(day)
+        .values("reader_id")
+        .annotate(ratings=Count("pk"), days=Count("day", distinct=True), first=Min("day"))
+        .filter(ratings__gte=MEMBER_RATINGS_MIN, days__gte=MEMBER_DAYS_MIN, first__lte=day - MEMBER_AGE_DAYS)
+        .order_by()
+    )
+
+
+def uniforms_secret(shape: tuple[int, int]) -> Floats:
+    """Return numbers in (0, 1] that nobody can foresee: 53 bits each from the operating system."""
+    bits = np.frombuffer(os.urandom(8 * shape[0] * shape[1]), dtype=np.uint64) >> np.uint64(11)
+    drawn: Floats = ((bits.astype(np.float64) + 1) * 2.0**-53).reshape(shape)
+    return drawn
+
+
+def _periods_closed(after: int, until: int) -> list[int]:
+    """Return the periods whose last day is one of `after` + 1 to `until`."""
+    first, last = (after + 1) // PERIOD_DAYS, (until + 1) // PERIOD_DAYS
+    return list(range(first, last))
+
+
+def _items_publish(day: int, after: int, until: int) -> int:
+    rows = _thumbs(day, after + 1, until).values_list("item_id").order_by("item_id")
+    counted = rows.annotate(likes=Count("pk", filter=Q(useful=True)), thumbs=Count("pk"))
+    figures = [
+        ItemFigure(item_id=item, day=day, likes=likes, thumbs=thumbs)
+        for item, likes, thumbs in _noised({item: (likes, thumbs) for item, likes, thumbs in counted})
+    ]
+    return len(ItemFigure.objects.bulk_create(figures, batch_size=ROWS_AT_ONCE))
+
+
+def _sources_publish(day: int, period: int) -> int:
+    rows = _thumbs(day, period * PERIOD_DAYS, (period + 1) * PERIOD_DAYS - 1)
+    ordered = rows.order_by("item_id", "reader_id").values_list("reader_id", "item__source_id", "useful")
+    sources = _noised(votes_counted(ordered.iterator(), VOTES_MAX))
+    together = ((reader, WHOLE, useful) for reader, _, useful in ordered.iterator())
+    whole = np.array(votes_counted(together, VOTES_WHOLE_MAX).get(WHOLE, (0, 0)), dtype=np.int64)
+    likes, thumbs = with_noise(whole[:1], whole[1:], uniforms_secret((4, 1)), EPSILON_WHOLE)
+    figures = [
+        SourceFigure(source_id=source, period=period, day=day, likes=liked, thumbs=n)
+        for source, liked, n in [*sources, (None, int(likes[0]), int(thumbs[0]))]
+    ]
+    return len(SourceFigure.objects.bulk_create(figures, batch_size=ROWS_AT_ONCE)) - 1
+
+
+def votes_counted(rows: Iterable[tuple[Any, str, bool]], most: int) -> dict[str, tuple[int, int]]:
+    """Return by source (likes, thumbs) of rows (reader, source, useful).
+
+    The first `most` of a reader on a source count, in an order that knows nothing of what they say.
+    """
+    given: Counter[tuple[Any, str]] = Counter()
+    likes: Counter[str] = Counter()
+    thumbs: Counter[str] = Counter()
+    for reader, source, useful in rows:
+        given[reader, source] += 1
+        if given[reader, source] <= most:
+            thumbs[source] += 1
+            likes[source] += useful
+    return {source: (likes[source], n) for source, n in thumbs.items()}
+
+
+def _noised(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, int]]:
+    """Return (key, likes, thumbs) with noise of those that are published."""
+    likes, thumbs = np.array(list(counts.values()), dtype=np.int64).reshape(-1, 2).T
+    likes, thumbs, shown = published(likes, thumbs, uniforms_secret((4, len(counts))))
+    rows = zip(counts, likes.tolist(), thumbs.tolist(), shown, strict=True)
+    return [(key, liked, n) for key, liked, n, seen in rows if seen]
+
+
+def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:
+    """Return the members' thumbs before `day` on items first seen on the UTC days `first` to `last`.
+
+    Not those on articles of which an item came earlier.
+    """
+    begins = utc_day_begin(first)
+    earlier = Item.objects.filter(article=OuterRef("article"), first_seen_at__lt=begins)
+    return _shared(day).filter(
+        ~Exists(earlier),
+        reader__in=community_members(day=day).values("reader_id"),
+        item__first_seen_at__gte=begins,
+        item__first_seen_at__lt=utc_day_begin(last + 1),
+    )
+
+
+def _shared(day: int) -> QuerySet[Feedback]:
+    return Feedback.objects.filter(reader__peers_enabled=True, reader__is_active=True, day__lt=day)

@@ -1,0 +1,64 @@
+"""Adding a feed that a lookup has just read: what was downloaded is stored, so nobody waits for a round."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+from django.db import transaction
+
+from digest.feeds.discovery import FoundFeed
+from digest.feeds.fetch import host_of
+from digest.feeds.services import FeedAnswer, answers_store, feed_claim
+from digest.feeds.subscriptions import subscription_add
+from digest.models import Feed, Reader, Subscription
+
+# Storing one document takes far less; a process that dies meanwhile leaves the feed to the next round then.
+CLAIM: Final = timedelta(minutes=1)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AddedFeed:
+    """A subscription, whether it is `new`, and whether its feed was fetched; `items` came just now."""
+
+    subscription: Subscription
+    new: bool
+    stored: bool
+    items: int = 0
+
+
+def feed_add(
+    *, reader: Reader, found: FoundFeed, now: datetime, draw: Callable[[], float] = random.random
+) -> AddedFeed:
+    """Subscribe the reader to a feed that was found, and store the document that the lookup downloaded.
+
+    A document is stored as a round would store it, under a claim, where the feed was never fetched or is due;
+    else what is stored is recent enough. Where that fails, the next round tries. Raises as
+    `subscription_add` does.
+    """
+    subscription = subscription_add(reader=reader, url=found.url, now=now, alive=found.document is not None)
+    feed, new = subscription.feed, subscription.created_at == now
+    feed.refresh_from_db()
+    try:
+        items = _document_store(feed, found, now, draw())
+    except Exception:  # a fault of our own costs the reader a few seconds, not the subscription
+        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.url))
+        items = None
+    feed.refresh_from_db()
+    return AddedFeed(subscription, new, feed.last_fetched_at is not None, items or 0)
+
+
+@transaction.atomic
+def _document_store(feed: Feed, found: FoundFeed, now: datetime, draw: float) -> int | None:
+    """Store the document and return how many items are new; None where nothing is to be stored."""
+    is_due = feed.next_check_at is None or feed.next_check_at <= now
+    if found.response is None or found.document is None or not is_due:
+        return None
+    if not feed_claim(feed=feed, until=now + CLAIM):
+        return None
+    (result,) = answers_store(answers=[FeedAnswer(feed, found.response, found.document, draw)], now=now)
+    return result.items_new

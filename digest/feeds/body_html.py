@@ -1,0 +1,382 @@
+"""Body HTML: strangers' markup to the HTML of an article that is safe to store and to show.
+
+Two steps. `_Writer` reads the tags one by one, in linear time, and writes a tidy document: nesting bounded,
+every element closed, addresses absolute, headings below the page's own, films as links. It is what makes the
+result readable. What makes it safe is the second step: nh3 parses that document as a browser would and keeps
+what `_POLICY` lists, and nothing else. No attribute it lists makes a browser ask for anything: the address of
+a picture is in `data-src`, and whoever renders the page turns it into a `src` of its own. Pure.
+"""
+
+import html
+import re
+from typing import Final
+
+import nh3
+
+from digest.feeds.links import link_absolute, link_or_mail
+
+# Of what is read, and of what is stored, in characters.
+MARKUP_MAX_CHARS: Final = 256 * 1024
+HTML_MAX_CHARS: Final = 100_000
+DEPTH_MAX: Final = 60
+# Room for the end tags and the mark of a cut.
+_CUT: Final = "<p>…</p>"
+_ROOM: Final = DEPTH_MAX * len("</blockquote>") + len(_CUT)
+LINK_REL: Final = "noopener noreferrer nofollow"
+
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCK_NAMES: Final = (
+    "p div ul ol li dl dt dd table caption thead tbody tfoot tr td th blockquote pre figure figcaption "
+    "details summary hr"
+)
+_INLINE_NAMES: Final = (
+    "a abbr b bdi bdo br cite code del dfn em i img ins kbd mark q rp rt ruby s samp small strong sub sup "
+    "time u var wbr"
+)
+_DIV_NAMES: Final = "section article header footer main aside nav address center form fieldset"
+_BLOCKS: Final = frozenset((*_BLOCK_NAMES.split(), *_HEADINGS))
+_INLINE: Final = frozenset(_INLINE_NAMES.split())
+_NBSP: Final = "\xa0"
+_VOID: Final = frozenset({"br", "hr", "img", "wbr"})
+_CELLS: Final = frozenset({"td", "th"})
+_RENAMED: Final = {
+    **dict.fromkeys(_DIV_NAMES.split(), "div"),
+    **{"strike": "s", "tt": "code", "acronym": "abbr", "dir": "ul", "menu": "ul", "image": "img"},
+}
+# Elements whose inside is no markup to a browser, and others that we leave out with what is inside. Films
+# and frames become links.
+_RAW: Final = "script style noscript textarea title xmp noembed noframes"
+_NESTED_NAMES: Final = "template svg math object select button audio video canvas applet frameset head"
+_NESTED: Final = frozenset(_NESTED_NAMES.split())
+_SKIPPED: Final = _NESTED | frozenset(_RAW.split()) | {"iframe"}
+_FRAMES: Final = frozenset({"iframe", "audio", "video", "object"})
+_SHOWN: Final = _BLOCKS | _INLINE
+# Names as most write them; the others cost a look at their prefix and case.
+_NAMES: Final = {name: name for name in (*_BLOCKS, *_INLINE, "span", "font")} | _RENAMED
+# White space alone says something inside these.
+_SPACED: Final = _INLINE | {"pre"}
+_ROWS: Final = frozenset({"table", "thead", "tbody", "tfoot"})
+_BETWEEN: Final = _ROWS | {"tr"}
+# Where the parts of a table belong, and what else a start tag ends, looked for up to the second set.
+_PARENTS: Final = {
+    **dict.fromkeys(("caption", "thead", "tbody", "tfoot"), frozenset({"table"})),
+    **{"tr": _ROWS, "td": _ROWS | {"tr"}, "th": _ROWS | {"tr"}},
+}
+_ENDS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
+    "li": (frozenset({"li"}), frozenset({"ul", "ol"})),
+    **dict.fromkeys(("dt", "dd"), (frozenset({"dt", "dd"}), frozenset({"dl"}))),
+    **dict.fromkeys(_HEADINGS, (frozenset(_HEADINGS), _CELLS | {"li"})),
+    "a": (frozenset({"a"}), frozenset()),
+}
+# Attributes that are kept, with the form their values must have; `href`, `src` and `rel` are written by us.
+_NUMBER: Final = re.compile(r"-?\d{1,5}")
+_LANG: Final = re.compile(r"[A-Za-z0-9-]{1,35}")
+_FREE: Final = re.compile(r".{1,1000}", re.DOTALL)
+_SHAPES: Final[dict[str, dict[str, re.Pattern[str]]]] = {
+    "*": {"dir": re.compile("ltr|rtl|auto"), "lang": _LANG},
+    "a": {},
+    "abbr": {"title": _FREE},
+    "td": {"colspan": _NUMBER, "rowspan": _NUMBER},
+    "th": {"colspan": _NUMBER, "rowspan": _NUMBER, "scope": re.compile("(?:col|row)(?:group)?")},
+    "ol": {"start": _NUMBER, "reversed": re.compile(".{0,8}"), "type": re.compile("[1aAiI]")},
+    "li": {"value": _NUMBER},
+    "time": {"datetime": re.compile(r"[0-9TZ:.+-]{1,40}")},
+    "img": {"alt": _FREE, "title": _FREE, "width": re.compile(r"\d{1,5}"), "height": re.compile(r"\d{1,5}")},
+}
+# Where pages that load pictures late leave the address; `src` then is a placeholder.
+_SOURCES: Final = ("data-src", "data-original", "data-lazy-src", "src")
+_POLICY: Final = nh3.Cleaner(
+    tags=set(_BLOCKS | _INLINE),
+    clean_content_tags=set(_SKIPPED),
+    attributes={name: set(shapes) for name, shapes in _SHAPES.items()}
+    | {"a": {"href"}, "img": {*_SHAPES["img"], "data-src"}},
+    url_schemes={"http", "https", "mailto"},
+    url_relative="deny",
+    link_rel=LINK_REL,
+)
+# A text and the token after it; each alternative runs to its end or to the end of the markup and never turns
+# back. Groups: the text, what a CDATA section quotes, the name of an element whose inside is no markup, a tag
+# in three parts, an angle bracket that begins nothing.
+_TOKEN: Final = re.compile(
+    r"([^<]*+)(?:"
+    r"<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
+    r"|<!\[CDATA\[([^\]]*+(?:\](?!\]>)[^\]]*+)*+)(?:\]\]>|\Z)"
+    rf"|<(?i:({_RAW.replace(' ', '|')})\b[^>]*+(?<!/)>[^<]*+(?:<(?!/\3\b)[^<]*+)*+(?:</\3\b[^>]*+>?|\Z))"
+    r"|<[!?][^>]*+>?"
+    r"|<(/?)([a-zA-Z][^\s/<>]*+)([^<>=]*+(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')?+[^<>=]*+)*+)>?"
+    r"|(<)"
+    r"|\Z)"
+)
+_ATTRIBUTE: Final = re.compile(r"([^\s=/\"'<>]++)\s*+(?:=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?")
+_ELEMENT: Final = re.compile(r"</?[a-zA-Z]")
+# Markup that was escaped twice by mistake; a text about HTML rather names single tags.
+_TWICE: Final = re.compile(r"&lt;(?:p|div|br|img|ul|ol|h[1-6]|table|figure|blockquote)\b", re.IGNORECASE)
+# Controls, marks that turn the direction of everything after them, lone surrogates, tag characters.
+_FORBIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u206f\ufeff\ufff0-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+_TRACKERS: Final = re.compile(
+    r"https?://(?:feeds\.feedburner\.com/~|feeds\.feedblitz\.com/~|pixel\.wp\.com/|stats\.wordpress\.com/"
+    r"|feeds\.wordpress\.com/1\.0/|[a-z0-9.-]{0,99}\bfeedsportal\.com/|[a-z0-9.-]{0,99}\bdoubleclick\.net/"
+    r"|www\.google-analytics\.com/)",
+    re.IGNORECASE,
+)
+# The page of a film, from the address of the player that others embed.
+_PLAYERS: Final = (
+    (
+        re.compile(r"https?://www\.youtube(?:-nocookie)?\.com/(?:embed|v)/([\w-]{11})(?:[?&/#].*)?"),
+        "https://www.youtube.com/watch?v=",
+    ),
+    (re.compile(r"https?://player\.vimeo\.com/video/(\d{1,12})(?:[?/#].*)?"), "https://vimeo.com/"),
+)
+
+
+def html_clean(markup: str, *, base: str, plain: bool = False) -> tuple[str, str]:
+    """Return the cleaned HTML of `markup`, and the address of its first picture ("" where it has none).
+
+    Relative links count from the address `base`. The HTML has at most `HTML_MAX_CHARS` characters, cut after
+    an element; it is "" where it would show nothing beyond paragraphs of text, unless `plain`. Time is linear
+    in the length.
+    """
+    markup = markup[:MARKUP_MAX_CHARS]
+    if "<" not in markup and _TWICE.search(markup):
+        markup = html.unescape(markup)
+    if not _ELEMENT.search(markup):
+        return "", ""
+    if not markup.replace("\n", "").isprintable():
+        markup = _FORBIDDEN.sub("", markup)
+    lowered = markup.lower()
+    writer = _Writer(base, [name for name in _HEADINGS if f"<{name}" in lowered])
+    written = writer.write(markup)
+    cleaned = _POLICY.clean(written) if plain or writer.has_markup else ""
+    return (cleaned if len(cleaned) <= HTML_MAX_CHARS else ""), writer.image
+
+
+def html_recheck(stored: str) -> str:
+    """Return cleaned HTML cleaned once more by the same policy; what `html_clean` wrote stays as it is."""
+    return _POLICY.clean(stored)
+
+
+def _named(name: str) -> str:
+    """Return the name of an element as we know it: in lower case, without a prefix."""
+    name = name.rpartition(":")[2].lower()
+    return _RENAMED.get(name, name)
+
+
+def _attributes(text: str) -> dict[str, str]:
+    """Return the attributes of a tag by their names; the first counts where one comes twice."""
+    found: dict[str, str] = {}
+    for name, double, single, bare in _ATTRIBUTE.findall(text):
+        found.setdefault(name.lower(), _unescaped(double or single or bare))
+    return found
+
+
+def _unescaped(text: str) -> str:
+    return _FORBIDDEN.sub("", html.unescape(text)) if "&" in text else text
+
+
+def _escaped(text: str) -> str:
+    """Return `text`, which may have entities, as HTML whose length no parser changes."""
+    if "&" in text:
+        text = html.escape(_unescaped(text), quote=False)
+    elif "<" in text or ">" in text:
+        text = html.escape(text, quote=False)
+    return text.replace(_NBSP, "&nbsp;") if _NBSP in text else text
+
+
+class _Writer:
+    """Writes tidy HTML token by token. Elements that turn out to be empty are never written."""
+
+    def __init__(self, base: str, headings: list[str]) -> None:
+        self._base, self._headings, self._level = base, headings, 1
+        self._parts: list[str] = []
+        self._chars = 0
+        # The open elements, and the start tags of the innermost of them, which wait for content.
+        self._open: list[str] = []
+        self._pending: list[str] = []
+        # The element that is left out, how deep we are in it, and the film it brings.
+        self._skipped, self._skipped_depth = "", 0
+        self._film: dict[str, str] = {}
+        # Where the last whole block or outermost element ended, and what was open there.
+        self._whole: tuple[int, list[str]] = (0, [])
+        self.has_markup, self.image = False, ""
+
+    def write(self, markup: str) -> str:
+        """Return `markup` as tidy HTML of bounded length."""
+        for text, quoted, _, closing, name, rest, bracket in _TOKEN.findall(markup):
+            if text and not self._skipped:
+                self._text(text)
+            if name:
+                self._tag(_NAMES.get(name) or _named(name), closing, rest)
+            elif (quoted or bracket) and not self._skipped:
+                self._text(quoted or bracket)
+            if self._chars > HTML_MAX_CHARS - _ROOM:
+                return self._cut()
+        self._close_to(0)
+        return "".join(self._parts)
+
+    def _cut(self) -> str:
+        """Return what was written, up to the last whole element; "" where that is not half of it."""
+        at, still_open = self._whole
+        ends = [f"</{name}>" for name in reversed(still_open)]
+        written = "".join([*self._parts[:at], *ends, _CUT])
+        return written if len(written) > HTML_MAX_CHARS // 2 else ""
+
+    def _tag(self, name: str, closing: str, rest: str) -> None:
+        # `<p/>` is empty. So is `<a href=/x/>`, for which a link without text is no loss.
+        if self._skipped or (name in _SKIPPED and not closing):
+            self._skip(name, closing, rest, is_empty=rest[-1:] == "/")
+        elif name not in _SHOWN:
+            if name == "embed":
+                self._link_film(_attributes(rest))
+        elif closing:
+            self._end(name)
+        elif name == "img":
+            self._picture(_attributes(rest))
+        elif name in _VOID:
+            self._begin(name)
+            self._put(f"<{name}>")
+            self.has_markup = self.has_markup or name == "hr"
+        elif rest[-1:] != "/":
+            self._start(name, _attributes(rest) if name in _SHAPES or "dir" in rest or "lang" in rest else {})
+
+    def _skip(self, name: str, closing: str, rest: str, *, is_empty: bool) -> None:
+        """Leave out an element with all that is inside; a film or a frame becomes a link."""
+        if not self._skipped:
+            self._skipped, self._skipped_depth, self._film = name, 0, {}
+        if self._skipped in _FRAMES and name in (*_FRAMES, "source", "embed") and "src" not in self._film:
+            self._film |= _attributes(rest)
+        if name == self._skipped and (closing or not self._skipped_depth or name in _NESTED):
+            self._skipped_depth += -1 if closing else not is_empty
+        if not self._skipped_depth:
+            self._skipped = ""
+            self._link_film(self._film)
+
+    def _link_film(self, found: dict[str, str]) -> None:
+        address = link_absolute(found.get("src") or found.get("data-src") or "", base=self._base)
+        if not address or "a" in self._open:
+            return
+        for player, page in _PLAYERS:
+            if film := player.fullmatch(address):
+                address = page + film[1]
+        inside_text = not _INLINE.union(_HEADINGS, ("p", "pre")).isdisjoint(self._open)
+        if not inside_text:
+            self._start("p", {})
+        self._start("a", {"href": address})
+        named = " ".join(found.get("title", "").split()) or address.partition("://")[2]
+        self._text(html.escape(named[:100]))
+        self._end("a" if inside_text else "p")
+
+    def _start(self, name: str, found: dict[str, str]) -> None:
+        address = link_or_mail(found.get("href", ""), base=self._base) if name == "a" else ""
+        if not self._begin(name) or len(self._open) >= DEPTH_MAX or (name == "a" and not address):
+            return
+        if name in _HEADINGS:
+            rank = self._headings.index(name) if name in self._headings else 0
+            self._level = min(2 + rank, self._level + 1, 6)
+            name = f"h{self._level}"
+        href = f' href="{html.escape(address)}"' if address else ""
+        self._open.append(name)
+        self._pending.append(f"<{name}{_written_attributes(name, found) if found else ''}{href}>")
+        if address:
+            self._chars += len(f' rel="{LINK_REL}"')
+        if name in _CELLS:
+            self._put("")  # an empty cell holds its column's place
+
+    def _begin(self, name: str) -> bool:
+        """End what a start tag of `name` ends and begin what it needs around it; False where it cannot be."""
+        if parents := _PARENTS.get(name):
+            at = self._innermost(parents)
+            if at is None:
+                return False
+            self._close_to(at + 1)
+            if name == "tr" and self._open[-1] == "table":
+                self._start("tbody", {})
+            elif name in _CELLS and self._open[-1] != "tr":
+                self._start("tr", {})
+            return True
+        self._cell_begin()
+        if name in _BLOCKS and "p" in self._open:
+            self._close_to(self._open.index("p"))
+        if name in _ENDS:
+            ended, bounds = _ENDS[name]
+            at = self._innermost(ended | bounds)
+            if at is not None and self._open[at] in ended:
+                self._close_to(at)
+        return True
+
+    def _cell_begin(self) -> None:
+        """Begin a cell where content would stand between the cells of a table."""
+        if self._open and self._open[-1] in _BETWEEN:
+            self._start("td", {})
+
+    def _innermost(self, names: frozenset[str]) -> int | None:
+        """Return the place of the innermost open element among `names`, or None."""
+        for at in range(len(self._open) - 1, -1, -1):
+            if self._open[at] in names:
+                return at
+        return None
+
+    def _end(self, name: str) -> None:
+        if self._open and self._open[-1] == name:
+            self._close_to(len(self._open) - 1)
+            return
+        names = frozenset(_HEADINGS if name in _HEADINGS else (name,))
+        at = self._innermost(names if name in _PARENTS or name == "table" else names | _CELLS)
+        if at is not None and self._open[at] in names:
+            self._close_to(at)
+
+    def _close_to(self, at: int) -> None:
+        """Close the open elements from the innermost to the one at `at`."""
+        while len(self._open) > at:
+            name = self._open.pop()
+            if self._pending:
+                self._pending.pop()
+                continue
+            self._parts.append(f"</{name}>")
+            self._chars += len(name) + 3
+            if name in _BLOCKS or not self._open:
+                self._whole = len(self._parts), self._open[:]
+
+    def _text(self, text: str) -> None:
+        inside = self._open[-1] if self._open else ""
+        if text.isspace():
+            if inside in _BETWEEN or (self._pending and inside not in _SPACED):
+                return
+        elif inside in _BETWEEN:
+            self._start("td", {})
+        self._put(_escaped(text))
+
+    def _put(self, written: str) -> None:
+        """Write, after the start tags that waited for content."""
+        for tag in self._pending:
+            self._parts.append(tag)
+            self._chars += len(tag)
+            self.has_markup = self.has_markup or tag not in ("<p>", "<div>")
+        self._pending.clear()
+        self._parts.append(written)
+        self._chars += len(written)
+
+    def _picture(self, found: dict[str, str]) -> None:
+        if any(found.get(side, "").strip().removesuffix("px") in ("0", "1") for side in ("width", "height")):
+            return  # a pixel that counts readers
+        addresses = (link_absolute(found.get(name, ""), base=self._base) for name in _SOURCES)
+        address = next((one for one in addresses if one), "")
+        if not address:
+            self._text(html.escape(found.get("alt", "")[:200]))
+        elif not _TRACKERS.match(address):
+            self.image = self.image or address
+            self.has_markup = True
+            self._cell_begin()
+            self._put(f'<img data-src="{html.escape(address)}"{_written_attributes("img", found)}>')
+
+
+def _written_attributes(name: str, found: dict[str, str]) -> str:
+    """Return the attributes of an element that are kept, as they are written."""
+    own, written = _SHAPES.get(name, {}), []
+    for one, value in found.items():
+        shape = own.get(one) or _SHAPES["*"].get(one)
+        if shape and shape.fullmatch(value):
+            written.append(f' {one}="{html.escape(value.replace(_NBSP, " "))}"')
+    return "".join(written)

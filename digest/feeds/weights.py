@@ -1,0 +1,30 @@
+"""Weights of the sources that a reader's feeds belong to, set by level or exactly."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from digest.models import Feed, Reader
+from ranking.levels import weight_read
+from ranking.services import source_weights_set
+
+
+def weights_at_level(*, reader_id: UUID, feed_ids: Collection[int], level: str) -> dict[str, float | None]:
+    """Return the weight that `level` stands for, by source of those feeds that the reader reads; one query.
+
+    A source has one weight for all its feeds. Raises `InvalidSetting` as `ranking.levels.weight_read` does.
+    """
+    weight = weight_read(level)
+    mine = Feed.objects.filter(subscriptions__reader_id=reader_id, pk__in=feed_ids)
+    return dict.fromkeys(sorted(set(mine.values_list("source_id", flat=True))), weight)
+
+
+def sources_weigh(*, reader: Reader, feed_ids: Collection[int], level: str, now: datetime) -> int:
+    """Set the sources of these feeds to `level`, as one version of the settings; return how many sources.
+
+    Raises `InvalidSetting` as `ranking.levels.weight_read` does.
+    """
+    weights = weights_at_level(reader_id=reader.pk, feed_ids=feed_ids, level=level)
+    if weights:
+        source_weights_set(reader_id=reader.pk, weights=weights, now=now)
+    return len(weights)

@@ -1,0 +1,484 @@
+"""Lists of a reader's items, newest first, by source, folder, feed, unread and saved, with unread counts.
+
+Pages are cut by keyset: one begins after the last item of the one before, so the thousandth costs what the
+first does. For each feed the database reads the newest items below that key from the index
+`items_of_a_feed_listed`, no more than a page has, and merges them.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from digest.entities import UNREAD_DAYS
+from digest.items.muting import items_hidden, mutes_in_force
+from digest.models import Feed, Item, Reader, Reading, Subscription
+from ranking.selectors import key_current
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+# So many items more are read than a page has, since some are not the first of their article.
+SPARE = 20
+# The most items read at a time, where many are passed over.
+ROWS_MAX = 10_000
+# So many items are looked at in one statement.
+MARKED_TOGETHER = 500
+# So many unread items at most are read for a count without the muted ones: some 50 ms.
+UNMUTED_MAX = 2_000
+# So many items of each feed are looked at first, or this part of what is wanted.
+HEAD, HEAD_SHARE = 4, 16
+# Of the items of one article among the listed feeds the first by `article_rank` is listed. One that a bound
+# of the list leaves out keeps no other out: else a feed could bury an article by an old date.
+_FIRST_OF_ARTICLE = """
+NOT EXISTS (
+    SELECT 1 FROM digest_item t JOIN digest_subscription ts ON ts.feed_id = t.feed_id
+    WHERE t.article = i.article AND t.id <> i.id AND ts.reader_id = %(reader)s{twins}{bounds}
+    AND (t.own > i.own OR (t.own = i.own AND (ts.id, t.id) < (s.id, i.id)))
+)
+"""
+# A value, not EXISTS: so each article is looked up by index, however many the reader has read.
+_NOT_READ = """
+(SELECT r.read_at FROM digest_reading r
+ WHERE r.reader_id = %(reader)s AND r.article = i.article) IS NULL
+"""
+# The newest of each of the reader's feeds, merged.
+_MERGED_POSTGRESQL = """
+SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS JOIN LATERAL (
+    SELECT i.id, i.dated_at FROM digest_item i WHERE i.feed_id = s.feed_id AND {where}
+    ORDER BY i.dated_at DESC, i.id DESC LIMIT {each}
+) n
+WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at DESC, n.id DESC LIMIT {limit}
+"""
+# SQLite has no LATERAL; a list that depends on the row before it does the same.
+_MERGED_SQLITE = """
+SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS JOIN digest_item n ON n.id IN (
+    SELECT i.id FROM digest_item i WHERE i.feed_id = s.feed_id AND {where}
+    ORDER BY i.dated_at DESC, i.id DESC LIMIT {each}
+)
+WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at DESC, n.id DESC LIMIT {limit}
+"""
+# A few of each feed first: where they are as many as are wanted, the oldest of them bounds what else there is
+# to read. It saves a reader of 250 feeds nine tenths of the rows.
+_LISTED = """
+WITH head AS MATERIALIZED ({head}),
+oldest AS MATERIALIZED (
+    SELECT CASE WHEN COUNT(*) = %(limit)s THEN MIN(dated_at) END AS dated_at FROM head
+),
+merged AS MATERIALIZED ({merged})
+SELECT i.id, {first} FROM merged JOIN digest_item i ON i.id = merged.id
+JOIN digest_subscription s ON s.id = merged.subscription
+ORDER BY i.dated_at DESC, i.id DESC
+"""
+_BOUND = " AND i.dated_at >= COALESCE((SELECT dated_at FROM oldest), %(never)s)"
+_READ = """
+INSERT INTO digest_reading (reader_id, item_id, article, read_at)
+SELECT %(reader)s, i.id, i.article, %(now)s FROM digest_subscription s
+JOIN digest_item i ON i.feed_id = s.feed_id
+WHERE s.reader_id = %(reader)s{feeds} AND {where}
+ON CONFLICT (reader_id, article) DO UPDATE SET read_at = excluded.read_at
+WHERE digest_reading.read_at IS NULL
+"""
+_UNREAD = """
+    SELECT i.id, {feed} AS feed, {folder} AS folder, f.source_id AS source, i.article
+    FROM digest_subscription s JOIN digest_feed f ON f.id = s.feed_id
+    JOIN digest_item i ON i.feed_id = s.feed_id
+    WHERE s.reader_id = %(reader)s AND {where}
+"""
+_COUNTS = f"""
+WITH unread AS MATERIALIZED ({_UNREAD})
+SELECT 'feed', feed, '', COUNT(DISTINCT article) FROM unread GROUP BY feed
+UNION ALL SELECT 'folder', 0, folder, COUNT(DISTINCT article) FROM unread GROUP BY folder
+UNION ALL SELECT 'source', 0, source, COUNT(DISTINCT article) FROM unread GROUP BY source
+UNION ALL SELECT 'all', 0, '', COUNT(DISTINCT article) FROM unread
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ListKey:
+    """The place of an item in a list that is newest first."""
+
+    dated_at: datetime
+    item_id: int
+
+    def __str__(self) -> str:
+        return f"{(self.dated_at - EPOCH) // MICROSECOND}.{self.item_id}"
+
+
+def list_key(typed: str) -> ListKey | None:
+    """Return the key that `str` made `typed` of; `None` for anything else."""
+    at, _, item_id = typed.partition(".")
+    if not (at.isdecimal() and item_id.isdecimal() and len(at) < 18 and len(item_id) < 19):
+        return None
+    return ListKey(EPOCH + int(at) * MICROSECOND, int(item_id))
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """Which of a reader's items a list has; `folder` "" is that of the feeds in none, `None` is any.
+
+    Unread are items of the last 30 days that were not read. Saved ones need no subscription.
+    """
+
+    source: str = ""
+    folder: str | None = None
+    feed: int | None = None
+    unread: bool = False
+    saved: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        """Return whether it names a source, a folder or a feed."""
+        return bool(self.source) or self.folder is not None or self.feed is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFeed:
+    """A feed that a reader reads. `ids` also has those that moved here, with their items."""
+
+    feed_id: int
+    ids: tuple[int, ...]
+    name: str
+    source: str
+    source_name: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadCounts:
+    """Unread articles: of all feeds, and by feed, folder and source. Each sum counts an article once.
+
+    What is muted does not count, but where they are more than `UNMUTED_MAX`, of `with_muted`, only the items
+    of muted sources do not.
+    """
+
+    total: int = 0
+    feeds: Mapping[int, int] = field(default_factory=dict)
+    folders: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, int] = field(default_factory=dict)
+    with_muted: bool = False
+
+    def within(self, chosen: ListFilter) -> int:
+        """Return the count of the source, the folder or the feed that `chosen` names, else of all."""
+        if chosen.feed is not None:
+            return self.feeds.get(chosen.feed, 0)
+        if chosen.folder is not None:
+            return self.folders.get(chosen.folder, 0)
+        return self.sources.get(chosen.source, 0) if chosen.source else self.total
+
+
+def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
+    """Return the feeds the reader reads, by name; those that moved are part of where they went. One query."""
+    rows = list(Subscription.objects.filter(reader_id=reader_id).select_related("feed__source"))
+    by_url = {row.feed.url: row.feed for row in rows}
+    ids: dict[int, list[int]] = {}
+    for row in rows:
+        feed, seen = row.feed, {row.feed_id}
+        while feed.state == Feed.State.MOVED and (target := by_url.get(feed.moved_url)):
+            if target.pk in seen:
+                break
+            seen.add(target.pk)
+            feed = target
+        ids.setdefault(feed.pk, []).append(row.feed_id)
+    found = [
+        ReadFeed(
+            row.feed_id,
+            tuple(ids[row.feed_id]),
+            row.feed.title or str(row.feed.source),
+            row.feed.source_id,
+            str(row.feed.source),
+            row.folder,
+        )
+        for row in rows
+        if row.feed_id in ids
+    ]
+    return sorted(found, key=lambda one: (one.name.casefold(), one.feed_id))
+
+
+def filter_current(*, chosen: ListFilter) -> ListFilter:
+    """Return the filter with the key its source has today; one query where it names a source."""
+    if not chosen.source:
+        return chosen
+    source = key_current(key=chosen.source)
+    return ListFilter(source, chosen.folder, chosen.feed, chosen.unread, chosen.saved)
+
+
+def filter_feeds(
+    feeds: Sequence[ReadFeed], chosen: ListFilter, muted: Collection[str] = ()
+) -> list[int] | None:
+    """Return the ids of the reader's feeds that a filter and `muted` sources leave; `None`: all of them.
+
+    What is saved is shown whatever is muted.
+    """
+    muted = () if chosen.saved else muted
+    if not chosen.narrow and not muted:
+        return None
+    return [
+        pk
+        for one in feeds
+        if chosen.feed in (None, one.feed_id)
+        and chosen.folder in (None, one.folder)
+        and chosen.source in ("", one.source)
+        and one.source not in muted
+        for pk in one.ids
+    ]
+
+
+def list_items(*, ids: Sequence[int]) -> list[Item]:
+    """Return the items with their sources, in the order of `ids`; one query."""
+    found = Item.objects.filter(pk__in=ids).select_related("source").in_bulk()
+    return [found[pk] for pk in ids if pk in found]
+
+
+def list_ids(
+    *,
+    reader_id: UUID,
+    feeds: Collection[int] | None,
+    chosen: ListFilter,
+    now: datetime,
+    limit: int,
+    after: ListKey | None = None,
+    since: datetime | None = None,
+    seen_by: datetime | None = None,
+) -> list[int]:
+    """Return the ids of up to `limit` items of a list, newest first, each article once.
+
+    Two queries; up to three more for each time that most of the items belong to articles listed already, or
+    are muted. Nothing is muted among the saved ones.
+
+    `feeds` is what `filter_feeds` gives; those `after` a key are older; `since` and `seen_by` leave out what
+    is dated or was first seen otherwise. Of an article that several of the feeds carry, the item is the one
+    whose words the reader gets (`digest.items.selectors.article_rank`).
+    """
+    if chosen.saved:
+        saved = _saved(reader_id, feeds, chosen)
+        saved = saved.filter(item__dated_at__gt=since) if since else saved
+        ordered = (_older(saved, after) if after else saved).order_by("-item__dated_at", "-item_id")
+        return list(ordered.values_list("item_id", flat=True)[:limit])
+    if feeds is not None and not feeds:
+        return []
+    mutes = mutes_in_force(reader_id=reader_id, now=now)
+    found: list[int] = []
+    wanted = limit + SPARE
+    while True:
+        bounds = {"after": after, "since": since, "seen_by": seen_by}
+        rows = _merged(reader_id, feeds, chosen, now, wanted, **bounds)
+        firsts = [pk for pk, first in rows if first]
+        hidden = items_hidden(mutes=mutes, item_ids=firsts)
+        found += [pk for pk in firsts if pk not in hidden]
+        if len(found) >= limit or len(rows) < wanted:
+            return found[:limit]
+        last = Item.objects.only("dated_at").get(pk=rows[-1][0])
+        after, wanted = ListKey(last.dated_at, last.pk), min(4 * wanted, ROWS_MAX)
+
+
+def _merged(
+    reader_id: UUID,
+    feeds: Collection[int] | None,
+    chosen: ListFilter,
+    now: datetime,
+    limit: int,
+    **bounds: Any,
+) -> list[tuple[int, bool]]:
+    """Return up to `limit` ids of a list, newest first, and whether each is the first of its article."""
+    where, values = _where(reader_id, feeds, chosen, now, once=False, **bounds)
+    among = _among("s.feed_id", feeds, values)
+    merged = _MERGED_SQLITE if connection.vendor == "sqlite" else _MERGED_POSTGRESQL
+    few = max(HEAD, limit // HEAD_SHARE)
+    sql = _LISTED.format(
+        head=merged.format(where=where, feeds=among, each=few, limit="%(limit)s"),
+        merged=merged.format(where=where + _BOUND, feeds=among, each="%(limit)s", limit="%(limit)s"),
+        first=_first_of_article(feeds, values),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values | {"limit": limit, "never": _moment(EPOCH)})
+        return [(pk, bool(first)) for pk, first in cursor.fetchall()]
+
+
+def unread_counts(*, reader_id: UUID, feeds: Sequence[ReadFeed], now: datetime) -> UnreadCounts:
+    """Return how many unread articles of the last 30 days the reader's `feeds` have.
+
+    Two queries, two more for who has muted more than sources.
+    """
+    mutes = mutes_in_force(reader_id=reader_id, now=now)
+    where, values = _where(reader_id, None, ListFilter(unread=True), now, once=False)
+    if (among := filter_feeds(feeds, ListFilter(), mutes.sources)) == []:
+        return UnreadCounts()
+    where += _among("s.feed_id", among, values)
+    moved = [(old, one) for one in feeds for old in one.ids if old != one.feed_id]
+    values |= {f"old{n}": old for n, (old, _) in enumerate(moved)}
+    values |= {f"line{n}": one.feed_id for n, (_, one) in enumerate(moved)}
+    values |= {f"folder{n}": one.folder for n, (_, one) in enumerate(moved)}
+    cases = {
+        name: " ".join(f"WHEN %(old{n})s THEN %({name}{n})s" for n in range(len(moved)))
+        for name in ("line", "folder")
+    }
+    names = {
+        "feed": f"CASE s.feed_id {cases['line']} ELSE s.feed_id END" if moved else "s.feed_id",
+        "folder": f"CASE s.feed_id {cases['folder']} ELSE s.folder END" if moved else "s.folder",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTS.format(where=where, **names), values)
+        counts = _counts_of(cursor.fetchall())
+        if not mutes.reads_items or counts.total > UNMUTED_MAX:
+            return replace(counts, with_muted=mutes.reads_items)
+        cursor.execute(_UNREAD.format(where=where, **names), values)
+        rows = cursor.fetchall()
+    hidden = items_hidden(mutes=mutes, item_ids={pk for pk, *_ in rows})
+    return _counts_of_rows(row[1:] for row in rows if row[0] not in hidden)
+
+
+def _counts_of(rows: Sequence[tuple[str, int, str, int]]) -> UnreadCounts:
+    """Return the counts that `_COUNTS` gives as rows."""
+    return UnreadCounts(
+        total=next(count for kind, _, _, count in rows if kind == "all"),
+        feeds={feed: count for kind, feed, _, count in rows if kind == "feed"},
+        folders={name: count for kind, _, name, count in rows if kind == "folder"},
+        sources={key: count for kind, _, key, count in rows if kind == "source"},
+    )
+
+
+def _counts_of_rows(rows: Iterable[tuple[int, str, str, int]]) -> UnreadCounts:
+    """Return what `_COUNTS` would count of (feed, folder, source, article)."""
+    unique = {*rows}
+    return UnreadCounts(
+        total=len({article for *_, article in unique}),
+        feeds=Counter(feed for feed, _ in {(feed, article) for feed, _, _, article in unique}),
+        folders=Counter(name for name, _ in {(name, article) for _, name, _, article in unique}),
+        sources=Counter(key for key, _ in {(key, article) for _, _, key, article in unique}),
+    )
+
+
+def list_read(
+    *,
+    reader: Reader,
+    feeds: Collection[int] | None,
+    chosen: ListFilter,
+    now: datetime,
+    seen_by: datetime,
+    above: ListKey | None = None,
+) -> int:
+    """Mark the unread items of a list as read, and return how many that were.
+
+    What is muted stays unread. Only those first seen by `seen_by`, so that what came in after the page was
+    made stays unread, and with `above` only those newer than that key. All get the moment `now`, by which
+    `readings_undo` finds them.
+    """
+    if chosen.saved:
+        rows = _saved(reader.pk, feeds, chosen).filter(read_at=None)
+        rows = _newer(rows, above) if above else rows
+        found = list(rows.values_list("pk", flat=True))
+        return Reading.objects.filter(pk__in=found, read_at=None).update(read_at=now)
+    if feeds is not None and not feeds:
+        return 0
+    unread = ListFilter(unread=True)
+    where, values = _where(reader.pk, feeds, unread, now, above=above, seen_by=seen_by)
+    sql = _READ.format(where=where, feeds=_among("s.feed_id", feeds, values))
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values | {"now": _moment(now)})
+        count = int(cursor.rowcount)
+    return count - _muted_unread(reader, now)
+
+
+def _muted_unread(reader: Reader, at: datetime) -> int:
+    """Mark what was marked as read at the moment `at` and is muted as unread again; return how many."""
+    mutes = mutes_in_force(reader_id=reader.pk, now=at)
+    marked = Reading.objects.filter(reader=reader, read_at=at)
+    ids = list(marked.values_list("item_id", flat=True)) if mutes.reads_items else []
+    count = 0
+    for start in range(0, len(ids), MARKED_TOGETHER):
+        hidden = items_hidden(mutes=mutes, item_ids=ids[start : start + MARKED_TOGETHER])
+        count += marked.filter(item__in=hidden).update(read_at=None) if hidden else 0
+    return count
+
+
+def readings_undo(*, reader: Reader, at: datetime) -> int:
+    """Mark as unread what was marked as read at the moment `at`, and return how many items that were."""
+    return Reading.objects.filter(reader=reader, read_at=at).update(read_at=None)
+
+
+def readings_count(*, reader_id: UUID, at: datetime) -> int:
+    """Return how many items the reader marked as read at the moment `at`; one query."""
+    return Reading.objects.filter(reader_id=reader_id, read_at=at).count()
+
+
+def _where(
+    reader_id: UUID,
+    feeds: Collection[int] | None,
+    chosen: ListFilter,
+    now: datetime,
+    *,
+    after: ListKey | None = None,
+    above: ListKey | None = None,
+    since: datetime | None = None,
+    seen_by: datetime | None = None,
+    once: bool = True,
+) -> tuple[str, dict[str, Any]]:
+    """Return the condition on items `i` of subscriptions `s`, and its parameters by name."""
+    values: dict[str, Any] = {"reader": Reader._meta.pk.get_db_prep_value(reader_id, connection)}
+    parts = []
+    start = max(
+        filter(None, (since, now - timedelta(days=UNREAD_DAYS) if chosen.unread else None)), default=None
+    )
+    if start is not None:
+        parts.append("i.dated_at > %(since)s")
+        values["since"] = _moment(start)
+    for key, sign in ((after, "<"), (above, ">")):
+        if key is not None:
+            # The first condition is what the index is read by on both databases.
+            parts.append(
+                f"i.dated_at {sign}= %(key_at)s AND (i.dated_at, i.id) {sign} (%(key_at)s, %(key_id)s)"
+            )
+            values |= {"key_at": _moment(key.dated_at), "key_id": key.item_id}
+    if seen_by is not None:
+        parts.append("i.first_seen_at <= %(seen_by)s")
+        values["seen_by"] = _moment(seen_by)
+    if chosen.unread:
+        parts.append(_NOT_READ)
+    if once:
+        parts.append(_first_of_article(feeds, values))
+    return " AND ".join(parts) or "1 = 1", values
+
+
+def _first_of_article(feeds: Collection[int] | None, values: dict[str, Any]) -> str:
+    """Return the condition of `_FIRST_OF_ARTICLE` within the bounds among `values`."""
+    bounds = " AND t.dated_at > %(since)s" if "since" in values else ""
+    bounds += " AND t.first_seen_at <= %(seen_by)s" if "seen_by" in values else ""
+    return _FIRST_OF_ARTICLE.format(twins=_among("t.feed_id", feeds, values), bounds=bounds)
+
+
+def _among(column: str, feeds: Collection[int] | None, values: dict[str, Any]) -> str:
+    """Return the condition that `column` is one of `feeds`, with a parameter for each added to `values`."""
+    if feeds is None:
+        return ""
+    names = [f"feed{n}" for n in range(len(feeds))]
+    values.update(zip(names, feeds, strict=True))
+    return f" AND {column} IN ({', '.join(f'%({name})s' for name in names)})"
+
+
+def _moment(at: datetime) -> Any:
+    return connection.ops.adapt_datetimefield_value(at)
+
+
+def _saved(reader_id: UUID, feeds: Collection[int] | None, chosen: ListFilter) -> QuerySet[Reading]:
+    """Select what the reader saved, of a source also where no feed of it is read any more."""
+    rows = Reading.objects.filter(reader_id=reader_id, saved_at__isnull=False)
+    if chosen.unread:
+        rows = rows.filter(read_at=None)
+    if chosen.source and chosen.folder is None and chosen.feed is None:
+        return rows.filter(item__source_id=chosen.source)
+    return rows if feeds is None else rows.filter(item__feed_id__in=feeds)
+
+
+def _older(rows: QuerySet[Reading], key: ListKey) -> QuerySet[Reading]:
+    same = Q(item__dated_at=key.dated_at, item_id__lt=key.item_id)
+    return rows.filter(Q(item__dated_at__lt=key.dated_at) | same)
+
+
+def _newer(rows: QuerySet[Reading], key: ListKey) -> QuerySet[Reading]:
+    same = Q(item__dated_at=key.dated_at, item_id__gt=key.item_id)
+    return rows.filter(Q(item__dated_at__gt=key.dated_at) | same)

@@ -1,0 +1,38 @@
+"""Which items a reader has muted: the mutes in force, and the items they hide."""
+
+import datetime as dt
+from collections.abc import Collection
+from uuid import UUID
+
+from digest.days import day_of
+from digest.models import Item, Reader
+from ranking.entities import Candidate
+from ranking.mutes import MuteFilter
+from ranking.selectors import config_mutes
+
+
+def mutes_in_force(*, reader_id: UUID, now: dt.datetime) -> MuteFilter:
+    """Return the reader's mutes of their today; one query, a second where one has a last day."""
+    mutes = config_mutes(reader_id=reader_id)
+    if all(mute.until is None for mute in mutes):
+        return MuteFilter(mutes)
+    return MuteFilter(mutes, day_of(now, Reader.objects.only("time_zone").get(pk=reader_id).zone))
+
+
+def item_is_hidden(mutes: MuteFilter, item: Item) -> bool:
+    """Return whether one of the mutes hides the item."""
+    return bool(mutes) and mutes.finds(item_candidate(item)) is not None
+
+
+def item_candidate(item: Item) -> Candidate:
+    """Return the item as ranking and mutes read it."""
+    return Candidate(item.pk, item.source_id, item.title, item.text, item.dated_at, item.author, item.url)
+
+
+def items_hidden(*, mutes: MuteFilter, item_ids: Collection[int]) -> set[int]:
+    """Return those of the items that the mutes hide; one query, none without mutes."""
+    if not mutes or not item_ids:
+        return set()
+    fields = ("pk", "source_id", "title", "text", "dated_at", "author", "url")
+    rows = Item.objects.filter(pk__in=item_ids).values_list(*fields)
+    return {row[0] for row in rows.iterator() if mutes.finds(Candidate(*row))}

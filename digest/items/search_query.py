@@ -1,0 +1,298 @@
+"""What a reader types into the search: its terms, the words of the index they ask for, other spellings, and
+where they match a text. Pure.
+
+No text is an error: quotes make a phrase, a trailing `*` means "begins with", a leading `-` excludes, and
+every other sign is white space, but for `C++`, `C#` and `.NET`. Scripts that are written without spaces are
+indexed as overlapping pairs of letters: 日本語 as 日本, 本語 and 語 (`digest/migrations/0008`).
+"""
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ranking.common.text import topic_key
+
+QUERY_CHARS = 200
+TERMS_MAX = 12
+# Of a phrase: a long one of one word, looked for in a text of that word, took 0.12 s an item.
+WORDS_MAX = 16
+SNIPPET_CHARS = 260
+SNIPPET_BEFORE = 80
+# A word with a typo has at least five letters; more than three of them would be thousands of spellings.
+TYPO_CHARS, TYPO_CHARS_MAX, TYPOS_MAX = 5, 24, 3
+# Thai, Lao, Myanmar, Khmer, kana, Chinese characters, Hangul.
+_SPACELESS = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u3005-\u3007\u3041-\u3096"
+    "\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U000323af"
+)
+# Signs that belong to a name, and the words they are indexed as.
+_SIGNS = {"++": "plusplus", "#": "sharpsign", ".": "dotsign"}
+_MARKS = "\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0980-\u0dff"
+_PIECE = re.compile(
+    rf"[{_SPACELESS}]+|(?:[^\W_{_SPACELESS}]|[{_MARKS}])+"
+    r"|(?<=[a-zA-Z0-9])(?:\+\+|#)|(?<![^\s(\"\u201c\u201e\u00ab\[])\.(?=[a-zA-Z])"
+)
+_IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
+_ACCENTS = re.compile(r"(?<=[\u0000-\u024f])[\u0300-\u036f]+")
+_TYPED = re.compile(r'(-?)"([^"]*)"?(\*?)|(\S+)')
+_LATIN, _CYRILLIC = string.ascii_lowercase, "абвгдежзиклмнопрстуфхцчшщъыьэюяіґє"
+# How German is typed without its own letters; the index folds ü to u by itself.
+_DIGRAPHS = {"ae": "a", "oe": "o", "ue": "u"}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Words in this order: as typed and folded, a run of letters without spaces and a sign being one each.
+
+    `prefix`: the last may be the beginning of a word; `excluded`: they must not occur; `exact`: a phrase.
+    """
+
+    words: tuple[str, ...]
+    prefix: bool = False
+    excluded: bool = False
+    exact: bool = False
+    variants: tuple[str, ...] = ()
+
+    @property
+    def forms(self) -> tuple[tuple[str, ...], ...]:
+        """Return all spellings that match: a single word also in singular, plural and with German letters."""
+        if self.variants:
+            return tuple((form,) for form in self.variants)
+        if self.exact or self.prefix or len(self.words) > 1 or _IS_SPACELESS.match(self.words[0]):
+            return (self.words,)
+        return tuple((form,) for form in _forms(self.words[0]))
+
+    @property
+    def indexed(self) -> tuple[tuple[str, ...], ...]:
+        """Return the spellings in the words of the index."""
+        return tuple(_indexed(form) for form in self.forms)
+
+    @property
+    def indexed_prefix(self) -> bool:
+        """Return whether the last word of the index may be a beginning: a single letter begins its pairs."""
+        last = self.words[-1]
+        return self.prefix or bool(len(last) == 1 and _IS_SPACELESS.match(last))
+
+    @property
+    def may_be_typo(self) -> bool:
+        """Return whether this is one plain word of five letters or more."""
+        if self.exact or self.prefix or self.excluded or len(self.words) > 1:
+            return False
+        word = self.words[0]
+        letters = TYPO_CHARS <= len(word) <= TYPO_CHARS_MAX and word.isalpha()
+        return letters and not _IS_SPACELESS.search(word)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A piece of a text, marked where it matches a term."""
+
+    text: str
+    marked: bool
+
+
+class _Fold(dict[int, int]):
+    """Map each letter to its plain lower-case one, for `str.translate`, which leaves positions unchanged."""
+
+    def __missing__(self, code: int) -> int:
+        plain = (
+            chr(code) if _IS_SPACELESS.match(chr(code)) else unicodedata.normalize("NFKD", chr(code).lower())
+        )
+        base = "".join(c for c in plain if not unicodedata.combining(c)) or plain
+        self[code] = ord(base) if len(base) == 1 else code
+        return self[code]
+
+
+_FOLD = _Fold()
+
+
+def query_terms(typed: str) -> tuple[Term, ...]:
+    """Return the terms of a query: at most twelve, of sixteen words each, from its first 200 characters."""
+    terms = []
+    for minus, phrase, star, word in _TYPED.findall(typed[:QUERY_CHARS].replace("\0", " ")):
+        if words := words_of(word or phrase)[:WORDS_MAX]:
+            terms.append(
+                Term(
+                    words,
+                    prefix=bool(star) or word.endswith("*"),
+                    excluded=bool(minus) or word.startswith("-"),
+                    exact=not word,
+                )
+            )
+    return tuple(terms[:TERMS_MAX])
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text without accents and case; signs that are part of a name are words, too.
+
+    Marks without any letter are no words.
+    """
+    found: list[str] = _PIECE.findall(_fold(text))
+    return () if all(word_is_marks(word) for word in found) else tuple(found)
+
+
+def word_is_marks(word: str) -> bool:
+    """Return whether a word has no letter or digit, so that PostgreSQL may not index it."""
+    return not any(c.isalnum() for c in word)
+
+
+def terms_loosen(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the same terms, each plain word of three letters or more as the beginning of a longer one."""
+    return tuple(
+        term
+        if term.exact or term.excluded or len(term.words[-1]) < 3 or _IS_SPACELESS.match(term.words[-1])
+        else replace(term, prefix=True)
+        for term in terms
+    )
+
+
+def terms_fuzzy(terms: Sequence[Term], known: Collection[Term] = ()) -> tuple[Term, ...]:
+    """Return the same terms, those that may be typos and are not `known` with every word at distance 1.
+
+    At most three of them.
+    """
+    fuzzy, left = [], TYPOS_MAX
+    for term in terms:
+        typo = left > 0 and term.may_be_typo and term not in known
+        left -= typo
+        fuzzy.append(replace(term, variants=_spellings(term)) if typo else term)
+    return tuple(fuzzy)
+
+
+def terms_correct(terms: Sequence[Term], texts: Iterable[str]) -> tuple[Term, ...]:
+    """Return the fuzzy `terms` in the spelling that most of the texts have.
+
+    Of several spellings in a text the one that was typed comes first, then the most frequent. Without a text
+    that has them, the terms as they were typed.
+    """
+    found: Counter[tuple[str, ...]] = Counter()
+    for text in texts:
+        counts = Counter(words_of(text))
+        chosen = []
+        for term in terms:
+            known = [word for word in term.variants if word in counts]
+            known.sort(key=lambda word: (-counts[word], word))
+            own = term.words[0] if term.words[0] in known else ""
+            chosen.append(own or (known[0] if known else ""))
+        if all(word or not term.variants for word, term in zip(chosen, terms, strict=True)):
+            found[tuple(chosen)] += 1
+    best = min(found, key=lambda words: (-found[words], words), default=("",) * len(terms))
+    return tuple(
+        replace(term, words=(word,) if word else term.words, variants=())
+        for term, word in zip(terms, best, strict=True)
+    )
+
+
+def query_correct(typed: str, before: Sequence[Term], after: Sequence[Term]) -> str:
+    """Return the query with the words of `after` for those of `before`; "" where nothing changes."""
+    instead = {
+        old.words[0]: new.words[0] for old, new in zip(before, after, strict=True) if old.words != new.words
+    }
+    words = typed[:QUERY_CHARS].replace("\0", " ").split() if instead else []
+    return " ".join(instead.get("".join(words_of(word)), word) for word in words)
+
+
+def highlight(text: str, terms: Sequence[Term]) -> tuple[TextPart, ...]:
+    """Return the whole `text` with every match of the terms marked."""
+    return _parts(text, 0, len(text), _match_spans(text, terms))
+
+
+def terms_snippet(text: str, terms: Sequence[Term]) -> tuple[TextPart, ...]:
+    """Return some 260 characters of `text` around the first match, else its beginning; cut at words."""
+    flat = " ".join(text.split())
+    matches = _match_spans(flat, terms)
+    start = max(0, matches[0][0] - SNIPPET_BEFORE) if matches else 0
+    if start:
+        # A text without spaces is cut where it is, rather than behind the match.
+        space = flat.find(" ", start, matches[0][0])
+        start = space + 1 if space >= 0 else start
+    end = len(flat)
+    if end - start > SNIPPET_CHARS:
+        end = max(flat.rfind(" ", start, start + SNIPPET_CHARS), start + SNIPPET_CHARS // 2)
+    parts = _parts(flat, start, end, matches)
+    before, after = "… " if start else "", " …" if end < len(flat) else ""
+    return tuple(part for part in (TextPart(before, False), *parts, TextPart(after, False)) if part.text)
+
+
+def _fold(text: str) -> str:
+    """Fold accents of Latin letters, as FTS5 does; й, kana and Hangul stay one letter each."""
+    return unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text.lower())))
+
+
+def _forms(word: str) -> list[str]:
+    forms = {word, topic_key(word)}
+    if len(word) > 2 and word.isalpha() and word.isascii():
+        forms |= {f"{word}s", f"{word}es"}
+        forms |= {f"{word[:-1]}ies"} if word.endswith("y") else set()
+    plain = word
+    for typed, letter in _DIGRAPHS.items():
+        plain = plain.replace(typed, letter)
+    forms |= {plain, word.replace("ß", "ss"), word.replace("ss", "ß")}
+    return sorted(forms)
+
+
+def _indexed(words: Sequence[str]) -> tuple[str, ...]:
+    """Write each run of letters without spaces in pairs.
+
+    The index has the last letter of a run by itself, too; what the query ends with may go on in the text.
+    """
+    found: list[str] = []
+    for n, word in enumerate(words, start=1):
+        if not _IS_SPACELESS.match(word):
+            found.append(_SIGNS.get(word, word))
+            continue
+        found += [word[i : i + 2] for i in range(len(word) - 1)]
+        if n < len(words) or len(word) == 1:
+            found.append(word[-1])
+    return tuple(found)
+
+
+def _spellings(term: Term) -> tuple[str, ...]:
+    known = [form[0] for form in term.forms]
+    return (*known, *(word for word in _one_off(term.words[0]) if word not in known))
+
+
+def _one_off(word: str) -> list[str]:
+    """Return every spelling at Damerau-Levenshtein distance 1, in the letters of the word's own script."""
+    letters = _LATIN if word.isascii() else _CYRILLIC if "\u0400" <= word[0] <= "\u04ff" else ""
+    found = set()
+    for i in range(len(word) + 1):
+        before, after = word[:i], word[i:]
+        found.add(before + after[1:])
+        found.add(before + after[1:2] + after[:1] + after[2:])
+        found |= {before + letter + rest for letter in letters for rest in (after, after[1:])}
+    return sorted(found - {word})
+
+
+def _match_spans(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
+    """Return the spans of the terms in `text`, in order, none inside another."""
+    wanted = [(form, term.prefix) for term in terms if not term.excluded for form in term.forms]
+    if not wanted:
+        return []
+    longest_first = sorted(wanted, key=lambda one: sum(map(len, one[0])), reverse=True)
+    pattern = re.compile("|".join(_form_pattern(form, prefix) for form, prefix in longest_first))
+    return [match.span() for match in pattern.finditer(text.translate(_FOLD))]
+
+
+def _form_pattern(words: Sequence[str], prefix: bool) -> str:
+    """Match the words of one spelling; a run of letters without spaces anywhere in a longer one."""
+    free = [bool(_IS_SPACELESS.match(word)) or word in _SIGNS for word in words]
+    pattern = "" if free[0] else rf"(?<![^\W_{_SPACELESS}])"
+    for n, word in enumerate(words):
+        if n and word not in ("++", "#") and words[n - 1] != ".":
+            pattern += r"[\W_]*" if free[n] or free[n - 1] else r"[\W_]+"
+        pattern += re.escape(word)
+    return pattern + ("" if free[-1] else r"\w*" if prefix else rf"(?![^\W_{_SPACELESS}])")
+
+
+def _parts(text: str, start: int, end: int, matches: Sequence[tuple[int, int]]) -> tuple[TextPart, ...]:
+    parts, at = [], start
+    for first, last in matches:
+        if first < at or last > end:
+            continue
+        parts += [TextPart(text[at:first], False), TextPart(text[first:last], True)]
+        at = last
+    return tuple(part for part in (*parts, TextPart(text[at:end], False)) if part.text)

@@ -1,0 +1,87 @@
+"""Views of the lists of all items: a page of one, and marking as read with undo."""
+
+from datetime import UTC, datetime
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_POST, require_safe
+
+from digest.errors import ItemNotFound
+from digest.items.listing import EPOCH, MICROSECOND, readings_undo
+from digest.items.reading import item_read, item_unread
+from digest.models import Reader
+from digest.requests import reader_of
+from digest.web.lists import ListAsked, list_asked, list_mark_read, list_page
+
+ITEM_ID_CHARS = 18
+
+
+@login_required
+@require_safe
+def all_items(request: HttpRequest) -> HttpResponse:
+    """Show a page of the reader's items: `source`, `folder`, `feed`, `unread`, `saved`, `order`, `before`."""
+    reader, now = reader_of(request), timezone.now()
+    marked = _moment(request.GET.get("marked", ""))
+    page = list_page(reader, list_asked(request.GET), marked, now)
+    return render(request, "digest/all.html", page)
+
+
+@login_required
+@require_POST
+def all_read(request: HttpRequest) -> HttpResponse:
+    """Mark one item as read or unread, all above one, or all of a list; or undo what `undo` names."""
+    reader, now = reader_of(request), timezone.now()
+    asked, typed = list_asked(request.POST), request.POST
+    if "read" in typed or "unread" in typed:
+        return _mark_one(reader, asked, typed.get("read", ""), typed.get("unread", ""), now)
+    if "undo" in typed:
+        at = _moment(typed["undo"])
+        count = readings_undo(reader=reader, at=at) if at else 0
+        messages.success(request, f"{count} item{'s' * (count != 1)} unread again.")
+        return redirect(asked.address())
+    above = typed.get("above", "")
+    seen_by = _seen(typed.get("seen", ""), now)
+    if "above" in typed and not above:
+        raise Http404("That row is not on the list.")
+    newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now)
+    if newly is None:
+        messages.error(request, "That list has changed. Choose the item again.")
+        return redirect(ListAsked(asked.chosen, asked.order).address())
+    if not newly:
+        messages.info(request, "Nothing there was unread.")
+        return redirect(asked.address())
+    return redirect(asked.address(marked=now.isoformat()))
+
+
+def _mark_one(reader: Reader, asked: ListAsked, read: str, unread: str, now: datetime) -> HttpResponse:
+    typed = read or unread
+    if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS:
+        raise Http404("No such item among your sources.")
+    try:
+        if read:
+            item_read(reader=reader, item_id=int(typed), now=now)
+        else:
+            item_unread(reader=reader, item_id=int(typed))
+    except ItemNotFound as error:
+        raise Http404(error.message) from None
+    return redirect(f"{asked.address()}#item-{typed}")
+
+
+def _moment(typed: str) -> datetime | None:
+    """Return the moment written in ISO 8601 with its zone; `None` for anything else."""
+    try:
+        moment = parse_datetime(typed)
+        return moment.astimezone(UTC) if moment is not None and timezone.is_aware(moment) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _seen(typed: str, now: datetime) -> datetime:
+    """Return the moment a page was made, from microseconds since 1970; now for what cannot be one."""
+    if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS - 1:
+        return now
+    return min(EPOCH + int(typed) * MICROSECOND, now)

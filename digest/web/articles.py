@@ -1,0 +1,147 @@
+"""The article on the page of an item: HTML, pictures and players; and the view that hands out pictures."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_POST, require_safe
+
+from digest.articles.full_text import ShownText, full_text_can, full_text_get, full_text_of
+from digest.articles.pictures import inside_allowed, picture_get, picture_href
+from digest.articles.render import Mode, article_render, pictures_in, pictures_render
+from digest.errors import DigestError, FullTextMissing, PicturesBusy
+from digest.feeds.bodies import content_of
+from digest.feeds.entities import Enclosure
+from digest.items.selectors import item_for
+from digest.models import Item, Reader
+from digest.requests import reader_of
+from digest.throttling import FULL_TEXT, PICTURES, rate_limited
+
+# Pictures change under new addresses, mostly; ours are signed, so that nobody can have stored another's.
+PICTURE_CACHE = "private, max-age=86400"
+FAILURE_CACHE = "private, max-age=300"
+# A picture that is opened by itself is a document: it may do nothing, whatever is in it.
+PICTURE_POLICY = "default-src 'none'; sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A sound or film: `kind` is "audio" or "video"; it is played here where `plays`, else linked."""
+
+    kind: str
+    href: str
+    mime_type: str
+    words: str
+    plays: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """What the page of an item shows of its publisher's; `html` is "" where plain text says all.
+
+    With `full` it is the full text from the page; `can_fetch` is whether that may be asked for.
+    """
+
+    html: SafeString
+    lead: SafeString
+    players: tuple[Player, ...]
+    poster: str
+    categories: tuple[str, ...]
+    full: ShownText | None = None
+    can_fetch: bool = False
+
+    @property
+    def has_media(self) -> bool:
+        """Return whether there is something to play here."""
+        return any(player.plays for player in self.players)
+
+    @property
+    def without_players(self) -> "Article":
+        """Return the article with links in place of players, for a page whose policy lets nothing play."""
+        return replace(self, players=tuple(replace(player, plays=False) for player in self.players))
+
+
+def article_of(*, reader: Reader, item: Item) -> Article:
+    """Return the article of an item as this reader wants it; three queries at most."""
+    content, full = content_of(item=item), full_text_of(item=item)
+    text = full.html if full else content.html
+    mode = cast(Mode, reader.pictures)
+    href = partial(picture_href, inside=inside_allowed(item=item))
+    players = tuple(_player(one) for one in content.enclosures if not one.mime_type.startswith("image/"))
+    is_film = any(player.kind == "video" and player.plays for player in players)
+    poster = href(content.image) if is_film and content.image and mode == "shown" else ""
+    enclosed = (one.url for one in content.enclosures if one.mime_type.startswith("image/"))
+    shown = pictures_in(text)
+    # The picture of the entry stands above a text that has none; what is enclosed is no part of the text.
+    first = [content.image] if content.image and not shown and not poster else []
+    lead = [one for one in dict.fromkeys([*first, *enclosed]) if one not in shown]
+    return Article(
+        html=mark_safe(article_render(text, pictures=mode, href=href)),
+        lead=mark_safe(pictures_render(lead, pictures=mode, href=href)),
+        players=players,
+        poster=poster,
+        categories=content.categories,
+        full=full,
+        can_fetch=not full and full_text_can(item=item),
+    )
+
+
+def _player(one: Enclosure) -> Player:
+    """Return a player; without TLS a browser would not load what is on another site."""
+    plays = one.url.startswith("https://")
+    return Player(one.mime_type.partition("/")[0], one.url, one.mime_type, enclosure_words(one), plays)
+
+
+def enclosure_words(one: Enclosure) -> str:
+    """Return how long and how large a sound or film is, as far as its feed says: "1 h 12 min · 34 MB"."""
+    words = []
+    if one.duration_s:
+        hours, minutes = divmod(max(round(one.duration_s / 60), 1), 60)
+        words.append(f"{hours} h {minutes} min" if hours else f"{minutes} min")
+    if one.length_bytes and one.length_bytes >= 100_000:
+        words.append(f"{max(round(one.length_bytes / 1e6), 1)} MB")
+    return " · ".join(words)
+
+
+@login_required
+@require_POST
+@rate_limited(FULL_TEXT)
+def full_text(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Fetch the full text of an item from its page, and show it or say why there is none."""
+    item = item_for(reader_id=reader_of(request).pk, item_id=item_id)
+    if item is None or not settings.FULL_TEXT:
+        raise Http404("No such item among your sources.")
+    try:
+        full_text_get(item=item, now=timezone.now())
+    except FullTextMissing as missing:
+        messages.error(request, f"No full text. {missing.message}")
+    return redirect("digest:item", item_id)
+
+
+@login_required
+@require_safe
+@rate_limited(PICTURES, when=lambda request: True)
+def picture(request: HttpRequest, signed: str) -> HttpResponse:
+    """Answer with a picture of a publisher, whose address one of our pages signed."""
+    try:
+        found = picture_get(signed=signed, now=timezone.now())
+    except DigestError as refused:
+        answer = HttpResponse(refused.message, status=refused.status, content_type="text/plain")
+        answer["Cache-Control"] = FAILURE_CACHE
+        if isinstance(refused, PicturesBusy):
+            answer["Cache-Control"], answer["Retry-After"] = "no-store", "1"
+    else:
+        answer = HttpResponse(found.body, content_type=found.mime_type)
+        answer["Cache-Control"] = PICTURE_CACHE
+        answer["Content-Disposition"] = f'inline; filename="picture.{found.mime_type.partition("/")[2]}"'
+    answer["Content-Security-Policy"] = PICTURE_POLICY
+    answer["Cross-Origin-Resource-Policy"] = "same-origin"
+    answer["X-Content-Type-Options"] = "nosniff"
+    return answer

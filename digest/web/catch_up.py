@@ -1,0 +1,51 @@
+"""Views for coming back: what was missed since the last visit, and marking the rest of it as read."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from digest.build.catch_up import away_since, catch_up, items_since
+from digest.build.presentation import items_shown
+from digest.items.reading import items_read, items_unread
+from digest.requests import reader_of
+from digest.web.reading import moment_or_404
+
+
+@login_required
+@require_safe
+def catching_up(request: HttpRequest) -> HttpResponse:
+    """Show the best since the reader's last visit, where that is three days ago or more."""
+    reader, now = reader_of(request), timezone.now()
+    found = catch_up(reader=reader, now=now)
+    page: dict[str, Any] = {"found": found, "marked_at": request.GET.get("at", "")}
+    if found:
+        page["shown"] = items_shown(reader=reader, scored=found.best, now=now)
+    return render(request, "digest/catch_up.html", page)
+
+
+@login_required
+@require_POST
+def rest_read(request: HttpRequest) -> HttpResponse:
+    """Mark what is not among the best since the last visit as read; with `at`, undo that."""
+    reader, now = reader_of(request), timezone.now()
+    here = reverse("digest:catch_up")
+    if "at" in request.POST:
+        at = moment_or_404(request.POST["at"])
+        if since := away_since(reader=reader, now=now):
+            items = items_since(reader=reader, since=since, now=now)
+            count = items_unread(reader=reader, item_ids=items, at=at)
+            messages.success(request, f"{count} item{'s' * (count != 1)} unread again.")
+        return redirect(here)
+    found = catch_up(reader=reader, now=now)
+    if found is None or not found.rest:
+        return redirect(here)
+    count = items_read(reader=reader, item_ids=found.rest, now=now)
+    messages.success(request, f"{count} item{'s' * (count != 1)} marked as read.")
+    return redirect(f"{here}?{urlencode({'at': now.isoformat()})}")

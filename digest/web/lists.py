@@ -1,0 +1,256 @@
+"""Page data of the lists of all items: what was asked for, the rows, the side list, and addresses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from digest.build.best import best_ids, best_key, best_page
+from digest.build.presentation import ScoredItem, ShownItem, items_score, items_shown
+from digest.items.listing import (
+    EPOCH,
+    MICROSECOND,
+    ListFilter,
+    ListKey,
+    ReadFeed,
+    UnreadCounts,
+    feeds_read,
+    filter_current,
+    filter_feeds,
+    list_ids,
+    list_items,
+    list_key,
+    list_read,
+    readings_count,
+    unread_counts,
+)
+from digest.items.muting import mutes_in_force
+from digest.items.reading import items_read
+from digest.models import Reader
+
+Order = Literal["newest", "best"]
+NAME_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ListAsked:
+    """A list as its address names it; `before` is the key that the page begins after, as it was typed."""
+
+    chosen: ListFilter
+    order: Order = "newest"
+    before: str = ""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Return the query of the address, without what is usual."""
+        chosen = self.chosen
+        found = {
+            "source": chosen.source,
+            "feed": str(chosen.feed or ""),
+            "unread": "1" if chosen.unread else "",
+            "saved": "1" if chosen.saved else "",
+            "order": self.order if self.order == "best" else "",
+            "before": self.before,
+        }
+        folder = {} if chosen.folder is None else {"folder": chosen.folder}
+        return folder | {name: value for name, value in found.items() if value}
+
+    def address(self, **more: str) -> str:
+        """Return the address of the list, with `more` in its query."""
+        query = urlencode(self.fields | more)
+        return reverse("digest:all") + (f"?{query}" if query else "")
+
+    def other(self, *, order: Order | None = None, **chosen: Any) -> str:
+        """Return the address of the first page of a list that differs in `order` or `chosen`."""
+        changed = replace(self.chosen, **chosen)
+        return ListAsked(changed, order or self.order).address()
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """One item of a list, and its key there."""
+
+    shown: ShownItem
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SideLine:
+    """A list to go to from another one: its name, its address, how many are unread, whether it is shown."""
+
+    name: str
+    href: str
+    unread: int
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SideFolder:
+    """A folder of the side list with its feeds; `line` is `None` where there are no folders."""
+
+    line: SideLine | None
+    feeds: tuple[SideLine, ...]
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """One page of a list: the scored items with their keys, and the key of the next page ("" for none)."""
+
+    scored: Sequence[ScoredItem]
+    keys: Sequence[str]
+    older: str
+
+
+def list_asked(query: Mapping[str, str]) -> ListAsked:
+    """Return the list that a query or a form names; what cannot be one counts as not given."""
+    feed = query.get("feed", "")
+    chosen = ListFilter(
+        source=_plain(query.get("source", "")),
+        folder=_plain(query["folder"]) if "folder" in query else None,
+        feed=int(feed) if feed.isdecimal() and len(feed) < 19 else None,
+        unread=query.get("unread") == "1",
+        saved=query.get("saved") == "1",
+    )
+    order: Order = "best" if query.get("order") == "best" else "newest"
+    return ListAsked(filter_current(chosen=chosen), order, query.get("before", "")[:80])
+
+
+def list_rows(
+    reader: Reader, asked: ListAsked, feeds: Sequence[ReadFeed], size: int, now: datetime
+) -> ListPage:
+    """Return one page of a list; a constant number of queries."""
+    muted = mutes_in_force(reader_id=reader.pk, now=now).sources
+    among = filter_feeds(feeds, asked.chosen, muted)
+    if asked.order == "best":
+        after = best_key(asked.before, now)
+        page = best_page(reader=reader, feeds=among, chosen=asked.chosen, now=now, size=size, after=after)
+        return ListPage(page.items, [str(key) for key in page.keys], str(page.older or ""))
+    ids = list_ids(
+        reader_id=reader.pk,
+        feeds=among,
+        chosen=asked.chosen,
+        now=now,
+        limit=size + 1,
+        after=list_key(asked.before),
+    )
+    items = list_items(ids=ids[:size])
+    keys = [str(ListKey(item.dated_at, item.pk)) for item in items]
+    scored = items_score(reader=reader, items=items, now=now)
+    return ListPage(scored, keys, keys[-1] if len(ids) > size and keys else "")
+
+
+def list_page(reader: Reader, asked: ListAsked, marked: datetime | None, now: datetime) -> dict[str, Any]:
+    """Return one page of a list with the side list and addresses; a constant number of queries.
+
+    `marked` is the moment at which items were marked as read just now, so that it can be undone.
+    """
+    feeds = feeds_read(reader_id=reader.pk)
+    counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
+    page = list_rows(reader, asked, feeds, reader.list_size, now)
+    shown = items_shown(reader=reader, scored=page.scored, now=now)
+    return {
+        "asked": asked,
+        "chosen": asked.chosen,
+        "name": list_name(feeds, asked.chosen),
+        "known": not asked.chosen.narrow or bool(filter_feeds(feeds, asked.chosen)),
+        "feeds": feeds,
+        "rows": [ListRow(entry, key) for entry, key in zip(shown, page.keys, strict=True)],
+        "older": replace(asked, before=page.older).address() if page.older else "",
+        "newest": asked.other() if asked.before else "",
+        "here": asked.address(),
+        "fields": asked.fields,
+        "with_muted": counts.with_muted,
+        "unread": counts.within(asked.chosen),
+        "side": side_list(asked, feeds, counts),
+        "total": SideLine(
+            "All items", asked.other(source="", folder=None, feed=None), counts.total, not asked.chosen.narrow
+        ),
+        "tabs": _tabs(asked),
+        "orders": _orders(asked),
+        "marked": (marked, readings_count(reader_id=reader.pk, at=marked)) if marked else None,
+        "seen": (now - EPOCH) // MICROSECOND,
+    }
+
+
+def list_mark_read(
+    reader: Reader, asked: ListAsked, *, above: str, seen_by: datetime, now: datetime
+) -> int | None:
+    """Mark what a list shows as read, or what is above a row of it; `None` where there is no such row.
+
+    Only what was first seen by `seen_by`, the moment the page was made.
+    """
+    muted = mutes_in_force(reader_id=reader.pk, now=now).sources
+    among = filter_feeds(feeds_read(reader_id=reader.pk), asked.chosen, muted)
+    if asked.order == "best":
+        key = best_key(above, now) if above else None
+        if above and key is None:
+            return None
+        ids = best_ids(reader=reader, feeds=among, chosen=asked.chosen, as_of=seen_by, now=now, above=key)
+        return items_read(reader=reader, item_ids=ids, now=now)
+    place = list_key(above) if above else None
+    if above and place is None:
+        return None
+    return list_read(reader=reader, feeds=among, chosen=asked.chosen, now=now, seen_by=seen_by, above=place)
+
+
+def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
+    """Return what a list is called: its feed, its source, its folder, or what it has of all."""
+    if chosen.feed is not None:
+        return next((one.name for one in feeds if one.feed_id == chosen.feed), "A feed")
+    if chosen.source:
+        return next((one.source_name for one in feeds if one.source == chosen.source), chosen.source)
+    if chosen.folder is not None:
+        return chosen.folder or "In no folder"
+    return "All items"
+
+
+def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts) -> list[SideFolder]:
+    """Return the reader's folders with their feeds, those in none last, each with its unread count."""
+    chosen = asked.chosen
+    ordered = sorted(feeds, key=lambda one: (not one.folder, one.folder.casefold(), one.folder))
+    filed = any(one.folder for one in feeds)
+    found = []
+    for folder, rows in groupby(ordered, key=lambda one: one.folder):
+        lines = tuple(
+            SideLine(
+                one.name,
+                asked.other(source="", folder=None, feed=one.feed_id),
+                counts.feeds.get(one.feed_id, 0),
+                chosen.feed == one.feed_id,
+            )
+            for one in rows
+        )
+        line = SideLine(
+            folder or "In no folder",
+            asked.other(source="", folder=folder, feed=None),
+            counts.folders.get(folder, 0),
+            chosen.folder == folder and chosen.feed is None,
+        )
+        is_open = not filed or line.current or any(one.current for one in lines)
+        found.append(SideFolder(line if filed else None, lines, is_open))
+    return found
+
+
+def _tabs(asked: ListAsked) -> list[SideLine]:
+    chosen = asked.chosen
+    return [
+        SideLine("All", asked.other(unread=False, saved=False), 0, not chosen.unread and not chosen.saved),
+        SideLine("Unread", asked.other(unread=True, saved=False), 0, chosen.unread and not chosen.saved),
+        SideLine("Saved", asked.other(unread=False, saved=True), 0, chosen.saved),
+    ]
+
+
+def _orders(asked: ListAsked) -> list[SideLine]:
+    return [
+        SideLine("Newest first", asked.other(order="newest"), 0, asked.order == "newest"),
+        SideLine("Best first", asked.other(order="best"), 0, asked.order == "best"),
+    ]
+
+
+def _plain(typed: str) -> str:
+    return typed.replace("\0", "")[:NAME_CHARS]

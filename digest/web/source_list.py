@@ -1,0 +1,195 @@
+"""Page data of the sources: the reader's subscriptions, those in trouble first, the rest by folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Final
+
+from digest.build.explain import feed_health
+from digest.feedback.selectors import RatingCounts, feedback_by_source
+from digest.feeds.connect import ADDRESS_QUESTION
+from digest.feeds.fetch import host_of
+from digest.feeds.health import FeedCondition, FeedFacts, feed_condition, feed_counts, feed_trouble
+from digest.feeds.identity import web_url
+from digest.feeds.selectors import subscriptions_of
+from digest.models import Feed, Reader, Subscription
+from digest.web.filling import sources_filling
+from ranking.entities import EffectiveConfig
+from ranking.explain import weight_words
+from ranking.levels import LEVELS, weight_level
+from ranking.selectors import config_effective
+
+# What the list can be cut to, and how the form calls it.
+SHOWN: Final = {
+    "": "all",
+    "trouble": "those in trouble",
+    "quiet": "those with nothing new for 60 days",
+    "weighed": "those that count less or more",
+}
+# In this order, with the name each row is marked by.
+TROUBLES: Final = {"gone": "gone", "failing": "failing", "moved": "moved", "empty": "empty"}
+FIND_CHARS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One subscription as the sources page shows it; `address` is "" where nothing is fetched from one.
+
+    `level` is one of `ranking.levels.LEVELS`, "" for a weight between them; `trouble` one of `TROUBLES`.
+    """
+
+    subscription: Subscription
+    address: str
+    health: str
+    condition: FeedCondition
+    trouble: str
+    weight: str
+    figure: str
+    level: str
+    rated: str = ""
+
+    @property
+    def failing(self) -> bool:
+        """Return whether the feed is failing or gone."""
+        return self.subscription.feed.failures > 0 or self.condition == FeedCondition.GONE
+
+    @property
+    def name(self) -> str:
+        """Return the feed's own title, else its source's key."""
+        return self.subscription.feed.name
+
+    @property
+    def moved(self) -> str:
+        """Return where its address leads, for one that moves."""
+        feed = self.subscription.feed
+        return f"Its address now leads to {feed.answered_by or host_of(feed.moved_url)}."
+
+    @property
+    def source(self) -> str:
+        """Return the source's title, once the feed has one that it agrees with; else its key."""
+        feed = self.subscription.feed
+        return str(feed.source) if feed.title else feed.source_id
+
+    @property
+    def remarks(self) -> str:
+        """Return what is unusual about it besides its weight, in a few words each."""
+        models = "" if self.subscription.ai_enabled else "no models"
+        return " · ".join(part for part in (self.rated, models) if part)
+
+    @property
+    def exact(self) -> str:
+        """Return a weight between the levels in words and figures, else ""."""
+        return "" if self.level else f"{self.weight} ({self.figure})"
+
+    @property
+    def folder(self) -> str:
+        """Return the reader's folder for it, "" for none."""
+        return self.subscription.folder
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Return whether each of the (case-folded) words is in its name, its address or its folder."""
+        text = f"{self.name} {self.address} {self.folder}".casefold()
+        return all(word in text for word in words)
+
+    def is_shown(self, show: str) -> bool:
+        """Return whether it belongs to what `show`, one of `SHOWN`, cuts the list to."""
+        match show:
+            case "trouble":
+                return bool(self.trouble)
+            case "quiet":
+                return self.condition == FeedCondition.QUIET
+            case "weighed":
+                return self.level != "usual"
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The subscriptions of one folder; `name` is "" for those in none."""
+
+    name: str
+    lines: tuple[SourceLine, ...]
+
+
+def lines_find(lines: Sequence[SourceLine], find: str, show: str) -> list[SourceLine]:
+    """Return the lines that have all words of `find` and belong to `show`."""
+    words = find.casefold().split()
+    return [line for line in lines if line.is_shown(show) and line.matches(words)]
+
+
+def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") -> dict[str, Any]:
+    """Return the reader’s subscriptions that `find` and `show` leave: those in trouble, the rest by folder.
+
+    `sources` has all of them. A constant number of queries.
+    """
+    lines = source_lines(reader, now)
+    counts = feed_counts((_facts(line.subscription.feed) for line in lines), now=now)
+    if counts.none_answers:
+        lines = [replace(line, health=line.health.replace(f" {ADDRESS_QUESTION}", "")) for line in lines]
+    found = lines_find(lines, find, show)
+    order = list(TROUBLES)
+    troubled = sorted((line for line in found if line.trouble), key=lambda line: order.index(line.trouble))
+    # Those in no folder come first.
+    rest = sorted((line for line in found if not line.trouble), key=_folder_key)
+    folders = [Folder(name, tuple(rows)) for name, rows in groupby(rest, key=lambda line: line.folder)]
+    return {
+        "sources": lines,
+        "found": len(found),
+        "troubled": troubled,
+        "folders": folders,
+        "filed": any(folder.name for folder in folders),
+        "names": sorted({line.folder for line in lines if line.folder}, key=str.casefold),
+        "filling": sources_filling([line.subscription for line in lines], now),
+        "failing": sum(line.failing for line in lines),
+        "trouble": sum(bool(line.trouble) for line in lines),
+        "feeds": counts,
+        "find": find,
+        "show": show,
+        "shown": SHOWN.items(),
+        "levels": list(LEVELS),
+    }
+
+
+def _folder_key(line: SourceLine) -> tuple[str, str]:
+    return line.folder.casefold(), line.folder
+
+
+def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
+    """Return the reader's subscriptions by name, with feed health, source weight and ratings."""
+    effective, rated = config_effective(reader_id=reader.pk), feedback_by_source(reader_id=reader.pk)
+    lines = [_source_line(row, effective, rated, now) for row in subscriptions_of(reader_id=reader.pk)]
+    return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
+
+
+def _facts(feed: Feed) -> FeedFacts:
+    moving = bool(feed.moved_url or feed.answered_by)
+    return FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at, moving)
+
+
+def _source_line(
+    row: Subscription, effective: EffectiveConfig, rated: dict[str, RatingCounts], now: datetime
+) -> SourceLine:
+    feed, weight, tally = row.feed, effective.weight(row.feed.source_id), rated.get(row.feed.source_id)
+    health = feed_health(
+        feed.state,
+        feed.error_message,
+        feed.failures,
+        feed.last_fetched_at,
+        now,
+        last_new=feed.last_new_at,
+        next_check=feed.next_check_at,
+        every_minutes=feed.check_minutes,
+    )
+    facts = _facts(feed)
+    return SourceLine(
+        subscription=row,
+        address=web_url(feed.url),
+        health=health,
+        condition=feed_condition(facts, now=now),
+        trouble=feed_trouble(facts, now=now),
+        weight=weight_words(weight),
+        figure=f"{weight:.2f}",
+        level=weight_level(weight),
+        rated=f"you found {tally.likes} of {tally.n} useful" if tally else "",
+    )

@@ -1,0 +1,170 @@
+"""Mutes: what a reader wants to see nothing of, and whether an item has it. Pure.
+
+Nothing a reader types is a regular expression, and each check needs time in proportion to the item's text.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, term_finder
+from ranking.entities import Candidate, InvalidMute, Mute, TooManyMutes
+
+WORD: Final = "word"
+PHRASE: Final = "phrase"
+SOURCE: Final = "source"
+AUTHOR: Final = "author"
+ADDRESS: Final = "address"
+# Characters of the longest value, by kind.
+KINDS: Final[Mapping[str, int]] = {
+    WORD: TOPIC_MAX_CHARS,
+    PHRASE: 120,
+    SOURCE: 120,
+    AUTHOR: 200,
+    ADDRESS: 300,
+}
+MUTES_MAX: Final = 100
+ANYTHING: Final = "*"
+# An address pattern needs so many characters that are no stars: "*" and "*a*" would hide most of everything.
+ADDRESS_CHARS_MIN = 4
+# Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Chinese characters.
+_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+
+Finder = Callable[[str], bool]
+
+
+def mutes_read(rows: Sequence[Mapping[str, Any]]) -> tuple[Mute, ...]:
+    """Return the mutes that a config's body has as plain values."""
+    return tuple(
+        Mute(row["kind"], row["value"], date.fromisoformat(row["until"]) if row["until"] else None)
+        for row in rows
+    )
+
+
+def mutes_check(rows: Sequence[Mapping[str, Any]]) -> list[Mute]:
+    """Return the mutes of a body, values on one line. Raises `InvalidMute` or `TooManyMutes`."""
+    if len(rows) > MUTES_MAX:
+        raise TooManyMutes(f"At most {MUTES_MAX} mutes; remove one that you no longer need.")
+    return list(mutes_once(mute_check(mute) for mute in mutes_read(rows)))
+
+
+def mutes_once(mutes: Iterable[Mute]) -> tuple[Mute, ...]:
+    """Return `mutes` with one for each `mute_key`, the last one given."""
+    return tuple({mute_key(mute): mute for mute in mutes}.values())
+
+
+def mute_check(mute: Mute) -> Mute:
+    """Return the mute with its value on one line, without invisible characters. Raises `InvalidMute`."""
+    if mute.kind not in KINDS:
+        raise InvalidMute(f"One can mute a {', '.join(KINDS)}; not a “{mute.kind[:20]}”.")
+    value = " ".join("".join(c for c in mute.value if c.isspace() or c.isprintable()).split())
+    most = KINDS[mute.kind]
+    if len(value) > most:
+        raise InvalidMute(f"A muted {mute.kind} may have {most} characters; you gave {len(value)}.")
+    if not any(unicodedata.category(c)[0] not in "CZP" for c in value):
+        raise InvalidMute(f"Type the {mute.kind} to mute: at least a letter, a number or a sign.")
+    if mute.kind == WORD and " " in value:
+        raise InvalidMute(f"“{value}” is more than one word. Choose “phrase” for it.")
+    if mute.kind == ADDRESS and len(_bare(value).replace(ANYTHING, "")) < ADDRESS_CHARS_MIN:
+        raise InvalidMute(f"An address needs {ADDRESS_CHARS_MIN} characters beside the stars.")
+    return Mute(mute.kind, value, mute.until)
+
+
+def mute_key(mute: Mute) -> tuple[str, str]:
+    """Return a mute's identity: two that differ in spelling or in the last day alone are one."""
+    return mute.kind, mute.value if mute.kind == SOURCE else fold(mute.value)
+
+
+def mute_over(mute: Mute, today: date) -> bool:
+    """Return whether the mute's last day is before the reader's `today`."""
+    return mute.until is not None and mute.until < today
+
+
+def text_finder(phrase: str) -> Finder:
+    """Return whether a text, folded lightly, has the words of `phrase` in a row, whatever is between them.
+
+    In scripts without spaces between words it need not begin or end a word.
+    """
+    wanted = fold(phrase)
+    if _SPACELESS.search(wanted):
+        return lambda text: wanted in text
+    words = _words(wanted).split()
+    if not words:
+        return lambda text: wanted in text
+    row = f" {' '.join(words)} "
+
+    def finds(text: str) -> bool:
+        # Most texts lack one of the words, and `in` finds that out far faster than taking the text apart.
+        return all(word in text for word in words) and row in f" {' '.join(_words(text).split())} "
+
+    return finds
+
+
+def address_matches(pattern: str, url: str) -> bool:
+    """Return whether `url` is like `pattern`, where `*` is anything; scheme, `www.` and case do not count.
+
+    The parts between the stars are looked for one after the other, each from where the last one ended.
+    """
+    first, *rest = _bare(pattern).split(ANYTHING)
+    address = _bare(url)
+    if not rest:
+        return address.rstrip("/") == first.rstrip("/")
+    if not address.startswith(first):
+        return False
+    at = len(first)
+    for part in rest[:-1]:
+        found = address.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(address) - len(rest[-1]) >= at and address.endswith(rest[-1])
+
+
+def _bare(url: str) -> str:
+    return url.casefold().removeprefix("https://").removeprefix("http://").removeprefix("www.")
+
+
+def _words(text: str) -> str:
+    """Return `text` with a space for all that is no letter, number or mark of one."""
+    return "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text)
+
+
+class MuteFilter:
+    """The mutes in force on one day, ready for many items; false where there are none."""
+
+    def __init__(self, mutes: Iterable[Mute] = (), today: date = date.min) -> None:
+        """Take those of `mutes` that are not over on the reader's `today`."""
+        self.mutes = tuple(mute for mute in mutes if not mute_over(mute, today))
+        self.sources = {mute.value: mute for mute in self.mutes if mute.kind == SOURCE}
+        self._authors = {fold(mute.value): mute for mute in self.mutes if mute.kind == AUTHOR}
+        self._addresses = [mute for mute in self.mutes if mute.kind == ADDRESS]
+        self._texts = [(mute, _finder(mute)) for mute in self.mutes if mute.kind in (WORD, PHRASE)]
+
+    def __bool__(self) -> bool:
+        return bool(self.mutes)
+
+    @property
+    def reads_items(self) -> bool:
+        """Return whether an item's own words tell if it is hidden, not its source alone."""
+        return len(self.sources) < len(self.mutes)
+
+    def finds(self, item: Candidate) -> Mute | None:
+        """Return the mute that hides `item`; `None` where it is shown."""
+        if item.source in self.sources:
+            return self.sources[item.source]
+        if self._authors and (mute := self._authors.get(fold(item.author))):
+            return mute
+        for mute in self._addresses:
+            if address_matches(mute.value, item.url):
+                return mute
+        if not self._texts:
+            return None
+        text = fold_lightly(f"{item.title}\n{item.text}")
+        return next((mute for mute, finds in self._texts if finds(text)), None)
+
+
+def _finder(mute: Mute) -> Finder:
+    spaced = mute.kind == WORD and not _SPACELESS.search(mute.value)
+    return term_finder(mute.value) if spaced else text_finder(mute.value)

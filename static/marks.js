@@ -1,0 +1,69 @@
+// Marking items as read and unread without a reload: one by key or button, many by scrolling past them.
+import { announce } from "./http.js";
+
+const token = document.querySelector('meta[name="csrf-token"]').content;
+const SCROLL_MS = 1000;
+
+/** Mark an item as read, or as unread again where it is read. */
+export async function toggle(article) {
+  const read = !article.classList.contains("read");
+  show(article, read);
+  announce(read ? "Marked as read" : "Unread again");
+  try {
+    const answer = await send(`/api/items/${article.dataset.item}/read`, read ? "POST" : "DELETE");
+    if (!answer.ok) throw new Error(String(answer.status));
+  } catch {
+    show(article, !read);
+    announce("That was not stored. Try again.");
+  }
+}
+
+/** Ask the API; the request outlives the page. */
+function send(url, method, body) {
+  const headers = { "X-CSRFToken": token, "Content-Type": "application/json" };
+  return fetch(url, { method, headers, body, credentials: "same-origin", keepalive: true });
+}
+
+/** Give an item the looks of a read or an unread one. */
+export function show(article, read) {
+  article.classList.toggle("read", read);
+  const button = article.querySelector("button[data-key=m]");
+  if (!button) return;
+  button.setAttribute("aria-pressed", String(read));
+  button.name = read ? "unread" : "read";
+  button.title = read ? "Read" : "Mark as read";
+}
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.closest("form[data-marks]") || event.submitter?.dataset.key !== "m") return;
+  event.preventDefault();
+  toggle(event.submitter.closest("[data-item]"));
+});
+
+const scrolled = document.querySelector("[data-read-on-scroll]");
+if (scrolled) watch(scrolled);
+
+/** Mark as read what leaves the screen at its top, a second's worth at a time. */
+function watch(list) {
+  const passed = new Set();
+  let timer = 0;
+  const flush = () => {
+    timer = 0;
+    const ids = [...passed];
+    passed.clear();
+    if (ids.length) send("/api/items/read", "POST", JSON.stringify({ item_ids: ids })).catch(() => {});
+  };
+  const left = ({ target, isIntersecting, boundingClientRect }) => {
+    if (isIntersecting || boundingClientRect.bottom > 0) return;
+    observer.unobserve(target);
+    if (target.classList.contains("read")) return;
+    show(target, true);
+    passed.add(Number(target.dataset.item));
+    timer ||= setTimeout(flush, SCROLL_MS);
+  };
+  // As if the screen had no lower end: what a jump passes over leaves it too.
+  const endless = { rootMargin: "0px 0px 1000000px 0px" };
+  const observer = new IntersectionObserver((entries) => entries.forEach(left), endless);
+  for (const article of list.querySelectorAll("article[data-item]")) observer.observe(article);
+  addEventListener("pagehide", flush);
+}

@@ -1,0 +1,67 @@
+// Where there is room, an article opens beside its list; on a narrow screen its link is followed.
+import { announce } from "./http.js";
+import { show } from "./marks.js";
+import { watchPictures } from "./pictures.js";
+
+const pane = document.querySelector("[data-pane]");
+const wide = matchMedia("(min-width: 68.75rem)");
+const root = document.documentElement;
+let asked = null;
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-pane-close]")) return close();
+  const link = event.target.closest("article[data-item] a[data-open]");
+  const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  if (!link || !plain || !wide.matches || event.defaultPrevented) return;
+  event.preventDefault();
+  open(link);
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !pane.hidden && !document.querySelector("dialog[open]")) close();
+});
+
+/** Fill the pane with the piece of the item's page; where that fails, follow the link. */
+async function open(link) {
+  asked?.abort();
+  asked = new AbortController();
+  const { signal } = asked;
+  try {
+    const answer = await fetch(`${link.href}?pane=1`, { credentials: "same-origin", signal });
+    if (answer.redirected || !answer.ok) throw new Error(String(answer.status));
+    const piece = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-pane-item]");
+    if (!piece) throw new Error("The answer is no piece of a page.");
+    fill(link, piece);
+  } catch {
+    if (!signal.aborted) location.assign(link.href);
+  }
+}
+
+function fill(link, piece) {
+  current()?.removeAttribute("aria-current");
+  link.setAttribute("aria-current", "true");
+  pane.replaceChildren(piece);
+  pane.hidden = false;
+  pane.scrollTop = 0;
+  root.dataset.paneOpen = "";
+  watchPictures(pane);
+  const row = link.closest("article[data-item]");
+  show(row, true);
+  row.scrollIntoView({ block: "nearest" });
+  link.focus({ preventScroll: true });
+  announce(`Opened beside the list: ${link.textContent.trim()}`);
+}
+
+function close() {
+  asked?.abort();
+  const link = current();
+  link?.removeAttribute("aria-current");
+  pane.hidden = true;
+  pane.replaceChildren();
+  delete root.dataset.paneOpen;
+  link?.focus();
+}
+
+function current() {
+  return document.querySelector("article[data-item] a[data-open][aria-current]");
+}

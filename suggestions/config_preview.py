@@ -1,0 +1,85 @@
+"""Previews of what a reader sets by hand, in Settings or Sources: today's digest before and after."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST
+
+from digest.feeds.weights import weights_at_level
+from digest.items.selectors import source_titles
+from digest.requests import reader_of
+from digest.web.source_changes import feeds_chosen
+from ranking.config_body import ConfigEdit, body_changes, effective_body
+from ranking.entities import InvalidSetting
+from ranking.explain import change_words
+from ranking.selectors import config_edited
+from ranking.views import config_form, config_refused, edit_of
+from suggestions.preview import configs_side_by_side
+from suggestions.views import sides_page
+
+# Fields that are not part of what was typed.
+NOT_TYPED = ("csrfmiddlewaretoken",)
+
+
+@login_required
+@require_POST
+def config_preview(request: HttpRequest) -> HttpResponse:
+    """Show what the settings as typed would do today; what cannot be saved is named as by a save."""
+    reader, form = reader_of(request), config_form(request)
+    if not form.is_valid():
+        return config_refused(request, form)
+    try:
+        page = preview_page(reader_id=reader.pk, edit=edit_of(form.cleaned_data), now=timezone.now())
+    except InvalidSetting as error:
+        form.add_error(None, error.message)
+        return config_refused(request, form)
+    page |= {"back": reverse("ranking:config"), "save": reverse("ranking:config"), "section": "Settings"}
+    return render(request, "suggestions/config_preview.html", page | {"typed": _typed(request)})
+
+
+@login_required
+@require_POST
+def weights_preview(request: HttpRequest) -> HttpResponse:
+    """Show what another weight of the chosen sources would do today."""
+    reader, now, level = reader_of(request), timezone.now(), request.POST.get("level", "")
+    chosen = feeds_chosen(reader, request.POST, now)
+    if not chosen:
+        messages.info(request, "Nothing was chosen. Tick some sources first.")
+        return redirect("digest:sources")
+    try:
+        weights = weights_at_level(reader_id=reader.pk, feed_ids=chosen, level=level)
+    except InvalidSetting:
+        asked = urlencode({"level": level[:40]})
+        return redirect(f"{reverse('digest:source', args=[chosen[0]])}?{asked}")
+    page = preview_page(reader_id=reader.pk, edit=ConfigEdit(source_weights=weights), now=now)
+    page |= {"back": reverse("digest:sources"), "section": "Sources", "typed": _typed(request)}
+    page["typed"] += [("do", "weigh")]
+    return render(
+        request, "suggestions/config_preview.html", page | {"save": reverse("digest:sources_change")}
+    )
+
+
+def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[str, Any]:
+    """Return today's digest before and after `edit`, and what it changes in words. Writes nothing.
+
+    A constant number of queries. Raises `InvalidSetting` as a save does.
+    """
+    before, after = config_edited(reader_id=reader_id, edit=edit)
+    changes = body_changes(effective_body(before), effective_body(after))
+    names = source_titles(keys={change["target"] for change in changes})
+    left, right = configs_side_by_side(reader_id=reader_id, before=before, after=after, now=now)
+    return sides_page(left, right) | {"changes": [change_words(change, names) for change in changes]}
+
+
+def _typed(request: HttpRequest) -> list[tuple[str, str]]:
+    fields: Iterable[tuple[str, list[Any]]] = request.POST.lists()
+    return [(name, str(one)) for name, values in fields if name not in NOT_TYPED for one in values]

@@ -1,0 +1,95 @@
+"""A model's note beside a suggestion: checked before it is stored, and again whenever a reader would see it.
+
+The reason of a suggestion is the server's own sentence. What a model writes is shown below it, marked, and
+only where `digest.llm.phishing` finds nothing in it, by the evidence and the target of the suggestion. A
+draft with any other note is refused, so that the model may mend it; of a stored one (older than a rule, or
+imported) readers see nothing, and operators all with the reason for it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from digest.items.selectors import source_titles
+from digest.llm import phishing
+from digest.llm.phishing import Grounds, phishing_problem
+from suggestions.entities import Refusal
+from suggestions.models import Suggestion
+
+UNSAFE_REASON = "unsafe_reason"
+PROBLEMS = {
+    phishing.CHARACTERS: "it holds characters that plain sentences do without",
+    phishing.ADDRESS: "it holds an address, or what looks like one",
+    phishing.NUMBER: "it holds a number that could be called",
+    phishing.REQUEST: "it asks for something, or leads somewhere",
+    phishing.NAME: "it has a word that is neither plain English nor in the evidence",
+}
+REMEDY = (
+    "Say in plain words what the cited ratings show, name sources by their titles, or leave the reason "
+    "empty: the server gives the counts itself."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A model's note as readers see it: `text`, or "" with `problem`, the kind of what is wrong with it."""
+
+    text: str
+    problem: str = ""
+
+
+NO_NOTE = Note("")
+
+
+def note_grounds(
+    *, label: str, evidence: Iterable[tuple[str, str, Sequence[str]]], titles: Mapping[str, str]
+) -> Grounds:
+    """Return what a note may name: the target, and of each (title, source key, tags) all three.
+
+    `titles` has the name of each source by its key.
+    """
+    rows = list(evidence)
+    names = dict.fromkeys([label, *(titles.get(source, source) for _, source, _ in rows)])
+    texts = dict.fromkeys([*(title for title, _, _ in rows), *(tag for _, _, tags in rows for tag in tags)])
+    return Grounds(tuple(name for name in names if name), tuple(texts))
+
+
+def note_named(note: str, titles: Mapping[str, str]) -> str:
+    """Return a note with the titles of sources where it has their keys, on one line."""
+    return " ".join(_named(token, titles) for token in note.split())
+
+
+def note_refusal(note: str, grounds: Grounds, target: str = "") -> Refusal | None:
+    """Refuse a note that leads or asks a reader somewhere, or names what it is not about."""
+    problem = phishing_problem(note, grounds)
+    if problem is None:
+        return None
+    message = f"The reason cannot be shown: {PROBLEMS[problem.kind]} (“{problem.piece}”). {REMEDY}"
+    return Refusal(UNSAFE_REASON, message, target)
+
+
+def notes_shown(suggestions: Iterable[Suggestion]) -> dict[int, Note]:
+    """Return the note of each suggestion as readers see it; evidence prefetched.
+
+    One query for the names of sources, none where no suggestion has a note.
+    """
+    rows = [row for row in suggestions if row.model_note]
+    if not rows:
+        return {}
+    titles = source_titles(keys={cited.source_key for row in rows for cited in row.evidence.all()})
+    return {row.pk: _shown(row, titles) for row in rows}
+
+
+def note_shown(suggestion: Suggestion) -> Note:
+    """Return the note of one suggestion as its reader sees it."""
+    return notes_shown([suggestion]).get(suggestion.pk, NO_NOTE)
+
+
+def _shown(row: Suggestion, titles: Mapping[str, str]) -> Note:
+    cited = [(one.title, one.source_key, one.reason_tags) for one in row.evidence.all()]
+    problem = phishing_problem(row.model_note, note_grounds(label=row.label, evidence=cited, titles=titles))
+    return Note("", problem.kind) if problem else Note(row.model_note)
+
+
+def _named(token: str, titles: Mapping[str, str]) -> str:
+    key = token.strip("\"'“”‘’(),;:!?.")
+    return token.replace(key, titles.get(key.casefold(), key)) if key else token

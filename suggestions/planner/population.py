@@ -1,0 +1,105 @@
+"""How much readers' tastes vary: sums over batches of readers who share, published once each, with noise.
+
+A reader counts at most twice in life: with the thumbs given before the day of their first batch, 20 or more,
+and, 80 thumbs later, with those on articles that came since. So each thumb is in one batch at most. Who
+counts, and when, depends on accounts, numbers, days and ids, never on what thumbs say (docs/peers.md).
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Exists, F, OuterRef, Q
+
+from digest.days import utc_day, utc_day_begin
+from digest.entities import RatedItem
+from digest.feedback.publication import community_members, uniforms_secret
+from digest.feedback.selectors import feedback_recent
+from digest.items.selectors import source_titles
+from digest.models import Item, Reader
+from ranking.community import spread_with_noise
+from suggestions.models import TasteContribution, TasteSpread
+from suggestions.planner.phrases import attributes_of
+from suggestions.planner.spread import Batch, batch_sum, contribution_of, spread_of
+from suggestions.planner.tastes import Spread, tallies_of
+
+# So many readers are published together at least, and half as many as were before: sums over few readers
+# are mostly noise, and so are many of them.
+BATCH_MIN, BATCH_SHARE = 40, 0.5
+# A night's work: about 20 ms for each reader.
+BATCH_MAX = 2000
+SECOND_RATINGS_MIN = 80
+FIRST, SECOND = 1, 2
+FIELDS = ("source_estimates", "source_weights", "topic_estimates", "topic_weights")
+
+
+def taste_spread_publish(*, now: datetime) -> int:
+    """Publish the sums of those who wait to be counted, where they are enough; return how many they are.
+
+    At most once a UTC day. Runs at once are one: the other finds the day's row.
+    """
+    day = utc_day(now)
+    if not settings.PEERS_ENABLED or TasteSpread.objects.filter(day__gte=day).exists():
+        return 0
+    waiting = _waiting(day)
+    if len(waiting) < BATCH_MIN or len(waiting) < BATCH_SHARE * TasteContribution.objects.count():
+        return 0
+    total = batch_sum(list(_contributions(waiting, day, now)))
+    noised = spread_with_noise(tuple(getattr(total, name) for name in FIELDS), uniforms_secret((2, 4)))
+    marks = [TasteContribution(reader_id=r, number=n, day=day) for r, n, _ in waiting]
+    try:
+        with transaction.atomic():
+            TasteSpread.objects.create(day=day, **dict(zip(FIELDS, noised, strict=True)))
+            TasteContribution.objects.bulk_create(marks, batch_size=1000)
+    except IntegrityError:
+        if not TasteSpread.objects.filter(day=day).exists():
+            raise
+        return 0
+    return len(waiting)
+
+
+def taste_spread_for(*, reader_id: UUID) -> Spread:
+    """Return how much tastes vary, for one reader: as published for one who shares, else the prior alone."""
+    sharing = Reader.objects.filter(pk=reader_id, peers_enabled=True, is_active=True)
+    rows = TasteSpread.objects.filter(Exists(sharing)) if settings.PEERS_ENABLED else ()
+    return spread_of([Batch(*(getattr(row, name) for name in FIELDS)) for row in rows])
+
+
+def _waiting(day: int) -> list[tuple[UUID, int, int]]:
+    """Return (reader, number of the contribution, first UTC day that counts) of those who wait; 2 queries."""
+    members = community_members(day=day)
+    marks = TasteContribution.objects.filter(reader_id=OuterRef("reader_id"))
+    new = members.filter(~Exists(marks)).values_list("reader_id", flat=True).order_by("reader_id")
+    since = Q(reader__feedback__day__gte=F("day"), reader__feedback__day__lt=day)
+    again = (
+        TasteContribution.objects.filter(~Exists(marks.filter(number=SECOND)), number=FIRST)
+        .filter(reader__peers_enabled=True, reader__is_active=True)
+        .annotate(ratings=Count("reader__feedback", filter=since))
+        .filter(ratings__gte=SECOND_RATINGS_MIN)
+        .order_by("reader_id")
+    )
+    found = [(reader, FIRST, 0) for reader in new[:BATCH_MAX]]
+    rest = again.values_list("reader_id", "day")[: BATCH_MAX - len(found)]
+    return [*found, *((reader, SECOND, first) for reader, first in rest)]
+
+
+def _contributions(waiting: list[tuple[UUID, int, int]], day: int, now: datetime) -> Iterator[Batch]:
+    """Yield what each adds; four queries each at most."""
+    until = utc_day_begin(day)
+    for reader_id, _, first in waiting:
+        rated = feedback_recent(reader_id=reader_id, until=until)
+        if first:
+            rated = _come_since(rated, utc_day_begin(first))
+        titles = source_titles(keys={item.source for item in rated})
+        attributes = attributes_of(rated, sources=(), topics=(), titles=titles)
+        yield contribution_of(tallies_of(rated, attributes, now))
+
+
+def _come_since(rated: list[RatedItem], since: datetime) -> list[RatedItem]:
+    """Return the ratings of articles of which no item came before: those given again were counted before."""
+    articles = {item.article for item in rated}
+    old = Item.objects.filter(article__in=articles, first_seen_at__lt=since)
+    known = set(old.values_list("article", flat=True))
+    return [item for item in rated if item.article not in known]

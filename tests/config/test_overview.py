@@ -1,0 +1,193 @@
+"""The operator's first page: what fails, what waits, what was spent, each figure leading to its list."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from advisor.models import Heartbeat, Run
+from config.models import NightlyReport
+from config.templatetags.operators_overview import COUNT_MAX, OverviewFigure, overview_figures
+from digest.models import Feed, Reader, Spend
+from suggestions.models import Outcome
+from tests.support.browser import suggested
+from tests.support.factories import FeedFactory, OperatorFactory, SourceFactory
+
+DAY = timedelta(days=1)
+# Tables that grow with every item, reading and digest.
+BIG = ("digest_item", "digest_feedback", "digest_impression", "digest_exposure", "digest_reading")
+
+
+@pytest.fixture
+def site(operator: Reader) -> Client:
+    client = Client()
+    client.force_login(operator)
+    return client
+
+
+def shown(operator: Reader, now: datetime) -> dict[str, OverviewFigure]:
+    """The figures by name."""
+    return {figure.name: figure for figure in overview_figures(reader=operator, now=now)}
+
+
+def night(now: datetime, **steps: str) -> NightlyReport:
+    """The nightly run of `now`'s day, with steps in these states."""
+    return NightlyReport.objects.create(
+        day=now.date(),
+        status="failed" if "failed" in steps.values() else "completed",
+        steps={name: {"status": status, "seconds": 1.0} for name, status in steps.items()},
+        started_at=now - timedelta(hours=9),
+        finished_at=now - timedelta(hours=8),
+    )
+
+
+def spent(day: datetime, usd: str, *, settled: bool = True) -> None:
+    """One call of a day."""
+    amount = Decimal(usd)
+    Spend.objects.create(
+        surface="ingest",
+        model="m",
+        reserved_usd=amount,
+        settled_usd=amount if settled else None,
+        day=day.date(),
+        created_at=day,
+    )
+
+
+def accepted(reader: Reader, at: datetime, key: str, kind: str = "decision") -> Outcome:
+    """A change that a reader accepted, or what became of it."""
+    suggestion = suggested(reader, evidence=0, target_key=key, status="accepted")
+    row = Outcome(suggestion=suggestion, reader=reader, kind=kind, outcome="accepted", config_before={})
+    row.suggestion_type, row.target_key, row.created_at, row.decided_at = "boost_source", key, at, at
+    row.save()
+    return row
+
+
+def test_an_empty_installation_says_so_and_asks_for_a_worker(operator: Reader, now):
+    figures = shown(operator, now)
+    assert [figure.value for figure in figures.values()] == ["0", "none yet", "$0.00", "$0.00", "0", "0"]
+    assert figures["Runs queued"].bad and "no worker is alive" in figures["Runs queued"].note
+
+
+def test_failing_feeds_are_those_that_are_asked_and_lead_to_their_list(operator: Reader, site: Client, now):
+    failing = FeedFactory(state="active", failures=2, next_check_at=now + DAY)
+    FeedFactory(failures=2, state="paused")
+    FeedFactory(state="active", next_check_at=now - DAY)
+    figure = shown(operator, now)["Failing feeds"]
+    assert (figure.value, figure.bad) == ("1", True) and "1 due" in figure.note
+    assert [row.pk for row in site.get(figure.href).context["cl"].queryset] == [failing.pk]
+
+
+def test_the_last_night_says_when_what_and_what_failed(operator: Reader, site: Client, now):
+    row = night(now, fetch="done", cluster="failed", learn="done")
+    figure = shown(operator, now)["Last night"]
+    assert (figure.value, figure.bad) == ("1 failed", True)
+    assert figure.note == "18 March, 03:00 to 04:00; 2 steps done; failed: cluster"
+    assert site.get(figure.href).context["original"] == row
+
+
+def test_a_night_that_went_well_is_fine_until_the_next_one_is_missing(operator: Reader, now):
+    night(now, fetch="done")
+    assert not shown(operator, now)["Last night"].bad
+    assert shown(operator, now + DAY)["Last night"].bad
+
+
+def test_spend_counts_this_utc_day_and_month_with_open_reservations_in_full(operator: Reader, settings, now):
+    settings.LLM_DAILY_CAP_USD, settings.ADVISOR_DAILY_CAP_USD = 5.0, 1.0
+    spent(now, "0.25")
+    spent(now, "0.50", settled=False)
+    spent(now - 3 * DAY, "1.00")
+    spent(now - 31 * DAY, "7.00")
+    figures = shown(operator, now)
+    assert (figures["Spent today"].value, figures["Spent this month"].value) == ("$0.75", "$1.75")
+    assert "$6.00" in figures["Spent today"].note and not figures["Spent today"].bad
+    spent(now, "5.25")
+    assert shown(operator, now)["Spent today"].bad
+
+
+def test_outcomes_to_check_are_those_due_and_the_list_has_them(
+    operator: Reader, site: Client, ada: Reader, ben: Reader
+):
+    now = timezone.now()
+    due = accepted(ada, now - 15 * DAY, "a.example")
+    accepted(ada, now - 2 * DAY, "b.example")
+    checked = accepted(ben, now - 20 * DAY, "c.example")
+    Outcome.objects.create(
+        suggestion=checked.suggestion,
+        reader=ben,
+        kind="effect",
+        outcome="helped",
+        config_before={},
+        suggestion_type="boost_source",
+        target_key="c.example",
+        created_at=now,
+        decided_at=now,
+    )
+    figure = shown(operator, now)["Outcomes to check"]
+    assert figure.value == "1"
+    assert [row.pk for row in site.get(figure.href).context["cl"].queryset] == [due.pk]
+
+
+def test_the_queue_counts_runs_and_a_worker_that_lives_is_no_matter(
+    operator: Reader, site: Client, ada: Reader, ben: Reader, now
+):
+    for reader, status in ((ada, "queued"), (ben, "running"), (operator, "completed")):
+        Run.objects.create(reader=reader, day=now.date(), trigger="ui", status=status, created_at=now)
+    Heartbeat.objects.create(worker="one", at=now)
+    figure = shown(operator, now)["Runs queued"]
+    assert (figure.value, figure.note, figure.bad) == ("1", "1 running", False)
+    assert [row.status for row in site.get(figure.href).context["cl"].queryset] == ["queued"]
+
+
+def test_counts_end_where_more_would_tell_nothing(operator: Reader, now):
+    source = SourceFactory()
+    rows = [Feed(url=f"https://f{n}.example/", source=source, failures=1) for n in range(COUNT_MAX + 5)]
+    Feed.objects.bulk_create(rows)
+    assert shown(operator, now)["Failing feeds"].value == "1,000+"
+
+
+def test_the_first_page_shows_the_figures_and_every_link_answers(site: Client, ada: Reader):
+    body = site.get("/admin/").content.decode()
+    part = body.partition('class="overview"')[2].partition("</section>")[0]
+    links = re.findall(r'href="([^"]+)"', part)
+    assert len(links) == 6
+    for link in links:
+        assert site.get(link.replace("&amp;", "&")).status_code == 200, link
+
+
+def test_the_page_costs_the_same_however_much_there_is_and_reads_no_big_table(site: Client, ada: Reader, now):
+    site.get("/admin/")
+    with CaptureQueriesContext(connection) as empty:
+        site.get("/admin/")
+    night(timezone.now(), fetch="done", learn="failed")
+    for n in range(5):
+        FeedFactory(state="active", failures=n)
+        spent(timezone.now(), "0.01")
+        accepted(ada, now - (15 + n) * DAY, f"s{n}.example")
+        Run.objects.create(
+            reader=ada, day=now.date() + n * DAY, trigger="ui", status="queued", created_at=now
+        )
+    with CaptureQueriesContext(connection) as full:
+        site.get("/admin/")
+    assert len(full) == len(empty)
+    assert not [q["sql"] for q in full if any(f'"{table}"' in q["sql"] for table in BIG)]
+
+
+def test_an_operator_sees_the_figures_of_what_they_may_view(db, now):
+    olga = OperatorFactory(username="otto", is_superuser=False)
+    assert shown(olga, now) == {}
+    olga.user_permissions.add(Permission.objects.get(codename="view_feed"))
+    assert [*shown(Reader.objects.get(pk=olga.pk), now)] == ["Failing feeds"]
+
+
+def test_days_of_money_are_utc_days(operator: Reader):
+    late = datetime(2026, 3, 31, 23, 30, tzinfo=UTC)
+    spent(late, "1.00")
+    assert shown(operator, late)["Spent this month"].value == "$1.00"
+    assert shown(operator, late + timedelta(hours=1))["Spent this month"].value == "$0.00"

@@ -1,0 +1,139 @@
+"""Who adds, restores or lists an address that moved reads what is there today, without strangers' titles."""
+
+import pytest
+
+from digest.feeds.identity import title_agreed
+from digest.feeds.ingest import feed_get_or_create
+from digest.feeds.services import feed_move
+from digest.feeds.subscriptions import (
+    opml_import,
+    subscription_add,
+)
+from digest.feeds.subscriptions_change import subscriptions_remove, subscriptions_restore
+from digest.items.selectors import reader_source_titles
+from digest.models import Feed, Item, Reader, Source, Subscription
+from tests.support.factories import FeedbackFactory, FeedFactory, ItemFactory, SubscriptionFactory
+from tests.support.ingest import document_ingest
+
+OLD, NEW = "https://old.example/feed", "http://localhost/feed"
+SECURE = NEW.replace("http:", "https:")
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def allowed(settings) -> None:
+    """A feed may move to this machine, whose name needs no look-up."""
+    settings.FETCH_ALLOW_HOSTS = ["localhost"]
+
+
+def titled(title: str, *posts: str) -> bytes:
+    items = "".join(f"<item><title>{p}</title><link>https://localhost/{p}</link></item>" for p in posts)
+    return f"<rss><channel><title>{title}</title>{items}</channel></rss>".encode()
+
+
+@pytest.fixture
+def moved(ada: Reader, now) -> Feed:
+    """A feed that Ada reads and that has moved; where it is now."""
+    feed = subscription_add(reader=ada, url=OLD, now=now).feed
+    return feed_move(feed=feed, url=NEW, now=now)
+
+
+def test_an_address_that_moved_to_one_that_moved_on_leads_there(ada, ben, now, moved):
+    feed_move(feed=moved, url=SECURE, now=now)
+    assert subscription_add(reader=ben, url=OLD, now=now).feed.url == SECURE
+    document = f'<opml><body><outline xmlUrl="{OLD}"/></body></opml>'.encode()
+    assert opml_import(reader=ben, document=document, now=now).already == 1
+    assert subscriptions_remove(reader=ada, feed_ids=[moved.pk], now=now)
+    assert not Subscription.objects.filter(reader=ada).exists()  # nor the one to the old address
+
+
+def test_an_address_whose_new_place_was_deleted_is_fetched_again(ben, now, moved):
+    moved.delete()
+    feed = subscription_add(reader=ben, url=OLD, now=now).feed
+    feed.refresh_from_db()
+    assert (feed.url, feed.state, feed.next_check_at) == (OLD, "active", None)
+
+
+def test_moves_that_lead_back_end(ben, now, moved):
+    Feed.objects.filter(pk=moved.pk).update(state="moved", moved_url=OLD)
+    assert subscription_add(reader=ben, url=OLD, now=now).feed.state == "active"
+
+
+def test_a_feed_that_moved_while_it_was_gone_comes_back_where_it_is(ben, now):
+    feed = subscription_add(reader=ben, url=OLD, now=now).feed
+    removed = subscriptions_remove(reader=ben, feed_ids=[feed.pk], now=now)
+    feed_move(feed=feed, url=NEW, now=now)
+    assert subscriptions_restore(reader=ben, removed=removed, now=now) == 1
+    assert Subscription.objects.get(reader=ben).feed.url == NEW
+
+
+def test_words_of_an_open_redirect_are_not_the_publishers_own(now):
+    feed = FeedFactory(
+        source__key="evil.example", url="https://paper.example/out", answered_by="evil.example"
+    )
+    body = b"<rss><channel><item><title>x</title><link>https://paper.example/a</link></item></channel></rss>"
+    document_ingest(feed=feed, body=body, now=now)
+    assert Item.objects.get().own is False
+
+
+# --- What a source is called --------------------------------------------------------------------------
+
+
+def test_a_feed_that_moves_names_neither_the_feed_nor_the_source_it_moves_to(now):
+    evil = feed_get_or_create(url=OLD, now=now)
+    document_ingest(feed=evil, body=titled("Sign in at evil.example"), now=now)
+    there = feed_move(feed=evil, url=NEW, now=now)
+    assert (there.title, Source.objects.get(pk="localhost").title) == ("", "")
+
+
+def test_a_list_names_nothing_that_others_see(ada, now):
+    document = f'<opml><body><outline text="Fools read this" xmlUrl="{NEW}"/></body></opml>'.encode()
+    opml_import(reader=ada, document=document, now=now)
+    assert (Feed.objects.get().title, Source.objects.get().title) == ("", "")
+
+
+def test_a_source_is_called_what_all_its_feeds_begin_with(now):
+    def add(path: str, title: str) -> str:
+        feed = feed_get_or_create(url=f"https://localhost/{path}", now=now)
+        document_ingest(feed=feed, body=titled(title, path), now=now)
+        return Source.objects.get(pk="localhost").title
+
+    assert add("all", "Harbour News") == "Harbour News"
+    assert add("sport", "Harbour News - Sport") == "Harbour News"
+    assert add("search", "Results for “call 555” – Harbour News") == ""
+    Feed.objects.filter(url__endswith="search").delete()
+    assert add("all", "Harbour Herald") == "Harbour"
+    Source.objects.update(title="The Herald")  # a person did
+    assert add("all", "Harbour Tidings") == "The Herald"
+
+
+def test_a_feed_that_never_brought_anything_takes_no_name_away(now):
+    feed = feed_get_or_create(url="https://localhost/all", now=now)
+    document_ingest(feed=feed, body=titled("Harbour News", "a"), now=now)
+    feed_get_or_create(url="https://localhost/nothing", now=now)
+    document_ingest(feed=feed, body=titled("Harbour News Daily", "a"), now=now)
+    assert Source.objects.get().title == "Harbour News Daily"
+
+
+@pytest.mark.parametrize(
+    ("titles", "agreed"),
+    [
+        (["BBC News - Sport", "BBC News - Home"], "BBC News"),
+        (["The Paper", "The Post"], ""),
+        (["Paper", ""], ""),
+        (["Paper: all", "Paper"], ""),
+        ([], ""),
+        (["Über Wasser | Alle", "Über Wasser"], "Über Wasser"),
+    ],
+)
+def test_titles_agree_in_whole_words(titles: list[str], agreed: str):
+    assert title_agreed(titles) == agreed
+
+
+def test_who_only_knows_a_sources_key_is_not_told_what_it_is_called(ada, ben):
+    source = SubscriptionFactory(reader=ben, feed__title="Secret club").feed.source
+    Source.objects.filter(pk=source.pk).update(title="Secret club")
+    assert reader_source_titles(reader_id=ada.pk, keys=[source.pk]) == {}
+    assert reader_source_titles(reader_id=ben.pk, keys=[source.pk]) == {source.pk: "Secret club"}
+    FeedbackFactory(reader=ada, item=ItemFactory(source=source))
+    assert reader_source_titles(reader_id=ada.pk, keys=[source.pk]) == {source.pk: "Secret club"}

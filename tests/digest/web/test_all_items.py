@@ -1,0 +1,327 @@
+"""All items: filters, marking and undo, display, empty states, query counts; and the API of lists."""
+
+import json
+import re
+from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from digest.accounts.tokens import token_issue
+from digest.items.reading import readings_for
+from digest.models import Feed, Item, Reader, Reading, Subscription
+from tests.support.browser import fresh_item, messages_in, subscribe
+from tests.support.factories import FeedbackFactory
+
+ALL, READ = "/ui/all", "/ui/all/read"
+DISPLAY = "/ui/account/display"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+def titles(page: Client, query: str = "") -> list[str]:
+    answer = page.get(f"{ALL}{query}")
+    assert answer.status_code == 200
+    return [row.shown.item.title for row in answer.context["rows"]]
+
+
+def read_titles(reader: Reader) -> set[str]:
+    rows = Reading.objects.filter(reader=reader, read_at__isnull=False)
+    return {*rows.values_list("item__title", flat=True)}
+
+
+def shelf(ada: Reader) -> list[Item]:
+    """Three items of two sources, the newest first."""
+    subscribe(ada, "gazette.example", "Gazette")
+    Subscription.objects.filter(reader=ada).update(folder="News")
+    subscribe(ada, "lamps.example", "Lamps")
+    keys = ("gazette.example", "lamps.example", "gazette.example")
+    return [fresh_item(ada, hours=n + 1, key=key, title=f"No {n}") for n, key in enumerate(keys)]
+
+
+def test_filters_leave_what_they_name(page: Client, ada: Reader):
+    rows = shelf(ada)
+    feed = Feed.objects.get(source="lamps.example")
+    assert titles(page) == ["No 0", "No 1", "No 2"]
+    assert titles(page, "?source=gazette.example") == ["No 0", "No 2"]
+    assert titles(page, "?folder=News") == ["No 0", "No 2"]
+    assert titles(page, "?folder=") == titles(page, f"?feed={feed.pk}") == ["No 1"]
+    assert titles(page, "?order=best") == ["No 0", "No 1", "No 2"]
+    page.post(READ, {"read": rows[0].pk})
+    page.post(f"/ui/item/{rows[2].pk}/save", {"saved": "1"})
+    assert titles(page, "?unread=1") == ["No 1", "No 2"]
+    assert titles(page, "?saved=1") == ["No 2"]
+    assert titles(page, "?unread=1&order=best&source=gazette.example") == ["No 2"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("feed=x", "feed=" + "9" * 30, "before=x", "order=best&before=1_x_2", "folder=%00", "marked=x"),
+        *("source=%00" + "a" * 900, "marked=9999-12-31T23:59:59-14:00", "before=9.9&unread=1&saved=1"),
+    ],
+)
+def test_nothing_that_can_be_typed_breaks_the_page(page: Client, ada: Reader, query: str):
+    shelf(ada)
+    assert page.get(f"{ALL}?{query}").status_code == 200
+
+
+def test_older_pages_are_linked_by_key_and_lead_through_everything(page: Client, ada: Reader):
+    for n in range(45):
+        fresh_item(ada, hours=n + 1, title=f"No {n}")
+    Reader.objects.update(list_size=20)
+    for order in ("newest", "best"):
+        address, found = f"{ALL}?order={order}", []
+        while address:
+            answer = page.get(address)
+            found += [row.shown.item.title for row in answer.context["rows"]]
+            address = answer.context["older"]
+        assert found == [f"No {n}" for n in range(45)], order
+
+
+def test_each_row_says_why_and_has_thumbs_and_saving(page: Client, ada: Reader):
+    item = shelf(ada)[0]
+    body = page.get(ALL).content.decode()
+    row = body[body.index(f'id="item-{item.pk}"') :].split("</article>")[0]
+    assert '<span class="chip">fresh</span>' in row
+    for key in ("u", "d", "s", "m"):
+        assert f'data-key="{key}"' in row
+    assert f'href="/ui/item/{item.pk}" data-open' in row
+    assert f'href="{item.url}" target="_blank" rel="noopener noreferrer" data-original' in row
+
+
+def test_the_side_list_counts_unread_items_by_source_and_folder(page: Client, ada: Reader):
+    rows = shelf(ada)
+    page.post(READ, {"read": rows[2].pk})
+    answer = page.get(ALL)
+    assert answer.context["total"].unread == answer.context["unread"] == 2
+    named = {
+        f.line.name: (f.line.unread, [(o.name, o.unread) for o in f.feeds]) for f in answer.context["side"]
+    }
+    assert named == {"News": (1, [("Gazette", 1)]), "In no folder": (1, [("Lamps", 1)])}
+    assert page.get(f"{ALL}?source=gazette.example").context["unread"] == 1
+
+
+def marked(page: Client, **typed: object):
+    """The answer to marking, and the page it leads to."""
+    answer = page.post(READ, typed)
+    assert answer.status_code == 302
+    return page.get(answer.url)
+
+
+def test_one_item_is_read_and_unread_again_without_a_script(page: Client, ada: Reader):
+    item = shelf(ada)[1]
+    answer = page.post(READ, {"read": item.pk, "source": "lamps.example"})
+    assert answer.url == f"{ALL}?source=lamps.example#item-{item.pk}"
+    assert read_titles(ada) == {"No 1"}
+    page.post(READ, {"unread": item.pk})
+    assert read_titles(ada) == set()
+
+
+@pytest.mark.parametrize("order", ["newest", "best"])
+def test_everything_above_a_row_is_read_and_undo_takes_exactly_that_back(
+    page: Client, ada: Reader, order: str
+):
+    shelf(ada)
+    page.post(READ, {"read": Item.objects.get(title="No 1").pk})
+    shown = page.get(f"{ALL}?order={order}")
+    after = marked(page, above=shown.context["rows"][2].key, order=order, seen=shown.context["seen"])
+    assert read_titles(ada) == {"No 0", "No 1"}
+    assert b"1 item marked as read" in after.content
+    undone = marked(page, undo=after.context["marked"][0].isoformat(), order=order)
+    assert "1 item unread again" in messages_in(undone.content.decode())
+    assert read_titles(ada) == {"No 1"}
+
+
+@pytest.mark.parametrize("order", ["newest", "best"])
+def test_all_that_a_filter_shows_is_read_and_nothing_else(page: Client, ada: Reader, order: str):
+    shelf(ada)
+    seen = page.get(ALL).context["seen"]
+    late = fresh_item(ada, hours=0, title="Came in since")
+    Item.objects.filter(pk=late.pk).update(first_seen_at=timezone.now() + timedelta(minutes=1))
+    after = marked(page, all=1, source="gazette.example", seen=seen, order=order)
+    assert read_titles(ada) == {"No 0", "No 2"}
+    assert b"2 items marked as read" in after.content
+    marked(page, undo=after.context["marked"][0].isoformat())
+    assert read_titles(ada) == set()
+    assert "Nothing there was unread" in messages_in(
+        marked(page, all=1, source="nowhere.example", seen=seen).content.decode()
+    )
+
+
+def test_a_row_that_is_no_longer_there_marks_nothing(page: Client, ada: Reader):
+    shelf(ada)
+    for order in ("newest", "best"):
+        assert "has changed" in messages_in(marked(page, above="1.x", order=order).content.decode())
+    assert page.post(READ, {"above": ""}).status_code == 404
+    assert page.post(READ, {"read": "x"}).status_code == 404
+    assert page.post(READ, {"read": 10**30}).status_code == 404
+    assert read_titles(ada) == set()
+
+
+def test_no_other_readers_items_are_listed_marked_or_undone(page: Client, ada: Reader, ben: Reader):
+    theirs = fresh_item(ben, key="bens.example", title="Ben's own")
+    Reading.objects.create(reader=ben, item=theirs, article=theirs.article, read_at=timezone.now())
+    feed = Feed.objects.get(source="bens.example")
+    for query in ("", "?source=bens.example", f"?feed={feed.pk}", "?saved=1&source=bens.example"):
+        answer = page.get(f"{ALL}{query}")
+        assert b"Ben&#x27;s own" not in answer.content and b"Bens</bdi>" not in answer.content
+    at = Reading.objects.get(reader=ben).read_at
+    page.post(READ, {"undo": at.isoformat()})
+    page.post(READ, {"all": 1, "source": "bens.example"})
+    assert page.post(READ, {"read": theirs.pk}).status_code == 404
+    assert read_titles(ben) == {"Ben's own"}
+    assert not Reading.objects.filter(reader=ada).exists()
+
+
+def test_display_is_the_readers_own_setting(page: Client, ada: Reader, ben: Reader):
+    fresh_item(ada, text="The beginning of a text.")
+    assert b"The beginning of a text" in page.get(ALL).content
+    chosen = {
+        "theme": "dark",
+        "list_size": "20",
+        "list_density": "compact",
+        "read_on_scroll": "on",
+        "next": "/ui/config#display",
+    }
+    assert page.post(DISPLAY, chosen).url == "/ui/config#display"
+    ada.refresh_from_db()
+    assert (ada.list_size, ada.list_density, ada.read_on_scroll) == (20, "compact", True)
+    body = page.get(ALL).content
+    assert b"The beginning of a text" not in body and b"data-read-on-scroll" in body
+    ben.refresh_from_db()
+    assert (ben.list_size, ben.list_density, ben.read_on_scroll) == (50, "comfortable", False)
+    for wrong in ({"list_size": "7"}, {"list_density": "airy"}, {"theme": "neon"}):
+        assert page.post(DISPLAY, chosen | wrong).status_code == 404
+
+
+def test_every_empty_list_says_what_to_do(page: Client, ada: Reader):
+    def words(query: str = "") -> str:
+        return re.search(
+            r'<div class="empty">.*?</div>', page.get(f"{ALL}{query}").content.decode(), re.DOTALL
+        )[0]
+
+    assert "/ui/sources" in words() and "no source yet" in words()
+    item = fresh_item(ada)
+    assert "You do not read this" in words("?source=nowhere.example")
+    assert "Nothing saved" in words("?saved=1")
+    assert "Nothing older" in words("?before=1.1")
+    page.post(READ, {"read": item.pk})
+    assert "All read" in words("?unread=1") and f'href="{ALL}"' in words("?unread=1")
+    Item.objects.update(dated_at=timezone.now() - timedelta(days=20))
+    assert "last seven days" in words("?order=best")
+    Item.objects.all().delete()
+    assert "No items yet" in words()
+
+
+def test_every_source_name_leads_to_its_items(page: Client, ada: Reader):
+    item = shelf(ada)[1]
+    feed = Feed.objects.get(source="lamps.example")
+    source = f'<a href="{ALL}?source=lamps.example">'
+    page.post(f"/ui/item/{item.pk}/save", {"saved": "1"})
+    for address in ("/", f"/ui/item/{item.pk}", "/ui/saved", "/ui/search?q=No", ALL):
+        assert source in page.get(address).content.decode(), address
+    for address in ("/ui/sources", f"/ui/sources/{feed.pk}"):
+        assert f'<a href="{ALL}?source=lamps.example' in page.get(address).content.decode(), address
+
+
+@pytest.mark.parametrize("query", ["", "?order=best", "?unread=1", "?source=gazette.example", "?saved=1"])
+def test_a_page_costs_the_same_queries_for_ten_items_and_forty(page: Client, ada: Reader, query: str):
+    def cost(items: int) -> int:
+        for n in range(items):
+            item = fresh_item(ada, hours=n + 1, key="gazette.example")
+            Reading.objects.create(reader=ada, item=item, article=item.article, saved_at=timezone.now())
+        for n in range(items // 10):
+            FeedbackFactory(reader=ada, item=fresh_item(ada, key=f"s{items}{n}.example"))
+        page.get(f"{ALL}{query}")
+        with CaptureQueriesContext(connection) as caught:
+            page.get(f"{ALL}{query}")
+        return len(caught)
+
+    first = cost(10)
+    assert cost(30) == first <= 24
+
+
+def listed(page: Client, **query: object) -> dict:
+    answer = page.get("/api/items", query)
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def test_the_api_lists_what_the_page_lists_page_by_page(page: Client, ada: Reader):
+    shelf(ada)
+    for query in ({}, {"order": "best"}, {"source": "gazette.example"}, {"folder": "News"}, {"unread": True}):
+        found, cursor = [], ""
+        while cursor is not None:
+            answer = listed(page, **query, limit=1, cursor=cursor)
+            found += [row["title"] for row in answer["items"]]
+            cursor = answer["cursor"]
+        web = {**query, "unread": "1"} if "unread" in query else query
+        assert found == [row.shown.item.title for row in page.get(ALL, web).context["rows"]]
+    first = listed(page)["items"][0]
+    assert (first["source"], first["source_title"], first["reasons"]) == (
+        "gazette.example",
+        "Gazette",
+        ["fresh"],
+    )
+    assert listed(page, source="gazette.example")["unread"] == 2
+
+
+def test_the_api_refuses_a_cursor_of_no_page(page: Client, ada: Reader):
+    for query in (
+        {"cursor": "x"},
+        {"cursor": "1.1", "order": "best"},
+        {"cursor": "1_1.0_1", "order": "best"},
+    ):
+        answer = page.get("/api/items", query)
+        assert (answer.status_code, answer.json()["error"]) == (422, "cursor_invalid")
+
+
+def posted(page: Client, path: str, body: object, **more: object) -> dict:
+    answer = page.post(path, json.dumps(body), content_type="application/json", **more)
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def test_the_api_marks_many_and_undoes_exactly_those(page: Client, ada: Reader, ben: Reader):
+    rows = shelf(ada)
+    theirs = fresh_item(ben, key="bens.example")
+    first = posted(page, "/api/items/read", {"item_ids": [rows[0].pk, theirs.pk, 10**15]})
+    assert first["count"] == 1 and read_titles(ada) == {"No 0"}
+    seen = listed(page)["seen"]
+    second = posted(page, "/api/items/read", {"list": {"source": "gazette.example"}, "seen": seen})
+    assert second["count"] == 1 and read_titles(ada) == {"No 0", "No 2"}
+    assert posted(page, "/api/items/unread", {"at": second["at"]}) == {"count": 1}
+    assert read_titles(ada) == {"No 0"} and read_titles(ben) == set()
+
+
+def test_a_token_that_may_rate_may_mark_many_and_one_that_reads_may_list(client: Client, ada: Reader):
+    item, now = shelf(ada)[0], timezone.now()
+    secret = {
+        scope: token_issue(reader=ada, name=scope, scope=scope, expires_at=None, now=now).secret
+        for scope in ("read", "rate")
+    }
+    bearer = {scope: {"headers": {"authorization": f"Bearer {one}"}} for scope, one in secret.items()}
+    assert client.get("/api/items", **bearer["read"]).status_code == 200
+    body = json.dumps({"item_ids": [item.pk]})
+    refused = client.post("/api/items/read", body, content_type="application/json", **bearer["read"])
+    assert (refused.status_code, refused.json()["error"]) == (403, "scope_missing")
+    assert posted(client, "/api/items/read", {"item_ids": [item.pk]}, **bearer["rate"])["count"] == 1
+    assert readings_for(reader_id=ada.pk, item_ids=[item.pk])[item.pk].read_at is not None
+
+
+def test_the_link_to_a_source_survives_any_key(page: Client, ada: Reader):
+    fresh_item(ada, key="a&b=c.example", title="Odd")
+    body = page.get(ALL).content.decode()
+    link = re.search(r'href="(/ui/all\?source=[^"]*)"', body)[1].replace("&amp;", "&")
+    assert parse_qs(urlsplit(link).query) == {"source": ["a&b=c.example"]}
+    assert titles(page, link.removeprefix(ALL)) == ["Odd"]

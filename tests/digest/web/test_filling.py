@@ -1,0 +1,99 @@
+"""Pages while feeds are fetched for the first time: progress that moves, without scripts as well."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from digest.feeds.subscriptions import subscription_add
+from digest.models import Digest, Feed, Reader
+from tests.support.browser import fresh_item
+
+FILLING = "/ui/filling?page="
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in."""
+    client.force_login(ada)
+    return client
+
+
+@pytest.fixture
+def waiting(ada: Reader) -> None:
+    """Ada has just added three feeds; one of them was fetched, and one more failed."""
+    for n in range(3):
+        subscription_add(reader=ada, url=f"https://n{n}.example/feed", now=timezone.now())
+    Feed.objects.filter(url__contains="n0").update(last_fetched_at=timezone.now())
+    fresh_item(ada, key="n0.example", feed=Feed.objects.get(url__contains="n0"))
+    Feed.objects.filter(url__contains="n1").update(last_fetched_at=timezone.now(), failures=1)
+
+
+def part(page: Client, place: str) -> str:
+    return page.get(FILLING + place, headers={"X-Requested-With": "fetch"}).content.decode()
+
+
+@pytest.mark.parametrize(("path", "place"), [("/", "today"), ("/ui/sources", "sources")])
+def test_pages_say_how_far_it_is_and_ask_again_by_themselves(page, waiting, path, place):
+    body = page.get(path).content.decode()
+    assert "Fetching your new feeds: 2 of 3, 1 item; " in body and "could not be fetched" in body
+    assert f'data-filling="{FILLING}{place}" data-newer="0" data-watched' in body
+    assert f'<noscript><meta http-equiv="refresh" content="4; url={FILLING}{place}"></noscript>' in body
+
+
+def test_a_script_gets_the_part_of_its_page_and_others_the_page(page, waiting):
+    assert part(page, "today").strip().startswith('<div class="filling')
+    assert page.get(f"{FILLING}today").url == "/"
+    assert page.get(f"{FILLING}sources").url == "/ui/sources"
+    assert page.get("/ui/filling?page=//evil.example").url == "/"
+
+
+def test_once_all_were_tried_nothing_asks_any_more(page, waiting):
+    Feed.objects.update(last_fetched_at=timezone.now())
+    assert "Fetched 3 new feeds, 1 item; " in part(page, "sources")
+    assert "data-watched" not in part(page, "sources")
+    for path in ("/", "/ui/sources"):
+        body = page.get(path).content.decode()
+        assert "data-filling" not in body and "refresh" not in body
+
+
+def test_a_reader_sees_nothing_of_anothers_feeds(waiting, ben: Reader, client: Client):
+    client.force_login(ben)
+    assert "Fetch" not in part(client, "today")
+
+
+def test_it_needs_a_sign_in(client: Client):
+    assert client.get(f"{FILLING}today").url.startswith("/accounts/login/")
+    assert client.post("/ui/newer").url.startswith("/accounts/login/")
+
+
+def test_what_came_after_the_digest_is_offered_and_shown(page, ada: Reader):
+    fresh_item(ada)
+    page.get("/")
+    Digest.objects.update(built_at=timezone.now() - timedelta(minutes=10))
+    fresh_item(ada, hours=0.1)
+    Feed.objects.update(last_new_at=timezone.now())
+    body = page.get("/").content.decode()
+    assert "1 newer item: show" in body and "data-watched" not in body
+    assert len(page.get("/").context["shown"]) == 1
+    after = page.post("/ui/newer", follow=True)
+    assert after.redirect_chain == [("/", 302)]
+    assert len(after.context["shown"]) == 2 and "newer item" not in after.content.decode()
+
+
+def test_a_past_day_offers_nothing(page, ada: Reader):
+    fresh_item(ada)
+    yesterday = timezone.now().astimezone(ada.zone).date() - timedelta(days=1)
+    Digest.objects.create(reader=ada, date=yesterday, config_version=0, built_at=timezone.now())
+    assert page.get(f"/ui/date/{yesterday}").context["filling"] is None
+
+
+def test_the_page_after_an_import_says_how_far_it_is(page, waiting, ada: Reader):
+    ada.subscriptions.filter(feed__url__contains="n2").delete()
+    list_of_hers = b'<opml><body><outline xmlUrl="https://n9.example/feed"/></body></opml>'
+    body = page.post(
+        "/ui/sources/import", {"file": SimpleUploadedFile("l.opml", list_of_hers)}
+    ).content.decode()
+    assert "2 of 3" in body and "fills by itself" in body

@@ -1,0 +1,125 @@
+"""The page of mutes: a look before saving, the list, ending and undoing; and the same over the API."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from digest.days import day_of
+from digest.items.muting import mutes_in_force
+from digest.models import Reader
+from ranking.entities import Mute
+from ranking.selectors import config_mutes
+from ranking.services import mute_set
+from tests.support.browser import fresh_item
+
+HERE = "/ui/mutes"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def body(answer) -> str:
+    return answer.content.decode()
+
+
+def test_a_mute_is_shown_with_what_it_hides_before_it_is_saved(page: Client, ada: Reader):
+    fresh_item(ada, title="A lamp is lit")
+    fresh_item(ada, title="A ferry")
+    shown = body(page.get(HERE, {"kind": "word", "value": "lamp"}))
+    assert "A lamp is lit" in shown and "A ferry" not in shown
+    assert "hides <strong>1</strong> of the last 7 days’ <strong>2</strong> items" in shown
+    assert config_mutes(reader_id=ada.pk) == ()
+
+
+def test_adding_and_ending_a_mute_can_be_undone(page: Client, ada: Reader):
+    def undo(answer) -> None:
+        signed = answer.url.partition("done=")[2]
+        assert "Undo" in body(page.get(answer.url))
+        page.post(f"{HERE}/undo", {"done": signed.replace("%3A", ":")})
+
+    lamp = Mute("word", "lamp")
+    added = page.post(f"{HERE}/add", {"kind": "word", "value": "lamp"})
+    assert config_mutes(reader_id=ada.pk) == (lamp,)
+    undo(added)
+    assert config_mutes(reader_id=ada.pk) == ()
+    mute_set(reader_id=ada.pk, mute=lamp, now=timezone.now())
+    ended = page.post(f"{HERE}/end", {"kind": "word", "value": "Lamp"})
+    assert config_mutes(reader_id=ada.pk) == ()
+    undo(ended)
+    assert config_mutes(reader_id=ada.pk) == (lamp,)
+
+
+def test_an_undo_is_its_readers_alone(page: Client, ada: Reader, ben: Reader):
+    added = page.post(f"{HERE}/add", {"kind": "word", "value": "lamp"})
+    page.force_login(ben)
+    page.post(f"{HERE}/undo", {"done": added.url.partition("done=")[2].replace("%3A", ":")})
+    assert config_mutes(reader_id=ada.pk) == (Mute("word", "lamp"),)
+
+
+def test_what_cannot_be_muted_is_named_and_kept(page: Client, ada: Reader):
+    yesterday = (timezone.now() - timedelta(days=2)).date().isoformat()
+    for fields, words in (
+        ({"kind": "word", "value": "two words"}, "more than one word"),
+        ({"kind": "source", "value": "Nobody"}, "You read no source called “Nobody”"),
+        ({"kind": "word", "value": "lamp", "until": yesterday}, "is over"),
+    ):
+        answer = page.get(HERE, fields)
+        assert answer.status_code == 422 and words in body(answer)
+        assert page.post(f"{HERE}/add", fields).status_code == 422
+    assert config_mutes(reader_id=ada.pk) == ()
+
+
+def test_an_item_offers_its_source_author_and_words(page: Client, ada: Reader):
+    item = fresh_item(ada, title="The lamp and the ferry", author="Jane Doe")
+    shown = body(page.get(HERE, {"item": item.pk}))
+    assert (
+        all(words in shown for words in ("the source", "Jane Doe", "“lamp”", "“ferry”"))
+        and "“the”" not in shown
+    )
+    assert page.get(HERE, {"item": 10**9}).status_code == 404
+
+
+def test_the_last_day_ends_at_the_readers_own_midnight(ada: Reader):
+    ada.time_zone = "Pacific/Kiritimati"
+    ada.save()
+    noon = timezone.now().replace(hour=12, minute=0)  # 2 in the morning of the next day there
+    mute_set(reader_id=ada.pk, mute=Mute("word", "lamp", noon.date()), now=noon)
+    assert not mutes_in_force(reader_id=ada.pk, now=noon)
+    assert mutes_in_force(reader_id=ada.pk, now=noon - timedelta(hours=3))
+
+
+def test_the_left_out_page_counts_what_is_muted_without_its_titles(page: Client, ada: Reader):
+    fresh_item(ada, title="A lamp is lit")
+    fresh_item(ada, title="A ferry")
+    mute_set(reader_id=ada.pk, mute=Mute("word", "lamp"), now=timezone.now())
+    assert "A lamp" not in body(page.get("/"))
+    today = day_of(timezone.now(), ada.zone)
+    shown = body(page.get(reverse("digest:left_out", args=[today])))
+    assert "Muted: 1" in shown and "A lamp" not in shown
+
+
+def test_unread_counts_leave_muted_items_out_and_marking_all_leaves_them_unread(page: Client, ada: Reader):
+    hidden = fresh_item(ada, title="A lamp is lit")
+    fresh_item(ada, title="A ferry")
+    mute_set(reader_id=ada.pk, mute=Mute("word", "lamp"), now=timezone.now())
+    assert page.get("/api/items").json()["unread"] == 1
+    page.post("/ui/all/read", {"all": "1"})
+    assert not hidden.readings.filter(read_at__isnull=False).exists()
+
+
+def test_the_api_lists_previews_adds_and_ends_mutes(page: Client, ada: Reader):
+    fresh_item(ada, title="A lamp is lit")
+    seen = page.get("/api/mutes/preview", {"kind": "word", "value": "lamp"}).json()
+    assert seen == {"hides": 1, "total": 1, "titles": ["A lamp is lit"]}
+    sent = {"kind": "word", "value": "lamp"}
+    made = page.post("/api/mutes", sent, content_type="application/json").json()
+    assert made == {"version": 1, "mutes": [sent | {"until": None, "over": False}]}
+    wrong = page.post("/api/mutes", {"kind": "word", "value": "a b"}, content_type="application/json")
+    assert (wrong.status_code, wrong.json()["error"]) == (422, "invalid_mute")
+    assert page.delete("/api/mutes?kind=word&value=lamp").json() == {"version": 2, "mutes": []}

@@ -1,0 +1,79 @@
+"""An article beside its list, where there is room for both; elsewhere and without scripts a plain link."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from digest.models import Feedback, Reader, Reading
+from tests.support.browser import fresh_item
+from tests.test_axe_browser import RUN, VIOLATIONS, ready
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+WIDE, NARROW = {"width": 1100, "height": 800}, {"width": 1099, "height": 800}
+
+
+@pytest.fixture
+def lamps(page: Page, ada: Reader) -> Page:
+    for n in range(3):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text=f"Words about lamp {n}.")
+    page.set_viewport_size(WIDE)
+    return page
+
+
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+def test_an_article_opens_beside_its_list_and_is_read(lamps: Page, ada: Reader, address: str):
+    lamps.goto(address)
+    lamps.get_by_role("link", name="Lamp 1", exact=True).click()
+    pane = lamps.get_by_role("region", name="Article")
+    expect(pane.locator(".article")).to_have_text("Words about lamp 1.")
+    assert lamps.evaluate("location.pathname") == address
+    row, beside = lamps.locator("article.item").first.bounding_box(), pane.bounding_box()
+    assert row["x"] + row["width"] <= beside["x"] and beside["x"] + beside["width"] <= WIDE["width"]
+    expect(lamps.locator("article.item.read")).to_have_count(1)
+    assert [row.item.title for row in Reading.objects.filter(reader=ada)] == ["Lamp 1"]
+
+
+def test_keys_walk_the_list_open_beside_it_and_close(lamps: Page):
+    lamps.goto("/")
+    for key, title in (("o", "Lamp 0"), ("Enter", "Lamp 1")):
+        lamps.keyboard.press("j")
+        lamps.keyboard.press(key)
+        expect(lamps.locator("[data-pane] h2.title")).to_have_text(title)
+    lamps.keyboard.press("Escape")
+    expect(lamps.locator("[data-pane]")).to_be_hidden()
+    assert lamps.evaluate("document.activeElement.textContent") == "Lamp 1"
+
+
+def test_a_thumb_beside_the_list_shows_in_the_list_too(lamps: Page):
+    lamps.goto("/")
+    lamps.get_by_role("link", name="Lamp 2", exact=True).click()
+    lamps.locator("[data-pane]").get_by_role("button", name="Useful", exact=True).click()
+    row = lamps.locator("article.item", has_text="Lamp 2")
+    expect(row.get_by_role("button", name="Useful", exact=True)).to_have_attribute("aria-pressed", "true")
+    assert Feedback.objects.get().item.title == "Lamp 2"
+
+
+def test_on_a_narrower_screen_the_link_is_followed(lamps: Page):
+    lamps.set_viewport_size(NARROW)
+    lamps.goto("/")
+    lamps.get_by_role("link", name="Lamp 1", exact=True).click()
+    lamps.wait_for_url("**/ui/item/*")
+    expect(lamps.get_by_role("heading", level=1, name="Lamp 1")).to_be_visible()
+
+
+def test_without_scripts_the_link_is_followed_too(browser: Browser, live_server, lamps: Page):
+    with browser.new_context(base_url=live_server.url, java_script_enabled=False, viewport=WIDE) as context:
+        context.add_cookies(lamps.context.cookies())
+        plain = context.new_page()
+        plain.goto("/")
+        plain.get_by_role("link", name="Lamp 1", exact=True).click()
+        plain.wait_for_url("**/ui/item/*")
+        expect(plain.get_by_role("heading", level=1, name="Lamp 1")).to_be_visible()
+
+
+def test_both_together_have_no_violation(lamps: Page):
+    ready(lamps).goto("/ui/all")
+    lamps.get_by_role("link", name="Lamp 1", exact=True).click()
+    expect(lamps.locator("[data-pane] .article")).to_be_visible()
+    assert lamps.evaluate(RUN, [[], VIOLATIONS]) == []

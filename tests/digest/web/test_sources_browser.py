@@ -1,0 +1,116 @@
+"""Three hundred sources in a real browser: found by keys, chosen by the dozen, moved, weighed, had back."""
+
+import os
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from digest.models import Feed, Reader, Source, Subscription
+from ranking.selectors import config_effective
+from tests.support.browser import fresh_item
+from tests.test_axe_browser import complaints, looked
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "looked", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def many(ada: Reader) -> list[int]:
+    """Three hundred feeds that Ada reads, in three folders and none; each tenth is failing."""
+    now = timezone.now()
+    sources = [Source(key=f"s{n:03}.example", title=f"Paper {n:03}") for n in range(300)]
+    Source.objects.bulk_create(sources)
+    feeds = [
+        Feed(
+            url=f"https://s{n:03}.example/feed",
+            source=source,
+            title=f"Paper {n:03}",
+            last_fetched_at=now,
+            last_new_at=now,
+            failures=n % 10 == 0,
+        )
+        for n, source in enumerate(sources)
+    ]
+    Feed.objects.bulk_create(feeds)
+    Subscription.objects.bulk_create(
+        Subscription(reader=ada, feed=feed, created_at=now, folder=("", "News", "Arts")[n % 3])
+        for n, feed in enumerate(feeds)
+    )
+    return [feed.pk for feed in feeds]
+
+
+def test_three_hundred_sources_are_found_chosen_moved_and_had_back(page: Page, ada: Reader, many: list[int]):
+    page.goto("/ui/sources")
+    rows = page.locator("[data-source]")
+    expect(rows).to_have_count(300)
+    assert "Failing" in rows.first.inner_text()
+    page.locator("[data-find]").focus()
+    page.keyboard.type("paper s12")
+    expect(page.locator("[data-source]:visible")).to_have_count(10)
+    expect(page.locator("[data-found]")).to_contain_text("10 of 300")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("s0")
+    expect(page.locator("[data-source]:visible")).to_have_count(100)
+    boxes = page.locator("[data-source]:visible input[type=checkbox]")
+    boxes.nth(0).click()
+    boxes.nth(19).click(modifiers=["Shift"])
+    expect(page.locator("[data-chosen]")).to_have_text("20 chosen")
+    page.get_by_label("Folder to move to").fill("Shelf")
+    page.keyboard.press("Enter")
+    page.get_by_text("20 feeds moved to Shelf.").wait_for()
+    assert Subscription.objects.filter(reader=ada, folder="Shelf").count() == 20
+    page.goto("/ui/sources?find=shelf")
+    page.get_by_label("All shown").check()
+    page.get_by_role("button", name="Remove").click()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("You read 20 feeds again.").wait_for()
+    assert Subscription.objects.filter(reader=ada, folder="Shelf").count() == 20
+
+
+def test_a_source_is_weighed_in_its_row_without_a_reload(page: Page, ada: Reader, many: list[int]):
+    page.goto("/ui/sources?find=paper+007")
+    less = page.locator("[data-source]").get_by_role("button", name="less")
+    less.click()
+    expect(less).to_have_attribute("aria-pressed", "true")
+    assert config_effective(reader_id=ada.pk).weights() == {"s007.example": 0.5}
+    assert page.url.endswith("find=paper+007")
+
+
+def test_settings_are_previewed_changed_again_and_saved(page: Page, ada: Reader, many: list[int]):
+    fresh_item(ada, hours=1, title="Harbour news")
+    fresh_item(ada, hours=9, key="herald.example", title="Ferries of the north")
+    page.goto("/ui/config")
+    page.locator("#id_topics").fill("ferries")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_text("Nothing is saved yet.").wait_for()
+    assert "Ferries of the north" in page.locator(".before-after").inner_text()
+    page.get_by_role("button", name="Back to change it").click()
+    expect(page.locator("#id_topics")).to_have_value("ferries")
+    save = page.get_by_role("button", name="Save settings")
+    expect(save).to_be_in_viewport()  # it stays in sight
+    save.click()
+    page.get_by_text("Your digest follows these settings").wait_for()
+    assert config_effective(reader_id=ada.pk).config.topics == ("ferries",)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 800, 1280])
+def test_lists_and_settings_fit(page: Page, many: list[int], width: int, scheme: str):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    for address in ("/ui/sources", "/ui/config", f"/ui/sources/{many[0]}"):
+        page.goto(address)
+        if address == "/ui/sources":
+            page.locator("[data-source] input[type=checkbox]").first.check()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+        if shots := os.environ.get("SHOTS"):
+            name = f"{address.strip('/').replace('/', '-')}-{width}-{scheme}.png"
+            page.screenshot(path=str(Path(shots) / name))
+
+
+def test_long_lists_and_settings_have_no_violation(looked: Page, many: list[int]):
+    for address in ("/ui/sources?find=paper+01", "/ui/config", f"/ui/sources/{many[0]}"):
+        assert complaints(looked, address) == [], address

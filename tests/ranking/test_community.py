@@ -1,0 +1,164 @@
+"""Published figures: how noise is spread, what it costs, and what the best of attackers guesses from it."""
+
+from collections.abc import Sequence
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranking.community import (
+    ALPHA,
+    DELTA,
+    EPSILON,
+    EPSILON_WHOLE,
+    GROUP_MIN,
+    LOSSES,
+    LOWEST,
+    Figure,
+    epsilon_of_a_thumb,
+    figures_sum,
+    guess_right_max,
+    item_rate,
+    like_rate,
+    noise,
+    opinion_of,
+    published,
+    with_noise,
+)
+
+RUNS = 40_000
+# Four standard errors of a share of RUNS: a bound that holds is passed by chance once in 30,000 tests.
+CHANCE = 4 * 0.5 / sqrt(RUNS)
+Ints = NDArray[np.int64]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(15)
+
+
+def uniforms(rng: np.random.Generator, rows: int, runs: int = RUNS) -> NDArray[np.float64]:
+    return 1 - rng.random((rows, runs))
+
+
+def drawn(rng: np.random.Generator, likes: int, thumbs: int, runs: int = RUNS) -> tuple[Ints, Ints, Ints]:
+    """What is published of a figure, once for each run: likes, thumbs, and whether anything is."""
+    shape = np.ones(runs, dtype=np.int64)
+    liked, counted, shown = published(likes * shape, thumbs * shape, uniforms(rng, 4, runs))
+    return liked, counted, shown.astype(np.int64)
+
+
+def seen(rng: np.random.Generator, likes: int, thumbs: int, known: tuple[int, int]) -> Ints:
+    """All that bears on one thumb in a figure, for those who know the others' likes and thumbs (`known`).
+
+    0 where nothing is published; else 1 to 4 by whether either count exceeds what is known: the likelihood
+    ratio of two geometric distributions one apart takes two values alone.
+    """
+    liked, counted, shown = drawn(rng, likes, thumbs)
+    return shown * sight(liked, counted, known)
+
+
+def sight(liked: Ints, counted: Ints, known: tuple[int, int]) -> Ints:
+    found: Ints = 1 + 2 * (counted > known[1]) + (liked > known[0])
+    return found
+
+
+def best_guess(one: Sequence[Ints], other: Sequence[Ints]) -> float:
+    """How often the best guess between two worlds is right, from what was seen of each of a world's figures.
+
+    It is tuned on half of the runs (which sight is likelier in which world: no other rule beats that) and
+    judged on the other half.
+    """
+    first, second = (np.ravel_multi_index(world, (5,) * len(world)) for world in (one, other))
+    half, sights = len(first) // 2, 5 ** len(one)
+    counts = [np.bincount(world[:half], minlength=sights) for world in (first, second)]
+    says_first = counts[0] > counts[1]
+    return float((says_first[first[half:]].mean() + (~says_first)[second[half:]].mean()) / 2)
+
+
+# --- the mechanism ---------------------------------------------------------------------------------
+
+
+def test_noise_has_the_distribution_that_the_proof_names(rng):
+    found = noise(uniforms(rng, 2, 400_000), EPSILON)
+    for k in (-8, -1, 0, 1, 8):
+        expected = (1 - ALPHA) / (1 + ALPHA) * ALPHA ** abs(k)
+        assert (found == k).mean() == pytest.approx(expected, abs=4 * sqrt(expected / 400_000))
+
+
+@pytest.mark.parametrize("moved", [-1, 1])
+def test_no_noisy_count_is_more_likely_by_more_than_its_factor_where_one_thumb_differs(moved):
+    k = np.arange(-200, 201)
+    ratio = ALPHA ** np.abs(k) / ALPHA ** np.abs(k - moved)
+    assert ratio.max() <= exp(EPSILON) * (1 + 1e-12)
+
+
+def test_a_lone_thumb_is_published_less_often_than_delta_and_a_group_of_five_hardly_more():
+    def chance(thumbs: int) -> float:
+        return ALPHA ** (GROUP_MIN - thumbs) / (1 + ALPHA)
+
+    assert chance(1) <= DELTA < chance(2)
+    assert chance(5) < 3 * DELTA
+
+
+def test_what_is_stated_of_a_thumb_follows_from_its_figures():
+    assert (epsilon_of_a_thumb(seen=False), epsilon_of_a_thumb(seen=True)) == (
+        pytest.approx(0.85),
+        pytest.approx(1.5),
+    )
+    assert guess_right_max(0.85) == pytest.approx(0.7006, abs=1e-4)
+    assert guess_right_max(1.5, 2 * DELTA) == pytest.approx(0.8176, abs=1e-4)
+
+
+def test_figures_are_opinions_in_steps_between_their_limits():
+    good, dull = Figure(90, 100), Figure(10, 100)
+    usual = like_rate([good, dull])
+    assert (usual, like_rate([])) == (0.5, 0.5)
+    assert (opinion_of(good, usual).deviation, opinion_of(dull, usual).deviation) == (0.2, -0.2)
+    assert opinion_of(Figure(34, 58), usual).thumbs == 55
+    assert item_rate(good, usual) == pytest.approx(0.55) and item_rate(Figure(0, 100), 0.9) == LOWEST
+    assert figures_sum([good, dull]) == Figure(100, 200)
+
+
+# --- attacks: all but the victim's thumb is the accomplices' own, so they know it --------------------
+
+
+def thumb(rng: np.random.Generator, others: tuple[int, int], *, likes: int, thumbs: int) -> list[Ints]:
+    """Everything ever published of a victim's thumb: the figures of item, source and whole, each once."""
+    counts = others[0] + likes, others[1] + thumbs
+    ones = np.ones(RUNS, dtype=np.int64)
+    whole = with_noise(counts[0] * ones, counts[1] * ones, uniforms(rng, 4), EPSILON_WHOLE)
+    return [*(seen(rng, *counts, others) for _ in range(2)), sight(*whole, others)]
+
+
+@pytest.mark.parametrize("others", [4, GROUP_MIN - 1, 80, 1000])
+def test_no_number_of_accomplices_tells_a_like_from_a_dislike(rng, others):
+    known = (others // 2, others)
+    right = best_guess(thumb(rng, known, likes=1, thumbs=1), thumb(rng, known, likes=0, thumbs=1))
+    assert right <= guess_right_max(epsilon_of_a_thumb(seen=False)) + CHANCE
+    print(f"useful or not, {others} others: {right:.1%}")
+    # With four accomplices only the whole is published, and a guess is nearly a coin.
+    assert right < 0.53 if others == 4 else right > 0.53
+
+
+@pytest.mark.parametrize("others", [0, 4, GROUP_MIN - 1, 80, 1000])
+def test_joining_and_leaving_around_a_thumb_does_not_show_whether_it_was_given(rng, others):
+    known = (others // 2, others)
+    right = best_guess(thumb(rng, known, likes=1, thumbs=1), thumb(rng, known, likes=0, thumbs=0))
+    assert right <= guess_right_max(epsilon_of_a_thumb(seen=True), 2 * DELTA) + CHANCE
+    print(f"given at all, {others} others: {right:.1%}")
+    assert right < 0.53 if others <= 4 else right > 0.53
+
+
+def test_a_figure_drawn_anew_every_day_would_give_a_thumb_away(rng):
+    # The control: what the tests above would find if a figure were published each day of two months.
+    means = [np.mean([drawn(rng, 40 + like, 80, 4_000)[0] for _ in range(60)], axis=0) for like in (0, 1)]
+    right = ((means[0] < 40.5).mean() + (means[1] > 40.5).mean()) / 2
+    assert right > 0.7 > guess_right_max(sum(LOSSES))
+
+
+def test_exact_sums_would_give_a_thumb_away():
+    # The control of the guess itself: without noise it is never wrong.
+    sights = np.ones(200, dtype=np.int64)
+    assert best_guess([4 * sights], [3 * sights]) == 1.0

@@ -1,0 +1,157 @@
+"""Mutes: what they find in an item, and their life in the versioned config."""
+
+import fnmatch
+import re
+from datetime import UTC, date, datetime
+
+import pytest
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranking.entities import Candidate, InvalidMute, InvalidSetting, Mute, TooManyMutes
+from ranking.explain import change_words
+from ranking.models import ConfigVersion, RankConfig
+from ranking.mutes import (
+    MUTES_MAX,
+    MuteFilter,
+    address_matches,
+    mute_check,
+    mute_over,
+    text_finder,
+)
+from ranking.selectors import config_effective, config_mutes, reader_export_ranking
+from ranking.services import config_revert, mute_remove, mute_set, source_key_rename
+
+AT = datetime(2026, 3, 18, 12, tzinfo=UTC)
+
+
+def item(title: str = "", text: str = "", **more: str) -> Candidate:
+    return Candidate(1, more.pop("source", "gazette.example"), title, text, AT, **more)
+
+
+def hides(kind: str, value: str, what: Candidate) -> bool:
+    return MuteFilter([Mute(kind, value)]).finds(what) is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "title", "hidden"),
+    [
+        ("word", "bitcoin", "Bitcoins rise", True),
+        ("word", "AI", "She said so", False),
+        ("word", "ＢＩＴＣＯＩＮ", "bitcoin falls", True),
+        ("word", "C++", "A C++ compiler", True),
+        ("word", "東京", "東京都の天気", True),
+        ("word", "выборы", "Выборы сегодня", True),
+        ("phrase", "climate change", "Climate-change talks", True),
+        ("phrase", "climate change", "A change of climate", False),
+        ("phrase", "art of war", "The start of war", False),
+        ("phrase", "天気 予報", "明日の天気 予報です", True),
+        ("phrase", "की बात", "मन की बात", True),
+    ],
+)
+def test_a_mute_finds_its_words_in_any_script(kind, value, title, hidden):
+    assert hides(kind, value, item(title)) is hidden
+    assert hides(kind, value, item("Nothing", f"and then {title}")) is hidden
+
+
+def test_a_mute_finds_sources_authors_and_addresses():
+    piece = item("A", source="paper.example", author="Jane  Doe", url="https://www.Paper.example/sport/1")
+    assert hides("source", "paper.example", piece) and not hides("source", "paper", piece)
+    assert hides("author", "jane doe", piece) and not hides("author", "jane", piece)
+    assert hides("address", "http://paper.example/sport/*", piece)
+    assert not hides("address", "paper.example/sport", piece)
+    assert not hides("author", "jane doe", item("A"))
+
+
+@given(
+    st.text("ab*/", max_size=12).filter(lambda text: "[" not in text),
+    st.text("ab/", max_size=20),
+)
+def test_an_address_pattern_means_what_a_shell_would_make_of_its_stars(pattern, url):
+    if "*" not in pattern:
+        assert address_matches(pattern, url) is (pattern.rstrip("/") == url.rstrip("/"))
+    else:
+        assert address_matches(pattern, url) is (re.match(fnmatch.translate(pattern), url) is not None)
+
+
+@given(
+    st.lists(st.text("abé日ж", min_size=1, max_size=4), min_size=1, max_size=3),
+    st.text("ab é,日ж-", max_size=30),
+)
+def test_a_phrase_is_found_wherever_its_words_stand_in_a_row(words, around):
+    finds = text_finder(" ".join(words))
+    spaced = around if not around or around[-1] in " ,-" else f"{around} "
+    assert finds(f"{spaced}{' '.join(words)} {around}".casefold())
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("colour", "red"),
+        ("word", ""),
+        ("word", " \u200b"),
+        ("word", "!?"),
+        ("word", "two words"),
+        ("word", "x" * 65),
+        ("phrase", "x " * 100),
+        ("address", "***"),
+        ("address", "https://*a*"),
+    ],
+)
+def test_what_could_hide_nothing_or_everything_is_refused(kind, value):
+    with pytest.raises(InvalidMute) as refused:
+        mute_check(Mute(kind, value))
+    assert refused.value.code == "invalid_mute" and isinstance(refused.value, InvalidSetting)
+
+
+def test_the_last_day_is_whole():
+    mute = Mute("word", "lamp", date(2026, 3, 18))
+    assert not mute_over(mute, date(2026, 3, 18)) and mute_over(mute, date(2026, 3, 19))
+    assert not MuteFilter([mute], date(2026, 3, 19))
+
+
+def test_a_mute_is_a_version_and_going_back_brings_it_back(ada):
+    now = timezone.now()
+    mute_set(reader_id=ada.pk, mute=Mute("word", "lamp"), now=now)
+    mute_set(reader_id=ada.pk, mute=Mute("word", "LAMP", date(2030, 1, 2)), now=now)
+    assert mute_remove(reader_id=ada.pk, mute=Mute("word", "Lamp"), now=now) == 3
+    assert config_mutes(reader_id=ada.pk) == ()
+    config_revert(reader_id=ada.pk, version=2, expected_version=3, now=now)
+    assert config_effective(reader_id=ada.pk).config.mutes == (Mute("word", "LAMP", date(2030, 1, 2)),)
+    rows = ConfigVersion.objects.filter(reader=ada).order_by("version")
+    words = [change_words(change) for row in rows for change in row.changes]
+    assert words[0] == "Muted for ever: the word “lamp”"
+    assert "No longer muted: the word “LAMP”" in words
+    exported = dict(reader_export_ranking(reader_id=ada.pk))
+    assert [row["mutes"] for row in exported["config"]] == [
+        [{"kind": "word", "value": "LAMP", "until": "2030-01-02"}]
+    ]
+
+
+def test_a_version_from_before_mutes_can_be_gone_back_to(ada):
+    now = timezone.now()
+    mute_set(reader_id=ada.pk, mute=Mute("word", "lamp"), now=now)
+    row = ConfigVersion.objects.get(reader=ada)
+    del row.body["mutes"]
+    row.save()
+    config_revert(reader_id=ada.pk, version=1, expected_version=1, now=now)
+    assert config_mutes(reader_id=ada.pk) == ()
+
+
+def test_a_config_holds_a_hundred_mutes(ada):
+    full = [Mute("word", f"w{n}").as_dict() for n in range(MUTES_MAX)]
+    RankConfig.objects.create(reader=ada, mutes=full)
+    with pytest.raises(TooManyMutes) as refused:
+        mute_set(reader_id=ada.pk, mute=Mute("word", "more"), now=timezone.now())
+    assert refused.value.code == "too_many_mutes"
+    assert len(config_mutes(reader_id=ada.pk)) == MUTES_MAX
+
+
+def test_a_renamed_source_stays_muted(ada, ben):
+    now = timezone.now()
+    mute_set(reader_id=ada.pk, mute=Mute("source", "old.example"), now=now)
+    mute_set(reader_id=ben.pk, mute=Mute("word", "old.example"), now=now)
+    assert source_key_rename(old="old.example", new="new.example", now=now) == 1
+    assert config_mutes(reader_id=ada.pk) == (Mute("source", "new.example"),)
+    assert config_mutes(reader_id=ben.pk) == (Mute("word", "old.example"),)

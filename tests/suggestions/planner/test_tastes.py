@@ -1,0 +1,144 @@
+"""Leans of one reader: shrunk by how much tastes vary, weighed by age, and by what a reason names."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from suggestions.planner.phrases import attributes_of
+from suggestions.planner.tastes import LEAN_MIN, NOT_NAMED, Spread, Tallies, Taste, tallies_of, tastes_of
+from tests.support.factories import CLOCK
+from tests.support.suggestion_worlds import thumb
+
+USUAL = Spread(0.2, 0.2)
+
+
+def tallied(rated) -> tuple[list[str], Tallies]:
+    attributes = attributes_of(rated, sources=(), topics=("Harbour",), titles={})
+    return [*attributes.sources, *attributes.topics], tallies_of(rated, attributes, CLOCK)
+
+
+def leans(rated, spread=USUAL) -> dict[str, float]:
+    names, tallies = tallied(rated)
+    return {name: taste.lean for name, taste in zip(names, tastes_of(tallies, spread), strict=True)}
+
+
+def one_target(n: float, likes: float, of: float, liked: float) -> Tallies:
+    """A reader with `n` thumbs on the one source that counts, of `of` in all; nothing decayed."""
+    return Tallies(np.array([n]), np.array([likes]), np.array([n]), 1, of, liked)
+
+
+def test_a_lean_is_the_surplus_of_likes_over_its_variance_and_the_spread():
+    # b = 1/2: 15 of 20 likes are 5 more than usual, with a variance of 0.25 x 20 x (1 - 20/98).
+    (taste,) = tastes_of(one_target(20, 15, 98, 49), USUAL)
+    variance = 0.25 * 20 * (1 - 20 / 98)
+    assert taste.lean == pytest.approx(5 / (variance + 5))
+    assert taste.sd == pytest.approx((variance + 5) ** -0.5)
+    assert taste.reach == pytest.approx(20 / 98 * (1 - 20 / 98))
+
+
+def test_where_readers_prefer_nothing_nobody_leans():
+    (taste,) = tastes_of(one_target(20, 20, 98, 49), Spread(0.0, 0.0))
+    assert (taste.lean, taste.expected_gain, taste.information, taste.p_helps) == (0, 0, 0, 0.5)
+    assert not taste.is_clear
+
+
+def test_the_more_tastes_vary_the_more_the_same_thumbs_say():
+    found = [tastes_of(one_target(9, 8, 60, 30), Spread(s, s))[0] for s in (0.01, 0.1, 0.2, 1.0)]
+    assert [t.lean for t in found] == sorted(t.lean for t in found)
+    assert not found[0].is_clear and found[-1].is_clear
+
+
+@pytest.mark.parametrize(("n", "of"), [(2.9, 60), (5, 9.9)])
+def test_too_few_thumbs_are_never_clear(n, of):
+    (taste,) = tastes_of(one_target(n, n, of, of / 4), Spread(9.0, 9.0))
+    assert taste.lean > LEAN_MIN and not taste.is_clear
+
+
+@pytest.mark.parametrize("likes", [0, 30])
+def test_who_likes_or_dislikes_everything_leans_nowhere(likes):
+    (taste,) = tastes_of(one_target(10, likes / 3, 30, likes), USUAL)
+    assert abs(taste.lean) < LEAN_MIN
+
+
+def test_what_is_in_every_item_moves_nothing():
+    rare, common, everywhere = (Taste(0.5, 0.3, s * (1 - s), 50, 100) for s in (0.1, 0.5, 1.0))
+    assert common.expected_gain > rare.expected_gain > everywhere.expected_gain == 0
+
+
+def test_likes_and_dislikes_are_told_apart_and_mirror_each_other():
+    more, less = Taste(0.5, 0.3, 0.2, 50, 100), Taste(-0.5, 0.3, 0.2, 50, 100)
+    assert more.p_helps == pytest.approx(1 - less.p_helps) and more.p_helps > 0.5
+    assert more.expected_gain == -less.expected_gain
+    assert more.information == pytest.approx(less.information)
+
+
+def test_knowing_is_worth_most_where_it_could_change_the_decision():
+    sure, unsure = Taste(1.0, 0.2, 0.2, 50, 100), Taste(0.05, 0.2, 0.2, 50, 100)
+    assert unsure.information > sure.information > 0
+    rng = np.random.default_rng(1)
+    draws = rng.normal(unsure.lean, unsure.sd, 400_000)
+    gained = np.maximum(draws, 0).mean() - unsure.lean
+    assert unsure.information / unsure.expected_gain * unsure.lean == pytest.approx(gained, rel=0.02)
+
+
+def test_new_thumbs_outweigh_old_ones_of_the_same_source():
+    old = [thumb(n, source="a", useful=False, days_ago=180) for n in range(8)]
+    new = [thumb(n, source="a", useful=True, days_ago=1) for n in range(8, 16)]
+    rest = [thumb(n, source="b", useful=n % 2 == 0, days_ago=1) for n in range(16, 40)]
+    assert leans(old + new + rest)["a"] > LEAN_MIN
+
+
+def test_old_thumbs_alone_are_too_few():
+    old = [thumb(n, source="a", useful=False, days_ago=180) for n in range(8)]
+    rest = [thumb(n, source="b", useful=True, days_ago=1) for n in range(8, 40)]
+    _, tallies = tallied(old + rest)
+    assert not tastes_of(tallies, USUAL)[0].is_clear
+
+
+def with_reason(rated, tag):
+    return [replace(item, tags=(tag,)) for item in rated]
+
+
+def test_a_reason_says_whether_the_source_or_the_topic_was_meant():
+    liked = [thumb(n, source="a", title="Harbour", useful=True) for n in range(12)]
+    rest = [thumb(n, source="b", useful=n % 2 == 0) for n in range(12, 36)]
+    silent = leans(liked + rest)
+    topic, source, item = (leans(with_reason(liked, t) + rest) for t in ("on-topic", "depth", "surprising"))
+    assert topic["harbour"] == silent["harbour"] > source["harbour"] == item["harbour"]
+    assert source["a"] == silent["a"] > topic["a"] == item["a"] > 0
+
+
+@pytest.mark.parametrize("tag", ["hype", "paywall", "clickbait"])
+def test_what_a_source_collects_speaks_against_it_and_clears_its_topic(tag):
+    disliked = [thumb(n, source="a", title="Harbour", useful=False) for n in range(10)]
+    rest = [thumb(n, source="b", useful=n % 2 == 0) for n in range(10, 40)]
+    told, silent = leans(with_reason(disliked, tag) + rest), leans(disliked + rest)
+    assert told["a"] == silent["a"] < 0
+    assert silent["harbour"] < told["harbour"] < 0
+
+
+def test_a_reason_weighs_the_target_and_never_the_usual_rate():
+    rated = [thumb(n, source="ab"[n % 2], useful=n % 3 > 0) for n in range(30)]
+    _, plain = tallied(rated)
+    _, told = tallied(with_reason(rated, "surprising"))
+    assert told.base == plain.base
+    assert told.thumbs == pytest.approx(NOT_NAMED * plain.thumbs)
+
+
+def test_reasons_nobody_knows_and_several_kinds_at_once_change_nothing():
+    rated = [thumb(n, source="ab"[n % 2], useful=n % 3 > 0) for n in range(30)]
+    both = [replace(item, tags=("on-topic", "depth")) for item in rated]
+    assert leans(rated) == leans(with_reason(rated, "whatever")) == leans(both)
+
+
+def test_dealt_out_at_random_thumbs_spread_as_their_variance_says():
+    rng, rated = random.Random(7), [thumb(n, source="abcd"[n % 4], days_ago=n) for n in range(100)]
+    found, expected = [], 0.0
+    for _ in range(400):
+        useful = rng.sample([True] * 40 + [False] * 60, 100)
+        _, tallies = tallied([replace(i, useful=u) for i, u in zip(rated, useful, strict=True)])
+        found.append(tallies.surplus[0] ** 2)
+        expected = tallies.variance[0]
+    assert np.mean(found) == pytest.approx(expected, rel=0.2)

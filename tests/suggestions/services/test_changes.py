@@ -1,0 +1,291 @@
+"""Today says what a change of settings moved, speaks of the latest one, and takes it back."""
+
+from datetime import date, timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from digest.build.changes import change_read
+from digest.build.selectors import digest_for
+from digest.build.services import digest_build, digest_current, digests_build
+from digest.build.store import exposures_log
+from digest.models import Digest
+from ranking.entities import WeightChange
+from ranking.models import LearnedWeight
+from ranking.selectors import config_effective
+from ranking.services import ConfigEdit, config_edit, config_revert, target_pin, weights_learn
+from suggestions.entities import Refusal
+from suggestions.models import Suggestion
+from suggestions.preview import suggestion_preview, suggestion_side_by_side
+from suggestions.services.resolve import change_undo, suggestion_accept, suggestion_revert
+from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+from tests.support.suggestion_worlds import LOVED
+
+pytestmark = pytest.mark.django_db
+
+TODAY = date(2026, 3, 18)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+SOURCES = ("a.example", "b.example", "c.example", "d.example", LOVED)
+
+
+def week_of(reader, now) -> None:
+    """Give the reader sixty items of five sources, one an hour."""
+    for key in SOURCES:
+        SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
+    for n in range(60):
+        source = SourceFactory(key=SOURCES[n % len(SOURCES)])
+        ItemFactory(
+            source=source, title=f"{source.key} {n}", published_at=now - n * HOUR, first_seen_at=now - HOUR
+        )
+
+
+def offer(reader, now, value="1.3", key=LOVED) -> Suggestion:
+    return Suggestion.objects.create(
+        reader=reader,
+        suggestion_type="boost_source",
+        target_key=key,
+        suggested_value=value,
+        field="source_weights",
+        label=key,
+        reason="You liked it.",
+        confidence="high",
+        p_helpful=0.9,
+        config_version=0,
+        created_at=now,
+    )
+
+
+def look(reader, now) -> Digest:
+    """Open Today: the page as it is then, logged as seen."""
+    digest = digest_current(reader=reader, date=TODAY, now=now)
+    assert digest is not None
+    exposures_log(digest=digest, door="page", now=now)
+    return digest
+
+
+def order(digest: Digest) -> list[int]:
+    return list(digest.impressions.order_by("rank").values_list("item_id", flat=True))
+
+
+def accept(reader, now, **more) -> Suggestion:
+    row = offer(reader, now, **more)
+    answer = suggestion_accept(reader_id=reader.pk, suggestion_id=row.pk, now=now)
+    assert not isinstance(answer, Refusal), answer
+    return row
+
+
+def learned(reader, now, before=1.0, after=1.15) -> None:
+    change = WeightChange(
+        source=LOVED, before=before, after=after, p_better=0.9, n=8.0, reason="liked_more_than_usual"
+    )
+    assert weights_learn(reader_id=reader.pk, changes=[change], now=now) == 1
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Set what the site takes for now."""
+    return lambda at: monkeypatch.setattr(timezone, "now", lambda: at)
+
+
+@pytest.fixture
+def reading(ada, now):
+    """Ada, who has seen today's page."""
+    week_of(ada, now)
+    look(ada, now)
+    return ada
+
+
+def test_an_accepted_suggestion_is_told_with_the_orders_before_and_after(reading, now):
+    before = order(digest_for(reader_id=reading.pk, date=TODAY))
+    accept(reading, now + MINUTE)
+    digest = look(reading, now + 2 * MINUTE)
+    change = change_read(digest.change)
+    assert (list(change.before), list(change.after), change.version) == (before, order(digest), 1)
+    assert change.before != change.after
+    assert change.new == len({*change.after} - {*before}) > 0
+    assert change.moved == sum(i in before and before.index(i) != n for n, i in enumerate(change.after))
+
+
+def test_news_alone_is_no_change(reading, now):
+    ItemFactory(source=SourceFactory(key=LOVED), published_at=now + MINUTE)
+    assert look(reading, now + 2 * HOUR).change is None
+
+
+def test_what_moved_stays_told_when_news_come_later(reading, now):
+    accept(reading, now + MINUTE)
+    told = look(reading, now + 2 * MINUTE).change
+    ItemFactory(source=SourceFactory(key=LOVED), published_at=now + MINUTE)
+    later = look(reading, now + 2 * HOUR)
+    assert later.change == told
+    assert order(later) != told["after"]
+
+
+def test_of_two_changes_the_latest_is_told_against_the_order_last_seen(reading, now):
+    before = order(digest_for(reader_id=reading.pk, date=TODAY))
+    accept(reading, now + MINUTE)
+    digest_build(reader=reading, date=TODAY, now=now + 2 * MINUTE)  # built in the background, seen by nobody
+    accept(reading, now + 3 * MINUTE, key="a.example")
+    change = change_read(look(reading, now + 4 * MINUTE).change)
+    assert (change.version, list(change.before)) == (2, before)
+
+
+def test_a_change_that_moves_nothing_is_told_as_such(reading, now, client):
+    config_edit(reader_id=reading.pk, edit=ConfigEdit(topics=["zebra"]), expected_version=0, now=now)
+    change = change_read(look(reading, now + MINUTE).change)
+    assert (change.moved, change.new, change.gone) == (0, 0, 0)
+
+
+def test_a_pin_is_no_change_and_hides_none(reading, now):
+    accept(reading, now + MINUTE)
+    target_pin(reader_id=reading.pk, target="a.example", pin="avoided", ref="", now=now + MINUTE)
+    assert change_read(look(reading, now + 2 * MINUTE).change).version == 1
+
+
+def test_reverting_and_restoring_are_told_too(reading, now):
+    row = accept(reading, now + MINUTE)
+    look(reading, now + 2 * MINUTE)
+    suggestion_revert(reader_id=reading.pk, suggestion_id=row.pk, now=now + HOUR)
+    assert change_read(look(reading, now + HOUR).change).version == 2
+    config_revert(reader_id=reading.pk, version=1, expected_version=2, now=now + HOUR)
+    assert change_read(look(reading, now + HOUR + MINUTE).change).version == 3
+
+
+def test_undo_takes_the_suggestion_back_once_and_ends_the_story(reading, now):
+    before = order(digest_for(reader_id=reading.pk, date=TODAY))
+    accept(reading, now + MINUTE)
+    look(reading, now + 2 * MINUTE)
+    assert change_undo(reader=reading, version=1, cycle="", now=now + 3 * MINUTE) is None
+    again = change_undo(reader=reading, version=1, cycle="", now=now + 3 * MINUTE)
+    assert isinstance(again, Refusal) and again.code == "nothing_to_undo"
+    digest = look(reading, now + 4 * MINUTE)
+    assert (digest.change, order(digest)) == (None, before)
+    assert config_effective(reader_id=reading.pk).weights() == {}
+
+
+def test_undo_of_a_restored_version_restores_the_one_before(reading, now):
+    config_edit(
+        reader_id=reading.pk, edit=ConfigEdit(source_weights={LOVED: 1.8}), expected_version=0, now=now
+    )
+    config_revert(reader_id=reading.pk, version=0, expected_version=1, now=now)
+    look(reading, now + MINUTE)
+    assert change_undo(reader=reading, version=2, cycle="", now=now + MINUTE) is None
+    assert config_effective(reader_id=reading.pk).weights() == {LOVED: 1.8}
+
+
+def test_undo_from_a_page_older_than_another_change_does_nothing(reading, now):
+    config_edit(
+        reader_id=reading.pk, edit=ConfigEdit(source_weights={LOVED: 1.8}), expected_version=0, now=now
+    )
+    look(reading, now + MINUTE)
+    config_edit(reader_id=reading.pk, edit=ConfigEdit(topics=["zebra"]), expected_version=1, now=now)
+    assert isinstance(change_undo(reader=reading, version=1, cycle="", now=now + MINUTE), Refusal)
+    assert config_effective(reader_id=reading.pk).weights() == {LOVED: 1.8}
+
+
+def test_nobody_undoes_the_change_of_another(reading, ben, now):
+    accept(reading, now + MINUTE)
+    look(reading, now + 2 * MINUTE)
+    assert isinstance(change_undo(reader=ben, version=1, cycle="", now=now + 2 * MINUTE), Refusal)
+    assert LOVED in config_effective(reader_id=reading.pk).weights()
+
+
+def test_the_first_page_after_the_learning_is_made_with_it(reading, now):
+    learned(reading, now + MINUTE)
+    digest = look(reading, now + 2 * MINUTE)
+    row = digest.impressions.filter(item__source=LOVED).first()
+    assert row.parts["learned_delta"] == pytest.approx(0.15)
+    change = change_read(digest.change)
+    assert (change.version, change.cycle) == (0, "2026-03-18")
+    assert change.moved or change.new
+
+
+@pytest.mark.parametrize("build", ["alone", "round"])
+def test_what_was_learned_at_night_is_told_on_the_first_page_of_the_day(ada, now, build):
+    week_of(ada, now)
+    without = order(digest_build(reader=ada, date=TODAY, now=now))
+    Digest.objects.all().delete()
+    learned(ada, now - 14 * HOUR)  # 22:00 the evening before
+    if build == "round":
+        digests_build(now=now)
+    digest = look(ada, now)
+    change = change_read(digest.change)
+    assert list(change.before) == without
+    assert (list(change.after), change.cycle) == (order(digest), "2026-03-17")
+    assert change.before != change.after
+
+
+def test_who_saw_the_learning_the_evening_before_is_not_told_again(ada, now):
+    week_of(ada, now)
+    learned(ada, now - 14 * HOUR)
+    evening = digest_build(reader=ada, date=TODAY - timedelta(days=1), now=now - 13 * HOUR)
+    exposures_log(digest=evening, door="page", now=now - 13 * HOUR)
+    assert look(ada, now).change is None
+
+
+def test_undo_of_the_learning_gives_the_weight_back_and_holds_the_loop(reading, now):
+    learned(reading, now + MINUTE)
+    look(reading, now + 2 * MINUTE)
+    assert change_undo(reader=reading, version=0, cycle="2026-03-18", now=now + 3 * MINUTE) is None
+    assert config_effective(reader_id=reading.pk).weights() == {}
+    held = LearnedWeight.objects.get(reader=reading, source_key=LOVED)
+    assert held.on_hold_until == now + 3 * MINUTE + timedelta(days=14)
+    assert look(reading, now + 4 * MINUTE).change is None
+
+
+def test_undo_of_the_learning_leaves_what_a_person_set_since(reading, now):
+    learned(reading, now + MINUTE)
+    look(reading, now + 2 * MINUTE)
+    config_edit(
+        reader_id=reading.pk, edit=ConfigEdit(source_weights={LOVED: 1.7}), expected_version=0, now=now
+    )
+    assert change_undo(reader=reading, version=0, cycle="2026-03-18", now=now + 3 * MINUTE) is None
+    assert config_effective(reader_id=reading.pk).weights() == {LOVED: 1.7}
+
+
+def test_a_preview_begins_at_the_page_as_stored_when_news_came_since(reading, now):
+    stored = order(digest_for(reader_id=reading.pk, date=TODAY))
+    for n in range(9):
+        ItemFactory(
+            source=SourceFactory(key="a.example"), published_at=now + n * MINUTE, first_seen_at=now + HOUR
+        )
+    preview = suggestion_preview(suggestion=offer(reading, now), now=now + HOUR)
+    rows = [*preview.leaves, *preview.moves]
+    assert rows and all(stored[row.before - 1] == row.item_id for row in rows)
+    assert {row.source for row in preview.enters} == {LOVED}
+
+
+def test_a_preview_begins_at_the_page_as_stored_where_today_it_would_be_another(reading, now):
+    shown = digest_for(reader_id=reading.pk, date=TODAY).impressions
+    first, second = shown.get(rank=1), shown.get(rank=2)
+    for row, rank in ((first, 99), (second, 1), (first, 2)):  # as by signals that are others by now
+        shown.filter(pk=row.pk).update(rank=rank)
+    left, right = suggestion_side_by_side(suggestion=offer(reading, now), now=now)
+    assert [item.item_id for item in left] == order(digest_for(reader_id=reading.pk, date=TODAY))
+    assert left != right
+    nothing = offer(reading, now, value="1.0", key="elsewhere.example")
+    assert suggestion_preview(suggestion=nothing, now=now).moves == ()
+
+
+def test_the_page_shows_the_strip_and_marks_and_the_next_day_neither(reading, now, client, clock):
+    accept(reading, now + MINUTE)
+    clock(now + 2 * MINUTE)
+    client.force_login(reading)
+    page = client.get(reverse("digest:today")).content.decode()
+    assert "You accepted a suggestion" in page and "New here" in page and "Up " in page
+    assert reverse("ranking:version", args=[1]) in page
+    clock(now + timedelta(days=1))
+    page = client.get(reverse("digest:today")).content.decode()
+    assert "You accepted a suggestion" not in page and "New here" not in page
+
+
+def test_the_button_undoes_and_a_second_press_says_so(reading, now, client, clock):
+    accept(reading, now + MINUTE)
+    clock(now + 2 * MINUTE)
+    client.force_login(reading)
+    client.get(reverse("digest:today"))
+    form = {"version": "1", "cycle": ""}
+    first = client.post(reverse("suggestions:undo_change"), form, follow=True).content.decode()
+    assert "Undone." in first and "You accepted a suggestion" not in first
+    second = client.post(reverse("suggestions:undo_change"), form, follow=True).content.decode()
+    assert "nothing left to undo" in second

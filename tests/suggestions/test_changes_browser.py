@@ -1,0 +1,45 @@
+"""Today says in one strip what an accepted suggestion moved, marks it, and takes it back."""
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from digest.models import Reader
+from ranking.selectors import config_effective
+from tests.suggestions.test_preview_page import paper
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_an_accepted_suggestion_is_told_marked_and_undone(page: Page, ada: Reader):
+    paper(ada)
+    page.goto("/")
+    expect(page.locator("article.item").first).to_be_visible()
+    expect(page.locator(".strip")).to_have_count(0)
+    first = page.locator("article.item h2").all_inner_texts()
+    page.goto("/ui/suggestions")
+    page.get_by_role("button", name="Accept", exact=True).first.click()
+    expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
+    page.goto("/")
+    strip = page.get_by_role("complementary", name="What changed on this page")
+    expect(strip).to_contain_text("You accepted a suggestion")
+    marks = page.locator(".moved").all_inner_texts()
+    moved = sum(mark != "New here" for mark in marks)
+    assert marks and f"{moved} moved" in strip.inner_text()
+    if folder := os.environ.get("SHOTS"):
+        for width in (360, 1280):
+            for scheme in ("light", "dark"):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)
+                page.screenshot(path=str(Path(folder) / f"{width}-{scheme}.png"))
+    expect(strip.get_by_role("link", name="What changed")).to_have_attribute("href", "/ui/history/settings/1")
+    strip.get_by_role("button", name="Undo this change").click()
+    expect(page.locator(".messages")).to_contain_text("Undone.")
+    expect(page.locator(".strip")).to_have_count(0)
+    expect(page.locator(".moved")).to_have_count(0)
+    assert page.locator("article.item h2").all_inner_texts() == first
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0

@@ -1,0 +1,214 @@
+"""No answer to a reader holds a word of a feed that only somebody else reads.
+
+Every word of a feed carries its mark (`tests/support/marked_worlds.py`). Pages and operations come from the
+URL conf, tools from the registry of the agent: one that is added is walked here, or fails here until its ids
+or arguments are known.
+"""
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from advisor.mcp_server import session_call, session_close, session_open
+from advisor.tools.registry import TOOLS
+from digest.accounts.tokens import token_issue
+from digest.build.services import digest_build
+from digest.days import day_of
+from digest.items.selectors import items_visible
+from digest.mail.content import draft_daily, draft_weekly
+from digest.mail.links import feed_token_issue, thumb_sign, unsubscribe_sign
+from digest.mail.render import mail_message
+from digest.models import Feed, Feedback, Impression, Item, Reader
+from ranking.services import ConfigEdit, config_edit
+from suggestions.models import Evidence
+from tests.support.marked_worlds import MARK, World, foreign, marked_world
+from tests.support.routes import ANYTHING, Route, routes
+from tests.test_isolation import tip_of
+
+Answers = Iterator[tuple[str, str]]
+SEEDS = (2, 3)
+# Item pages that are asked for, of each reader.
+ITEMS = 12
+ROUTES = [route for route in routes() if route.room != "admin" and route.name]
+# Signing out ends the walk; accounts are no place for feeds, and asking for a mail there sends one.
+SKIPPED = {"account_logout"}
+QUERIES = {
+    "digest:search": ["?q=ferry", "?q=author", "?q=noon&page=2"],
+    "api:search_get": ["?q=ferry", "?q=author"],
+    "digest:left_out": ["?page=2", "?reason=same_story", "?reason=below"],
+    "digest:saved": ["?page=2"],
+}
+CHANGE = {"suggestion_type": "add_topic", "target": "ferry strike"}
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, ada: Reader, ben: Reader, settings: Any) -> World:
+    """The world of a seed, with a digest of today for each reader."""
+    settings.FETCH_ALLOW_HOSTS = ["localhost", "127.0.0.1"]  # feeds move there without a look-up
+    made = marked_world(request.param, ada, ben)
+    for name, reader in made.readers.items():
+        # A reader may give weights to sources that others alone read, if they know the name.
+        keys = Feed.objects.values_list("source_id", flat=True)
+        edit = ConfigEdit(
+            topics=["ferry", "comet"],
+            source_weights={key: 0.9 for key in keys if not [*foreign(made, name, key)]},
+        )
+        config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=made.now)
+        digest_build(reader=reader, date=day_of(made.now, reader.zone), now=made.now)
+    return made
+
+
+def of_tools(reader: Reader) -> Answers:
+    """What each tool of an MCP client answers, and what follows from the best idea of the first."""
+    session = session_open(reader=reader, now=timezone.now())
+
+    def call(name: str, arguments: dict[str, Any]) -> str:
+        return session_call(session=session, name=name, arguments=arguments, now=timezone.now()).content
+
+    ideas = json.loads(call("query_user_feedback", {})).get("hypotheses") or [
+        {"type": "add_topic", "target": "ferry strike", "supporting_items": []}
+    ]
+    urls = [url for idea in ideas for url in idea["supporting_items"]]
+    # Of whomever: the addresses of articles are no secret.
+    shared = Item.objects.filter(url__contains="press-").exclude(url__contains="/zq").order_by("url")
+    urls += shared.values_list("url", flat=True).distinct()[:9]
+    best = ideas[0]
+    field = "topics" if best["type"] == "add_topic" else "source_weights"
+    draft = {
+        "suggestion_type": best["type"],
+        "field": field,
+        "target_key": best["target"] if field == "source_weights" else None,
+        "suggested_value": best.get("suggested_value", best["target"]),
+        "evidence_items": [{"url": url} for url in best["supporting_items"] or urls],
+        "reason": f"You liked most articles about {best['target']}, far more than you like of the others.",
+    }
+    tried = {"suggestion_type": best["type"], "target": best["target"]}
+    arguments: dict[str, list[dict[str, Any]]] = {
+        "query_user_feedback": [{}, {"window_days": 365}],
+        "query_user_config": [{}],
+        "get_user_profile": [{}],
+        "write_suggestion": [draft, draft | {"evidence_items": [{"url": url} for url in urls[:40]]}],
+        "get_suggestion_outcomes": [{}],
+        "test_suggestion": [tried, CHANGE],
+        "self_critique": [{"drafts": [tried | {"evidence_urls": urls[:40]}, CHANGE]}],
+        "get_acceptance_history": [{}],
+        "compare_configs": [{}, {"changes": [tried, CHANGE]}],
+    }
+    for name in TOOLS:
+        for given in arguments[name]:
+            yield f"tool {name}", call(name, given)
+    assert session_close(session=session, now=timezone.now())
+
+
+def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
+    """The reader's own objects by the name their ids go by in addresses, and some items of others."""
+    now, today = timezone.now(), day_of(timezone.now(), reader.zone)
+    own = items_visible(reader_id=reader.pk).order_by("article").values_list("pk", flat=True)
+    shown = Impression.objects.filter(digest__reader=reader).values_list("item_id", flat=True)
+    others = Item.objects.exclude(pk__in=own).values_list("pk", flat=True)
+    items = [*own[:ITEMS], *shown[:ITEMS], *others[:3]]
+    links = [
+        thumb_sign(reader_id=reader.pk, item_id=items[0], useful=True, now=now),
+        unsubscribe_sign(reader_id=reader.pk),
+    ]
+    return {
+        "item_id": items,
+        "feed_id": [*reader.subscriptions.values_list("feed_id", flat=True)],
+        "suggestion_id": [*reader.suggestions.values_list("pk", flat=True)] or [1],
+        "run_id": [*reader.runs.values_list("pk", flat=True)],
+        "tip_id": [tip],
+        "token_id": [token_issue(reader=reader, name="x", scope="read", expires_at=None, now=now).token.pk],
+        "signed": [],  # a picture: no words
+        "version": [0, 1],
+        "verb": ["accept"],
+        "date": [today],
+        "link": links,
+        "token": [feed_token_issue(reader=reader)],
+        **{name: [value] for name, value in ANYTHING.items() if name in {"key", "uidb36"}},
+    }
+
+
+def of_address(client: Client, route: Route, ids: dict[str, list[object]]) -> Answers:
+    """The answers at a route: a GET with each of the ids, and what a thumb, a save … answers."""
+    values = ids[route.ids[0]] if route.ids else [None]
+    for value in values:
+        named = {name: ids[name][0] for name in route.ids} | ({route.ids[0]: value} if route.ids else {})
+        for query in ["", *QUERIES.get(route.name, [])]:
+            yield f"GET {route.name}{query}", text_of(client.get(route.url(named) + query))
+    if "item_id" in route.ids:
+        for value in values[:2]:
+            kind = {"content_type": "application/json"} if route.room == "api" else {}
+            answer = client.post(route.url({"item_id": value}), {"useful": 1}, **kind)
+            yield f"POST {route.name}", text_of(answer)
+
+
+def text_of(answer: Any) -> str:
+    """All that was answered, streamed or not, and where it leads."""
+    return b"".join(answer).decode(errors="replace") + answer.get("Location", "")
+
+
+def of_mails(reader: Reader) -> Answers:
+    """The mails of a day and of a week."""
+    now = timezone.now()
+    digest = reader.digests.latest("date")
+    for draft in (
+        draft_daily(reader=reader, digest=digest, now=now),
+        draft_weekly(reader=reader, day=digest.date, now=now),
+    ):
+        assert draft
+        message = mail_message(draft.content, now=now)
+        parts = [str(part.content) for part in message.alternatives]
+        yield "mail", "\n".join([message.subject, str(message.body), *parts, str(message.extra_headers)])
+
+
+def of_commands(reader: Reader) -> Answers:
+    """What operators' commands hand out about one reader."""
+    out = StringIO()
+    call_command("export_records", "--user-id", reader.username, history=3, stdout=out)
+    yield "export_records", out.getvalue()
+
+
+def answers(world: World, reader: Reader) -> Answers:
+    """Everything that is ever answered to the reader, in the order of a day."""
+    yield from of_tools(reader)
+    yield from of_mails(reader)
+    yield from of_commands(reader)
+    client = Client()
+    client.force_login(reader)
+    ids = ids_of(reader, tip_of(reader, world.now).pk)
+    for route in ROUTES:
+        if route.name not in SKIPPED:
+            yield from of_address(client, route, ids)
+
+
+@pytest.mark.parametrize("world", SEEDS, indirect=True)
+def test_no_answer_holds_a_word_of_a_feed_that_only_another_reads(world: World):
+    seen: dict[str, set[str]] = {}
+    for name, reader in world.readers.items():
+        leaks = set()
+        for place, text in answers(world, reader):
+            leaks |= {f"{place} shows {name} words of {feed}" for feed in foreign(world, name, text)}
+            seen.setdefault(place.split("?")[0], set()).update(MARK.findall(text.lower()))
+        assert not leaks, "\n".join(sorted(leaks))
+    # The marks would be seen: where words of feeds belong, there are some.
+    for place in WITH_WORDS:
+        assert seen[place], f"{place} shows no mark: does it still show words of feeds?"
+    everything = set().union(*seen.values())
+    assert all(world.marks[name] in everything for name in world.feeds), "a feed that nobody is shown"
+    assert Evidence.objects.exists() and Feedback.objects.count() > 50
+
+
+WITH_WORDS = (
+    *("mail", "export_records", "tool query_user_feedback", "tool test_suggestion", "tool compare_configs"),
+    *("GET digest:today", "GET digest:day", "GET digest:item", "GET digest:left_out", "GET digest:saved"),
+    *("GET digest:search", "GET digest:source", "GET digest:sources", "GET digest:opml_export"),
+    *("GET digest:feed_atom", "GET digest:feed_json", "GET digest:thumb_link", "GET reader_export"),
+    *("GET suggestions:list", "GET suggestions:preview", "GET api:digest_get", "GET api:search_get"),
+    *("GET api:suggestions_get", "GET ranking:config", "GET digest:trends"),
+)
