@@ -188,11 +188,11 @@ def _reason_tags_back(**_: object) -> None:
     import_module("digest.migrations.0001_initial").reason_tags_add(apps, None)
 
 
-# A server or worker that a test has ended may still be hanging up when the database is to be dropped.
-SESSIONS_END = """
-    SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid()
-"""
+def _drop_database(name: str, verbosity: int) -> None:
+    """Drop the test database though a server or worker that a test has ended is still hanging up."""
+    connection.close_pool()
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f"DROP DATABASE {connection.ops.quote_name(name)} WITH (FORCE)")
 
 
 def _database_back(path: Path) -> None:
@@ -209,6 +209,9 @@ def django_db_setup(
     """The test database, and where it is SQLite the file of a copy made before any test wrote to it."""
     path = tmp_path_factory.mktemp("installed") / "tidings.sqlite3"
     post_migrate.connect(_reason_tags_back, sender=apps.get_app_config("digest"))
+    if connection.vendor == "postgresql":
+        # For good: the database is dropped after this fixture has ended.
+        connection.creation._destroy_test_db = _drop_database
     with django_db_blocker.unblock():
         if connection.vendor == "sqlite":
             connection.ensure_connection()
@@ -218,9 +221,6 @@ def django_db_setup(
         if connection.vendor == "sqlite":
             patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: _database_back(path))
         yield path
-    if connection.vendor == "postgresql":
-        with django_db_blocker.unblock(), connection.cursor() as cursor:
-            cursor.execute(SESSIONS_END)
 
 
 @pytest.fixture(scope="session")
