@@ -26,7 +26,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from advisor.guidance import packets
+from advisor.guidance import run_context
 from digest import throttling
 from digest.models import Reader
 from tests.support.factories import OperatorFactory, ReaderFactory
@@ -174,7 +174,7 @@ def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def fresh_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was ranked yet, for readers and memories of the same ids."""
-    monkeypatch.setattr(packets, "KEYS", f"guidance:{uuid4()}")
+    monkeypatch.setattr(run_context, "PACKET_KEYS", f"guidance:{uuid4()}")
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def signed_up(page: Page, home: str) -> None:
 
 
 def processor_seconds() -> float:
-    """The processor time of all servers that have ended so far: what other tests do beside them adds little."""
+    """The processor time of all servers that have ended: other work on the machine adds little to it."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

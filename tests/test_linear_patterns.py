@@ -309,7 +309,9 @@ def test_no_pattern_needs_more_than_linear_time(room: str):
         for place, (pattern, ways) in found.items()
         for way in ways
     }
-    assert [line for place, pattern, way in tried.values() for line in slow_families(place, pattern, way)] == []
+    assert [
+        line for place, pattern, way in tried.values() for line in slow_families(place, pattern, way)
+    ] == []
 
 
 def test_every_bound_is_of_a_pattern_that_is_there():

@@ -32,10 +32,9 @@ from advisor.guidance.entities import (
     Why,
     situation_of,
 )
-from advisor.guidance.packets import EXACT, packet_add, packet_find
 from advisor.guidance.ranking import ITEMS_MAX, TOOL_COOLDOWN_S, Seen, gate, rank
 from advisor.guidance.refresh import memories_refresh
-from advisor.guidance.run_context import RunContext, call_facts, reader_facts
+from advisor.guidance.run_context import EXACT, RunContext, call_facts, packet_add, packet_find, reader_facts
 from advisor.guidance.synthesis import PURPOSE, Writer, synthesise, writer_for
 from advisor.guidance.tunables import tunables
 from advisor.guidance.wording import START_ROWS, Advice, Kind, Scored, start_text

@@ -1,16 +1,24 @@
-"""The context of a run's calls: its memories, read anew when they change, and facts of reader and call."""
+"""The context of a run's calls: its memories, read anew when they change, facts of reader and call, packets.
 
+A packet is what was ranked for a call, cached to be used again while the reader's memories are the same.
+"""
+
+import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.core.cache import cache
 from django.db.models import Count, F, Max, Sum
 
+from advisor.guidance.admission import tokens_of
 from advisor.guidance.entities import WRITE, CallFacts, Level, ReaderFacts, Situation
 from advisor.guidance.store import memories_for, memories_in_force
+from advisor.guidance.wording import Scored
 from advisor.models import Memory
 from advisor.selectors import run_cost_usd
 from digest.models import Feedback
@@ -25,6 +33,7 @@ from suggestions.selectors import answers_by_type, fields_written, suggestions_w
 
 # The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
 THUMBS_MAX, EDITS_MAX = 500, 20
+PACKET_KEYS, EXACT = "guidance", "exact"
 
 
 @dataclass(slots=True)
@@ -155,3 +164,28 @@ def _thumbs(situation: Situation, label: str) -> dict[str, int]:
     if key and label and 0 < len(newest) < THUMBS_MAX:
         counts["fitting_on_target"] = on_target.count(kind in LIKED_TYPES)
     return counts
+
+
+def packet_find(situation: Situation, context: RunContext) -> list[Scored] | None:
+    """Return what was ranked for an equal call with the same memories; `None`: rank it."""
+    found = None
+    with suppress(Exception):  # A cache that is down is an empty one.
+        found = cache.get(packet_key(situation, context.fingerprint))
+    known = {memory.id: memory for memory in context.memories}
+    return None if found is None else [Scored(known[pk], *rest) for pk, *rest in found if pk in known]
+
+
+def packet_add(situation: Situation, context: RunContext, ranked: Sequence[Scored], ttl_s: float) -> None:
+    """Cache what was ranked, without rules: these are asked anew at each call."""
+    plain = [one for one in ranked if not one.memory.predicate]
+    rows = [(one.memory.id, one.relevance, one.quality, one.trust, one.score) for one in plain]
+    with suppress(Exception):
+        cache.set(packet_key(situation, context.fingerprint), rows, timeout=ttl_s)
+
+
+def packet_key(situation: Situation, fingerprint: str) -> str:
+    """Return a key of all that ranking depends on: the reader, the call and its words, the memories."""
+    call = (situation.tool, situation.phase.value, situation.suggestion_type, situation.target_key)
+    parts = "\n".join((*call, " ".join(sorted(set(tokens_of(situation.words)))), fingerprint))
+    digest = hashlib.sha1(parts.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+    return f"{PACKET_KEYS}:{situation.reader_id.hex}:{digest}"

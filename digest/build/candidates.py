@@ -19,8 +19,7 @@ from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import FutureDate
 from digest.feedback.peers import community_rates_many
 from digest.items.clustering import StoryTitle, stories_split, story_title
-from digest.items.latest import items_latest, subscriptions_new
-from digest.items.selectors import CANDIDATES_MAX, items_window
+from digest.items.selectors import CANDIDATES_MAX, items_latest, items_window, subscriptions_new
 from digest.items.vectors import taste_unpack
 from digest.models import (
     Exposure,
@@ -116,7 +115,7 @@ def digest_candidates(
 ) -> DayCandidates:
     """Return the items of the seven days up to `now`, or up to the end of a day that is over.
 
-    The latest posts of quiet feeds that are new to the reader are among them (`digest.items.latest`).
+    The latest posts of quiet feeds that are new to the reader are among them (`items_latest`).
 
     `seen_by` leaves out what was first seen after that moment, whatever date it carries. The community's
     figures are those published by then. The number of queries is constant. Raises `FutureDate`.

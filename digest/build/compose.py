@@ -11,9 +11,8 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from digest.build.alternation import alternate
 from digest.build.exclusion import RANKED, RATED, ExclusionReason, exclusion_reasons
-from digest.build.shares import Choice, order_by_share, source_cap
+from digest.build.shares import Choice, alternate, order_by_share, source_cap
 from digest.entities import DIGEST_SIZE
 from ranking.entities import EffectiveConfig
 from ranking.scoring import Ids, Pool

@@ -137,7 +137,7 @@ def _added(label: str, words: str, value: float) -> BreakdownLine:
 def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
     """Return the strongest reasons in a few words each, the reader's own preferences first."""
     chips = [DRAWN] if slot == NOVELTY else []
-    # What is older than a digest's window is in one by a single way (digest.items.latest).
+    # What is older than a digest's window is in one by a single way (digest.items.selectors.items_latest).
     if slot in (RANKED, NOVELTY) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
         chips.append(LATEST)
     chips += _preferences(parts, source)

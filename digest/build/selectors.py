@@ -8,16 +8,15 @@ from uuid import UUID
 
 from django.db.models import Exists, Max, OuterRef, QuerySet
 
-from digest.build.alternation import places_moved
 from digest.build.candidates import DayCandidates, digest_candidates
 from digest.build.exclusion import RANKED, RATED, ExclusionReason, exclusion_reasons, places_lost
+from digest.build.shares import places_moved
 from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items
 from digest.feeds.filling import LOT, NEVER_FETCHED
-from digest.items.latest import NEW_FOR
 from digest.items.muting import item_is_hidden, mutes_in_force
-from digest.items.selectors import CANDIDATES_MAX, items_window_count
+from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, items_window_count
 from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig, Mute, Score
 from ranking.scoring import Ranking

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models.functions import RowNumber
 
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import ItemNotFound
 from digest.items.clustering import stories_split, story_title
-from digest.items.latest import items_latest, subscriptions_new
 from digest.items.muting import item_is_hidden, mutes_in_force
 from digest.models import Feed, Feedback, Impression, Item, Reading, Source, Subscription
 from ranking.entities import Candidate, Mute
@@ -19,6 +19,9 @@ from ranking.mutes import MuteFilter
 from ranking.selectors import keys_current
 
 CANDIDATES_MAX = 5000
+# For so long after a reader began to read a feed, its latest posts compete though they are older than a week.
+NEW_FOR = timedelta(days=3)
+LATEST_MAX = 5
 
 
 def reader_sources(*, reader_id: UUID) -> list[str]:
@@ -92,7 +95,7 @@ def items_window(
 
     Of the items of one article only the one whose words the reader gets (`article_rank`) is among them.
     Stories are by article, among all that the reader's feeds carry (`stories_split`). With `latest` the
-    latest posts of quiet feeds that are new to the reader are among them too (`digest.items.latest`). What is
+    latest posts of quiet feeds that are new to the reader are among them too (`items_latest`). What is
     muted is not, and joins nothing. Two or three queries.
     """
     rows = _window_rows(reader_id, now, days, limit, seen_by, latest=latest)
@@ -266,3 +269,31 @@ def _window(reader_id: UUID, now: datetime, days: int, seen_by: datetime | None)
     """Select the items of the reader's feeds of the `days` days up to `now`, first seen by `seen_by`."""
     rows = _carried(reader_id).filter(dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
     return rows if seen_by is None else rows.filter(first_seen_at__lte=seen_by)
+
+
+def subscriptions_new(*, now: datetime) -> QuerySet[Subscription]:
+    """Return the subscriptions of the three days up to `now`.
+
+    A feed that took the place of one that moved is not new to the readers of that one.
+    """
+    moved_here = Subscription.objects.filter(
+        reader=OuterRef("reader"), feed__state=Feed.State.MOVED, feed__moved_url=OuterRef("feed__url")
+    )
+    recent = Subscription.objects.filter(created_at__gt=now - NEW_FOR, created_at__lte=now)
+    return recent.filter(~Exists(moved_here))
+
+
+def items_latest(
+    *, subscriptions: QuerySet[Subscription], now: datetime, seen_by: datetime | None = None
+) -> QuerySet[Item, Any]:
+    """Return the newest five items of each of these feeds that has none in the week up to `now`.
+
+    Newest first, with those first seen after `seen_by` left out.
+    """
+    start = now - timedelta(days=ITEM_WINDOW_DAYS)
+    seen = Q() if seen_by is None else Q(first_seen_at__lte=seen_by)
+    in_window = Item.objects.filter(seen, feed=OuterRef("pk"), dated_at__gt=start, dated_at__lte=now)
+    quiet = Feed.objects.filter(~Exists(in_window), pk__in=subscriptions.values("feed"))
+    place = Window(RowNumber(), partition_by=F("feed"), order_by=[F("dated_at").desc(), F("pk")])
+    older = Item.objects.filter(seen, feed__in=quiet, dated_at__lte=start)
+    return older.annotate(place=place).filter(place__lte=LATEST_MAX).order_by("-dated_at", "id")

@@ -7,11 +7,10 @@ import pytest
 from django.core.cache import cache
 from django.core.cache.backends.locmem import LocMemCache
 
-from advisor.guidance import packets
+from advisor.guidance import run_context
 from advisor.guidance.entities import Level, Phase, Situation
-from advisor.guidance.packets import packet_add, packet_find, packet_key
 from advisor.guidance.ranking import rank
-from advisor.guidance.run_context import RunContext
+from advisor.guidance.run_context import RunContext, packet_add, packet_find, packet_key
 from advisor.guidance.wording import Scored
 from advisor.models import Memory
 from tests.advisor.guidance.desk import Desk, memory
@@ -116,7 +115,7 @@ def test_what_others_rate_decide_and_learn_changes_nothing(ada, ben, now):
 
 def test_a_packet_is_cached_for_its_time(ada, now, monkeypatch):
     memory(ada)
-    monkeypatch.setattr(packets, "cache", LocMemCache("packets", {}))
+    monkeypatch.setattr(run_context, "cache", LocMemCache("packets", {}))
     add(asking(ada), ada, now)
     began = time.time()
     monkeypatch.setattr("time.time", lambda: began + 890)
@@ -134,7 +133,7 @@ def test_rules_are_in_no_packet(ada, now):
 
 def test_a_cache_that_breaks_means_ranking_afresh(ada, now, monkeypatch):
     memory(ada)
-    monkeypatch.setattr(packets, "cache", None)
+    monkeypatch.setattr(run_context, "cache", None)
     desk = Desk(ada)
     assert [desk.write().level, desk.write("calm.example").level] == [Level.WARNING, Level.SILENT]
     assert not any(event.packet or event.error_code for event in desk.events)
