@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -44,7 +45,7 @@ def course(sizes: dict[str, int], seed: str = "ada") -> list[Headline]:
 def test_no_source_follows_itself_nor_has_more_than_a_quarter_while_others_wait():
     asked = course(SIZES)
     assert len(asked) == QUESTIONS
-    assert all(a.source != b.source for a, b in zip(asked, asked[1:], strict=False))
+    assert all(a.source != b.source for a, b in pairwise(asked))
     assert max(Counter(one.source for one in asked).values()) <= 5
 
 
