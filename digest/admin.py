@@ -106,8 +106,8 @@ class FeedbackTagInline(ReadOnlyAdmin, OperatorInline):
 class FeedbackAdmin(ReadOnlyAdmin, OperatorAdmin):
     """Readers' ratings."""
 
-    list_display = ["reader", "item", "useful", "has_reason", "at"]
-    list_filter = ["useful", "has_reason"]
+    list_display = ["reader", "item", "useful", "has_reason", "origin", "at"]
+    list_filter = ["useful", "has_reason", "origin"]
     list_select_related = ["reader", "item"]
     inlines = [FeedbackTagInline]
     search_fields = ["reader__username"]

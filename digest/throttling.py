@@ -47,9 +47,10 @@ EXPORT = Limit("export", 12, HOUR, "You can take 12 exports an hour. Wait for th
 LOOKUP = Limit(
     "lookup", 10, MINUTE, "You can look up 10 sites a minute. Wait for the next one, or import a list."
 )
+TEACH = Limit("teach", 120, MINUTE, "You can answer 120 questions a minute. Wait for the next one.")
 PICTURES = Limit("pictures", 600, MINUTE, "More than 600 pictures in a minute. Wait for the next one.")
 FULL_TEXT = Limit("full_text", 30, HOUR, "You can fetch 30 full texts an hour. Wait for the next one.")
-LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT, PICTURES, FULL_TEXT)
+LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT, TEACH, PICTURES, FULL_TEXT)
 
 
 def limit_count(*, limit: Limit, who: object, now: datetime) -> None:

@@ -17,6 +17,7 @@ from digest.web import (
     source_changes,
     sources,
     syndication,
+    teaching,
 )
 
 
@@ -48,6 +49,10 @@ urlpatterns = [
     path("ui/calendar", reading.calendar, name="calendar"),
     path("ui/catch-up", catch_up.catching_up, name="catch_up"),
     path("ui/catch-up/read", catch_up.rest_read, name="catch_up_read"),
+    path("ui/teach", teaching.teach, name="teach"),
+    path("ui/teach/answer", teaching.answer, name="teach_answer"),
+    path("ui/teach/stop", teaching.stop, name="teach_stop"),
+    path("ui/teach/done", teaching.done, name="teach_done"),
     path("ui/nudge/dismiss", reading.nudge_dismiss, name="nudge_dismiss"),
     path("ui/all", all_items.all_items, name="all"),
     path("ui/all/read", all_items.all_read, name="all_read"),

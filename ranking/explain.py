@@ -21,6 +21,7 @@ CAUSES = {
     "pin": "You pinned something",
 }
 LEARNED_OVERNIGHT = "Learned from your thumbs"
+LEARNED_FROM_ANSWERS = "Learned from your answers"
 LEARNED = {
     "liked_more_than_usual": "you found it useful more often than other sources",
     "liked_less_than_usual": "you found it useful less often than other sources",

@@ -11,6 +11,7 @@ const PARTS = {
   "[data-generate]": "./generate.js",
   "[data-source]": "./sources.js",
   "[data-filling]": "./filling.js",
+  "[data-teach]": "./teach.js",
   "form[data-sign-up] #id_time_zone": "./timezone.js",
 };
 

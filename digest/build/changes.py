@@ -9,13 +9,15 @@ from typing import Any
 class OrderChange:
     """A digest's items by rank as the reader last saw them (`before`), and right after a change (`after`).
 
-    The change is that of settings to `version`, or else the learning cycle of the UTC day `cycle`.
+    The change is that of settings to `version`, or else the learning cycle of the UTC day `cycle`, the
+    `answers` of an interview about these items, or the latter two together.
     """
 
     before: tuple[int, ...]
     after: tuple[int, ...]
     version: int = 0
     cycle: str = ""
+    answers: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values, which `change_read` reads."""
@@ -24,6 +26,7 @@ class OrderChange:
             "after": list(self.after),
             "version": self.version,
             "cycle": self.cycle,
+            "answers": list(self.answers),
         }
 
     @property
@@ -57,7 +60,8 @@ def change_read(stored: Mapping[str, Any] | None) -> OrderChange | None:
     if not stored:
         return None
     before, after = tuple(stored["before"]), tuple(stored["after"])
-    return OrderChange(before, after, stored["version"], stored["cycle"])
+    answers = tuple(stored.get("answers", ()))
+    return OrderChange(before, after, stored["version"], stored["cycle"], answers)
 
 
 def order_seen(shown: Sequence[int], seen: Sequence[int] | None, *, is_seen: bool) -> tuple[int, ...]:

@@ -20,17 +20,31 @@ from ranking.services import weights_learn
 
 
 def feedback_set(
-    *, reader: Reader, item_id: int, useful: bool, now: datetime, tags: Sequence[str] | None = None
+    *,
+    reader: Reader,
+    item_id: int,
+    useful: bool,
+    now: datetime,
+    tags: Sequence[str] | None = None,
+    propensity: float | None = None,
 ) -> Feedback:
     """Store the reader's rating of an item and its article, in place of an earlier one.
 
-    `tags` are the reasons for it (`None`: unchanged). The same rating again changes neither its time nor its
+    `tags` are the reasons for it (`None`: unchanged). A `propensity` makes it the answer to a question that
+    was asked with this probability. The same rating again changes neither its time nor its
     reasons; the opposite one deletes the reasons of the first. Raises `ItemNotFound` for an item the reader
     may not see, `UnknownReasonTag` for a reason outside the taxonomy; then nothing is stored.
     """
     slugs = None if tags is None else _slugs(tags)
     item = item_get(reader_id=reader.pk, item_id=item_id)
-    rating = {"useful": useful, "at": now, "day": utc_day(now)}
+    origin = Feedback.Origin.READING if propensity is None else Feedback.Origin.INTERVIEW
+    rating = {
+        "useful": useful,
+        "at": now,
+        "day": utc_day(now),
+        "origin": origin,
+        "propensity": propensity,
+    }
     with transaction.atomic():
         feedback, created = Feedback.objects.select_for_update().get_or_create(
             reader=reader, article=item.article, defaults=rating | {"item": item}
@@ -69,6 +83,21 @@ def feedback_clear(*, reader: Reader, item_id: int) -> bool:
     if deleted:
         profile_prune(reader_id=reader.pk)
     return deleted > 0
+
+
+def answers_undo(*, reader_id: UUID, item_ids: Sequence[int]) -> int:
+    """Delete the reader's answers about `item_ids`; return how many.
+
+    A rating that was changed while reading, since, is no answer any more and stays.
+    """
+    answers = Feedback.objects.filter(
+        reader_id=reader_id, item__in=item_ids, origin=Feedback.Origin.INTERVIEW
+    )
+    count = answers.count()
+    answers.delete()
+    if count:
+        profile_prune(reader_id=reader_id)
+    return count
 
 
 def _slugs(tags: Sequence[str]) -> tuple[str, ...]:

@@ -340,7 +340,7 @@ class _Importer:
             rows,
             update_conflicts=True,
             unique_fields=["reader", "article"],
-            update_fields=["useful", "at", "day", "has_reason", "other_reasons"],
+            update_fields=["useful", "at", "day", "has_reason", "other_reasons", "origin", "propensity"],
         )
         ids = {(row.reader_id, row.article): row.pk for row in saved}
         if replaced:

@@ -129,6 +129,10 @@ class ReasonTag(models.Model):
 class Feedback(models.Model):
     """One reader's rating of one article, by the item they saw. A second rating replaces the first."""
 
+    class Origin(models.TextChoices):
+        READING = "reading", "given while reading, or imported"
+        INTERVIEW = "interview", "an answer to a question of ours"
+
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="feedback", db_index=False
     )
@@ -140,6 +144,12 @@ class Feedback(models.Model):
     has_reason = models.BooleanField(default=False)
     other_reasons = models.JSONField(
         default=list, blank=True, help_text="Reasons outside the taxonomy, kept as quoted, untrusted text."
+    )
+    origin = models.CharField(
+        max_length=9, choices=Origin.choices, default=Origin.READING, db_default=Origin.READING
+    )
+    propensity = models.FloatField(
+        null=True, blank=True, help_text="Of an answer: the probability with which that question was asked."
     )
     tags = models.ManyToManyField(ReasonTag, through="FeedbackTag", related_name="feedback")
 

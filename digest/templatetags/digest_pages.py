@@ -75,9 +75,10 @@ SECTIONS: Final = {
     ),
     "costs": ("digest:costs",),
     "mutes": ("digest:mutes", "digest:mute_add"),
+    "teach": ("digest:teach", "digest:teach_done"),
 }
 ACCOUNT_VIEWS: Final = ("account_", "mfa_")
-IN_MENU: Final = frozenset({"settings", "mutes", "history", "account", "costs"})
+IN_MENU: Final = frozenset({"settings", "mutes", "teach", "history", "account", "costs"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from django.utils.formats import date_format
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.services import reader_hide_read_update, reader_nudge_quiet
+from digest.build.interview import interview_offered
 from digest.build.selectors import digest_for
 from digest.build.store import exposures_log
 from digest.days import day_of
@@ -39,6 +40,7 @@ from digest.web.pages import (
     response_page,
     saved_page,
 )
+from digest.web.teaching import DONE
 from ranking.selectors import config_effective, weight_history
 
 DAY = timedelta(days=1)
@@ -123,6 +125,8 @@ def _day_answer(request: HttpRequest, reader: Reader, date: Date, now: datetime)
     page = day_page(reader, date, now, all_items="all" in request.GET)
     if page["digest"] and request.method == "GET" and not is_prefetch(request):
         exposures_log(digest=page["digest"], door=Exposure.Door.PAGE, now=now)
+    is_new = page["is_today"] and page["shown"] and DONE not in request.session
+    page["teach"] = is_new and interview_offered(reader=reader, now=now)
     return render(request, "digest/day.html", page)
 
 

@@ -152,7 +152,9 @@ def _scope(field: str, key: str, value: str) -> Scope:
 def _ratings(
     readers: Collection[UUID], start: datetime, end: datetime, with_text: bool
 ) -> dict[UUID, list[Rating]]:
+    # Answers to our own questions are about what was asked, not about what the digest showed.
     rows = Feedback.objects.filter(reader_id__in=readers, at__gte=start, at__lt=end).order_by("pk")
+    rows = rows.exclude(origin=Feedback.Origin.INTERVIEW)
     text = F("item__text") if with_text else Value("")
     found = rows.values_list("reader_id", "item__source_id", "item__title", text, "useful", "at")
     ratings: defaultdict[UUID, list[Rating]] = defaultdict(list)

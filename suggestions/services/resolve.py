@@ -24,8 +24,9 @@ from django.db import transaction
 
 from digest.build.changes import OrderChange, change_read
 from digest.build.selectors import digest_for
-from digest.build.services import digest_current
+from digest.build.services import digest_refresh
 from digest.days import day_of
+from digest.feedback.services import answers_undo
 from digest.models import Digest, Reader
 from ranking.config_body import Body, effective_body, effective_with_weight
 from ranking.entities import EffectiveConfig, RankingError
@@ -400,7 +401,7 @@ def _copy(suggestion: Suggestion, version: int) -> Suggestion:
 
 
 def change_undo(*, reader: Reader, version: int, cycle: str, now: datetime) -> Refusal | None:
-    """Take back the change to `version`, or of the learning `cycle`, and build today's page again.
+    """Take back the change to `version`, of the learning `cycle` or of answers; build today's page again.
 
     Refuses with `nothing_to_undo` what the page speaks of no more: a second call, or a later change. `None`:
     done.
@@ -409,8 +410,8 @@ def change_undo(*, reader: Reader, version: int, cycle: str, now: datetime) -> R
     if isinstance(refusal := _take_back(reader, today, version, cycle, now), Refusal):
         return refusal
     # The page is as it was: there is no change to speak of.
-    if digest := digest_current(reader=reader, date=today, now=now):
-        Digest.objects.filter(pk=digest.pk).update(change=None)
+    digest = digest_refresh(reader=reader, now=now)
+    Digest.objects.filter(pk=digest.pk).update(change=None)
     return None
 
 
@@ -429,8 +430,11 @@ def _take_back(reader: Reader, today: date, version: int, cycle: str, now: datet
 
 
 def _undone(reader: Reader, change: OrderChange, now: datetime) -> Refusal | None:
+    if change.answers:
+        answers_undo(reader_id=reader.pk, item_ids=change.answers)
     if change.cycle:
         learning_undo(reader_id=reader.pk, cycle=date.fromisoformat(change.cycle), now=now)
+    if change.answers or change.cycle:
         return None
     row = config_version(reader_id=reader.pk, version=change.version)
     if row and row.cause == Cause.ACCEPT and row.cause_ref.isdecimal():

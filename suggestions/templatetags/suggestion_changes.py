@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from digest.build.changes import OrderChange, change_words
 from digest.requests import reader_of
-from ranking.explain import LEARNED_OVERNIGHT, cause_words
+from ranking.explain import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
 from ranking.selectors import config_version
 
 register = template.Library()
@@ -17,7 +17,9 @@ register = template.Library()
 @register.inclusion_tag("suggestions/_change.html", takes_context=True)
 def change_strip(context: Mapping[str, Any], change: OrderChange) -> dict[str, Any]:
     """Return what the strip says of `change` (why, what moved, where to read more); one query at most."""
-    cause, href = LEARNED_OVERNIGHT, f"{reverse('ranking:config')}#learned"
+    cause = LEARNED_FROM_ANSWERS if change.answers else LEARNED_OVERNIGHT
+    # Answers that moved no weight show in likeness alone, which no page lists.
+    href = f"{reverse('ranking:config')}#learned" if change.cycle else ""
     if change.version:
         row = config_version(reader_id=reader_of(context["request"]).pk, version=change.version)
         cause = cause_words(row.cause, row.cause_ref) if row else "Your settings changed"

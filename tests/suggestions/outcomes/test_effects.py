@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.build.services import digest_build
-from digest.models import Impression
+from digest.models import Feedback, Impression
 from ranking.config_body import body_effective
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, source_weight_set
@@ -188,6 +188,16 @@ def test_a_boost_is_judged_by_how_its_source_was_liked_since(ada, loved, expecte
     assert (row.outcome, row.suggestion_id, row.reader_id) == (expected, suggestion.pk, ada.pk)
     assert row.measured["basis"] == "digests"
     assert row.measured["exposure"]["with"] > row.measured["exposure"]["without"]
+
+
+@pytest.mark.django_db
+def test_answers_to_our_own_questions_say_nothing_of_what_was_shown(ada):
+    tastes(ada)
+    suggestion = proposed(ada)
+    lived(ada, suggestion, loved=0.05)
+    Feedback.objects.filter(at__gt=CLOCK).update(origin="interview")
+    effects_check(now=DUE)
+    assert Outcome.objects.get(kind="effect").measured["reason"] == "too_few_thumbs"
 
 
 def harmful(reader):

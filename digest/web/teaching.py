@@ -1,0 +1,132 @@
+"""The pages of the interview: one headline at a time, and at its end what the answers moved.
+
+Where an interview stands is in the reader's session: what was asked, what was rated, and the open question.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from digest.build.changes import change_read
+from digest.build.explain import item_age_words, lede_cut
+from digest.build.interview import interview_finish, question_next
+from digest.build.selectors import digest_for
+from digest.build.services import digest_current
+from digest.days import day_of
+from digest.errors import ItemNotFound
+from digest.feedback.interview import QUESTIONS, Headline, Question
+from digest.feedback.services import feedback_set
+from digest.feeds.identity import web_url
+from digest.feeds.selectors import subscriptions_of
+from digest.items.selectors import item_for
+from digest.models import Reader
+from digest.requests import reader_of
+from digest.throttling import TEACH, rate_limited
+
+UNDER_WAY, DONE = "teach", "teach_done"
+ANSWERS = {"yes": True, "no": False, "skip": None}
+
+
+@login_required
+@require_safe
+def teach(request: HttpRequest) -> HttpResponse:
+    """Show the open question, or the next one; begin an interview where none is under way."""
+    reader, now = reader_of(request), timezone.now()
+    state = request.session.get(UNDER_WAY)
+    if state is None:
+        # What today's digest is before the first answer is what the last one is compared with.
+        digest_current(reader=reader, date=day_of(now, reader.zone), now=now)
+        state = {"asked": [], "rated": [], "open": None}
+    asked = [Headline(*one) for one in state["asked"]]
+    question = question_next(reader=reader, asked=asked, current=_open(state), now=now)
+    if question:
+        headline = question.headline
+        fields = [headline.item_id, headline.source, headline.article, headline.story]
+        state["open"] = [fields, question.propensity]
+        request.session[UNDER_WAY] = state
+    return render(request, "digest/teach.html", _question_page(reader, question, state, now))
+
+
+@login_required
+@require_POST
+@rate_limited(TEACH)
+def answer(request: HttpRequest) -> HttpResponse:
+    """Store the answer (`yes`, `no`, `skip`) to the open question, and go on to the next or to the end.
+
+    An answer to another question, as of a second press, changes nothing.
+    """
+    reader, now = reader_of(request), timezone.now()
+    state = request.session.get(UNDER_WAY) or {}
+    question, typed = _open(state), request.POST.get("answer", "")
+    if question is None or typed not in ANSWERS:
+        return redirect("digest:teach")
+    item_id = question.headline.item_id
+    if request.POST.get("item") != str(item_id):
+        return redirect("digest:teach")
+    useful = ANSWERS[typed]
+    if useful is not None:
+        try:
+            propensity = question.propensity
+            feedback_set(reader=reader, item_id=item_id, useful=useful, now=now, propensity=propensity)
+            state["rated"].append(item_id)
+        except ItemNotFound:  # its feed was removed meanwhile
+            pass
+    state["asked"].append(state["open"][0])
+    state["open"] = None
+    request.session[UNDER_WAY] = state
+    return _finished(request, reader, now) if len(state["asked"]) >= QUESTIONS else redirect("digest:teach")
+
+
+@login_required
+@require_POST
+@rate_limited(TEACH)
+def stop(request: HttpRequest) -> HttpResponse:
+    """End the interview, and show what its answers did."""
+    return _finished(request, reader_of(request), timezone.now())
+
+
+@login_required
+@require_safe
+def done(request: HttpRequest) -> HttpResponse:
+    """Show what the answers of the last interview did to today's digest; without one, begin one."""
+    reader, now = reader_of(request), timezone.now()
+    ended = request.session.get(DONE)
+    if ended is None:
+        return redirect("digest:teach")
+    digest = digest_for(reader_id=reader.pk, date=day_of(now, reader.zone))
+    change = change_read(digest.change) if digest else None
+    is_about_it = change is not None and [*change.answers] == ended["rated"]
+    page = {"rated": len(ended["rated"]), "asked": ended["asked"], "change": change if is_about_it else None}
+    return render(request, "digest/teach_done.html", page)
+
+
+def _finished(request: HttpRequest, reader: Reader, now: datetime) -> HttpResponse:
+    state = request.session.pop(UNDER_WAY, None)
+    if not state or not state["asked"]:
+        return redirect("digest:today")
+    interview_finish(reader=reader, item_ids=state["rated"], now=now)
+    request.session[DONE] = {"rated": state["rated"], "asked": len(state["asked"])}
+    return redirect("digest:teach_done")
+
+
+def _open(state: dict[str, Any]) -> Question | None:
+    if not (found := state.get("open")):
+        return None
+    return Question(Headline(*found[0]), found[1])
+
+
+def _question_page(
+    reader: Reader, question: Question | None, state: dict[str, Any], now: datetime
+) -> dict[str, Any]:
+    number = len(state["asked"]) + 1
+    page: dict[str, Any] = {"number": number, "total": QUESTIONS, "answered": number - 1}
+    item = item_for(reader_id=reader.pk, item_id=question.headline.item_id) if question else None
+    if item is None:
+        return {**page, "has_sources": bool(subscriptions_of(reader_id=reader.pk))}
+    age = item_age_words(item.dated_at, now, reader.zone)
+    return {**page, "item": item, "age": age, "lede": lede_cut(item.text), "href": web_url(item.url)}

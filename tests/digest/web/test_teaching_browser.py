@@ -1,0 +1,95 @@
+"""The interview in a real browser: twenty headlines by keys, and a few by swipes."""
+
+import time
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+
+from digest.feedback.interview import QUESTIONS
+from digest.items.vectors import item_vectors_update
+from digest.models import Feedback, Reader
+from tests.support.browser import ago, fresh_item
+from tests.test_axe_browser import complaints, ready
+from tests.test_pages_browser import browser, page, tab, until_ready
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+
+WORDS = {"tea.example": "Kettle and leaves", "cars.example": "Engine and gearbox", "chess.example": "Rook"}
+MINUTES_2 = 120
+# The kicker of the page: "Teach Tidings · 7 of 20".
+KICKER = "main .kicker"
+
+
+@pytest.fixture
+def news(ada: Reader) -> None:
+    """Forty headlines of three sources, each with words of its own."""
+    for n in range(40):
+        key = [*WORDS][n % len(WORDS)]
+        fresh_item(ada, hours=1 + n, key=key, title=f"{WORDS[key]} {n}", text=f"{WORDS[key]}, and more.")
+    item_vectors_update(now=ago(0))
+
+
+def swipe(page: Page, x: int) -> None:
+    """Draw a finger across the headline by `x` pixels."""
+    finger = page.context.new_cdp_session(page)
+    box = page.locator("[data-teach-card]").bounding_box()
+    start = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [start]})
+    for step in (0.25, 0.5, 0.75, 1):
+        at = {"x": start["x"] + x * step, "y": start["y"]}
+        finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at]})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    finger.detach()
+
+
+def test_twenty_headlines_by_keys_take_less_than_two_minutes_and_move_the_digest(page: Page, ada, news):
+    page.goto("/")
+    began = time.monotonic()
+    page.goto("/ui/teach")
+    for n in range(1, QUESTIONS + 1):
+        expect(page.locator(KICKER)).to_contain_text(f"{n} of {QUESTIONS}")
+        page.wait_for_selector("html[data-scripts=ready]", state="attached")
+        title = page.locator("#headline").inner_text()
+        page.keyboard.press("y" if title.startswith("Kettle") else "s" if n == 3 else "ArrowLeft")
+    strip = page.get_by_label("What changed on this page")
+    expect(strip).to_contain_text("Learned from your answers")
+    assert time.monotonic() - began < MINUTES_2
+    assert Feedback.objects.filter(reader=ada, origin="interview").count() in {QUESTIONS - 1, QUESTIONS}
+    expect(strip).to_contain_text("moved")
+    page.get_by_role("link", name="Read today’s digest").click()
+    expect(page.locator(".item .moved").first).to_be_visible()
+    page.get_by_role("button", name="Undo this change").click()
+    expect(page.locator(".messages")).to_contain_text("Undone")
+    assert not Feedback.objects.filter(reader=ada).exists()
+
+
+def test_a_finger_answers_by_swipes_and_taps(browser: Browser, live_server, ada, news):
+    client = Client()
+    client.force_login(ada)
+    cookie = {"name": settings.SESSION_COOKIE_NAME, "url": live_server.url}
+    context = browser.new_context(
+        base_url=live_server.url, has_touch=True, is_mobile=True, viewport={"width": 360, "height": 740}
+    )
+    context.add_cookies([{**cookie, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}])
+    page = context.new_page()
+    page.set_default_timeout(8000)
+    page.goto = until_ready(page)
+    page.goto("/ui/teach")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    for n, (x, useful) in enumerate([(150, True), (-150, False), (30, None)], start=1):
+        page.wait_for_selector("html[data-scripts=ready]", state="attached")
+        swipe(page, x)
+        expect(page.locator(KICKER)).to_contain_text(f"{min(n + 1, 3)} of {QUESTIONS}")
+        if useful is not None:
+            assert Feedback.objects.latest("pk").useful == useful
+    page.get_by_role("button", name="Useful", exact=True).tap()
+    expect(page.locator(KICKER)).to_contain_text("4 of 20")
+    assert Feedback.objects.filter(useful=True).count() == 2
+    assert complaints(ready(page), "/ui/teach") == []
+    page.get_by_role("button", name="Stop here").tap()
+    expect(page.get_by_role("heading", name="Thank you: 3 answers")).to_be_visible()
+    assert complaints(page, "/ui/teach/done") == []
+    context.close()
