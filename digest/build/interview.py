@@ -17,9 +17,8 @@ from digest.entities import UNREAD_DAYS
 from digest.feedback.interview import Headline, Question, question_choose
 from digest.feedback.selectors import feedback_tallies
 from digest.feedback.services import weights_update
-from digest.items.latest import NEW_FOR
 from digest.items.muting import items_hidden, mutes_in_force
-from digest.items.selectors import article_rank
+from digest.items.selectors import NEW_FOR, article_rank
 from digest.models import Digest, Feedback, Item, Reader, Subscription
 from ranking.learning import N_MIN
 
