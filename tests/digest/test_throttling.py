@@ -22,6 +22,7 @@ from digest.throttling import (
     LOOKUP,
     PICTURES,
     SEARCH,
+    TEACH,
     Limit,
     limit_count,
 )
@@ -42,6 +43,7 @@ REQUESTS = [
     (IMPORT, "post", "/ui/sources/import"),
     (EXPORT, "get", "/ui/account/export"),
     (LOOKUP, "post", "/ui/sources"),
+    *((TEACH, "post", f"/ui/teach/{what}") for what in ("answer", "stop")),
     (PICTURES, "get", "/ui/picture/x"),
     (FULL_TEXT, "post", "/ui/item/1/full-text"),
 ]
