@@ -216,13 +216,6 @@ def test_a_run_is_followed_step_by_step_to_its_end(page: Page, ada: Reader):
     expect(page.locator("[data-last-run]")).to_contain_text("Nothing worth asking today: No strong evidence.")
 
 
-def test_too_little_feedback_ends_in_words(page: Page):
-    page.goto("/ui/suggestions")
-    page.get_by_role("button", name="Generate suggestions").click()
-    expect(page.locator("[data-progress]")).to_contain_text("Not enough feedback yet.")
-    expect(page.get_by_role("button", name="Generate suggestions")).to_be_enabled()
-
-
 def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada: Reader):
     suggested(ada)
     page.goto("/ui/suggestions")

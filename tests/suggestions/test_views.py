@@ -16,6 +16,7 @@ from suggestions.planner.hypotheses import MEANING
 from suggestions.services.resolve import suggestion_accept
 from tests.support.browser import ago, fresh_item, last_run_in, messages_in, subscribe, suggested
 from tests.support.factories import FeedbackFactory
+from tests.support.histories import thumbs
 
 PAGE = "/ui/suggestions"
 
@@ -210,14 +211,22 @@ def test_nothing_yet_explains_itself_and_offers_to_generate(page: Client):
     assert "Generate suggestions" in body
 
 
-def test_too_little_feedback_shows_the_progress_towards_each_threshold(page: Client, ada: Reader):
+GREY = '<button class="primary" disabled aria-disabled="true" aria-describedby="missing-thumbs">'
+
+
+def test_too_little_feedback_is_said_in_numbers_beside_a_grey_button(page: Client, ada: Reader):
     for n in range(7):
         item = fresh_item(ada, hours=n + 1)
         FeedbackFactory(reader=ada, item=item, at=ago(1), has_reason=n < 4)
     body = body_of(page)
-    assert "7 of 10 articles rated" in body
-    assert "1 of 7 days" in body
-    assert "4 of 10 with a reason" in body
+    assert "You gave 7 of 10 thumbs, over 1 of 7 days, 4 of 10 with a reason." in body
+    assert "Or add 43 more thumbs: 50 are enough at once." in body
+    assert GREY in body
+
+
+def test_an_import_makes_the_button_a_button_at_once(page: Client, ada: Reader):
+    thumbs(ada, "loved.example", 50, days=0.1, tagged=False, now=timezone.now())
+    assert "missing-thumbs" not in body_of(page)
 
 
 @pytest.mark.parametrize(
