@@ -41,7 +41,7 @@ NO_FEEDBACK = FeedbackCounts(0, 0, 0, None, None)
 
 
 def feedback_missing(*, reader_id: UUID) -> str:
-    """Return what the reader must still give before a run, in sentences; "" where that is enough. One query."""
+    """Return what the reader must still give before a run, in sentences; "" for nothing; one query."""
     return feedback_missing_many(reader_ids=[reader_id])[reader_id]
 
 

@@ -161,7 +161,7 @@ def test_silence_gives_the_reason_that_the_numbers_give():
 def test_too_little_feedback_is_passed_on_in_its_own_words():
     thin = {
         "insufficient_data": True,
-        "reason": "Not enough thumbs for suggestions yet. You gave 4 of 10 thumbs.",
+        "reason": "Not enough thumbs for suggestions yet. You gave 4 of 10.",
     }
     assert summary_of(play(results(thin)))["reason"] == thin["reason"]
 
