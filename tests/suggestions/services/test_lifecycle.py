@@ -189,16 +189,16 @@ def test_what_would_move_nothing_of_todays_page_is_put_off_until_it_would(ada, n
     tastes(ada)
     later = now + timedelta(days=8)
 
-    def publish(source: str) -> None:
-        for hours in (2, 4, 6):
+    def publish(source: str, *ages: float) -> None:
+        for hours in ages:
             feed = Feed.objects.get(source_id=source)
             ItemFactory(source_id=source, feed=feed, published_at=later - timedelta(hours=hours))
 
-    publish(LOVED)
+    publish(LOVED, 2, 4, 6)
     refusal = propose(ada, boost(ada), later)
     assert (refusal.code, refusal.target) == ("moves_nothing", LOVED)
     assert not Suggestion.objects.exists()
-    publish(PLAIN)
+    publish(PLAIN, 1.5, 3.5, 5.5)
     assert isinstance(propose(ada, boost(ada), later), Proposed)
 
 
