@@ -35,8 +35,8 @@ from suggestions.models import Outcome, Suggestion
 SHARE, USD, SECONDS, NUMBER = "share", "usd", "seconds", "number"
 WINDOW_DAYS = 28
 SILENT_DAYS, SILENT_RATINGS_MIN = 42, 50
-# Error codes of a tool call that belong to a review, to guidance, to the end of a run or to today's page, which
-# its caller cannot know: no failures.
+# Error codes of a tool call that belong to a review, to guidance, to the end of a run or to
+# today's page, which the caller cannot know: no failures.
 NOT_FAILURES = (
     "review_improve",
     "review_refused",
