@@ -19,10 +19,13 @@ from suggestions.entities import Fence, Reviewer
 WRITE_TOOL = "write_suggestion"
 TARGET_CHARS_MAX = 64
 Clock = Callable[[], float]
-# The beginning of the message about too little feedback, and of no other.
 # What stands for a model in the votes of rules.
 RULES_MODEL = "rules"
-MISSING_PREFIX = "Need at least"
+# The beginning of the message about too little feedback, and of no other.
+MISSING_PREFIX = "Not enough thumbs for suggestions yet."
+# Suggestions on fifty thumbs gain two to three times what they gain on twenty (docs/planner.md), also without
+# reasons and however fast the thumbs came: an import need not wait.
+THUMBS_ALONE = 50
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -231,35 +234,39 @@ def turn_closes_run(turn: Turn, messages: Sequence[Message]) -> bool:
     return all(call.succeeded for call in calls_of(messages)[-len(turn.tool_calls) :])
 
 
-class FeedbackNeed(NamedTuple):
-    """One condition and the progress towards it."""
+class FeedbackLimits(NamedTuple):
+    """What a reader must have given before a run: thumbs, days they span, thumbs with a reason."""
 
-    label: str
-    have: int
-    need: int
+    items: int
+    days: int
+    tagged: int
 
     @property
-    def met(self) -> bool:
-        """Return whether there is enough."""
-        return self.have >= self.need
+    def alone(self) -> int:
+        """Return how many thumbs are enough whenever they came, and without any reason: an import."""
+        return max(THUMBS_ALONE, self.items)
 
 
-def needs_from_counts(counts: FeedbackCounts, *, items: int, days: int, tagged: int) -> list[FeedbackNeed]:
-    """Return the three conditions: ratings, days they span, ratings with a reason."""
-    return [
-        FeedbackNeed("feedback items", counts.total, items),
-        FeedbackNeed("days of history", counts.days, days),
-        FeedbackNeed("items with a reason", counts.tagged, tagged),
-    ]
+def feedback_suffices(counts: FeedbackCounts, limits: FeedbackLimits) -> bool:
+    """Decide whether a run may be made for a reader with these ratings: the one rule of every door."""
+    given = (counts.total, counts.days, counts.tagged)
+    return counts.total >= limits.alone or all(have >= need for have, need in zip(given, limits, strict=True))
 
 
-def missing_message(needs: Sequence[FeedbackNeed]) -> str:
-    """Return what is missing, for the reader to read; empty when nothing is."""
-    missing = [f"{n.need} {n.label} (you have {n.have})" for n in needs if not n.met]
-    if not missing:
+def missing_message(counts: FeedbackCounts, limits: FeedbackLimits) -> str:
+    """Return what is missing, in sentences for the reader; empty when nothing is."""
+    if feedback_suffices(counts, limits):
         return ""
-    *rest, last = missing
-    return f"{MISSING_PREFIX} {' and '.join([', '.join(rest), last] if rest else [last])}"
+    items, days, tagged = (
+        f"{have}" if have >= need else f"{have} of {need}"
+        for have, need in zip((counts.total, counts.days, counts.tagged), limits, strict=True)
+    )
+    more = limits.alone - counts.total
+    thumbs = "1 more thumb" if more == 1 else f"{more} more thumbs"
+    return (
+        f"{MISSING_PREFIX} You gave {items} thumbs, over {days} days, {tagged} with a reason. "
+        f"Or add {thumbs}: {limits.alone} are enough at once."
+    )
 
 
 def json_bytes(value: Any) -> int:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from advisor.entities import FeedbackNeed, needs_from_counts
+from advisor.entities import FeedbackLimits, missing_message
 from advisor.models import (
     Decision,
     GuidanceEvent,
@@ -40,13 +40,13 @@ NOT_EXECUTED = "not_executed"
 NO_FEEDBACK = FeedbackCounts(0, 0, 0, None, None)
 
 
-def feedback_needs(reader_id: UUID) -> list[FeedbackNeed]:
-    """Return the conditions for a run as (label, have, need): one query."""
-    return feedback_needs_many(reader_ids=[reader_id])[reader_id]
+def feedback_missing(*, reader_id: UUID) -> str:
+    """Return what the reader must still give before a run, in sentences; "" for nothing; one query."""
+    return feedback_missing_many(reader_ids=[reader_id])[reader_id]
 
 
-def feedback_needs_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[FeedbackNeed]]:
-    """Return `feedback_needs` of many readers, those without any rating too: one query."""
+def feedback_missing_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Return `feedback_missing` of many readers, those without any rating too: one query."""
     ids = list(reader_ids)
     rows = (
         Feedback.objects.filter(reader_id__in=ids)
@@ -61,12 +61,10 @@ def feedback_needs_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, list[Feedba
         )
     )
     counts = {reader_id: FeedbackCounts(*row) for reader_id, *row in rows}
-    least = {
-        "items": settings.ADVISOR_MIN_ITEMS,
-        "days": settings.ADVISOR_MIN_DAYS,
-        "tagged": settings.ADVISOR_MIN_TAGGED,
-    }
-    return {rid: needs_from_counts(counts.get(rid, NO_FEEDBACK), **least) for rid in ids}
+    limits = FeedbackLimits(
+        settings.ADVISOR_MIN_ITEMS, settings.ADVISOR_MIN_DAYS, settings.ADVISOR_MIN_TAGGED
+    )
+    return {rid: missing_message(counts.get(rid, NO_FEEDBACK), limits) for rid in ids}
 
 
 def run_for(reader_id: UUID, run_id: UUID) -> Run | None:
@@ -212,8 +210,8 @@ def readers_due(*, now: datetime) -> list[Reader]:
     free = list(willing.exclude(pk__in=active).exclude(pk__in=waiting).order_by("date_joined", "pk"))
     done = readers_of_week(readers=free, now=now)
     readers = [reader for reader in free if reader.pk not in done]
-    needs = feedback_needs_many(reader_ids=[reader.pk for reader in readers])
-    return [reader for reader in readers if all(need.met for need in needs[reader.pk])]
+    missing = feedback_missing_many(reader_ids=[reader.pk for reader in readers])
+    return [reader for reader in readers if not missing[reader.pk]]
 
 
 # Columns by which workers exclude each other: nothing about the reader.

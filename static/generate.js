@@ -73,10 +73,5 @@ function count(n, unit) {
 function close(result) {
   const { status, suggestions_created: created, reason } = result;
   if (created > 0 || status === "completed" || status === "blocked_pending") return location.reload();
-  end(status === "skipped" && reason ? skipped(reason) : (TEXT.statuses[status] ?? TEXT.other));
-}
-
-/** Too little feedback in general words and in numbers; any other reason speaks for itself. */
-function skipped(reason) {
-  return reason.startsWith(TEXT.missing) ? `${TEXT.statuses.skipped} ${reason}.` : reason;
+  end((status === "skipped" && reason) || (TEXT.statuses[status] ?? TEXT.other));
 }

@@ -107,7 +107,7 @@ function disable(card, off) {
 function finish(card, verb, kind = verb) {
   const text = TEXT.done[verb];
   applied ||= verb === "accept";
-  const title = card.querySelector("h3").textContent;
+  const title = card.querySelector("[data-headline]").textContent;
   const line = document.createElement("p");
   line.textContent = `${text} · ${title}`;
   const taught = document.createElement("p");

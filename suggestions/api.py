@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 from digest.requests import reader_of
 from digest.throttling import DECIDE, limit_count
 from suggestions.entities import Refusal, Resolved
-from suggestions.explain import answer_kind, teaching_of
+from suggestions.explain import answer_kind, confidence_stated, teaching_of
 from suggestions.models import Suggestion
 from suggestions.notes import NO_NOTE, notes_shown
 from suggestions.outcomes.services import evidence_summary
@@ -240,7 +240,7 @@ def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> Suggestio
         suggested_value=row.suggested_value,
         reason=row.reason,
         model_note=note,
-        confidence=row.confidence,
+        confidence=confidence_stated(row.confidence, row.forecast),
         expected_impact=row.expected_impact,
         evidence_count=len(evidence),
         evidence=evidence,

@@ -146,11 +146,21 @@ class PreviewItem:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The items of today's digest that a change brings in, drops, or moves."""
+    """The items of today's digest that a change brings in, drops, or moves.
+
+    `shown` counts the items of today's page, and `about` its candidates that are about the target.
+    """
 
     enters: tuple[PreviewItem, ...]
     leaves: tuple[PreviewItem, ...]
     moves: tuple[PreviewItem, ...]
+    shown: int = 0
+    about: int = 0
+
+    @property
+    def is_still(self) -> bool:
+        """Return whether nothing of the page would change."""
+        return not (self.enters or self.leaves or self.moves)
 
 
 @dataclass(frozen=True, slots=True)

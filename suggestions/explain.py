@@ -14,7 +14,7 @@ from suggestions.entities import (
     TOPIC_TYPES,
     Preview,
 )
-from suggestions.planner.hypotheses import MEANING
+from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
 from suggestions.rules import weight_bounds, weight_text
 
 REASON_MAX_CHARS = 500
@@ -22,8 +22,6 @@ REASON_MAX_CHARS = 500
 A_BIT = 0.15
 # The largest change of a weight that still goes by each name.
 LEVELS = ((0.15, "Small"), (0.25, "Moderate"))
-# nDCG changes below this move no item a reader would miss.
-GAIN_MIN = 0.005
 HEADLINES = {
     BOOST_SOURCE: "Show me more from {}",
     REDUCE_SOURCE: "Show me less from {}",
@@ -62,7 +60,7 @@ STATUSES = {
     "never": "Never to be suggested again",
     "never_taken_back": "Never to be suggested again, then undone",
 }
-# Reasons to reject for one tap: each means one code of `suggestions.outcomes.profile`.
+# Reasons behind "No" for one tap: each means one code of `suggestions.outcomes.profile`.
 WHY_NOT = (
     "It is fine as it is",
     "I am not interested in this",
@@ -89,7 +87,7 @@ EFFECTS = {
 DONE = {
     "accept": "✓ Applied",
     "reject": "✗ Rejected",
-    "snooze": "Not now: it comes back in a week",
+    "snooze": "Later: it comes back in a week",
     "never": "✗ Never to be suggested again",
     "revert": "Put back as it was",
     "undo": "Undone",
@@ -140,6 +138,11 @@ def evidence_sentence(kind: str, label: str, count: int) -> str:
     about = f"from {label}" if kind in (BOOST_SOURCE, REDUCE_SOURCE) else f"about {label}"
     verb = "liked" if kind in LIKED_TYPES else "did not like"
     return f"You {verb} {count} {'article' if count == 1 else 'articles'} {about}."
+
+
+def because(reason: str) -> str:
+    """Return a suggestion's reason as the rest of its headline: ", since you liked 8 of 10 …"."""
+    return f", since y{reason[1:]}" if reason.startswith("You ") else f". {reason}"
 
 
 def model_adds(note: str) -> str:
@@ -289,6 +292,27 @@ def confidence_words(level: str) -> str:
     return f"{level.capitalize()} confidence: {MEANING[level]}."
 
 
+def confidence_stated(level: str, forecast: Mapping[str, Any]) -> str:
+    """Return the stored confidence as far as the stored forecast allows it to be stated."""
+    return confidence_capped(level, forecast.get("ndcg_low"), forecast.get("ndcg_high"))
+
+
+def still_words(kind: str, label: str, preview: Preview) -> str:
+    """Return that today's page would not change, and why; "" where it would."""
+    if not preview.is_still:
+        return ""
+    if not preview.shown:
+        return "There is nothing on today’s page that this could move."
+    about = f"from {label}" if kind not in TOPIC_TYPES else f"about {label}"
+    if not preview.about:
+        return f"Today’s page would not change: no article of the last seven days is {about}."
+    there, places = ("article", "its place") if preview.about == 1 else ("articles", "their places")
+    return (
+        f"Today’s page would not change: the {preview.about} recent {there} {about} would keep {places}, "
+        "on the page or below it."
+    )
+
+
 def today_words(preview: Preview) -> str:
     """Return the numbers of items that a change would move in today's digest."""
     moves = len(preview.moves)
@@ -315,6 +339,11 @@ def move_words(before: int | None, after: int | None) -> str:
     if after is None:
         return f"Drops out from {before}"
     return f"{'Up' if after < before else 'Down'} from {before} to {after}"
+
+
+def move_sign(before: int | None, after: int | None) -> str:
+    """Return the sign beside `move_words`: an arrow up or down."""
+    return "↑" if before is None or (after is not None and after < before) else "↓"
 
 
 def forecast_words(forecast: Mapping[str, Any]) -> str:

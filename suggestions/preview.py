@@ -55,6 +55,7 @@ from suggestions.rules import (
     change_parse,
     check,
     concerns,
+    visibility_refusal,
     weight_bounds,
 )
 from suggestions.selectors import facts_for
@@ -96,7 +97,9 @@ def suggestion_previews(
     before, today = config_effective(reader_id=reader_id), _today(reader_id, now)
     made = _order(today, before)
     afters = {row.pk: _order(today, _accepted(before, row)) for row in suggestions}
-    return {pk: _preview(today, *_sides(today, before, made, after)) for pk, after in afters.items()}
+    previews = {pk: _preview(today, *_sides(today, before, made, after)) for pk, after in afters.items()}
+    about = {row.pk: _about_count(today, row.field, row.target_key, row.label) for row in suggestions}
+    return {pk: replace(preview, about=about[pk]) for pk, preview in previews.items()}
 
 
 def suggestion_side_by_side(*, suggestion: Suggestion, now: datetime) -> tuple[Side, Side]:
@@ -139,12 +142,16 @@ def preview_matching(
 ) -> tuple[Preview, int]:
     """Return `preview_of` and how many candidates are about the target; eleven queries at most."""
     today = _today(reader_id, now)
-    if field == SOURCE_WEIGHTS:
-        about = sum(c.source == key for c in today.material.pool.candidates)
-    else:
-        about = sum(term_matches(label, fold(c.title)) for c in today.material.pool.candidates)
+    about = _about_count(today, field, key, label)
     sides = _sides(today, before, _order(today, before), _order(today, after))
     return _preview(today, *sides), about
+
+
+def _about_count(today: _Inputs, field: str, key: str, label: str) -> int:
+    candidates = today.material.pool.candidates
+    if field == SOURCE_WEIGHTS:
+        return sum(c.source == key for c in candidates)
+    return sum(term_matches(label, fold(c.title)) for c in candidates)
 
 
 def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:
@@ -217,6 +224,7 @@ def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:
         enters=tuple(sorted((i for i in changed if i.before is None), key=lambda i: i.after or 0)),
         leaves=tuple(sorted((i for i in changed if i.after is None), key=lambda i: i.before or 0)),
         moves=tuple(sorted((i for i in changed if i.before and i.after), key=lambda i: i.after or 0)),
+        shown=len(old),
     )
 
 
@@ -290,7 +298,7 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
     )
     liked_type = change.suggestion_type in LIKED_TYPES
     best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is liked_type))
-    refusal = _refusal(best, facts, weighed, ratings)
+    refusal = _refusal(best, facts, weighed, ratings) or visibility_refusal(change, preview)
     return Trial(change, weighed, ratings, liked, rated, ratings_considered, recent_items, preview, refusal)
 
 

@@ -12,6 +12,7 @@ ask a rule early by calling it with the `Intent` they know.
 | evidence | `evidence_not_grounded`, `insufficient_evidence`, `evidence_off_target`, \
 `evidence_wrong_polarity`, `too_few_sources` |
 | strength (`strength_refusal`) | `evidence_contradicts`, `weak_evidence` |
+| effect (`visibility_refusal`) | `moves_nothing` |
 
 Whatever a draft says about the current value is ignored: facts come from the database alone. Pure.
 """
@@ -40,6 +41,7 @@ from suggestions.entities import (
     TOPICS,
     WEIGHT_STEP_MAX,
     Draft,
+    Preview,
     Refusal,
 )
 
@@ -167,6 +169,18 @@ def strength_refusal(
         message = f"Confidence in {about} is {confidence}; {minimum} is needed. Choose another hypothesis."
         return Refusal("weak_evidence", message, change.target_key)
     return None
+
+
+def visibility_refusal(change: Accepted, preview: Preview) -> Refusal | None:
+    """Refuse a change that moves nothing of today's page, where there is anything on it: nobody could see
+    what they agree to. It is put off, not lost: a later run may propose it."""
+    if not preview.shown or not preview.is_still:
+        return None
+    message = (
+        f"{change.suggestion_type} for “{change.label}” would move nothing on today's page of this reader. "
+        "Choose another hypothesis."
+    )
+    return Refusal("moves_nothing", message, change.target_key)
 
 
 def _checked(draft: Draft, facts: Facts, rules: Iterable[Rule]) -> Accepted | Refusal:

@@ -45,6 +45,8 @@ from suggestions.services.lifecycle import suggestions_sweep
 PAGE_SIZE = 30
 RECENT_MAX = 5
 MOVES_SHOWN = 5
+# Headlines of today's page on the face of a card.
+HEADLINES_SHOWN = 3
 # More than anybody saves, and less than a number of a database holds.
 VERSION_DIGITS = 9
 # How long a harmful change is brought up; after that it is in the history only.
@@ -88,8 +90,9 @@ class EvidenceLine:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One item that would change places in today's digest."""
+    """One item that would change places in today's digest; `sign` is an arrow up or down."""
 
+    sign: str
     words: str
     item: PreviewItem
     source: str
@@ -97,10 +100,17 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One pending suggestion in words and figures; `note` is what a model adds to its reason."""
+    """One pending suggestion in words and figures; `note` is what a model adds to its reason.
+
+    `because` ends the headline; `effect` are the headlines of today's page that rise or fall most, and
+    `still` says why there is none.
+    """
 
     suggestion: Suggestion
     headline: str
+    because: str
+    effect: tuple[Move, ...]
+    still: str
     note: str
     level: str
     sentence: str
@@ -197,6 +207,9 @@ def _card(
     return Card(
         suggestion=suggestion,
         headline=explain.headline(kind, label),
+        because=explain.because(suggestion.reason),
+        effect=_effect(preview, titles),
+        still=explain.still_words(kind, label, preview),
         note=explain.model_adds(note.text),
         level=explain.level(kind, "" if is_topic else f"{weight:.2f}", suggestion.suggested_value),
         sentence=explain.sentence(kind, label),
@@ -204,7 +217,9 @@ def _card(
         proposed=explain.weight_phrase(suggestion.suggested_value),
         bounds=None if is_topic else explain.bounds(kind, weight),
         shown=explain.evidence_words(len(evidence)),
-        confidence=explain.confidence_words(suggestion.confidence),
+        confidence=explain.confidence_words(
+            explain.confidence_stated(suggestion.confidence, suggestion.forecast)
+        ),
         forecast=explain.forecast_words(suggestion.forecast),
         today=explain.today_words(preview),
         figures=explain.forecast_figures(suggestion.forecast),
@@ -218,10 +233,24 @@ def _moves(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
     """Return the items that come in, those that drop out, and the longest moves of the rest."""
     longest = sorted(preview.moves, key=lambda i: -abs((i.before or 0) - (i.after or 0)))[:MOVES_SHOWN]
     longest.sort(key=lambda i: i.after or 0)
-    return tuple(
-        Move(explain.move_words(item.before, item.after), item, titles.get(item.source, item.source))
-        for item in (*preview.enters, *preview.leaves, *longest)
+    return tuple(_move(item, titles) for item in (*preview.enters, *preview.leaves, *longest))
+
+
+def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
+    """Return the headlines of today's page that rise or fall most, by their new places; those that come in
+    only where fewer move."""
+    below = preview.shown + 1
+    seen = sorted(
+        (*preview.moves, *preview.leaves),
+        key=lambda i: (-abs((i.before or below) - (i.after or below)), i.after or below),
     )
+    chosen = (*seen, *preview.enters)[:HEADLINES_SHOWN]
+    return tuple(_move(item, titles) for item in sorted(chosen, key=lambda i: i.after or below))
+
+
+def _move(item: PreviewItem, titles: Mapping[str, str]) -> Move:
+    sign, words = (say(item.before, item.after) for say in (explain.move_sign, explain.move_words))
+    return Move(sign, words, item, titles.get(item.source, item.source))
 
 
 def _evidence_line(row: Evidence, titles: Mapping[str, str], labels: Mapping[str, str]) -> EvidenceLine:

@@ -89,11 +89,11 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     tab.get_by_role("button", name="Generate suggestions").click()
     card = tab.locator("[data-card]").first
     expect(card).to_be_visible(timeout=30_000)
-    card.get_by_text("Details").click()
+    card.get_by_text("The articles behind it").click()
     card.get_by_role("link", name="before and after").click()
     expect(tab.get_by_role("columnheader", name="After")).to_be_visible()
     promised = tab.locator("tbody td:last-child a").all_inner_texts()
-    tab.get_by_role("button", name="Accept").click()
+    tab.get_by_role("button", name="Yes").click()
     expect(tab.locator(".messages")).to_contain_text("Applied")
 
     # The digest is the one she was shown, until she goes back on it.
@@ -150,9 +150,9 @@ def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
     press(tab, tab.get_by_role("button", name="Generate suggestions"))
     card = tab.locator("[data-card]").first
     expect(card).to_be_visible(timeout=30_000)
-    press(tab, card.locator("summary").first)
+    press(tab, card.locator("summary").last)
     press(tab, card.get_by_role("link", name="before and after"))
-    press(tab, tab.get_by_role("button", name="Accept"))
+    press(tab, tab.get_by_role("button", name="Yes"))
     expect(tab.locator(".messages")).to_contain_text("Applied")
     assert titles(tab) != before
     tab.goto("/ui/history")

@@ -216,19 +216,12 @@ def test_a_run_is_followed_step_by_step_to_its_end(page: Page, ada: Reader):
     expect(page.locator("[data-last-run]")).to_contain_text("Nothing worth asking today: No strong evidence.")
 
 
-def test_too_little_feedback_ends_in_words(page: Page):
-    page.goto("/ui/suggestions")
-    page.get_by_role("button", name="Generate suggestions").click()
-    expect(page.locator("[data-progress]")).to_contain_text("Not enough feedback yet.")
-    expect(page.get_by_role("button", name="Generate suggestions")).to_be_enabled()
-
-
 def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada: Reader):
     suggested(ada)
     page.goto("/ui/suggestions")
-    page.get_by_text("Details").click()
-    page.get_by_label("Accept another weight instead").fill("1.1")
-    page.get_by_role("button", name="Accept", exact=True).click()
+    page.get_by_text("How sure?").click()
+    page.get_by_label("Say yes to another weight instead").fill("1.1")
+    page.get_by_role("button", name="Yes", exact=True).click()
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
     done = page.get_by_text("All done! Your preferences have been updated.").first
     expect(done).to_be_visible(timeout=12_000)  # what was done stays to be read for five seconds
@@ -238,9 +231,9 @@ def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada
 def test_rejecting_keeps_the_reason(page: Page, ada: Reader):
     suggestion = suggested(ada)
     page.goto("/ui/suggestions")
-    page.get_by_text("Reject, and say why").click()
-    page.get_by_label("If you reject it, why?").fill("Not now, thanks")
-    page.get_by_role("button", name="Reject", exact=True).click()
+    page.get_by_text("No", exact=True).click()
+    page.get_by_label("Another reason, or none").fill("Not now, thanks")
+    page.get_by_role("button", name="Say no").click()
     expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
     assert suggestion.outcomes.get().user_reason == "Not now, thanks"
 

@@ -35,13 +35,15 @@ from suggestions.models import Outcome, Suggestion
 SHARE, USD, SECONDS, NUMBER = "share", "usd", "seconds", "number"
 WINDOW_DAYS = 28
 SILENT_DAYS, SILENT_RATINGS_MIN = 42, 50
-# Error codes of a tool call that belong to a review, to guidance or to the end of a run: no failures.
+# Error codes of a tool call that belong to a review, to guidance, to the end of a run or to
+# today's page, which the caller cannot know: no failures.
 NOT_FAILURES = (
     "review_improve",
     "review_refused",
     "reflector_refused",
     "blocked",
     "not_executed",
+    "moves_nothing",
 )
 # Of a sparkline, in pixels.
 WIDTH, HEIGHT, MARGIN = 120, 24, 2

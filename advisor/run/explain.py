@@ -1,8 +1,6 @@
-"""Runs in plain English for readers: progress, result, and what is missing for one. Pure."""
+"""Runs in plain English for readers: progress and result. Pure."""
 
 from typing import Any
-
-from advisor.entities import MISSING_PREFIX
 
 STARTING = "Getting ready…"
 # Shown while each tool runs; `THINKING` at any other time.
@@ -31,11 +29,6 @@ STATUSES = {
 }
 ERROR_OTHER = "Something went wrong. Please try again."
 SILENT = "Nothing worth asking today"
-NEEDS = {
-    "feedback items": "articles rated",
-    "days of history": "days from your first thumb to your last",
-    "items with a reason": "with a reason",
-}
 
 
 def status_message(status: str, created: int = 0, reason: str = "") -> str:
@@ -44,7 +37,9 @@ def status_message(status: str, created: int = 0, reason: str = "") -> str:
         return _silence(reason)
     if created and status in {"completed", "budget_exceeded", "agent_timeout", "agent_error"}:
         return f"{created} new suggestion{'s' * (created != 1)}."
-    return _skipped(reason) if status == "skipped" else STATUSES.get(status, ERROR_OTHER)
+    if status == "skipped" and reason:
+        return reason
+    return STATUSES.get(status, ERROR_OTHER)
 
 
 def last_run_message(status: str, created: int, reason: str) -> str:
@@ -59,25 +54,11 @@ def last_run_message(status: str, created: int, reason: str) -> str:
     return status_message(status, 0, reason)
 
 
-def _skipped(reason: str) -> str:
-    """Return too little feedback as a sentence with numbers; any other reason as it is."""
-    return (
-        f"{STATUSES['skipped']} {reason}."
-        if reason.startswith(MISSING_PREFIX)
-        else reason or STATUSES["skipped"]
-    )
-
-
 def _silence(reason: str) -> str:
     """Return "Nothing worth asking today" with the reason, unless the reason begins like that."""
     if reason.startswith("Nothing"):
         return reason
     return f"{SILENT}: {reason}" if reason else f"{SILENT}."
-
-
-def need_message(label: str, have: int, need: int) -> str:
-    """Return the progress towards one condition: "7 of 10 with a reason"."""
-    return f"{min(have, need)} of {need} {NEEDS.get(label, label)}"
 
 
 def script_messages() -> dict[str, Any]:
@@ -89,5 +70,4 @@ def script_messages() -> dict[str, Any]:
         "statuses": STATUSES,
         "other": ERROR_OTHER,
         "silent": SILENT,
-        "missing": MISSING_PREFIX,
     }

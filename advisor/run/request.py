@@ -20,12 +20,11 @@ from django.db.models import F
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from advisor.entities import missing_message
 from advisor.models import Decision, Run
 from advisor.run.execute import ATTEMPTS_MAX, run_execute
 from advisor.selectors import (
     ACTIVE_STATUSES,
-    feedback_needs,
+    feedback_missing,
     readers_of_week,
     run_active,
     run_reason,
@@ -134,9 +133,8 @@ def _too_soon_or_too_little(
     weekly = trigger in (Run.Trigger.SCHEDULED, Run.Trigger.COMMAND) and not force
     if weekly and reader.pk in readers_of_week(readers=[reader], now=now):
         return _skipped(reader, RAN_THIS_WEEK, now, code=RAN_THIS_WEEK)
-    needs = feedback_needs(reader.pk)
-    if reason := missing_message(needs):
-        return _skipped(reader, reason, now, code="thin_data", needs=[need._asdict() for need in needs])
+    if missing := feedback_missing(reader_id=reader.pk):
+        return _skipped(reader, missing, now, code="thin_data")
     day, _, _ = reader_day(reader, now)
     if len(runs_of_day(reader_id=reader.pk, day=day)) >= ATTEMPTS_PER_DAY:
         return _skipped(reader, MESSAGES["attempts"], now, code="attempts_used_up")

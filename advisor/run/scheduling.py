@@ -24,7 +24,7 @@ from django.db.models import Avg, Count, DecimalField, F, IntegerField, Max, Out
 from django.db.models.functions import Coalesce
 
 from advisor.agent.error_policy import Kind, error_handle, error_kind_handle, retries_due, retry_record
-from advisor.entities import BYTES_PER_TOKEN, MISSING_PREFIX, missing_message
+from advisor.entities import BYTES_PER_TOKEN, MISSING_PREFIX
 from advisor.models import Decision, Run
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
 from advisor.run.execute import LEASE_MARGIN_S
@@ -32,7 +32,7 @@ from advisor.run.request import GenerateResult, run_request, run_wait
 from advisor.selectors import (
     ACTIVE_STATUSES,
     LOOP_RUNS,
-    feedback_needs_many,
+    feedback_missing_many,
     readers_due,
     readers_possibly_blocked,
 )
@@ -312,8 +312,7 @@ def readers_lacking_feedback(*, readers: Sequence[Reader], now: datetime) -> dic
     if not settings.ADVISOR_ENABLED:
         return {}
     excluded = readers_possibly_blocked(now=now)
-    needs = feedback_needs_many(reader_ids=[reader.pk for reader in readers if reader.pk not in excluded])
-    missing = {reader_id: missing_message(of_reader) for reader_id, of_reader in needs.items()}
+    missing = feedback_missing_many(reader_ids=[r.pk for r in readers if r.pk not in excluded])
     return {reader_id: message for reader_id, message in missing.items() if message}
 
 

@@ -8,8 +8,8 @@ from django import template
 from django.utils import timezone
 
 from advisor.guidance.tips import tip_for
-from advisor.run.explain import last_run_message, need_message, script_messages
-from advisor.selectors import feedback_needs, run_active, run_last, run_reason, run_suggestions_count
+from advisor.run.explain import last_run_message, script_messages
+from advisor.selectors import feedback_missing, run_active, run_last, run_reason, run_suggestions_count
 from digest.requests import is_prefetch
 
 register = template.Library()
@@ -19,17 +19,12 @@ def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
     """Return the data of the "Generate" panel: last run, missing feedback, texts; four queries."""
     last, active = run_last(reader_id=reader_id), run_active(reader_id=reader_id)
     created = run_suggestions_count(run_id=last.pk) if last else 0
-    needs = feedback_needs(reader_id)
     return {
         "pending": pending,
         "active": active,
         "last": None if active else last,
         "outcome": last_run_message(last.status, created, run_reason(last)) if last else "",
-        "needs": [
-            (need_message(need.label, need.have, need.need), min(need.have, need.need), need.need, need.met)
-            for need in needs
-        ],
-        "enough": all(need.met for need in needs),
+        "missing": feedback_missing(reader_id=reader_id),
         "words": script_messages(),
     }
 

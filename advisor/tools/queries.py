@@ -26,12 +26,11 @@ from advisor.entities import (
     fit_items,
     fit_lists,
     fit_rows,
-    missing_message,
     result_fill,
     tokens_left,
 )
 from advisor.guidance.store import memories_detail, memories_recall
-from advisor.selectors import feedback_needs
+from advisor.selectors import feedback_missing
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.selectors import (
@@ -125,7 +124,7 @@ class RecentWindow:
 
 def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> dict[str, Any]:
     """Return hypotheses, source and tag patterns and a curated sample, within the budget for any history."""
-    if reason := missing_message(feedback_needs(context.reader_id)):
+    if reason := feedback_missing(reader_id=context.reader_id):
         return {"insufficient_data": True, "reason": reason}
     reader_id, now = context.reader_id, context.now
     found = hypotheses_for(reader_id=reader_id, now=now, limit=HYPOTHESES_MAX)

@@ -214,7 +214,7 @@ def suggest(page: Page) -> None:
     if page.locator("[data-generate]").count():
         page.get_by_role("button", name="Generate suggestions").click()
         page.locator("[data-card]").first.wait_for(timeout=GENERATE_MS)
-    page.locator("[data-card] summary").first.click()
+    page.get_by_text("The articles behind it").first.click()
 
 
 if __name__ == "__main__":

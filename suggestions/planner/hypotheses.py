@@ -48,6 +48,8 @@ MEANING = {
     "medium": "about 2 in 3 such changes helped readers",
     "low": "about 3 in 5 such changes helped readers",
 }
+# A gain of nDCG@10 up to this moves no item a reader would miss: it is within chance.
+GAIN_MIN = 0.005
 # A change that is less likely to help than to harm is not made.
 HELPS_MIN = 0.5
 # A shorter rest of the way to a bound is not worth a reader's time.
@@ -224,12 +226,22 @@ class HypothesisReport:
 def confidence_of(p_helpful: float, low: float | None, high: float | None) -> str:
     """Return the confidence in words from the probability and the 90 % interval of the measured gain.
 
-    "low" below 0.6 or when the whole interval is below zero; "high" from 0.8 when the whole interval is
-    above zero; "medium" in between.
+    "low" below 0.6, "high" from 0.8, "medium" in between; capped by `confidence_capped`.
     """
-    if p_helpful < P_MEDIUM or (high is not None and high < 0):
+    stated = "low" if p_helpful < P_MEDIUM else "high" if p_helpful >= P_HIGH else "medium"
+    return confidence_capped(stated, low, high)
+
+
+def confidence_capped(stated: str, low: float | None, high: float | None) -> str:
+    """Return the confidence that may be stated beside a measured gain with this 90 % interval.
+
+    Never "high" for a gain that is within chance or was not measured; "low" when the whole interval is below
+    zero.
+    """
+    if high is not None and high < 0:
         return "low"
-    return "high" if p_helpful >= P_HIGH and low is not None and low > 0 else "medium"
+    beyond_chance = low is not None and low > GAIN_MIN
+    return "medium" if stated == "high" and not beyond_chance else stated
 
 
 def silence_code(*, ratings: int, tried: int, not_permitted: int, dropped: int, best: float) -> str:

@@ -26,6 +26,7 @@ from suggestions.entities import (
     TOPICS,
     Draft,
     Fence,
+    Preview,
     Proposal,
     Proposed,
     Refusal,
@@ -45,7 +46,14 @@ from suggestions.planner.evidence import (
 from suggestions.planner.forecasts import forecast_body
 from suggestions.planner.hypotheses import confidence_of
 from suggestions.preview import preview_of
-from suggestions.rules import Accepted, Facts, check, permission_refusal, target_pinned
+from suggestions.rules import (
+    Accepted,
+    Facts,
+    check,
+    permission_refusal,
+    target_pinned,
+    visibility_refusal,
+)
 from suggestions.selectors import WAITING, facts_for, fields_written, suggestions_waiting, targets_cooling
 
 log = structlog.get_logger(__name__)
@@ -79,7 +87,10 @@ def suggestion_propose(
     weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
     if refusal := weighed.refusal(verdict):
         return _refused(reader_id, draft, refusal)
-    row = _row(reader_id, run_id, verdict, weighed, facts, now)
+    preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
+    if refusal := visibility_refusal(verdict, preview):
+        return _refused(reader_id, draft, refusal)
+    row = _row(reader_id, run_id, verdict, weighed, facts, preview, now)
     if refusal := _note_refused(row, draft, verdict, weighed):
         return _refused(reader_id, draft, refusal)
     if refusal := _reviewed(row, verdict, weighed, review):
@@ -181,12 +192,12 @@ def _row(
     accepted: Accepted,
     weighed: WeighedChange,
     facts: Facts,
+    preview: Preview,
     now: datetime,
 ) -> Suggestion:
     """Return the unsaved suggestion in the server's own numbers and words, without the agent's note."""
     evidence = weighed.evidence
     label = target_label(evidence, accepted.field, accepted.label)
-    preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
     step = 0.0
     if accepted.weight is not None:
         step = accepted.weight - facts.effective.weight(accepted.target_key)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from advisor.entities import missing_message, needs_from_counts
-from advisor.run.explain import STATUSES, last_run_message, need_message, script_messages, status_message
+from advisor.entities import FeedbackLimits, feedback_suffices, missing_message
+from advisor.run.explain import STATUSES, last_run_message, script_messages, status_message
 from digest.entities import FeedbackCounts
 
 
@@ -26,24 +26,45 @@ def test_every_status_has_words_of_its_own(status: str):
     assert status_message(status) != status_message("unheard_of")
 
 
-def test_little_feedback_is_said_in_general_and_in_numbers():
-    reason = missing_message(
-        needs_from_counts(FeedbackCounts(4, 4, 3, None, None), items=10, days=0, tagged=0)
+LIMITS = FeedbackLimits(items=10, days=7, tagged=10)
+
+
+@pytest.mark.parametrize(
+    ("total", "days", "tagged", "enough"),
+    [
+        (10, 7, 10, True),
+        (9, 7, 9, False),
+        (49, 6, 49, False),
+        (49, 90, 9, False),
+        (50, 1, 0, True),
+        (1735, 1, 0, True),
+        (0, 0, 0, False),
+    ],
+)
+def test_ten_thumbs_over_seven_days_with_ten_reasons_are_enough_or_fifty(total, days, tagged, enough):
+    counts = FeedbackCounts(total, tagged, days, None, None)
+    assert feedback_suffices(counts, LIMITS) is enough
+    assert (missing_message(counts, LIMITS) == "") is enough
+
+
+def test_an_operator_who_asks_for_more_than_fifty_thumbs_gets_them():
+    counts = FeedbackCounts(60, 60, 60, None, None)
+    assert not feedback_suffices(counts, LIMITS._replace(items=80))
+
+
+def test_little_feedback_is_said_in_numbers_and_so_is_the_other_way():
+    assert missing_message(FeedbackCounts(4, 1, 2, None, None), LIMITS) == (
+        "Not enough thumbs for suggestions yet. You gave 4 of 10 thumbs, over 2 of 7 days, 1 of 10 with a "
+        "reason. Or add 46 more thumbs: 50 are enough at once."
     )
-    assert status_message("skipped", 0, reason) == (
-        "Not enough feedback yet. Keep rating articles and check back later."
-        " Need at least 10 feedback items (you have 4)."
-    )
+    reason = missing_message(FeedbackCounts(49, 3, 30, None, None), LIMITS)
+    assert "You gave 49 thumbs, over 30 days, 3 of 10 with a reason. Or add 1 more thumb:" in reason
+    assert status_message("skipped", 0, reason) == reason
 
 
 def test_any_other_skip_says_its_own_reason_alone():
     reason = "It did not work three times today. It can be tried again tomorrow."
     assert status_message("skipped", 0, reason) == reason
-
-
-def test_progress_stops_at_enough():
-    assert need_message("items with a reason", 7, 10) == "7 of 10 with a reason"
-    assert need_message("feedback items", 70, 10) == "10 of 10 articles rated"
 
 
 def test_the_script_knows_the_same_words_as_the_page():

@@ -29,7 +29,8 @@ def test_three_failures_a_day_are_named_and_not_blamed_on_little_feedback(page: 
     expect(pressed(page)).to_have_text("It did not work three times today. It can be tried again tomorrow.")
 
 
-def test_little_feedback_is_said_in_general_and_in_numbers(page: Page, ada: Reader):
+def test_little_feedback_is_said_and_the_button_is_grey(page: Page, ada: Reader):
     thumbs(ada, "loved.example", 4, now=timezone.now())
-    expect(pressed(page)).to_contain_text("Not enough feedback yet.")
-    expect(page.locator("[data-progress]")).to_contain_text("you have 4")
+    page.goto("/ui/suggestions")
+    expect(page.get_by_role("button", name="Generate suggestions")).to_be_disabled()
+    expect(page.get_by_text("You gave 4 of 10 thumbs")).to_be_visible()

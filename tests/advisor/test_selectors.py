@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from advisor.models import Run
-from advisor.selectors import feedback_needs_many, run_last
+from advisor.selectors import feedback_missing_many, run_last
 from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db
@@ -14,14 +14,14 @@ pytestmark = pytest.mark.django_db
 def test_of_many_readers_only_the_thumbs_of_those_asked_for_are_counted(ada, ben):
     opinionated(ben)
     with CaptureQueriesContext(connection) as queries:
-        assert list(feedback_needs_many(reader_ids=[ada.pk])) == [ada.pk]
+        assert list(feedback_missing_many(reader_ids=[ada.pk])) == [ada.pk]
     (query,) = queries.captured_queries
     assert "WHERE" in query["sql"] and ada.pk.hex in query["sql"].replace("-", "")
 
 
 def test_nobody_to_ask_about_costs_no_query(db, django_assert_num_queries):
     with django_assert_num_queries(0):
-        assert feedback_needs_many(reader_ids=[]) == {}
+        assert feedback_missing_many(reader_ids=[]) == {}
 
 
 def test_the_last_run_is_the_readers_own_and_newest(ada, ben, now):

@@ -34,7 +34,7 @@ def other_topic(reader: Reader, word: str = "proof") -> Suggestion:
 def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)
-    press(page, "Accept")
+    press(page, "Yes")
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.wait_for_timeout(800)  # so long a click is taken for the second of two
@@ -46,24 +46,28 @@ def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
 def test_a_dismissed_card_comes_back_at_once(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)
-    press(page, "Never")
+    page.get_by_text("No", exact=True).click()
+    press(page, "Never suggest this again")
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.wait_for_timeout(800)  # so long a click is taken for the second of two
     press(page, "Undo")
-    expect(page.locator("[data-card] h3")).to_have_text("Show me more from Gazette")
+    expect(page.locator("[data-headline]")).to_have_text("Show me more from Gazette")
     assert config_effective(reader_id=ada.pk).config.avoided == ()
 
 
-def test_a_reason_to_reject_is_one_tap_and_none_is_asked_for(page: Page, ada: Reader):
+def test_the_reasons_are_behind_no_one_tap_each_and_none_is_asked_for(page: Page, ada: Reader):
     first, second = suggested(ada), other_topic(ada)
     page.goto(PAGE)
     card = page.locator("[data-card]").first
-    card.get_by_text("Reject, and say why").focus()
+    expect(card.get_by_role("button", name="The step is too large")).to_be_hidden()
+    card.get_by_text("No", exact=True).focus()
     page.keyboard.press("Enter")
     card.get_by_role("button", name="The step is too large").press("Enter")
     expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
     assert first.outcomes.get().user_reason == "The step is too large"
-    page.locator(f"#suggestion-{second.pk}").get_by_role("button", name="Reject", exact=True).click()
+    other = page.locator(f"#suggestion-{second.pk}")
+    other.get_by_text("No", exact=True).click()
+    other.get_by_role("button", name="Say no").click()
     expect(page.get_by_text("✗ Rejected · Add “proof”")).to_be_visible()
     assert second.outcomes.get().user_reason == ""
 
@@ -72,7 +76,7 @@ def test_a_reader_at_the_keyboard_is_led_from_card_to_card(page: Page, ada: Read
     first, second = suggested(ada), other_topic(ada)
     page.clock.install()
     page.goto(PAGE)
-    page.locator(f"#suggestion-{first.pk}").get_by_role("button", name="Reject").focus()
+    page.locator(f"#suggestion-{first.pk}").get_by_role("button", name="Later").focus()
     page.keyboard.press("Enter")
     done = page.locator(f"#suggestion-{first.pk}")
     expect(done).to_be_focused()
@@ -88,9 +92,9 @@ def test_a_reader_at_the_keyboard_is_led_from_card_to_card(page: Page, ada: Read
 def test_a_cleared_amount_asks_for_the_proposed_one(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)
-    page.get_by_text("Details").click()
-    page.get_by_label("Accept another weight instead").fill("")
-    press(page, "Accept")
+    page.get_by_text("How sure?").click()
+    page.get_by_label("Say yes to another weight instead").fill("")
+    press(page, "Yes")
     expect(page.locator("[data-card]")).to_contain_text("✓ Applied")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.2
 
@@ -101,10 +105,10 @@ def test_the_button_for_all_counts_what_still_waits(page: Page, ada: Reader):
     page = forgiving(page)
     page.goto(PAGE)
     expect(page.get_by_role("button", name="Accept all 3")).to_be_visible()
-    page.locator(f"#suggestion-{first.pk}").get_by_role("button", name="Not now").click()
+    page.locator(f"#suggestion-{first.pk}").get_by_role("button", name="Later").click()
     expect(page.get_by_role("button", name="Accept all 2")).to_be_visible()
     Suggestion.objects.filter(pk=second.pk).update(status="expired")
-    page.locator(f"#suggestion-{second.pk}").get_by_role("button", name="Reject").click()
+    page.locator(f"#suggestion-{second.pk}").get_by_role("button", name="Yes").click()
     expect(page.locator(f"#suggestion-{second.pk}")).to_contain_text("Already answered")
     expect(page.locator("[data-accept-all]")).to_have_count(0)
     expect(page.locator(f"#suggestion-{third.pk}")).to_be_visible()
@@ -117,7 +121,7 @@ def test_a_button_of_a_stale_card_can_still_be_read(page: Page, ada: Reader, sch
     stale = suggested(ada)
     page.goto(PAGE)
     Suggestion.objects.filter(pk=stale.pk).update(status="expired")
-    button = page.get_by_role("button", name="Accept", exact=True)
+    button = page.get_by_role("button", name="Yes", exact=True)
     button.click()  # the pointer stays above it
     expect(button).to_be_disabled()
     quiet = page.locator(".meta").first.evaluate("found => getComputedStyle(found).color")

@@ -22,7 +22,7 @@ def test_an_accepted_suggestion_is_told_marked_and_undone(page: Page, ada: Reade
     expect(page.locator(".strip")).to_have_count(0)
     first = page.locator("article.item h2").all_inner_texts()
     page.goto("/ui/suggestions")
-    page.get_by_role("button", name="Accept", exact=True).first.click()
+    page.get_by_role("button", name="Yes", exact=True).first.click()
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
     page.goto("/")
     strip = page.get_by_role("complementary", name="What changed on this page")

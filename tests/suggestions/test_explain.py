@@ -4,6 +4,7 @@ import pytest
 
 from suggestions.entities import Preview, PreviewItem
 from suggestions.explain import (
+    because,
     bounds,
     confidence_words,
     error_words,
@@ -12,6 +13,7 @@ from suggestions.explain import (
     forecast_words,
     headline,
     level,
+    move_sign,
     move_words,
     refusal_words,
     sentence,
@@ -127,6 +129,12 @@ def test_moves_say_where_from_and_where_to():
     assert move_words(30, None) == "Drops out from 30"
     assert move_words(9, 4) == "Up from 9 to 4"
     assert move_words(4, 9) == "Down from 4 to 9"
+    assert [move_sign(*move) for move in ((None, 7), (9, 4), (4, 9), (30, None))] == ["↑", "↑", "↓", "↓"]
+
+
+def test_a_reason_ends_its_headline():
+    assert because("You liked 8 of 10.") == ", since you liked 8 of 10."
+    assert because("Gazette was liked.") == ". Gazette was liked."
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import Config, EffectiveConfig
-from suggestions.entities import Draft, Refusal
+from suggestions.entities import Draft, Preview, PreviewItem, Refusal
 from suggestions.rules import (
     Accepted,
     Facts,
@@ -19,6 +19,7 @@ from suggestions.rules import (
     strength_refusal,
     topic_clean,
     types_declined,
+    visibility_refusal,
     weight_bounds,
     weight_parse,
 )
@@ -288,6 +289,14 @@ def test_ratings_that_contradict_or_are_too_weak_are_not_enough():
     assert strength(accepted, 0.9, "low", "medium").code == "weak_evidence"
     assert strength(accepted, 0.9, "medium", "medium") is None
     assert strength(accepted, 0.9, "high", "low", supported=False).code == "weak_evidence"
+
+
+def test_a_change_has_to_move_something_of_a_page_with_anything_on_it():
+    accepted = check(BOOST, FACTS)
+    item = PreviewItem(1, "Title", "gazette.example", 2, 1)
+    assert visibility_refusal(accepted, Preview((), (), (), shown=30)).code == "moves_nothing"
+    assert visibility_refusal(accepted, Preview((), (), (item,), shown=30)) is None
+    assert visibility_refusal(accepted, Preview((), (), (), shown=0)) is None
 
 
 def test_the_least_support_is_enough_and_a_refusal_names_the_change():

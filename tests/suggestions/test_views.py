@@ -16,6 +16,7 @@ from suggestions.planner.hypotheses import MEANING
 from suggestions.services.resolve import suggestion_accept
 from tests.support.browser import ago, fresh_item, last_run_in, messages_in, subscribe, suggested
 from tests.support.factories import FeedbackFactory
+from tests.support.histories import thumbs
 
 PAGE = "/ui/suggestions"
 
@@ -57,11 +58,10 @@ def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
     suggested(ada)
     body = body_of(page)
     for words in (
-        "Show me more from Gazette",
-        "Moderate boost",
-        "You liked 8 of 10.",
+        'Show me more from Gazette</span><span class="because">, since you liked 8 of 10.</span>',
+        "(moderate boost)",
         "3 of the articles you rated are shown as evidence.",
-        f"High confidence: {MEANING['high']}.",
+        f"Medium confidence: {MEANING['medium']}.",
         "Not tested yet",
         "Current: as usual (1.00)",
         "more than usual (1.20)",
@@ -91,7 +91,7 @@ def test_a_topic_has_a_sentence_and_no_amount(page: Client, ada: Reader):
     body = body_of(page)
     assert "“proof” becomes one of your topics" in body
     assert 'type="number"' not in body
-    assert "boost</span>" not in body
+    assert "boost)" not in body
 
 
 def test_what_would_move_today_is_shown(page: Client, ada: Reader):
@@ -101,6 +101,48 @@ def test_what_would_move_today_is_shown(page: Client, ada: Reader):
     body = body_of(page)
     assert "Up from 2 to 1" in body
     assert "In today’s digest: the same articles, 2 of them in another place." in body
+
+
+def face_of(body: str) -> str:
+    """What a card shows before anything of it is opened."""
+    return body.partition('<article class="card"')[2].partition('<div class="actions">')[0]
+
+
+def test_a_card_names_three_headlines_of_today_by_sign_and_word(page: Client, ada: Reader):
+    for n in range(4):
+        fresh_item(ada, hours=2 + n / 100, title=f"Elsewhere {n}", key=f"other{n}.example")
+    fresh_item(ada, hours=2.1, title="From the gazette")
+    suggested(ada)
+    face = face_of(body_of(page))
+    assert face.count("<li>") == 3
+    assert '<span aria-hidden="true">↑</span> Up from 5 to 1' in face and "From the gazette" in face
+    assert face.count('<span aria-hidden="true">↓</span> Down from') == 2
+
+
+@pytest.mark.parametrize(
+    ("world", "words"),
+    [
+        ([], "There is nothing on today’s page that this could move."),
+        (["other.example"], "no article of the last seven days is from Gazette."),
+        (["gazette.example"], "the 1 recent article from Gazette would keep its place"),
+    ],
+)
+def test_a_card_that_moves_nothing_any_more_says_so_and_why(page: Client, ada: Reader, world, words):
+    for key in world:
+        fresh_item(ada, key=key)
+    suggested(ada, evidence=0)
+    face = face_of(body_of(page))
+    assert words in face and "<li>" not in face
+
+
+def test_nothing_is_called_sure_that_is_within_chance(page: Client, ada: Reader):
+    within = {"p_helpful": 0.9, "ndcg_gain": 0.2, "ndcg_low": 0.001, "ndcg_high": 0.4}
+    suggested(ada, forecast=within)
+    assert "Medium confidence" in body_of(page) and "within chance" in body_of(page)
+    (row,) = page.get("/api/suggestions").json()["suggestions"]
+    assert row["confidence"] == "medium"
+    Suggestion.objects.update(forecast={**within, "ndcg_low": 0.1})
+    assert "High confidence" in body_of(page)
 
 
 def test_moves_that_are_not_listed_are_counted(page: Client, ada: Reader):
@@ -210,14 +252,22 @@ def test_nothing_yet_explains_itself_and_offers_to_generate(page: Client):
     assert "Generate suggestions" in body
 
 
-def test_too_little_feedback_shows_the_progress_towards_each_threshold(page: Client, ada: Reader):
+GREY = '<button class="primary" disabled aria-disabled="true" aria-describedby="missing-thumbs">'
+
+
+def test_too_little_feedback_is_said_in_numbers_beside_a_grey_button(page: Client, ada: Reader):
     for n in range(7):
         item = fresh_item(ada, hours=n + 1)
         FeedbackFactory(reader=ada, item=item, at=ago(1), has_reason=n < 4)
     body = body_of(page)
-    assert "7 of 10 articles rated" in body
-    assert "1 of 7 days" in body
-    assert "4 of 10 with a reason" in body
+    assert "You gave 7 of 10 thumbs, over 1 of 7 days, 4 of 10 with a reason." in body
+    assert "Or add 43 more thumbs: 50 are enough at once." in body
+    assert GREY in body
+
+
+def test_an_import_makes_the_button_a_button_at_once(page: Client, ada: Reader):
+    thumbs(ada, "loved.example", 50, days=0.1, tagged=False, now=timezone.now())
+    assert "missing-thumbs" not in body_of(page)
 
 
 @pytest.mark.parametrize(
@@ -273,13 +323,25 @@ def test_cards_cost_the_same_however_much_evidence(page: Client, ada: Reader, dj
     assert len(few) == len(many)
 
 
+def test_cards_cost_the_same_however_many(page: Client, ada: Reader, django_assert_max_num_queries):
+    fresh_item(ada, hours=2)
+    suggested(ada)
+    with django_assert_max_num_queries(34) as one:
+        page.get(PAGE)
+    topic(ada)
+    topic(ada, target_key="crumb", label="crumb", suggested_value="crumb")
+    with django_assert_max_num_queries(34) as three:
+        page.get(PAGE)
+    assert len(one) == len(three)
+
+
 def test_a_card_shows_the_weight_as_it_is_now_not_as_it_was_then(page: Client, ada: Reader):
     suggestion = suggested(ada, current_value="1.0", suggested_value="1.3")
     change = WeightChange(suggestion.target_key, 1.0, 1.15, 0.95, 9.0, "liked_more_than_usual")
     weights_learn(reader_id=ada.pk, changes=[change], now=timezone.now())
     body = page.get("/ui/suggestions").content.decode()
     assert "a bit more than usual (1.15)" in body
-    assert "Small boost" in body
+    assert "(small boost)" in body
 
 
 @pytest.mark.parametrize(

@@ -376,7 +376,8 @@ _HONEST = (
     "Only three ratings",
     "Finished without a summary that could be read.",
     "The session ended.",
-    "Need at least 10 feedback items (you have 4), 7 days of history (you have 3)",
+    "Not enough thumbs for suggestions yet. You gave 4 of 10 thumbs, over 3 of 7 days, 0 of 10 with a "
+    "reason. Or add 46 more thumbs: 50 are enough at once.",
     # What a model might say about ratings.
     "Most of what you rated from Quiet Port was useful.",
     "You found 12 of 15 items of Quiet Port useful; elsewhere it was about half.",

@@ -26,7 +26,7 @@ from digest.feedback.selectors import feedback_counts
 from digest.items.selectors import source_titles
 from digest.models import Impression, Item, Reader
 from suggestions.entities import SOURCE_WEIGHTS, Refusal
-from suggestions.explain import forecast_words, headline, model_adds, weight_phrase
+from suggestions.explain import confidence_stated, forecast_words, headline, model_adds, weight_phrase
 from suggestions.models import Evidence, Suggestion
 from suggestions.notes import note_shown
 from suggestions.preview import suggestion_preview
@@ -153,11 +153,12 @@ def _digest_lines(shown: Sequence[Impression]) -> list[str]:
 
 def _change_lines(suggestion: Suggestion) -> list[str]:
     """What would change, why, and its forecast."""
+    confidence = confidence_stated(suggestion.confidence, suggestion.forecast)
     if suggestion.field == SOURCE_WEIGHTS:
         old, new = weight_phrase(suggestion.current_value), weight_phrase(suggestion.suggested_value)
-        change = f"   {old} → {new}; {suggestion.confidence} confidence"
+        change = f"   {old} → {new}; {confidence} confidence"
     else:
-        change = f"   {suggestion.expected_impact} {suggestion.confidence.title()} confidence."
+        change = f"   {suggestion.expected_impact} {confidence.title()} confidence."
     why = [_wrapped(suggestion.reason, first="   Why:      ")]
     if note := model_adds(note_shown(suggestion).text):
         why.append(_wrapped(note, first=" " * 13))

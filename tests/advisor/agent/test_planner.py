@@ -159,7 +159,10 @@ def test_silence_gives_the_reason_that_the_numbers_give():
 
 
 def test_too_little_feedback_is_passed_on_in_its_own_words():
-    thin = {"insufficient_data": True, "reason": "Need at least 10 feedback items (you have 4)"}
+    thin = {
+        "insufficient_data": True,
+        "reason": "Not enough thumbs for suggestions yet. You gave 4 of 10.",
+    }
     assert summary_of(play(results(thin)))["reason"] == thin["reason"]
 
 

@@ -67,7 +67,7 @@ def test_too_little_feedback_is_no_error(ada, as_ada):
     thumbs(ada, "loved.example", 4, now=timezone.now())
     response = generate(as_ada)
     assert response.status_code == 200 and response.json()["status"] == "skipped"
-    assert "you have 4" in response.json()["reason"]
+    assert "You gave 4 of 10 thumbs" in response.json()["reason"]
 
 
 def test_who_asks_for_it_gets_the_run_to_poll(ada, as_ada):

@@ -39,7 +39,7 @@ def test_a_run_that_is_not_made_says_why(ada, now):
     with capture_logs() as logs:
         run_request(reader=ada, trigger="ui", now=now)
     skipped = named(logs, "advisor_run_skipped")
-    assert skipped["user_id"] == str(ada.pk) and "Need at least 10" in skipped["reason"]
+    assert skipped["user_id"] == str(ada.pk) and "0 of 10 thumbs" in skipped["reason"]
 
 
 def test_a_refused_proposal_is_logged_with_its_code(ada):

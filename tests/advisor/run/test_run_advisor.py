@@ -57,7 +57,7 @@ def test_everyone_is_accounted_for_advised_silent_and_skipped(eager, ben, operat
     advised, silent, skipped = (by_reader[str(reader.pk)] for reader in (eager, ben, operator))
     assert advised["suggestions_created"] >= 1
     assert (silent["status"], silent["suggestions_created"]) == ("completed", 0) and silent["reason"]
-    assert skipped["status"] == "skipped" and "you have 4" in skipped["reason"]
+    assert skipped["status"] == "skipped" and "You gave 4 of 10 thumbs" in skipped["reason"]
     assert (skipped["run_id"], skipped["skipped"]) == (None, [])
     assert not Decision.objects.exists()
 

@@ -15,11 +15,12 @@ from advisor.entities import StepRecord, StopReason, ToolContext
 from advisor.models import Decision, Heartbeat, Run, Step
 from advisor.run.execute import RunClock, StepLog, fence_of, run_execute, run_limits
 from advisor.run.request import run_execute_next, run_request, run_wait, runs_reconcile
+from advisor.run.scheduling import readers_lacking_feedback
 from advisor.run.workers import heartbeat
-from advisor.selectors import feedback_needs_many, readers_due, run_for, run_progress
+from advisor.selectors import feedback_missing, feedback_missing_many, readers_due, run_for, run_progress
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
-from digest.models import Reader
+from digest.models import Reader, Spend
 from ranking.models import RankConfig
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
@@ -174,7 +175,7 @@ def test_of_all_that_stands_in_the_way_the_first_is_named(ada, now, settings, fi
     before = Run.objects.count()
     result = ask(ada, now, COMMAND)
     assert result.status == OBSTACLES[first][1]
-    wording = {4: "ran_this_week", 5: "Need at least 10000", 6: "three times today"}
+    wording = {4: "ran_this_week", 5: "200 of 10000 thumbs", 6: "three times today"}
     assert wording.get(first, "") in result.reason and result.reason
     assert Run.objects.count() == before
 
@@ -204,10 +205,20 @@ def test_too_little_feedback_is_reported_in_numbers_and_stored(ada, now):
     thumbs(ada, "loved.example", 4, days=20)
     result = ask(ada, now)
     assert result.status == "skipped"
-    assert result.reason.startswith("Need at least 10 feedback items (you have 4)")
+    assert "You gave 4 of 10 thumbs, over 16 days, 4 of 10 with a reason." in result.reason
     decision = Decision.objects.get()
     assert (decision.reader, decision.action, decision.reason) == (ada, "run_skipped", result.reason)
     assert decision.data["code"] == "thin_data"
+    assert not Run.objects.exists() and not Spend.objects.exists()
+
+
+def test_an_import_of_fifty_thumbs_is_enough_at_once_for_every_door(ada, now):
+    thumbs(ada, "loved.example", 49, days=0.1, tagged=False)
+    assert ask(ada, now).status == "skipped" and readers_due(now=now) == []
+    assert readers_lacking_feedback(readers=[ada], now=now).keys() == {ada.pk}
+    thumbs(ada, "other.example", 1, days=0.1, tagged=False)
+    assert readers_due(now=now) == [ada] and readers_lacking_feedback(readers=[ada], now=now) == {}
+    assert ask(ada, now).status == "completed"
 
 
 @pytest.mark.parametrize(
@@ -511,5 +522,7 @@ def test_a_week_is_seven_dates_of_the_reader_s_own_calendar(ada, zone, last, due
 def test_sufficiency_of_many_agrees_with_that_of_one(ada, ben, operator, now):
     opinionated(ada)
     thumbs(ben, "loved.example", 4, days=20, tagged=False)
-    many = feedback_needs_many(reader_ids=[ada.pk, ben.pk, operator.pk])
-    assert [[n.have for n in needs] for needs in many.values()] == [[200, 50, 200], [4, 16, 0], [0, 0, 0]]
+    readers = [ada, ben, operator]
+    many = feedback_missing_many(reader_ids=[reader.pk for reader in readers])
+    assert many == {reader.pk: feedback_missing(reader_id=reader.pk) for reader in readers}
+    assert many[ada.pk] == "" and "4 of 10 thumbs" in many[ben.pk] and "0 of 10" in many[operator.pk]

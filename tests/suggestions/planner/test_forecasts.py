@@ -7,9 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Config, EffectiveConfig
-from suggestions.explain import impact_sentence, reason_clean, reason_sentence
+from suggestions.explain import forecast_words, impact_sentence, reason_clean, reason_sentence
 from suggestions.planner.forecasts import HOLDOUT_RATINGS_MIN, forecast_of, ndcg_change, split_by_time
-from suggestions.planner.hypotheses import SILENCE_SENTENCES, confidence_of, silence_code
+from suggestions.planner.hypotheses import (
+    GAIN_MIN,
+    SILENCE_SENTENCES,
+    confidence_capped,
+    confidence_of,
+    silence_code,
+)
 from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
@@ -22,6 +28,7 @@ PLAIN = EffectiveConfig(Config(topics=("Rail",), source_weights={"a": 1.2}), {"a
     ("p", "low", "high", "confidence"),
     [
         (0.8, 0.01, 0.1, "high"),
+        (0.99, 0.004, 0.1, "medium"),
         (0.99, None, None, "medium"),
         (0.99, -0.01, 0.1, "medium"),
         (0.99, -0.1, -0.01, "low"),
@@ -31,6 +38,20 @@ PLAIN = EffectiveConfig(Config(topics=("Rail",), source_weights={"a": 1.2}), {"a
 )
 def test_confidence_needs_both_the_choosing_and_the_checking_thumbs(p, low, high, confidence):
     assert confidence_of(p, low, high) == confidence
+
+
+@pytest.mark.parametrize("low", [None, -0.1, 0.0, GAIN_MIN])
+@pytest.mark.parametrize("stated", ["high", "medium", "low"])
+def test_no_confidence_is_high_beside_a_gain_within_chance(stated, low):
+    high = None if low is None else 0.3
+    assert confidence_capped(stated, low, high) == ("medium" if stated == "high" else stated)
+    words = forecast_words({"ndcg_gain": 0.1, "ndcg_low": low, "ndcg_high": high})
+    assert ("within chance" if low is not None else "Not tested yet") in words
+
+
+def test_a_stated_confidence_stays_beyond_chance_and_falls_where_thumbs_speak_against():
+    assert confidence_capped("high", GAIN_MIN + 0.001, 0.3) == "high"
+    assert confidence_capped("high", -0.3, -0.1) == confidence_capped("medium", -0.3, -0.1) == "low"
 
 
 @given(st.lists(st.integers(0, 50), max_size=80))

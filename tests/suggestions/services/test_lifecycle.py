@@ -16,7 +16,7 @@ from suggestions.explain import REASON_MAX_CHARS
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
-from tests.support.factories import ReaderFactory
+from tests.support.factories import ItemFactory, ReaderFactory
 from tests.support.model_words import hostile
 from tests.support.suggestion_worlds import (
     HATED,
@@ -185,13 +185,30 @@ def test_a_twin_that_lands_in_between_is_seen_before_the_write(ada):
     assert Suggestion.objects.get().suggested_value == "1.1"
 
 
+def test_what_would_move_nothing_of_todays_page_is_put_off_until_it_would(ada, now):
+    tastes(ada)
+    later = now + timedelta(days=8)
+
+    def publish(source: str, *ages: float) -> None:
+        for hours in ages:
+            feed = Feed.objects.get(source_id=source)
+            ItemFactory(source_id=source, feed=feed, published_at=later - timedelta(hours=hours))
+
+    publish(LOVED, 2, 4, 6)
+    refusal = propose(ada, boost(ada), later)
+    assert (refusal.code, refusal.target) == ("moves_nothing", LOVED)
+    assert not Suggestion.objects.exists()
+    publish(PLAIN, 1.5, 3.5, 5.5)
+    assert isinstance(propose(ada, boost(ada), later), Proposed)
+
+
 def test_the_queries_do_not_grow_with_the_thumbs(ada, ben, django_assert_max_num_queries, now):
     tastes(ada)
     with django_assert_max_num_queries(37):
         proposed(ada)
     tastes(ben)
     for n in range(200):
-        rate(ben, LOVED, f"More {n}", True, now - timedelta(hours=n))
+        rate(ben, LOVED, f"More {n}", True, now - timedelta(days=8, hours=n))
     with django_assert_max_num_queries(37):
         proposed(ben)
     assert config_effective(reader_id=ben.pk).weights() == {}
