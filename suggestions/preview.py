@@ -120,11 +120,18 @@ def configs_side_by_side(
     return left, right
 
 
+def previews_of(
+    *, reader_id: UUID, before: EffectiveConfig, afters: Sequence[EffectiveConfig], now: datetime
+) -> list[Preview]:
+    """Return `preview_of` for each of `afters`; the queries of one."""
+    today = _today(reader_id, now)
+    made = _order(today, before)
+    return [_preview(today, *_sides(today, before, made, _order(today, after))) for after in afters]
+
+
 def preview_of(*, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime) -> Preview:
     """Return the items of today's digest that differ in place between two configs; eleven queries at most."""
-    today = _today(reader_id, now)
-    sides = _sides(today, before, _order(today, before), _order(today, after))
-    return _preview(today, *sides)
+    return previews_of(reader_id=reader_id, before=before, afters=[after], now=now)[0]
 
 
 def preview_matching(

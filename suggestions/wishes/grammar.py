@@ -1,0 +1,324 @@
+"""The grammar of wishes: from a reader's sentence to clauses, each a direction, a target and a last day. Pure.
+
+A sentence is cut into tokens, names of the reader's own that have several words are made one, last days are
+taken out, and the rest is split at joining words. A clause without a direction goes on with that of the one
+before; a last day at the end counts for all clauses that have none. Time grows with the length alone.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from ranking.common.text import fold
+from suggestions.wishes.entities import BIG, FRESHER, LESS, MORE, NONE, OLDER, SMALL, USUAL
+from suggestions.wishes.lexicon import (
+    AGAINST,
+    CONTRAST,
+    EVERYTHING,
+    FILLERS,
+    FRESH_WORDS,
+    KIND_WORDS,
+    LENGTHS,
+    OLD_WORDS,
+    ONLY,
+    PHRASES,
+    SO_MUCH,
+    SUBJECT_WORDS,
+    UNCLEAR,
+    WEAK,
+    phrase_at,
+)
+from suggestions.wishes.until import UNTIL_WORDS, until_at
+
+_TOKEN = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n")
+QUOTES = '"“”'
+WORD, NAME, DIRECTION, AMOUNT, BETWEEN, UNTIL = "word", "name", "direction", "amount", "between", "until"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, a name, or a phrase of the grammar (`value` says which), and where it is in the sentence."""
+
+    kind: str
+    text: str
+    begin: int
+    end: int
+    value: str = ""
+    day: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One wish before its target is looked up. `target` is what was typed, from `begin` to `end`.
+
+    `direction` is "" where none was given; `about` is a word of `KIND_WORDS` before the target, or "" ;
+    `first` and `last` are the bounds of the whole clause. `dated` without `until`: a day nobody can read.
+    """
+
+    direction: str
+    target: str
+    begin: int
+    end: int
+    first: int
+    last: int
+    amount: str = USUAL
+    about: str = ""
+    subject: bool = False
+    length: str = ""
+    only: bool = False
+    until: date | None = None
+    dated: bool = False
+
+
+@dataclass(slots=True)
+class _Part:
+    """Tokens between two joining words, and the direction that a contrast gives them."""
+
+    direction: str = ""
+    tokens: list[Token] = field(default_factory=list)
+
+
+def clauses_read(sentence: str, names: Iterable[str], today: date) -> list[Clause]:
+    """Return the clauses of `sentence`, in order; `names` are the reader's own of several words."""
+    tokens = _named(list(_tokens(sentence)), names)
+    tokens = list(_phrases(_dated(tokens, today)))
+    found: list[Clause] = []
+    for part in _parts(tokens):
+        before = found[-1].direction if found else ""
+        found += _clauses(part, before)
+        days = [token for token in part.tokens if token.kind == UNTIL]
+        if days and not [token for token in part.tokens if token.kind in (WORD, NAME, DIRECTION)]:
+            found = [c if c.dated else replace(c, until=days[0].day, dated=True) for c in found]
+    return _until_last(_direction_first(found))
+
+
+def _direction_first(clauses: list[Clause]) -> list[Clause]:
+    """Return the clauses; the first ones get the direction that follows a target, as in "a and b: less"."""
+    given = next((n for n, clause in enumerate(clauses) if clause.direction), 0)
+    if not given or clauses[given].first < clauses[given].begin:
+        return clauses
+    first = [c if c.only else replace(c, direction=clauses[given].direction) for c in clauses[:given]]
+    return [*first, *clauses[given:]]
+
+
+def _until_last(clauses: list[Clause]) -> list[Clause]:
+    """Return the clauses, those without a day with the one that the sentence ends on."""
+    if not clauses or not clauses[-1].dated:
+        return clauses
+    last = clauses[-1]
+    return [c if c.dated else replace(c, until=last.until, dated=True) for c in clauses]
+
+
+def _tokens(sentence: str) -> Iterator[Token]:
+    for match in _TOKEN.finditer(sentence):
+        typed = match.group()
+        if typed[0] in QUOTES and len(typed) > 1:
+            yield Token(NAME, typed.strip(QUOTES), match.start(), match.end())
+        elif typed == "\n":
+            yield Token(WORD, ".", match.start(), match.end())
+        else:
+            yield Token(WORD, fold(typed).replace("’", "'"), match.start(), match.end())
+
+
+def _named(tokens: list[Token], names: Iterable[str]) -> list[Token]:
+    """Return the tokens with those of one name in a row as one; the longest name first."""
+    known: dict[str, list[tuple[str, ...]]] = {}
+    for name in names:
+        words = tuple(token.text for token in _tokens(name))
+        if len(words) > 1 and not _is_grammar(words):
+            known.setdefault(words[0], []).append(words)
+    for rows in known.values():
+        rows.sort(key=len, reverse=True)
+    found, at = [], 0
+    while at < len(tokens):
+        rows = known.get(tokens[at].text, []) if tokens[at].kind == WORD else []
+        words = next((w for w in rows if tuple(t.text for t in tokens[at : at + len(w)]) == w), ())
+        if not words:
+            found.append(tokens[at])
+            at += 1
+            continue
+        last = tokens[at + len(words) - 1]
+        found.append(Token(NAME, " ".join(words), tokens[at].begin, last.end))
+        at += len(words)
+    return found
+
+
+def _is_grammar(words: Sequence[str]) -> bool:
+    """Return whether a name is nothing but words of the grammar, such as "More or Less"."""
+    return all(word in FILLERS or (word,) in PHRASES for word in words)
+
+
+def _dated(tokens: list[Token], today: date) -> Iterator[Token]:
+    # A name ends a day: no word is read across it.
+    words = ["" if token.kind == NAME else token.text for token in tokens]
+    at = 0
+    while at < len(tokens):
+        found = until_at(words, at, today) if words[at] else None
+        if found is None:
+            yield tokens[at]
+            at += 1
+            continue
+        day, read = found
+        text = tokens[at].text if tokens[at].text in UNTIL_WORDS else "for"
+        yield Token(UNTIL, text, tokens[at].begin, tokens[at + read - 1].end, day=day)
+        at += read
+
+
+def _phrases(tokens: Iterator[Token]) -> Iterator[Token]:
+    rest = list(tokens)
+    words = [token.text if token.kind == WORD else "" for token in rest]
+    at = 0
+    while at < len(rest):
+        found = phrase_at(words, at) if words[at] else None
+        if found is None:
+            yield rest[at]
+            at += 1
+            continue
+        kind, value, length = found
+        yield Token(kind, " ".join(words[at : at + length]), rest[at].begin, rest[at + length - 1].end, value)
+        at += length
+
+
+def _parts(tokens: Sequence[Token]) -> list[_Part]:
+    parts = [_Part()]
+    for token in tokens:
+        if token.kind != BETWEEN:
+            parts[-1].tokens.append(token)
+        elif token.value == CONTRAST:
+            parts.append(_Part(LESS))
+        elif parts[-1].tokens:
+            parts.append(_Part())
+    return [part for part in parts if part.tokens]
+
+
+@dataclass(slots=True)
+class _Run:
+    """Directions, or words of a target, that follow one another."""
+
+    is_target: bool
+    tokens: list[Token]
+
+
+def _clauses(part: _Part, before: str) -> list[Clause]:
+    """Return the clauses of one part: directions and targets in turns, paired in the order they began."""
+    runs: list[_Run] = []
+    for token in part.tokens:
+        if token.kind in (AMOUNT, UNTIL) or (token.kind == DIRECTION and token.value in (ONLY, SO_MUCH)):
+            continue
+        is_target = token.kind != DIRECTION
+        if is_target and token.text in FILLERS and not (runs and runs[-1].is_target):
+            if token.text in KIND_WORDS:
+                runs.append(_Run(True, [token]))
+            continue
+        if runs and runs[-1].is_target == is_target:
+            runs[-1].tokens.append(token)
+        else:
+            runs.append(_Run(is_target, [token]))
+    runs = [run for run in runs if not run.is_target or _stripped(run.tokens)[0] or _marks(run.tokens)]
+    pairs = list(_pairs(runs))
+    made = [_clause(part, words, target) for words, target in pairs]
+    if len(made) == 1 and not made[0].direction:
+        given = part.direction or ("" if made[0].only else before)
+        return [replace(made[0], direction=given)]
+    return made
+
+
+def _marks(tokens: Sequence[Token]) -> bool:
+    return any(token.text in LENGTHS for token in tokens)
+
+
+def _pairs(runs: Sequence[_Run]) -> Iterator[tuple[list[Token], list[Token]]]:
+    """Yield (directions, target): "less of this" or "this less", whichever way the part begins."""
+    rows: list[tuple[list[Token], list[Token]]] = []
+    leads = bool(runs) and (not runs[0].is_target or (len(runs) > 1 and runs[-1].is_target))
+    directions: list[Token] = []
+    for n, run in enumerate(runs):
+        if run.is_target:
+            following = runs[n + 1].tokens if not leads and n + 1 < len(runs) else []
+            rows.append((following if not leads else directions, run.tokens))
+            directions = []
+        elif leads:
+            directions = run.tokens
+    if leads and directions:
+        # What follows the last target belongs to it: "use chess less", or has none: "less, please".
+        if rows:
+            rows[-1] = ([*rows[-1][0], *directions], rows[-1][1])
+        else:
+            rows.append((directions, []))
+    yield from rows
+
+
+def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) -> Clause:
+    target, about, subject, length = _stripped(words)
+    days = [token for token in part.tokens if token.kind == UNTIL]
+    amounts = {token.value for token in part.tokens if token.kind == AMOUNT}
+    said = [token.value for token in part.tokens if token.kind == DIRECTION]
+    bounds = [*directions, *words] or part.tokens
+    return Clause(
+        direction=_direction([token.value for token in directions], part.direction, SO_MUCH in said),
+        target=" ".join(token.text for token in target),
+        begin=target[0].begin if target else bounds[0].begin,
+        end=target[-1].end if target else bounds[-1].end,
+        first=min(token.begin for token in bounds),
+        last=max(token.end for token in bounds),
+        amount=SMALL if SMALL in amounts else BIG if BIG in amounts else USUAL,
+        about=about,
+        subject=subject,
+        length=length,
+        only=ONLY in said and not directions,
+        until=days[0].day if days else None,
+        dated=bool(days),
+    )
+
+
+def _direction(said: Sequence[str], given: str, so_much: bool) -> str:
+    """Return what directions come to together; `UNCLEAR` where they contradict each other."""
+    found = set(said)
+    if found - {WEAK}:
+        found.discard(WEAK)
+    if so_much and found & {NONE, AGAINST}:
+        return LESS
+    if not found:
+        return given
+    if found == {WEAK}:
+        return MORE
+    for pair, means in _TOGETHER.items():
+        if found == pair:
+            return means
+    return found.pop() if len(found) == 1 else UNCLEAR
+
+
+_TOGETHER = {
+    frozenset({MORE, FRESHER}): FRESHER,
+    frozenset({MORE, OLDER}): OLDER,
+    frozenset({LESS, FRESHER}): OLDER,
+    frozenset({LESS, OLDER}): FRESHER,
+}
+
+
+def _stripped(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
+    """Return a target without what is around it, what kind it was said to be, and a length it was to have."""
+    rest, about, subject, length = list(tokens), "", False, ""
+    while rest and rest[0].kind == WORD and (rest[0].text in FILLERS | KIND_WORDS.keys() | LENGTHS):
+        word = rest[0].text
+        if len(rest) == 1 and word not in FILLERS | LENGTHS:
+            break
+        about = KIND_WORDS.get(word, about)
+        length = word if word in LENGTHS else length
+        subject = subject or (bool(length or about) and word in SUBJECT_WORDS)
+        rest.pop(0)
+    while len(rest) > 0 and rest[-1].kind == WORD and (rest[-1].text in FILLERS | SUBJECT_WORDS):
+        word = rest.pop().text
+        subject = subject or word in SUBJECT_WORDS
+    return rest, about, subject, length
+
+
+def target_special(target: str) -> str:
+    """Return `FRESHER` or `OLDER` for a target that is an age, "all" for one that is everything, else ""."""
+    words = set(target.split())
+    if words and words <= FRESH_WORDS:
+        return FRESHER
+    if words and words <= OLD_WORDS:
+        return OLDER
+    return "all" if words and words <= EVERYTHING | FILLERS else ""
