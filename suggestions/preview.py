@@ -7,7 +7,7 @@ a change of settings; rated items stay where they are. A trial weighs a draft ag
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +23,8 @@ from digest.items.muting import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Reader
 from ranking.common.text import fold, term_matches
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
-from ranking.entities import EffectiveConfig
+from ranking.entities import EffectiveConfig, Mute
+from ranking.mutes import MuteFilter
 from ranking.selectors import config_bodies, config_effective
 from suggestions.critique import (
     DraftRecord,
@@ -70,13 +71,16 @@ class _Inputs:
     """The inputs of today's digest, the same for every config that is tried on it.
 
     `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item. `stored` is the
-    order of today's page, made with settings of `version`; empty where there is none.
+    order of today's page, made with settings of `version`; empty where there is none. `muted` are the mutes in
+    force on `date`, whose items are none of these.
     """
 
     material: DayCandidates
     rated: Mapping[int, PlacedItem]
     drawn: Mapping[int, PlacedItem]
     names: Mapping[int, tuple[str, str]]
+    date: date
+    muted: tuple[Mute, ...] = ()
     stored: tuple[int, ...] = ()
     version: int = 0
 
@@ -160,15 +164,15 @@ def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:
 
 def _today(reader_id: UUID, now: datetime) -> _Inputs:
     reader = Reader.objects.get(pk=reader_id)
-    date = day_of(now, reader.zone)
+    day = day_of(now, reader.zone)
     rating = Feedback.objects.filter(reader_id=reader_id, article=OuterRef("item__article"))
-    shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=date)
+    shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=day)
     rows = list(shown.annotate(is_rated=Exists(rating)).select_related("item", "digest").order_by("rank"))
     digest = rows[0].digest if rows else None
     material = (
         candidates_then(reader, digest, now)
         if digest
-        else digest_candidates(reader=reader, date=date, now=now)
+        else digest_candidates(reader=reader, date=day, now=now)
     )
     rated: dict[int, PlacedItem] = {}
     drawn: dict[int, PlacedItem] = {}
@@ -184,7 +188,8 @@ def _today(reader_id: UUID, now: datetime) -> _Inputs:
             drawn[row.rank] = place
         names[row.item_id] = (row.item.title, row.item.source_id)
     version = digest.config_version if digest else 0
-    return _Inputs(material, rated, drawn, names, tuple(row.item_id for row in rows), version)
+    stored = tuple(row.item_id for row in rows)
+    return _Inputs(material, rated, drawn, names, day, mutes.mutes, stored, version)
 
 
 def _sides(
@@ -203,12 +208,14 @@ def _sides(
 def _order(today: _Inputs, config: EffectiveConfig) -> list[int]:
     """Return the items of the digest under `config`, by rank."""
     made = today.material
+    hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
+    hidden = {item.item_id for item in made.pool.candidates if hides.finds(item)} if hides else set()
     composed = compose(
-        made.choices(made.ranking(config), config),
+        [choice for choice in made.choices(made.ranking(config), config) if choice.item_id not in hidden],
         Rules(),
         made.novelty_draw(config),
-        rated=today.rated,
-        drawn=today.drawn,
+        rated={rank: place for rank, place in today.rated.items() if place.item_id not in hidden},
+        drawn={rank: place for rank, place in today.drawn.items() if place.item_id not in hidden},
     )
     return [place.item_id for place in composed.places]
 

@@ -46,7 +46,6 @@ from digest.web.items_api import items_router, mutes_router
 from ranking.entities import RankingError, StaleVersion
 from suggestions.api import SuggestionError
 from suggestions.api import router as suggestions_router
-from suggestions.wishes_api import router as wishes_router
 
 
 class DescribedAPI(NinjaAPI):
@@ -81,7 +80,6 @@ api.add_router("", digests_router)
 api.add_router("", items_router)
 api.add_router("", mutes_router)
 api.add_router("", suggestions_router)
-api.add_router("", wishes_router)
 api.add_router("", advisor_router)
 
 

@@ -30,7 +30,7 @@ DECISIONS = tuple(
 ACCEPT, REVERT, UNDO = DECISIONS[0], DECISIONS[4], DECISIONS[5]
 MUTES = ("digest_api_mutes_mutes_preview_get", "digest_api_mutes_mutes_post")
 DIGEST = "digest_api_digests_digest_get"
-WISH, WISH_ACCEPT = (f"suggestions_wishes_api_{verb}_post" for verb in ("wishes", "wishes_accept"))
+WISH, WISH_ACCEPT = (f"suggestions_api_{verb}_post" for verb in ("wishes", "wishes_accept"))
 
 
 @dataclass(frozen=True, slots=True)

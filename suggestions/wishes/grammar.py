@@ -1,4 +1,4 @@
-"""The grammar of wishes: from a reader's sentence to clauses, each a direction, a target and a last day. Pure.
+"""The grammar of wishes: from a sentence to clauses, each a direction, a target, a last day. Pure.
 
 A sentence is cut into tokens, names of the reader's own that have several words are made one, last days are
 taken out, and the rest is split at joining words. A clause without a direction goes on with that of the one
@@ -15,6 +15,7 @@ from suggestions.wishes.entities import BIG, FRESHER, LESS, MORE, NONE, OLDER, S
 from suggestions.wishes.lexicon import (
     AGAINST,
     CONTRAST,
+    EVERY_WORDS,
     EVERYTHING,
     FILLERS,
     FRESH_WORDS,
@@ -52,8 +53,9 @@ class Token:
 class Clause:
     """One wish before its target is looked up. `target` is what was typed, from `begin` to `end`.
 
-    `direction` is "" where none was given; `about` is a word of `KIND_WORDS` before the target, or "" ;
-    `first` and `last` are the bounds of the whole clause. `dated` without `until`: a day nobody can read.
+    `direction` is "" where none was given, `inherited` that of the clause before; `about` is a word of
+    `KIND_WORDS` before the target, or ""; `first` and `last` are the bounds of the whole clause. `dated`
+    without `until`: a day nobody can read.
     """
 
     direction: str
@@ -66,6 +68,7 @@ class Clause:
     about: str = ""
     subject: bool = False
     length: str = ""
+    inherited: bool = False
     only: bool = False
     until: date | None = None
     dated: bool = False
@@ -114,7 +117,7 @@ def _tokens(sentence: str) -> Iterator[Token]:
     for match in _TOKEN.finditer(sentence):
         typed = match.group()
         if typed[0] in QUOTES and len(typed) > 1:
-            yield Token(NAME, typed.strip(QUOTES), match.start(), match.end())
+            yield Token(NAME, fold(typed.strip(QUOTES)), match.start(), match.end())
         elif typed == "\n":
             yield Token(WORD, ".", match.start(), match.end())
         else:
@@ -220,7 +223,7 @@ def _clauses(part: _Part, before: str) -> list[Clause]:
     made = [_clause(part, words, target) for words, target in pairs]
     if len(made) == 1 and not made[0].direction:
         given = part.direction or ("" if made[0].only else before)
-        return [replace(made[0], direction=given)]
+        return [replace(made[0], direction=given, inherited=bool(given) and not part.direction)]
     return made
 
 
@@ -253,10 +256,10 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
     target, about, subject, length = _stripped(words)
     days = [token for token in part.tokens if token.kind == UNTIL]
     amounts = {token.value for token in part.tokens if token.kind == AMOUNT}
-    said = [token.value for token in part.tokens if token.kind == DIRECTION]
+    directed = [token.value for token in part.tokens if token.kind == DIRECTION]
     bounds = [*directions, *words] or part.tokens
     return Clause(
-        direction=_direction([token.value for token in directions], part.direction, SO_MUCH in said),
+        direction=_direction([token.value for token in directions], part.direction, SO_MUCH in directed),
         target=" ".join(token.text for token in target),
         begin=target[0].begin if target else bounds[0].begin,
         end=target[-1].end if target else bounds[-1].end,
@@ -266,15 +269,15 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         about=about,
         subject=subject,
         length=length,
-        only=ONLY in said and not directions,
+        only=ONLY in directed and not directions,
         until=days[0].day if days else None,
         dated=bool(days),
     )
 
 
-def _direction(said: Sequence[str], given: str, so_much: bool) -> str:
+def _direction(words: Sequence[str], given: str, so_much: bool) -> str:
     """Return what directions come to together; `UNCLEAR` where they contradict each other."""
-    found = set(said)
+    found = set(words)
     if found - {WEAK}:
         found.discard(WEAK)
     if so_much and found & {NONE, AGAINST}:
@@ -300,7 +303,7 @@ _TOGETHER = {
 def _stripped(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
     """Return a target without what is around it, what kind it was said to be, and a length it was to have."""
     rest, about, subject, length = list(tokens), "", False, ""
-    while rest and rest[0].kind == WORD and (rest[0].text in FILLERS | KIND_WORDS.keys() | LENGTHS):
+    while rest and rest[0].kind == WORD and rest[0].text in _BEFORE:
         word = rest[0].text
         if len(rest) == 1 and word not in FILLERS | LENGTHS:
             break
@@ -312,6 +315,9 @@ def _stripped(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
         word = rest.pop().text
         subject = subject or word in SUBJECT_WORDS
     return rest, about, subject, length
+
+
+_BEFORE = FILLERS | KIND_WORDS.keys() | LENGTHS | EVERY_WORDS
 
 
 def target_special(target: str) -> str:

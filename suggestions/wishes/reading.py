@@ -4,11 +4,13 @@ What may mean two things is asked, never guessed; the answers are the whole sent
 that mean one thing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from difflib import get_close_matches
+from functools import cached_property
 
-from ranking.common.text import TOPIC_MAX_CHARS, topic_key
+from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
 from suggestions.wishes.entities import (
     ADD,
     AUTHOR,
@@ -36,7 +38,6 @@ from suggestions.wishes.entities import (
 )
 from suggestions.wishes.grammar import Clause, clauses_read, target_special
 from suggestions.wishes.lexicon import AGAINST, SO_MUCH, UNCLEAR
-from suggestions.wishes.targets import OFFERED_MAX, Lookup, target_words
 
 ALL_FRESH = Target(FRESHNESS, FRESHNESS, FRESHNESS)
 SAYS = {MORE: "more", LESS: "less", NONE: "mute", ADD: "add", REMOVE: "remove"}
@@ -46,6 +47,143 @@ EXAMPLE = "“less crypto, more from Gazette”"
 NOT_UNDERSTOOD = f"Not understood: “{{}}”. Say more, less, mute, newer or older, and of what: {EXAMPLE}."
 NOTHING = f"Nothing there could be understood. Say more or less, and of what: {EXAMPLE}."
 QUOTED_MAX = 80
+# So many of one kind are offered in a question.
+OFFERED_MAX = 4
+NEAR_SHARE = 0.75
+ARTICLE = "the "
+
+
+class Lookup:
+    """The names of one reader, ready to be looked up; each part is made when it is first needed."""
+
+    def __init__(self, names: Names) -> None:
+        """Take the reader's names."""
+        self.names = names
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Return the folded texts of the items."""
+        return [fold_lightly(f"{item.title}\n{item.text}") for item in self.names.items]
+
+    @cached_property
+    def authors(self) -> dict[str, str]:
+        """Return the authors of the items by folded name."""
+        return {fold(item.author): item.author for item in self.names.items if item.author.strip()}
+
+    @cached_property
+    def titles(self) -> dict[str, list[str]]:
+        """Return the keys of sources by each way to name one exactly."""
+        found: dict[str, list[str]] = {}
+        for key, title in self.names.sources.items():
+            folded = fold(title)
+            ways = {folded, folded.removeprefix(ARTICLE), fold(key), fold(key).partition(".")[0]}
+            for way in ways:
+                found.setdefault(way, []).append(key)
+        return found
+
+    def multiword(self) -> list[str]:
+        """Return the names that may have several words: a sentence is not split inside one."""
+        titles = list(self.names.sources.values())
+        bare = [title[len(ARTICLE) :] for title in titles if fold(title).startswith(ARTICLE)]
+        return [*titles, *bare, *self.names.topics, *self.authors.values()]
+
+    def source(self, key: str) -> Target:
+        """Return the source with this key as a target."""
+        return Target(SOURCE, key, self.names.sources[key])
+
+    def sources_exact(self, phrase: str) -> list[Target]:
+        """Return the sources called exactly `phrase`, with or without an article."""
+        keys = [*self.titles.get(phrase, []), *self.titles.get(phrase.removeprefix(ARTICLE), [])]
+        return [self.source(key) for key in dict.fromkeys(keys)]
+
+    def sources_partly(self, phrase: str) -> list[Target]:
+        """Return the sources whose title has every word of `phrase`, and more."""
+        words = set(search_terms(phrase))
+        exact = {target.key for target in self.sources_exact(phrase)}
+        found = [
+            self.source(key)
+            for key, title in self.names.sources.items()
+            if words and key not in exact and words <= set(search_terms(title))
+        ]
+        return sorted(found, key=lambda target: target.label)
+
+    def topic(self, phrase: str) -> Target | None:
+        """Return the interest or boosted keyword that `phrase` is, in the reader's spelling."""
+        wanted = topic_key(phrase)
+        own = next((topic for topic in self.names.topics if topic_key(topic) == wanted), None)
+        return None if own is None else Target(TOPIC, own, own)
+
+    def is_found(self, phrase: str) -> bool:
+        """Return whether an item of the last days has `phrase` in its words."""
+        finds = term_finder(phrase)
+        return any(map(finds, self.texts))
+
+    def is_found_beyond(self, phrase: str, sources: Iterable[str]) -> bool:
+        """Return whether an item that is of none of `sources` has `phrase` in its words."""
+        finds, left_out = term_finder(phrase), set(sources)
+        pairs = zip(self.names.items, self.texts, strict=True)
+        return any(item.source not in left_out and finds(text) for item, text in pairs)
+
+    def authors_named(self, phrase: str, *, partly: bool) -> list[Target]:
+        """Return the authors called `phrase`; `partly`: those whose name has all its words."""
+        if phrase in self.authors:
+            return [Target(AUTHOR, self.authors[phrase], self.authors[phrase])]
+        words = set(phrase.split())
+        names = [name for folded, name in self.authors.items() if words and words <= set(folded.split())]
+        return [Target(AUTHOR, name, name) for name in sorted(names)] if partly else []
+
+    def meanings(self, phrase: str, about: str, *, subject: bool) -> list[Target]:
+        """Return all that `phrase` may mean, with `about` a kind of `KIND_WORDS` or ""; none: unknown."""
+        if about in ("topic", "word"):
+            return self._texts(phrase, certain=True)
+        if about == "about":
+            return self._texts(phrase, certain=False) or self._publishers(phrase)
+        if about == "source":
+            return self._publishers(phrase) or self.authors_named(phrase, partly=True)
+        if about == "author":
+            return self.authors_named(phrase, partly=True) or self._publishers(phrase)
+        return self._bare(phrase, subject=subject)
+
+    def _texts(self, phrase: str, *, certain: bool) -> list[Target]:
+        own = self.topic(phrase)
+        if own is not None:
+            return [own]
+        return [Target(WORD, phrase, phrase)] if certain or self.is_found(phrase) else []
+
+    def _publishers(self, phrase: str) -> list[Target]:
+        return self.sources_exact(phrase) or self.sources_partly(phrase)
+
+    def _bare(self, phrase: str, *, subject: bool) -> list[Target]:
+        exact = self.sources_exact(phrase)
+        own = self.topic(phrase)
+        if exact:
+            keys = [target.key for target in exact]
+            worded = " " not in phrase and self.is_found_beyond(phrase, keys)
+            word = Target(WORD, phrase, phrase) if worded else None
+            text = own or word
+            return [*exact, text] if text else exact
+        texts = self._texts(phrase, certain=False)
+        authors = self.authors_named(phrase, partly=False)
+        if subject and texts:
+            return texts
+        if authors:
+            # A name that stands in texts too is still a person's.
+            return authors
+        found = [*texts, *self.sources_partly(phrase)]
+        return found or self.authors_named(phrase, partly=True)
+
+    def nearest(self, phrase: str) -> list[Target]:
+        """Return what is spelled nearly like `phrase`: sources, then interests."""
+        by_name = {fold(title): self.source(key) for key, title in self.names.sources.items()}
+        by_name |= {name.removeprefix(ARTICLE): target for name, target in by_name.items()}
+        by_name |= {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
+        near = get_close_matches(phrase, by_name, OFFERED_MAX - 1, NEAR_SHARE)
+        return list(dict.fromkeys(by_name[name] for name in near))
+
+
+def target_words(target: Target) -> str:
+    """Return a target in words, with its kind."""
+    return f"the {target.kind} “{target.label}”"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +193,19 @@ class _Asker:
     sentence: str
     clause: Clause
 
-    def choice(self, label: str, said: str) -> Choice:
-        """Return the answer that puts `said` in the place of the clause."""
+    def choice(self, label: str, given: str) -> Choice:
+        """Return the answer that puts `given` in the place of the clause."""
         until = f" until {self.clause.until.isoformat()}" if self.clause.until else ""
         before, after = self.sentence[: self.clause.first], self.sentence[self.clause.last :]
-        return Choice(label, f"{before}{said}{until}{after}".strip())
+        return Choice(label, f"{before}{given}{until}{after}".strip())
 
     def change(self, direction: str, target: Target) -> Choice:
         """Return the answer that means `direction` of `target`."""
         kind = WORD if target.kind == TOPIC and direction in (NONE,) else target.kind
         label = f"{_VERBS[direction]} {target_words(Target(kind, target.key, target.label))}"
         amount = SAYS_AMOUNT[self.clause.amount]
-        said = f'{amount} {SAYS[direction]} {kind} "{_plain(target.label)}"'.strip()
-        return self.choice(label[0].upper() + label[1:], said)
+        given = f'{amount} {SAYS[direction]} {kind} "{_plain(target.label)}"'.strip()
+        return self.choice(label[0].upper() + label[1:], given)
 
     def ask(self, text: str, choices: Sequence[Choice]) -> Question:
         """Return the question with those answers that are not too long to be sent again."""
@@ -153,7 +291,7 @@ def _directions_open(clause: Clause, target: Target, lookup: Lookup) -> tuple[st
         return "You read {} already. Do you mean more of it?", (MORE,)
     if direction == REMOVE and not (kind == TOPIC and listed):
         return "Less of {}, or nothing of it?", (LESS, NONE)
-    if direction == NONE and kind == TOPIC and listed:
+    if direction == NONE and kind == TOPIC and listed and clause.about != "word":
         return "{} is one of your interests. What do you mean?", (REMOVE, NONE)
     return None
 
@@ -164,6 +302,8 @@ def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish 
     opposite = {FRESHER: OLDER, OLDER: FRESHER}
     if clause.direction in (FRESHER, OLDER) and (not clause.target or special):
         return Wish(clause.direction, ALL_FRESH, clause.amount, clause.until)
+    if special in opposite and clause.inherited:
+        return asker.ask("Newer items first, or items that stay longer?", choices)
     if special in opposite and clause.direction == MORE:
         return Wish(special, ALL_FRESH, clause.amount, clause.until)
     if special in opposite and clause.direction in (LESS, NONE):
@@ -179,13 +319,13 @@ def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish 
 def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
     if clause.length:
         return LENGTH_NOTE.format(clause.length)
-    said = asker.sentence[clause.first : clause.last]
+    given = asker.sentence[clause.first : clause.last]
     if clause.direction not in SAYS:
-        return NOT_UNDERSTOOD.format(_short(said))
+        return NOT_UNDERSTOOD.format(_short(given))
     known = [Target(TOPIC, topic, topic) for topic in lookup.names.topics[:2]]
     known += [lookup.source(key) for key in sorted(lookup.names.sources)[:2]]
     direction = LESS if clause.direction == REMOVE else MORE if clause.direction == ADD else clause.direction
-    text = f"“{_short(said)}”: of what? Name a source, an interest or a word."
+    text = f"“{_short(given)}”: of what? Name a source, an interest or a word."
     return asker.ask(text, [asker.change(direction, target) for target in known])
 
 
