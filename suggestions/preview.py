@@ -71,8 +71,8 @@ class _Inputs:
     """The inputs of today's digest, the same for every config that is tried on it.
 
     `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item. `stored` is the
-    order of today's page, made with settings of `version`; empty where there is none. `muted` are the mutes in
-    force on `date`, whose items are none of these.
+    order of today's page, made with settings of `version`; empty where there is none. `muted` are the mutes
+    in force on `date`, whose items are none of these.
     """
 
     material: DayCandidates
