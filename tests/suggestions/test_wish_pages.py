@@ -1,4 +1,4 @@
-"""Wishes in words on pages and by the API: shown, asked back, accepted one by one, with the words in Settings."""
+"""Wishes on pages and by the API: shown, asked back, accepted one by one, with the words in Settings."""
 
 import pytest
 from django.test import Client

@@ -133,9 +133,7 @@ def test_a_source_that_is_read_no_more_is_not_weighed(reads: Reader):
     assert isinstance(refused, Refusal) and refused.code == "config_changed"
 
 
-@pytest.mark.parametrize(
-    "words", ["more from Ledger", "mute Ben Secret", "more about ledgers"]
-)
+@pytest.mark.parametrize("words", ["more from Ledger", "mute Ben Secret", "more about ledgers"])
 def test_what_others_read_is_never_offered(reads: Reader, words: str):
     answer = asked(reads, words)
     assert answer.drafts == () and answer.question is not None
