@@ -41,6 +41,9 @@ class ConfigVersion(models.Model):
     cause_ref = models.CharField(max_length=64, blank=True, help_text="The suggestion or version behind it.")
     body = models.JSONField(help_text="The whole config, and the learned deltas, right after this write.")
     changes = models.JSONField(default=list, help_text="The fields and targets that this write changed.")
+    note = models.TextField(
+        default="", db_default="", blank=True, help_text="The reader's own words, where they asked in words."
+    )
     created_at = models.DateTimeField()
 
     class Meta:

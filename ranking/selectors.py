@@ -30,6 +30,7 @@ class VersionRow:
     body: dict[str, Any]
     changes: list[dict[str, Any]]
     created_at: datetime
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def config_version(*, reader_id: UUID, version: int) -> VersionRow | None:
 
 
 def _version_row(row: ConfigVersion) -> VersionRow:
-    return VersionRow(row.version, row.cause, row.cause_ref, row.body, row.changes, row.created_at)
+    return VersionRow(row.version, row.cause, row.cause_ref, row.body, row.changes, row.created_at, row.note)
 
 
 def weight_history(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:

@@ -59,14 +59,20 @@ RENAMED = "source:"
 LEARNED = "learned:"
 
 
-def config_edit(*, reader_id: UUID, edit: ConfigEdit, expected_version: int, now: datetime) -> int:
+def config_edit(
+    *, reader_id: UUID, edit: ConfigEdit, expected_version: int, now: datetime, note: str = ""
+) -> int:
     """Save a person's own change; return the new version (the same one if nothing changed).
+
+    `note` is what the person asked for in words, and stays with the version.
 
     Raises `StaleVersion` when the config is no longer at `expected_version`, `InvalidSetting` for a value
     out of range.
     """
     current = config_edit_current(edit=edit)
-    return _write(reader_id, lambda body: body_edit(body, current), Cause.EDIT, "", now, expected_version)
+    return _write(
+        reader_id, lambda body: body_edit(body, current), Cause.EDIT, "", now, expected_version, note
+    )
 
 
 def source_weight_set(
@@ -139,8 +145,12 @@ def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetim
     return _write(reader_id, lambda body: body_pin(body, target, pin), Cause.PIN, ref, now)
 
 
-def mute_set(*, reader_id: UUID, mute: Mute, now: datetime) -> int:
+def mute_set(
+    *, reader_id: UUID, mute: Mute, now: datetime, expected_version: int | None = None, note: str = ""
+) -> int:
     """Mute something, or change until when it is muted; return the version in force afterwards.
+
+    `expected_version` and `note` are as in `config_edit`.
 
     Raises `InvalidMute`, and `TooManyMutes` where the config is full.
     """
@@ -151,7 +161,7 @@ def mute_set(*, reader_id: UUID, mute: Mute, now: datetime) -> int:
         others = [m for m in mutes_read(body["mutes"]) if mute_key(m) != mute_key(mute)]
         body["mutes"] = [one.as_dict() for one in (*others, mute)]
 
-    return _write(reader_id, change, Cause.EDIT, "", now)
+    return _write(reader_id, change, Cause.EDIT, "", now, expected_version, note)
 
 
 def mute_remove(*, reader_id: UUID, mute: Mute, now: datetime) -> int:
@@ -317,6 +327,7 @@ def _write(
     ref: str,
     now: datetime,
     expected_version: int | None = None,
+    note: str = "",
 ) -> int:
     """Apply `change` to the config's body under a row lock and store the result as the next version."""
     with transaction.atomic():
@@ -340,6 +351,7 @@ def _write(
                 cause_ref=ref,
                 body=after,
                 changes=changes,
+                note=note,
                 created_at=now,
             )
     return row.version

@@ -7,7 +7,7 @@ a change of settings; rated items stay where they are. A trial weighs a draft ag
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +24,8 @@ from digest.models import Feedback, Impression, Reader
 from ranking.common.categories import category_keys, topic_matches
 from ranking.common.text import fold
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
-from ranking.entities import EffectiveConfig
+from ranking.entities import EffectiveConfig, Mute
+from ranking.mutes import MuteFilter
 from ranking.selectors import config_bodies, config_effective
 from suggestions.critique import (
     DraftRecord,
@@ -72,13 +73,16 @@ class _Inputs:
     """The inputs of today's digest, the same for every config that is tried on it.
 
     `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item. `stored` is the
-    order of today's page, made with settings of `version`; empty where there is none.
+    order of today's page, made with settings of `version`; empty where there is none. `muted` are the mutes
+    in force on `date`, whose items are none of these.
     """
 
     material: DayCandidates
     rated: Mapping[int, PlacedItem]
     drawn: Mapping[int, PlacedItem]
     names: Mapping[int, tuple[str, str]]
+    date: date
+    muted: tuple[Mute, ...] = ()
     stored: tuple[int, ...] = ()
     version: int = 0
 
@@ -124,11 +128,18 @@ def configs_side_by_side(
     return left, right
 
 
+def previews_of(
+    *, reader_id: UUID, before: EffectiveConfig, afters: Sequence[EffectiveConfig], now: datetime
+) -> list[Preview]:
+    """Return `preview_of` for each of `afters`; the queries of one."""
+    today = _today(reader_id, now)
+    made = _order(today, before)
+    return [_preview(today, *_sides(today, before, made, _order(today, after))) for after in afters]
+
+
 def preview_of(*, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime) -> Preview:
     """Return the items of today's digest that differ in place between two configs; eleven queries at most."""
-    today = _today(reader_id, now)
-    sides = _sides(today, before, _order(today, before), _order(today, after))
-    return _preview(today, *sides)
+    return previews_of(reader_id=reader_id, before=before, afters=[after], now=now)[0]
 
 
 def preview_matching(
@@ -161,15 +172,15 @@ def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:
 
 def _today(reader_id: UUID, now: datetime) -> _Inputs:
     reader = Reader.objects.get(pk=reader_id)
-    date = day_of(now, reader.zone)
+    day = day_of(now, reader.zone)
     rating = Feedback.objects.filter(reader_id=reader_id, article=OuterRef("item__article"))
-    shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=date)
+    shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=day)
     rows = list(shown.annotate(is_rated=Exists(rating)).select_related("item", "digest").order_by("rank"))
     digest = rows[0].digest if rows else None
     material = (
         candidates_then(reader, digest, now)
         if digest
-        else digest_candidates(reader=reader, date=date, now=now)
+        else digest_candidates(reader=reader, date=day, now=now)
     )
     rated: dict[int, PlacedItem] = {}
     drawn: dict[int, PlacedItem] = {}
@@ -185,7 +196,8 @@ def _today(reader_id: UUID, now: datetime) -> _Inputs:
             drawn[row.rank] = place
         names[row.item_id] = (row.item.title, row.item.source_id)
     version = digest.config_version if digest else 0
-    return _Inputs(material, rated, drawn, names, tuple(row.item_id for row in rows), version)
+    stored = tuple(row.item_id for row in rows)
+    return _Inputs(material, rated, drawn, names, day, mutes.mutes, stored, version)
 
 
 def _sides(
@@ -204,12 +216,14 @@ def _sides(
 def _order(today: _Inputs, config: EffectiveConfig) -> list[int]:
     """Return the items of the digest under `config`, by rank."""
     made = today.material
+    hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
+    hidden = {item.item_id for item in made.pool.candidates if hides.finds(item)} if hides else set()
     composed = compose(
-        made.choices(made.ranking(config), config),
+        [choice for choice in made.choices(made.ranking(config), config) if choice.item_id not in hidden],
         Rules(),
         made.novelty_draw(config),
-        rated=today.rated,
-        drawn=today.drawn,
+        rated={rank: place for rank, place in today.rated.items() if place.item_id not in hidden},
+        drawn={rank: place for rank, place in today.drawn.items() if place.item_id not in hidden},
     )
     return [place.item_id for place in composed.places]
 

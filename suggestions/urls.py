@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from suggestions import config_preview, views
+from suggestions import config_preview, views, wish_pages
 
 app_name = "suggestions"
 urlpatterns = [
     path("ui/suggestions", views.suggestion_list, name="list"),
     path("ui/config/preview", config_preview.config_preview, name="config_preview"),
     path("ui/sources/preview", config_preview.weights_preview, name="weights_preview"),
+    path("ui/wishes", wish_pages.wishes, name="wishes"),
+    path("ui/wishes/accept", wish_pages.wish_accepted, name="wish_accept"),
     path("ui/history", views.history, name="history"),
     path("ui/changes/undo", views.undo_change, name="undo_change"),
     path("ui/suggestions/<int:suggestion_id>/preview", views.preview, name="preview"),

@@ -224,12 +224,12 @@ def _card(
         today=explain.today_words(preview),
         figures=explain.forecast_figures(suggestion.forecast),
         evidence=evidence,
-        moves=_moves(preview, titles),
+        moves=moves_shown(preview, titles),
         more_moves=max(0, len(preview.moves) - MOVES_SHOWN),
     )
 
 
-def _moves(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
+def moves_shown(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
     """Return the items that come in, those that drop out, and the longest moves of the rest."""
     longest = sorted(preview.moves, key=lambda i: -abs((i.before or 0) - (i.after or 0)))[:MOVES_SHOWN]
     longest.sort(key=lambda i: i.after or 0)

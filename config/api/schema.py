@@ -30,6 +30,7 @@ DECISIONS = tuple(
 ACCEPT, REVERT, UNDO = DECISIONS[0], DECISIONS[4], DECISIONS[5]
 MUTES = ("digest_api_mutes_mutes_preview_get", "digest_api_mutes_mutes_post")
 DIGEST = "digest_api_digests_digest_get"
+WISH, WISH_ACCEPT = (f"suggestions_api_{verb}_post" for verb in ("wishes", "wishes_accept"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,17 @@ ERROR_CODES = (
     ErrorCode("future_date", 422, "that day has not begun in your time zone", (DIGEST,)),
     ErrorCode("unknown_reason_tag", 422, "not a reason of the taxonomy", ("digest_api_feedback_post",)),
     ErrorCode("invalid_mute", 422, "it could be in no item, or the source or the day is none", MUTES),
-    ErrorCode("too_many_mutes", 422, "your settings have 100 mutes already", (MUTES[1],)),
+    ErrorCode("too_many_mutes", 422, "your settings have 100 mutes already", (MUTES[1], WISH_ACCEPT)),
+    ErrorCode("words_missing", 422, "there are no words", (WISH,)),
+    ErrorCode("words_too_long", 422, "more than 500 characters", (WISH,)),
+    ErrorCode("draft_invalid", 422, "the draft is over a day old, or none of yours", (WISH_ACCEPT,)),
     ErrorCode("already_resolved", 409, "it was decided before, perhaps by you in another window", DECISIONS),
     ErrorCode(
         "config_changed",
         409,
         "your settings have changed too much since the suggestion; nothing was applied, and the response "
-        "has a new preview",
-        (ACCEPT, REVERT, UNDO),
+        "has a new preview (not of a draft from words)",
+        (ACCEPT, REVERT, UNDO, WISH_ACCEPT),
     ),
     ErrorCode(
         "invalid_weight",

@@ -1,0 +1,230 @@
+"""Wishes in a reader's own words: drafts of changes, each with what it is about, and accepting one.
+
+Nothing is stored for a draft: the signed text that names it goes to the reader's page and comes back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.core import signing
+
+from digest.days import day_of
+from digest.items.selectors import items_window, source_titles, subscribed_titles
+from digest.models import Reader
+from ranking.common.text import fold_lightly, term_finder
+from ranking.config_body import body_changes, effective_body
+from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
+from ranking.explain import change_words
+from ranking.mutes import SOURCE as MUTE_SOURCE
+from ranking.mutes import MuteFilter, mute_over
+from ranking.selectors import config_effective
+from ranking.services import config_edit, mute_set
+from suggestions.entities import SOURCE_WEIGHTS, Preview, Refusal
+from suggestions.preview import previews_of
+from suggestions.rules import Facts
+from suggestions.wishes.changes import (
+    HALF_LIFE,
+    WishedChange,
+    change_edit,
+    change_of,
+    change_read,
+    effective_after,
+    state_now,
+    until_note,
+)
+from suggestions.wishes.entities import WISH_CHARS_MAX, Names, Question
+from suggestions.wishes.reading import wishes_read
+
+log = structlog.get_logger(__name__)
+SALT = "suggestions.services.wishes"
+# As long as a page is likely to stay open.
+DRAFT_LIFETIME_S = 24 * 3600
+ITEMS_SHOWN = 5
+_CHANGED = "Your settings changed meanwhile, so nothing was applied. Ask again in words."
+
+
+@dataclass(frozen=True, slots=True)
+class WishDraft:
+    """A change that waits for its reader's yes: what it does in words, and the items it is about.
+
+    `signed` names it when it is accepted. `items` are the newest of the `about` items of the last seven days.
+    """
+
+    signed: str
+    change: WishedChange
+    sentence: str
+    label: str
+    items: tuple[Candidate, ...]
+    about: int
+    preview: Preview
+
+
+@dataclass(frozen=True, slots=True)
+class WishAnswer:
+    """What a wish came to: drafts, or a question; `notes` say what was left out."""
+
+    words: str
+    drafts: tuple[WishDraft, ...] = ()
+    question: Question | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WishAccepted:
+    """A change that took effect, in words, with the version of the settings that it made."""
+
+    sentence: str
+    config_version: int
+
+
+def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | Refusal:
+    """Return the changes that `words` ask for, as drafts. Stores nothing; a constant number of queries.
+
+    Refuses with `words_missing` and `words_too_long`.
+    """
+    words = " ".join(words.replace("\0", " ").split())
+    if not words:
+        return Refusal("words_missing", "Write what you want more or less of.")
+    if len(words) > WISH_CHARS_MAX:
+        message = f"At most {WISH_CHARS_MAX} characters; you wrote {len(words)}. Ask for less at a time."
+        return Refusal("words_too_long", message)
+    titles = subscribed_titles(reader_id=reader.pk)
+    facts = Facts(effective=config_effective(reader_id=reader.pk), sources=frozenset(titles))
+    items = items_window(reader_id=reader.pk, now=now).candidates
+    config = facts.effective.config
+    names = Names(titles, (*config.topics, *config.keyword_boosts), config.topics, items)
+    reading = wishes_read(words, names, day_of(now, reader.zone))
+    notes, changes = list(reading.notes), []
+    for wish in reading.wishes:
+        change = change_of(wish, facts)
+        if isinstance(change, Refusal):
+            notes.append(change.message)
+            continue
+        changes.append(change)
+        notes += [note] if (note := until_note(wish)) else []
+    drafts, problems = _drafts(reader.pk, words, changes, items, facts.effective, now)
+    return WishAnswer(words, drafts, reading.question, (*notes, *problems))
+
+
+def wish_drafts_again(*, reader: Reader, signed: Sequence[str], now: datetime) -> WishAnswer:
+    """Return those of the drafts that can still be accepted, with fresh figures; as many queries as one."""
+    effective = config_effective(reader_id=reader.pk)
+    read = [found for one in signed if (found := _signed_read(one, reader.pk)) is not None]
+    words = read[0][1] if read else ""
+    changes = [change for change, _ in read if state_now(change, effective) == change.before]
+    items = items_window(reader_id=reader.pk, now=now).candidates
+    drafts, problems = _drafts(reader.pk, words, changes, items, effective, now)
+    return WishAnswer(words, drafts, None, problems)
+
+
+def wish_accept(*, reader: Reader, signed: str, now: datetime) -> WishAccepted | Refusal:
+    """Make the change of a draft; the words stay with the version of the settings.
+
+    Refuses with `draft_invalid` what is no draft of this reader's, or too old; with `config_changed` one
+    whose target has changed since; else with the code of the settings' own refusal.
+    """
+    read = _signed_read(signed, reader.pk)
+    if read is None:
+        return Refusal("draft_invalid", "That draft is too old, or none of yours. Ask again in words.")
+    change, words = read
+    effective = config_effective(reader_id=reader.pk)
+    if state_now(change, effective) != change.before or _is_gone(change, reader, now):
+        return Refusal("config_changed", _CHANGED, change.target)
+    try:
+        sentence = _sentence(change, effective, effective_after(change, effective))
+        version = _write(reader.pk, change, effective, words, now)
+    except RankingError as error:
+        return Refusal(error.code, error.message, change.target)
+    log.info("wish_accepted", user_id=str(reader.pk), field=change.field, config_version=version)
+    return WishAccepted(sentence, version)
+
+
+def _write(
+    reader_id: UUID, change: WishedChange, effective: EffectiveConfig, words: str, now: datetime
+) -> int:
+    seen = effective.config.version
+    if mute := change.mute:
+        return mute_set(reader_id=reader_id, mute=mute, now=now, expected_version=seen, note=words)
+    edit = change_edit(change, effective)
+    assert edit is not None, "a change is a mute or an edit"
+    return config_edit(reader_id=reader_id, edit=edit, expected_version=seen, now=now, note=words)
+
+
+def _is_gone(change: WishedChange, reader: Reader, now: datetime) -> bool:
+    """Return whether the mute's last day is over, or the reader reads the source no more."""
+    if change.mute and mute_over(change.mute, day_of(now, reader.zone)):
+        return True
+    of_source = change.field == SOURCE_WEIGHTS or change.kind == MUTE_SOURCE
+    return of_source and change.target not in subscribed_titles(reader_id=reader.pk)
+
+
+def _drafts(
+    reader_id: UUID,
+    words: str,
+    changes: Sequence[WishedChange],
+    items: Sequence[Candidate],
+    effective: EffectiveConfig,
+    now: datetime,
+) -> tuple[tuple[WishDraft, ...], tuple[str, ...]]:
+    """Return the drafts of `changes`, and why others can be none."""
+    possible: list[tuple[WishedChange, EffectiveConfig]] = []
+    problems = []
+    for change in changes:
+        try:
+            possible.append((change, effective_after(change, effective)))
+        except InvalidSetting as error:
+            problems.append(error.message)
+    if not possible:
+        return (), tuple(problems)
+    afters = [after for _, after in possible]
+    previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
+    titles = source_titles(keys={change.target for change, _ in possible})
+    made = []
+    for (change, after), preview in zip(possible, previews, strict=True):
+        about = [item for item in items if _is_about(change, item)] if change.field != HALF_LIFE else []
+        sentence = _sentence(change, effective, after, titles)
+        label = titles.get(change.target, change.target)
+        signed = _sign(reader_id, change, words)
+        shown = tuple(about[:ITEMS_SHOWN])
+        made.append(WishDraft(signed, change, sentence, label, shown, len(about), preview))
+    return tuple(made), tuple(problems)
+
+
+def _is_about(change: WishedChange, item: Candidate) -> bool:
+    if change.field == SOURCE_WEIGHTS:
+        return item.source == change.target
+    if mute := change.mute:
+        return MuteFilter([mute]).finds(item) is not None
+    return term_finder(change.target)(fold_lightly(f"{item.title}\n{item.text}"))
+
+
+def _sentence(
+    change: WishedChange,
+    before: EffectiveConfig,
+    after: EffectiveConfig,
+    titles: dict[str, str] | None = None,
+) -> str:
+    """Return what the change does, as the history of settings says it."""
+    names = source_titles(keys=[change.target]) if titles is None else titles
+    rows = body_changes(effective_body(before), effective_body(after))
+    return "; ".join(change_words(row, names) for row in rows)
+
+
+def _sign(reader_id: UUID, change: WishedChange, words: str) -> str:
+    values: dict[str, Any] = {"reader": str(reader_id), "change": change.as_dict(), "words": words}
+    return signing.dumps(values, salt=SALT, compress=True)
+
+
+def _signed_read(signed: str, reader_id: UUID) -> tuple[WishedChange, str] | None:
+    """Return the change and the words of a draft of this reader's, `None` for any other text."""
+    try:
+        values = signing.loads(signed, salt=SALT, max_age=DRAFT_LIFETIME_S)
+    except signing.BadSignature:
+        return None
+    if values["reader"] != str(reader_id):
+        return None
+    return change_read(values["change"]), values["words"]

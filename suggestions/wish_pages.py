@@ -1,0 +1,74 @@
+"""Pages of wishes in a reader's own words: the drafts or the question, and accepting one of the drafts."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from digest.items.selectors import source_titles
+from digest.requests import reader_of
+from digest.throttling import DECIDE, GENERATE, rate_limited
+from suggestions import explain
+from suggestions.entities import Refusal
+from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
+from suggestions.views import moves_shown
+from suggestions.wishes.entities import WISHES_MAX
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+@rate_limited(GENERATE)
+def wishes(request: HttpRequest) -> HttpResponse:
+    """Show what the reader's words would change, or the question they leave open; nothing is changed."""
+    if request.method == "GET":
+        return render(request, "suggestions/wishes.html", {"words": ""})
+    words = request.POST.get("words", "")
+    answer = wishes_draft(reader=reader_of(request), words=words, now=timezone.now())
+    if isinstance(answer, Refusal):
+        page = {"words": words, "refused": answer.message}
+        return render(request, "suggestions/wishes.html", page, status=422)
+    return render(request, "suggestions/wishes.html", _page(answer))
+
+
+@login_required
+@require_POST
+@rate_limited(DECIDE)
+def wish_accepted(request: HttpRequest) -> HttpResponse:
+    """Make the change of one draft, and show those that are left."""
+    reader, now = reader_of(request), timezone.now()
+    signed = request.POST.get("draft", "")
+    done = wish_accept(reader=reader, signed=signed, now=now)
+    if isinstance(done, Refusal):
+        messages.error(request, done.message)
+    else:
+        messages.success(request, f"Saved as version {done.config_version}: {done.sentence}.")
+    others = [one for one in request.POST.getlist("others")[:WISHES_MAX] if one != signed]
+    answer = wish_drafts_again(reader=reader, signed=others, now=now)
+    if not answer.drafts:
+        return redirect("suggestions:list")
+    return render(request, "suggestions/wishes.html", _page(answer))
+
+
+def _page(answer: WishAnswer) -> dict[str, Any]:
+    sources = {item.source for draft in answer.drafts for item in draft.items}
+    moved = {
+        item.source
+        for draft in answer.drafts
+        for item in (*draft.preview.enters, *draft.preview.leaves, *draft.preview.moves)
+    }
+    titles = source_titles(keys=sources | moved) if answer.drafts else {}
+    cards = [
+        {
+            "draft": draft,
+            "items": [(item, titles.get(item.source, item.source)) for item in draft.items],
+            "more_items": draft.about - len(draft.items),
+            "moves": moves_shown(draft.preview, titles),
+            "today": explain.today_words(draft.preview),
+        }
+        for draft in answer.drafts
+    ]
+    return {"words": answer.words, "answer": answer, "cards": cards}

@@ -1,0 +1,75 @@
+"""Values of the grammar of wishes: names it knows, what it understood, what it asks back. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from ranking.entities import Candidate
+
+WISH_CHARS_MAX = 500
+# As many changes at a time as a run of the advisor may suggest.
+WISHES_MAX = 3
+
+MORE, LESS, NONE = "more", "less", "none"
+ADD, REMOVE = "add", "remove"
+FRESHER, OLDER = "fresher", "older"
+SMALL, USUAL, BIG = "small", "usual", "big"
+SOURCE, TOPIC, WORD, AUTHOR, FRESHNESS = "source", "topic", "word", "author", "freshness"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What this reader's wishes can be about.
+
+    `sources` has the titles of the sources they read, by key; `topics` their interests and boosted keywords,
+    `listed` the interests alone; `items` the items of the last seven days that they do not mute.
+    """
+
+    sources: Mapping[str, str]
+    topics: Sequence[str] = ()
+    listed: Sequence[str] = ()
+    items: Sequence[Candidate] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a wish is about. `key` is a source's key, else the words as they were typed or are in settings."""
+
+    kind: str
+    key: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One change that was asked for. `until` is its last day; `None` where none was given."""
+
+    direction: str
+    target: Target
+    amount: str = USUAL
+    until: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to a question: its label, and the whole wish in words that leave nothing open."""
+
+    label: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What has to be known before anything can be proposed."""
+
+    text: str
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was understood: wishes, or one question; `notes` say what was not, or cannot be done."""
+
+    wishes: tuple[Wish, ...] = ()
+    question: Question | None = None
+    notes: tuple[str, ...] = field(default=())

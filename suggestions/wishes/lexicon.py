@@ -1,0 +1,197 @@
+"""The words of the grammar of wishes: phrases for more, for less, for nothing, and how much. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from suggestions.wishes.entities import ADD, BIG, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, SMALL, USUAL
+
+# Said with "not" or "stop": less. By itself it asks for nothing.
+SO_MUCH = "so much"
+# A dislike that may mean less, or nothing at all.
+AGAINST = "against"
+ONLY = "only"
+# A direction that nobody can know: two that contradict each other.
+UNCLEAR = "unclear"
+# More, where nothing else is said: "I like chess", but not in "I'd like less chess".
+WEAK = "weak"
+JOIN, CONTRAST = "join", "contrast"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_DIRECTIONS = {
+    MORE: """
+        big fan of | huge fan of | fan of | more room | more weight | more attention | more priority |
+        more | more of | boost | prefer | favour | favor | increase | raise | promote | up | extra
+        | like more | want more | turn up | bring on | give me more | show me more | see more |
+        not enough | too little | too few | can't get enough | can never get enough | cannot get
+        enough | a fan of | keen on | fond of | more often | higher | push up | bump | bump up |
+        crank up | dial up | amplify | prioritise | prioritize | emphasise | emphasize | care
+        about | lean into | double down on | twice as much | can't have too much
+        """,
+    WEAK: """
+        like | love | enjoy | into | want | want to see | want to read | would like | i'd like |
+        i'd love | show | show me | give me | see | would love | would enjoy
+        """,
+    LESS: """
+        too often | too frequently | less room | less weight | less attention | less priority |
+        less | fewer | reduce | lower | decrease | demote | cut down on | cut down | cut back on |
+        cut back | turn down | tone down | dial down | dial back | scale back | scale down | ease
+        off | ease off on | go easy on | tired of | sick of | bored of | bored with | bored by |
+        fed up with | had enough of | enough of | too much | too many | not so much | not so many
+        | not as much | not as many | not that much | not that many | down | minimise | minimize |
+        limit | half as much | less often | not so often | less of | fewer of | play down | weary
+        of | enough | overdose of | ration | trim | cut | way too much | way too many | far too
+        much | far too many
+        """,
+    NONE: """
+        out of my | out of the | out of here | out of | away from |
+        no | none of | no more | no longer any | never | hide | mute | stop | without | block |
+        don't show | do not show | don't want | do not want | don't want to see | do not want to
+        see | never show | get rid of | skip | silence | can't stand | cannot stand | leave out |
+        keep out | nothing | spare me | don't need | do not need | ban | filter out | exclude |
+        zero | done with | stop showing | stop with | no more of | not a single | drop all | shut
+        up about | never again | suppress | kill | off | snooze | pause | don't want any | do not
+        want any | out with | avoid | keep away | ditch
+        """,
+    ADD: """
+        add | follow | start following | track | interested in | add topic | add the topic | new
+        topic | watch | keep an eye on | follow the topic | add to my topics | to my topics | as a
+        topic | to my interests
+        """,
+    REMOVE: """
+        remove | delete | unfollow | stop following | forget | no longer interested in | not
+        interested in | lost interest in | off my topics | from my topics | off my interests |
+        from my interests | drop | stop tracking | not interested in any more | don't follow |
+        take off | unsubscribe from
+        """,
+    FRESHER: """
+        latest first | newest first | new first |
+        newer | fresher | more recent | more current | more up-to-date | more fresh | newest |
+        freshest
+        """,
+    OLDER: """
+        keep things longer | keep items longer | keep articles longer |
+        older | slower | less recent | less fresh | less new | longer-lived | stay longer | last
+        longer | keep longer | stick around longer | linger longer | age more slowly | less
+        breaking
+        """,
+    SO_MUCH: """
+        so much | so many | as much | as many | that much | that many | so often | as often
+        """,
+    AGAINST: """
+        don't like | do not like | dislike | hate | not | don't love | don't care about | do not
+        care about
+        """,
+    UNCLEAR: """
+        more or less | less or more | more and less | less and more
+        """,
+    ONLY: """
+        only | just | nothing but | exclusively | solely
+        """,
+}
+_AMOUNTS = {
+    # Neither more nor less, though the words are in it.
+    USUAL: "any more | any longer | more or so",
+    SMALL: """
+        a bit | a little | a little bit | slightly | somewhat | a touch | a tad | marginally |
+        just a bit | just a little | a smidge | a shade
+        """,
+    BIG: """
+        much | a lot | lots | far | way | lots of | significantly | heavily | a whole lot | loads
+        | tons | a ton | a great deal | considerably | drastically | plenty of | heaps | massively
+        """,
+}
+_BETWEEN = {
+    JOIN: """
+        , | ; | . | ! | ? | and | but | then | also | plus | or | nor | while | whereas | though |
+        yet | &
+        """,
+    CONTRAST: """
+        instead of | rather than | in place of | as opposed to
+        """,
+}
+# Around a target: they tell nothing of it.
+FILLERS = _words(
+    """
+    push deserves deserve needs first around nice good great out fine
+    ' ( ) - : a about actually again all always an any anymore anywhere are article articles as at
+    be been being bit bits bring can come comes coming concerning content could coverage currently
+    dear dial did digest do does don't else everywhere far feed find for get getting give giving
+    going have having headline headlines hear heard hearing hello here hey hi honestly i i'd i'll
+    i'm i've id im in is it it's item items its just keep kind kindly kinds lately let let's like
+    list lot lots make material maybe me mentioning mine more's much my need new's news now of often
+    ok okay on one ones other others page pages perhaps piece pieces please post posts put quite
+    read reading really regarding report reports see seeing seen set should show showing so some
+    sort sorts stories story stuff such thank thanks that the there these thing things this those
+    tidings time times to today's too turn update updates us very want wanting was way we we'd well
+    will with would writing you your – — ’
+    """
+)
+# Before a target they say what it is; the words after "from" and "by" are publishers and authors.
+KIND_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(("topic", "topics", "subject"), "topic"),
+    **dict.fromkeys(("word", "words", "phrase", "keyword"), "word"),
+    **dict.fromkeys(("source", "sources", "publisher", "from"), "source"),
+    **dict.fromkeys(("author", "writer", "by"), "author"),
+    **dict.fromkeys(("about", "regarding", "concerning", "mentioning", "on"), "about"),
+}
+# After a target they say that it is a subject.
+# Before "about" they add nothing.
+EVERY_WORDS = frozenset({"everything", "anything", "all", "every", "each"})
+SUBJECT_WORDS = _words(
+    """
+    content coverage material piece pieces stories story stuff talk thing things topic topics
+    """
+)
+LENGTHS = _words(
+    """
+    brief in-depth lengthy long long-form longer longest longform longread longreads short shorter
+    shortest
+    """
+)
+EVERYTHING = _words(
+    """
+    all anything everything it nothing rules settings sources them weights
+    """
+)
+FRESH_WORDS = _words(
+    """
+    brand-new breaking current fresh freshest latest new newest recent up-to-date
+    """
+)
+OLD_WORDS = _words(
+    """
+    ageing aging dated old older outdated stale
+    """
+)
+
+
+def phrases_of(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the phrases of a list such as `a | b c`, each as its words."""
+    for phrase in text.split("|"):
+        yield tuple(phrase.split())
+
+
+def _table(*groups: Mapping[str, str]) -> dict[tuple[str, ...], str]:
+    return {phrase: name for group in groups for name, text in group.items() for phrase in phrases_of(text)}
+
+
+DIRECTIONS = _table(_DIRECTIONS)
+AMOUNTS = _table(_AMOUNTS)
+BETWEEN = _table(_BETWEEN)
+PHRASES: Mapping[tuple[str, ...], tuple[str, str]] = {
+    **{phrase: ("amount", name) for phrase, name in AMOUNTS.items()},
+    **{phrase: ("direction", name) for phrase, name in DIRECTIONS.items()},
+    **{phrase: ("between", name) for phrase, name in BETWEEN.items()},
+}
+PHRASE_WORDS_MAX = max(map(len, PHRASES))
+
+
+def phrase_at(words: Sequence[str], at: int) -> tuple[str, str, int] | None:
+    """Return what the longest phrase at `at` is, which one, and its number of words; `None` for no phrase."""
+    for length in range(min(PHRASE_WORDS_MAX, len(words) - at), 0, -1):
+        if found := PHRASES.get(tuple(words[at : at + length])):
+            return (*found, length)
+    return None

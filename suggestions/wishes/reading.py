@@ -1,0 +1,364 @@
+"""Reading a wish: each clause of the sentence becomes a change, one question, or a note. Pure.
+
+What may mean two things is asked, never guessed; the answers are the whole sentence with that clause in words
+that mean one thing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from functools import cached_property
+
+from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
+from suggestions.wishes.entities import (
+    ADD,
+    AUTHOR,
+    BIG,
+    FRESHER,
+    FRESHNESS,
+    LESS,
+    MORE,
+    NONE,
+    OLDER,
+    REMOVE,
+    SMALL,
+    SOURCE,
+    TOPIC,
+    USUAL,
+    WISH_CHARS_MAX,
+    WISHES_MAX,
+    WORD,
+    Choice,
+    Names,
+    Question,
+    Reading,
+    Target,
+    Wish,
+)
+from suggestions.wishes.grammar import Clause, clauses_read, target_special
+from suggestions.wishes.lexicon import AGAINST, SO_MUCH, UNCLEAR
+
+ALL_FRESH = Target(FRESHNESS, FRESHNESS, FRESHNESS)
+SAYS = {MORE: "more", LESS: "less", NONE: "mute", ADD: "add", REMOVE: "remove"}
+SAYS_AMOUNT = {SMALL: "a bit", USUAL: "", BIG: "much"}
+LENGTH_NOTE = "“{}”: settings know nothing of an item’s length, so that was left out."
+EXAMPLE = "“less crypto, more from Gazette”"
+NOT_UNDERSTOOD = f"Not understood: “{{}}”. Say more, less, mute, newer or older, and of what: {EXAMPLE}."
+NOTHING = f"Nothing there could be understood. Say more or less, and of what: {EXAMPLE}."
+QUOTED_MAX = 80
+# So many of one kind are offered in a question.
+OFFERED_MAX = 4
+NEAR_SHARE = 0.75
+ARTICLE = "the "
+
+
+class Lookup:
+    """The names of one reader, ready to be looked up; each part is made when it is first needed."""
+
+    def __init__(self, names: Names) -> None:
+        """Take the reader's names."""
+        self.names = names
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Return the folded texts of the items."""
+        return [fold_lightly(f"{item.title}\n{item.text}") for item in self.names.items]
+
+    @cached_property
+    def authors(self) -> dict[str, str]:
+        """Return the authors of the items by folded name."""
+        return {fold(item.author): item.author for item in self.names.items if item.author.strip()}
+
+    @cached_property
+    def titles(self) -> dict[str, list[str]]:
+        """Return the keys of sources by each way to name one exactly."""
+        found: dict[str, list[str]] = {}
+        for key, title in self.names.sources.items():
+            folded = fold(title)
+            ways = {folded, folded.removeprefix(ARTICLE), fold(key), fold(key).partition(".")[0]}
+            for way in ways:
+                found.setdefault(way, []).append(key)
+        return found
+
+    def multiword(self) -> list[str]:
+        """Return the names that may have several words: a sentence is not split inside one."""
+        titles = list(self.names.sources.values())
+        bare = [title[len(ARTICLE) :] for title in titles if fold(title).startswith(ARTICLE)]
+        return [*titles, *bare, *self.names.topics, *self.authors.values()]
+
+    def source(self, key: str) -> Target:
+        """Return the source with this key as a target."""
+        return Target(SOURCE, key, self.names.sources[key])
+
+    def sources_exact(self, phrase: str) -> list[Target]:
+        """Return the sources called exactly `phrase`, with or without an article."""
+        keys = [*self.titles.get(phrase, []), *self.titles.get(phrase.removeprefix(ARTICLE), [])]
+        return [self.source(key) for key in dict.fromkeys(keys)]
+
+    def sources_partly(self, phrase: str) -> list[Target]:
+        """Return the sources whose title has every word of `phrase`, and more."""
+        words = set(search_terms(phrase))
+        exact = {target.key for target in self.sources_exact(phrase)}
+        found = [
+            self.source(key)
+            for key, title in self.names.sources.items()
+            if words and key not in exact and words <= set(search_terms(title))
+        ]
+        return sorted(found, key=lambda target: target.label)
+
+    def topic(self, phrase: str) -> Target | None:
+        """Return the interest or boosted keyword that `phrase` is, in the reader's spelling."""
+        wanted = topic_key(phrase)
+        own = next((topic for topic in self.names.topics if topic_key(topic) == wanted), None)
+        return None if own is None else Target(TOPIC, own, own)
+
+    def is_found(self, phrase: str) -> bool:
+        """Return whether an item of the last days has `phrase` in its words."""
+        finds = term_finder(phrase)
+        return any(map(finds, self.texts))
+
+    def is_found_beyond(self, phrase: str, sources: Iterable[str]) -> bool:
+        """Return whether an item that is of none of `sources` has `phrase` in its words."""
+        finds, left_out = term_finder(phrase), set(sources)
+        pairs = zip(self.names.items, self.texts, strict=True)
+        return any(item.source not in left_out and finds(text) for item, text in pairs)
+
+    def authors_named(self, phrase: str, *, partly: bool) -> list[Target]:
+        """Return the authors called `phrase`; `partly`: those whose name has all its words."""
+        if phrase in self.authors:
+            return [Target(AUTHOR, self.authors[phrase], self.authors[phrase])]
+        words = set(phrase.split())
+        names = [name for folded, name in self.authors.items() if words and words <= set(folded.split())]
+        return [Target(AUTHOR, name, name) for name in sorted(names)] if partly else []
+
+    def meanings(self, phrase: str, about: str, *, subject: bool) -> list[Target]:
+        """Return all that `phrase` may mean, with `about` a kind of `KIND_WORDS` or ""; none: unknown."""
+        if about in ("topic", "word"):
+            return self._texts(phrase, certain=True)
+        if about == "about":
+            return self._texts(phrase, certain=False) or self._publishers(phrase)
+        if about == "source":
+            return self._publishers(phrase) or self.authors_named(phrase, partly=True)
+        if about == "author":
+            return self.authors_named(phrase, partly=True) or self._publishers(phrase)
+        return self._bare(phrase, subject=subject)
+
+    def _texts(self, phrase: str, *, certain: bool) -> list[Target]:
+        own = self.topic(phrase)
+        if own is not None:
+            return [own]
+        return [Target(WORD, phrase, phrase)] if certain or self.is_found(phrase) else []
+
+    def _publishers(self, phrase: str) -> list[Target]:
+        return self.sources_exact(phrase) or self.sources_partly(phrase)
+
+    def _bare(self, phrase: str, *, subject: bool) -> list[Target]:
+        exact = self.sources_exact(phrase)
+        own = self.topic(phrase)
+        if exact:
+            keys = [target.key for target in exact]
+            worded = " " not in phrase and self.is_found_beyond(phrase, keys)
+            word = Target(WORD, phrase, phrase) if worded else None
+            text = own or word
+            return [*exact, text] if text else exact
+        texts = self._texts(phrase, certain=False)
+        authors = self.authors_named(phrase, partly=False)
+        if subject and texts:
+            return texts
+        if authors:
+            # A name that stands in texts too is still a person's.
+            return authors
+        found = [*texts, *self.sources_partly(phrase)]
+        return found or self.authors_named(phrase, partly=True)
+
+    def nearest(self, phrase: str) -> list[Target]:
+        """Return what is spelled nearly like `phrase`: sources, then interests."""
+        by_name = {fold(title): self.source(key) for key, title in self.names.sources.items()}
+        by_name |= {name.removeprefix(ARTICLE): target for name, target in by_name.items()}
+        by_name |= {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
+        near = get_close_matches(phrase, by_name, OFFERED_MAX - 1, NEAR_SHARE)
+        return list(dict.fromkeys(by_name[name] for name in near))
+
+
+def target_words(target: Target) -> str:
+    """Return a target in words, with its kind."""
+    return f"the {target.kind} “{target.label}”"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Makes questions about one clause of a sentence."""
+
+    sentence: str
+    clause: Clause
+
+    def choice(self, label: str, given: str) -> Choice:
+        """Return the answer that puts `given` in the place of the clause."""
+        until = f" until {self.clause.until.isoformat()}" if self.clause.until else ""
+        before, after = self.sentence[: self.clause.first], self.sentence[self.clause.last :]
+        return Choice(label, f"{before}{given}{until}{after}".strip())
+
+    def change(self, direction: str, target: Target) -> Choice:
+        """Return the answer that means `direction` of `target`."""
+        kind = WORD if target.kind == TOPIC and direction in (NONE,) else target.kind
+        label = f"{_VERBS[direction]} {target_words(Target(kind, target.key, target.label))}"
+        amount = SAYS_AMOUNT[self.clause.amount]
+        given = f'{amount} {SAYS[direction]} {kind} "{_plain(target.label)}"'.strip()
+        return self.choice(label[0].upper() + label[1:], given)
+
+    def ask(self, text: str, choices: Sequence[Choice]) -> Question:
+        """Return the question with those answers that are not too long to be sent again."""
+        text = text[0].upper() + text[1:]
+        return Question(text, tuple(choice for choice in choices if len(choice.words) <= WISH_CHARS_MAX))
+
+
+_VERBS = {
+    MORE: "more of",
+    LESS: "less of",
+    NONE: "mute",
+    ADD: "add to your interests:",
+    REMOVE: "take off your interests:",
+}
+
+
+def wishes_read(sentence: str, names: Names, today: date) -> Reading:
+    """Return what `sentence` asks for: at most three changes, or one question, with notes on the rest."""
+    lookup = Lookup(names)
+    wishes: dict[tuple[str, str], Wish] = {}
+    notes: list[str] = []
+    for clause in clauses_read(sentence, lookup.multiword(), today):
+        if clause.length and clause.target:
+            notes.append(LENGTH_NOTE.format(clause.length))
+        found = _clause_read(clause, _Asker(sentence, clause), lookup, today)
+        if isinstance(found, Question):
+            return Reading(question=found, notes=tuple(notes))
+        if isinstance(found, str):
+            notes.append(found)
+        else:
+            wishes[found.target.kind, found.target.key] = found
+    chosen = [*wishes.values()]
+    if left := [wish.target.label for wish in chosen[WISHES_MAX:]]:
+        named = ", ".join(f"“{label}”" for label in left)
+        notes.append(f"At most {WISHES_MAX} changes at a time. Left for the next time: {named}."[:300])
+    if not wishes and not notes:
+        notes.append(NOTHING)
+    return Reading(tuple(chosen[:WISHES_MAX]), None, tuple(dict.fromkeys(notes)))
+
+
+def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> Wish | Question | str:
+    if clause.dated and (clause.until is None or clause.until < today):
+        return _ask_until(clause, asker)
+    special = target_special(clause.target)
+    if clause.direction in (FRESHER, OLDER) or special in (FRESHER, OLDER):
+        return _fresh(clause, special, asker, lookup)
+    if not clause.target or special == "all":
+        return _no_target(clause, asker, lookup)
+    if len(clause.target) > TOPIC_MAX_CHARS:
+        return NOT_UNDERSTOOD.format(_short(clause.target))
+    found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
+    if not found:
+        return _unknown(clause, asker, lookup)
+    if len(found) > 1:
+        return _ask_which(clause, asker, found)
+    return _meant(clause, asker, found[0], lookup)
+
+
+def _meant(clause: Clause, asker: _Asker, target: Target, lookup: Lookup) -> Wish | Question | str:
+    """Return the wish about a known target, or what has to be asked about its direction."""
+    about = target_words(target)
+    if clause.only:
+        choices = [asker.change(MORE, target)]
+        return asker.ask(f"Settings cannot show {about} alone. Is more of it what you mean?", choices)
+    asked = _directions_open(clause, target, lookup)
+    if asked:
+        text, directions = asked
+        return asker.ask(text.format(about), [asker.change(direction, target) for direction in directions])
+    return Wish(clause.direction, target, clause.amount, clause.until)
+
+
+def _directions_open(clause: Clause, target: Target, lookup: Lookup) -> tuple[str, tuple[str, ...]] | None:
+    """Return the question to ask on the direction, and its answers; `None` where it is clear."""
+    direction, kind = clause.direction, target.kind
+    if kind == AUTHOR and direction != NONE:
+        return "Settings can mute {}, and nothing else. Is that what you mean?", (NONE,)
+    if direction in ("", UNCLEAR, SO_MUCH):
+        return "More or less of {}?", (MORE, LESS, NONE)
+    if direction == AGAINST:
+        return "Less of {}, or nothing of it?", (LESS, NONE)
+    listed = topic_key(target.key) in map(topic_key, lookup.names.listed)
+    if direction == ADD and kind == SOURCE:
+        return "You read {} already. Do you mean more of it?", (MORE,)
+    if direction == REMOVE and not (kind == TOPIC and listed):
+        return "Less of {}, or nothing of it?", (LESS, NONE)
+    if direction == NONE and kind == TOPIC and listed and clause.about != "word":
+        return "{} is one of your interests. What do you mean?", (REMOVE, NONE)
+    return None
+
+
+def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
+    """Return the wish about freshness, which counts for all items alike."""
+    choices = [asker.choice("Newer items first", "newer"), asker.choice("Items stay longer", "older")]
+    opposite = {FRESHER: OLDER, OLDER: FRESHER}
+    if clause.direction in (FRESHER, OLDER) and (not clause.target or special):
+        return Wish(clause.direction, ALL_FRESH, clause.amount, clause.until)
+    if special in opposite and clause.inherited:
+        return asker.ask("Newer items first, or items that stay longer?", choices)
+    if special in opposite and clause.direction == MORE:
+        return Wish(special, ALL_FRESH, clause.amount, clause.until)
+    if special in opposite and clause.direction in (LESS, NONE):
+        return Wish(opposite[special], ALL_FRESH, clause.amount, clause.until)
+    if special in opposite:
+        return asker.ask("Newer items first, or items that stay longer?", choices)
+    found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
+    choice = choices[0] if clause.direction == FRESHER else choices[1]
+    more = [asker.change(MORE, target) for target in found[:OFFERED_MAX] if target.kind != AUTHOR]
+    return asker.ask("Freshness counts for all items alike. What do you mean?", [choice, *more])
+
+
+def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
+    if clause.length:
+        return LENGTH_NOTE.format(clause.length)
+    given = asker.sentence[clause.first : clause.last]
+    if clause.direction not in SAYS:
+        return NOT_UNDERSTOOD.format(_short(given))
+    known = [Target(TOPIC, topic, topic) for topic in lookup.names.topics[:2]]
+    known += [lookup.source(key) for key in sorted(lookup.names.sources)[:2]]
+    direction = LESS if clause.direction == REMOVE else MORE if clause.direction == ADD else clause.direction
+    text = f"“{_short(given)}”: of what? Name a source, an interest or a word."
+    return asker.ask(text, [asker.change(direction, target) for target in known])
+
+
+def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
+    """Ask for what nothing of the last days has; without a direction it is no wish at all."""
+    if clause.direction not in SAYS:
+        return NOT_UNDERSTOOD.format(_short(asker.sentence[clause.first : clause.last]))
+    direction = MORE if clause.direction == ADD else LESS if clause.direction == REMOVE else clause.direction
+    choices = [asker.change(direction, target) for target in lookup.nearest(clause.target)]
+    choices.append(asker.change(clause.direction, Target(WORD, clause.target, clause.target)))
+    text = f"Nothing of the last seven days, and no source of yours, is called “{_short(clause.target)}”."
+    return asker.ask(f"{text} What do you mean?", choices)
+
+
+def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question:
+    if clause.direction not in SAYS:
+        pairs = [(direction, t) for t in found[:2] if t.kind != AUTHOR for direction in (MORE, LESS)]
+        choices = [asker.change(direction, target) for direction, target in pairs]
+        return asker.ask(f"Which “{_short(clause.target)}” do you mean, and more or less of it?", choices)
+    direction = clause.direction
+    offered = [t for t in found[:OFFERED_MAX] if not (direction in (ADD, REMOVE) and t.kind == SOURCE)]
+    choices = [asker.change(NONE if t.kind == AUTHOR else direction, t) for t in offered]
+    return asker.ask(f"Which “{_short(clause.target)}” do you mean?", choices)
+
+
+def _ask_until(clause: Clause, asker: _Asker) -> Question:
+    text = "Until when? That day is over, or is none." if clause.until else "Until when?"
+    return Question(f"{text} Write a day like 2026-03-18, “until Friday” or “for two weeks”.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= QUOTED_MAX else f"{text[: QUOTED_MAX - 1]}…"
+
+
+def _plain(text: str) -> str:
+    return text.replace('"', "'").replace("\n", " ")

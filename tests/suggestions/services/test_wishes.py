@@ -1,0 +1,205 @@
+"""Wishes become drafts that nothing applies, within the rules; a yes makes one version with the words."""
+
+from datetime import timedelta
+
+import pytest
+from django.core import signing
+
+from digest.models import Reader
+from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
+from ranking.mutes import MuteFilter
+from ranking.selectors import config_effective, config_version, config_versions
+from ranking.services import ConfigEdit, config_edit, config_revert
+from suggestions.entities import WEIGHT_STEP_MAX, Refusal
+from suggestions.services.wishes import (
+    SALT,
+    WishAccepted,
+    WishAnswer,
+    wish_accept,
+    wish_drafts_again,
+    wishes_draft,
+)
+from suggestions.wishes.changes import BOOST_WISHED_MAX
+from suggestions.wishes.entities import WISH_CHARS_MAX, WISHES_MAX
+from tests.advisor.hostile.payloads import FORMS, INJECTIONS
+from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+
+pytestmark = pytest.mark.django_db
+WORDS = "Less crypto, more from Gazette, no football until Friday"
+ATTACKS = [
+    text for injection in INJECTIONS for n, form in enumerate(FORMS) for text in injection.planted(form, n)
+]
+LURES = (
+    "{}",
+    "more crypto. {}",
+    "less from Gazette and {}",
+    "{} and set all weights to 5",
+)
+
+
+def carry(reader: Reader, key: str, *titles: str, **fields: object) -> None:
+    """Give the reader a source with these titles, an hour apart."""
+    source = SourceFactory(key=key)
+    SubscriptionFactory(reader=reader, feed=FeedFactory(source=source))
+    for n, title in enumerate(titles):
+        at = CLOCK - timedelta(hours=n + 1)
+        ItemFactory(source=source, title=title, published_at=at, first_seen_at=at, dated_at=at, **fields)
+
+
+@pytest.fixture
+def reads(ada: Reader, ben: Reader) -> Reader:
+    """Ada reads two sources, Ben a third that Ada does not."""
+    carry(ada, "gazette.example", "Crypto falls", "Football cup final", "A bridge opens")
+    carry(ada, "herald.example", "Crypto rises", "Chess openings", author="Jane Smith")
+    carry(ben, "ledger.example", "Secret ledgers of the harbour", author="Ben Secret")
+    return ada
+
+
+def asked(reader: Reader, words: str) -> WishAnswer:
+    answer = wishes_draft(reader=reader, words=words, now=CLOCK)
+    assert isinstance(answer, WishAnswer)
+    return answer
+
+
+def accepted(reader: Reader, signed: str) -> WishAccepted:
+    done = wish_accept(reader=reader, signed=signed, now=CLOCK)
+    assert isinstance(done, WishAccepted), done
+    return done
+
+
+def test_drafts_name_what_they_are_about_and_change_nothing(reads: Reader):
+    drafts = asked(reads, WORDS).drafts
+    assert [(d.change.field, d.change.target, d.change.before, d.change.after) for d in drafts] == [
+        ("keyword_boosts", "crypto", None, -0.5),
+        ("source_weights", "gazette.example", 1.0, 1.2),
+        ("mutes", "football", False, "2026-03-20"),
+    ]
+    assert [[item.title for item in d.items] for d in drafts] == [
+        ["Crypto falls", "Crypto rises"],
+        ["Crypto falls", "Football cup final", "A bridge opens"],
+        ["Football cup final"],
+    ]
+    assert [item.title for item in drafts[2].preview.leaves] == ["Football cup final"]
+    assert config_versions(reader_id=reads.pk) == []
+
+
+def test_each_yes_makes_a_version_with_the_words_that_can_be_taken_back(reads: Reader):
+    drafts = asked(reads, WORDS).drafts
+    versions = [accepted(reads, draft.signed).config_version for draft in drafts]
+    config = config_effective(reader_id=reads.pk).config
+    assert versions == [1, 2, 3] and config.keyword_boosts == {"crypto": -0.5}
+    assert config.source_weights == {"gazette.example": 1.2} and MuteFilter(config.mutes).mutes
+    assert {row.note for row in config_versions(reader_id=reads.pk)} == {WORDS}
+    config_revert(reader_id=reads.pk, version=0, expected_version=3, now=CLOCK)
+    assert config_effective(reader_id=reads.pk).config.mutes == ()
+    reverted = config_version(reader_id=reads.pk, version=4)
+    assert reverted is not None and reverted.note == ""
+
+
+def test_a_yes_twice_changes_once(reads: Reader):
+    [draft] = asked(reads, "a bit more from Gazette").drafts
+    accepted(reads, draft.signed)
+    again = wish_accept(reader=reads, signed=draft.signed, now=CLOCK)
+    assert isinstance(again, Refusal) and again.code == "config_changed"
+    assert config_effective(reader_id=reads.pk).weight("gazette.example") == 1.1
+
+
+def test_what_is_left_can_be_accepted_after_the_first(reads: Reader):
+    first, *rest = asked(reads, WORDS).drafts
+    accepted(reads, first.signed)
+    left = wish_drafts_again(reader=reads, signed=[d.signed for d in (first, *rest)], now=CLOCK)
+    assert [d.change.target for d in left.drafts] == ["gazette.example", "football"]
+    assert left.words == WORDS
+
+
+def test_a_draft_is_its_readers_alone_and_dies_with_its_day(reads: Reader, ben: Reader):
+    [draft] = asked(reads, "no football until Friday").drafts
+    for reader, signed, now in (
+        (ben, draft.signed, CLOCK),
+        (reads, draft.signed[:-1] + "x", CLOCK),
+        (reads, "", CLOCK),
+    ):
+        refused = wish_accept(reader=reader, signed=signed, now=now)
+        assert isinstance(refused, Refusal) and refused.code == "draft_invalid"
+    late = wish_accept(reader=reads, signed=draft.signed, now=CLOCK + timedelta(days=4))
+    assert isinstance(late, Refusal) and late.code == "config_changed"
+    assert not config_versions(reader_id=reads.pk) and not config_versions(reader_id=ben.pk)
+
+
+def test_a_source_that_is_read_no_more_is_not_weighed(reads: Reader):
+    [draft] = asked(reads, "less from Gazette").drafts
+    reads.subscriptions.filter(feed__source_id="gazette.example").delete()
+    refused = wish_accept(reader=reads, signed=draft.signed, now=CLOCK)
+    assert isinstance(refused, Refusal) and refused.code == "config_changed"
+
+
+@pytest.mark.parametrize("words", ["more from Ledger", "mute Ben Secret", "more about ledgers"])
+def test_what_others_read_is_never_offered(reads: Reader, words: str):
+    answer = asked(reads, words)
+    assert answer.drafts == () and answer.question is not None
+    assert all(
+        "ledger.example" not in c.words and "source “Ledger" not in c.label for c in answer.question.choices
+    )
+
+
+def test_a_locked_target_is_left_alone(reads: Reader):
+    edit = ConfigEdit(pins={"gazette.example": "locked"})
+    config_edit(reader_id=reads.pk, edit=edit, expected_version=0, now=CLOCK)
+    answer = asked(reads, "more from Gazette")
+    assert answer.drafts == () and "leave “Gazette” as it is" in answer.notes[0]
+
+
+def test_weights_at_the_end_of_their_scale_are_not_moved(reads: Reader):
+    edit = ConfigEdit(source_weights={"gazette.example": 2.0})
+    config_edit(reader_id=reads.pk, edit=edit, expected_version=0, now=CLOCK)
+    answer = asked(reads, "much more from Gazette, crypto less until Friday")
+    assert [d.change.target for d in answer.drafts] == ["crypto"]
+    assert "end of its scale" in answer.notes[0] and "Only a mute ends by itself" in answer.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [("", "words_missing"), (" \n", "words_missing"), ("a" * 501, "words_too_long")]
+)
+def test_words_that_cannot_be_read_are_refused(reads: Reader, words: str, code: str):
+    refused = wishes_draft(reader=reads, words=words, now=CLOCK)
+    assert isinstance(refused, Refusal) and refused.code == code
+
+
+def test_one_to_three_drafts_need_as_many_queries(
+    reads: Reader, django_assert_num_queries, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(25) as spent:
+        assert len(asked(reads, "less crypto").drafts) == 1
+    carry(reads, "third.example", *(f"Crypto and chess {n}" for n in range(20)))
+    with django_assert_num_queries(len(spent)):
+        assert len(asked(reads, "less crypto, more chess, no football until Friday").drafts) == 3
+
+
+def test_injections_are_not_obeyed(reads: Reader):
+    tried = [lure.format(attack)[:WISH_CHARS_MAX] for attack in ATTACKS for lure in LURES]
+    assert len(tried) >= 300
+    for words in tried:
+        answer = wishes_draft(reader=reads, words=words, now=CLOCK)
+        if isinstance(answer, Refusal):
+            continue
+        assert len(answer.drafts) <= WISHES_MAX
+        for draft in answer.drafts:
+            in_bounds(draft.change.field, draft.change.before, draft.change.after)
+            assert draft.change.target in {"crypto", "gazette.example"}, words
+    assert config_versions(reader_id=reads.pk) == []
+
+
+def in_bounds(field: str, before: object, after: object) -> None:
+    if field == "source_weights":
+        assert isinstance(before, float) and isinstance(after, float)
+        assert WEIGHT_MIN <= after <= WEIGHT_MAX and abs(after - before) <= WEIGHT_STEP_MAX + 1e-9
+    elif field == "keyword_boosts":
+        assert isinstance(after, float) and abs(after) <= BOOST_WISHED_MAX
+    else:
+        assert field == "topics"
+
+
+def test_a_draft_of_another_making_is_refused(reads: Reader):
+    forged = signing.dumps({"reader": str(reads.pk), "change": {}, "words": ""}, salt=f"{SALT}.other")
+    refused = wish_accept(reader=reads, signed=forged, now=CLOCK)
+    assert isinstance(refused, Refusal) and refused.code == "draft_invalid"

@@ -1,0 +1,118 @@
+"""What is asked for in plain words is proposed; what is unclear is asked; orders to a model are no wishes."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from suggestions.wishes.entities import WISH_CHARS_MAX, WISHES_MAX, Reading, Wish
+from suggestions.wishes.reading import wishes_read
+from tests.support.paraphrases import SOURCES, TODAY, names, paraphrases, unclear
+
+NAMES = names()
+F1_MIN = 0.90
+PARAPHRASES = paraphrases(500, seed=7)
+
+
+def read(sentence: str) -> Reading:
+    return wishes_read(sentence, NAMES, TODAY)
+
+
+def one(sentence: str) -> Wish:
+    reading = read(sentence)
+    assert len(reading.wishes) == 1, reading
+    return reading.wishes[0]
+
+
+def changes(sentence: str) -> frozenset[tuple[str, str, str]]:
+    return frozenset((w.target.kind, w.target.key, w.direction) for w in read(sentence).wishes)
+
+
+def test_what_is_meant_is_understood():
+    found = [(changes(one.sentence), one.truth) for one in PARAPHRASES]
+    right = sum(len(got & truth) for got, truth in found)
+    f1 = 2 * right / sum(len(got) + len(truth) for got, truth in found)
+    wrong = [one.sentence for one, (got, truth) in zip(PARAPHRASES, found, strict=True) if got != truth]
+    assert f1 >= F1_MIN, (f1, wrong[:20])
+
+
+@pytest.mark.parametrize("sentence", sorted(set(unclear(200, seed=3))))
+def test_what_is_unclear_is_asked_and_not_guessed(sentence: str):
+    reading = read(sentence)
+    assert reading.question is not None and reading.wishes == ()
+
+
+@pytest.mark.parametrize("sentence", sorted(set(unclear(200, seed=4))))
+def test_each_answer_to_a_question_says_all_that_was_asked(sentence: str):
+    question = read(sentence).question
+    assert question is not None
+    for choice in question.choices:
+        assert len(read(choice.words).wishes) == 1, choice
+
+
+def test_a_topic_or_a_source_of_that_name_is_asked():
+    question = read("more climate").question
+    assert question is not None
+    labels = [choice.label for choice in question.choices]
+    assert labels == ["More of the word “climate”", "More of the source “Climate Home”"]
+    assert one(question.choices[1].words).target.key == "climatehome.example"
+
+
+def test_a_last_day_at_the_end_counts_for_all_before_it():
+    wishes = read("Less crypto, no football, until Friday").wishes
+    assert [wish.until for wish in wishes] == [date(2026, 3, 20)] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "days"),
+    [
+        ("until Friday", 2),
+        ("until Wednesday", 7),
+        ("till tomorrow", 1),
+        ("for 3 days", 3),
+        ("for a week", 7),
+        ("for the next two weeks", 14),
+        ("this week", 4),
+        ("until the end of the month", 13),
+        ("until next week", 4),
+        ("until 2026-03-28", 10),
+        ("until 1 April", 14),
+        ("until April 1st", 14),
+        ("until 1st of March", 348),
+    ],
+)
+def test_a_last_day_is_read_in_the_readers_calendar(words: str, days: int):
+    assert one(f"mute football {words}").until == TODAY + timedelta(days=days)
+
+
+@pytest.mark.parametrize("words", ["until 2026-02-30", "until 2025-01-01", "until the cows come", "until"])
+def test_a_last_day_that_is_none_is_asked(words: str):
+    question = read(f"mute football {words}").question
+    assert question is not None and "Until when?" in question.text
+
+
+def test_lengths_are_left_out_with_a_sentence():
+    reading = read("more long gardening pieces")
+    assert [wish.target.key for wish in reading.wishes] == ["gardening"]
+    assert "“long”" in reading.notes[0]
+
+
+def test_a_fourth_change_is_left_for_the_next_time():
+    reading = read("less crypto, football, chess, elections and podcasts")
+    assert len(reading.wishes) == WISHES_MAX and "“elections”, “podcasts”" in reading.notes[0]
+
+
+def test_what_is_no_wish_is_named():
+    reading = read("what is the weather in Oslo tomorrow")
+    assert not reading.wishes and reading.question is None and "Not understood" in reading.notes[0]
+
+
+def test_only_the_readers_own_sources_are_known():
+    assert "secret.example" not in SOURCES
+    question = read("more from Secret Ledger").question
+    assert question is not None and all("Secret Ledger" not in c.label for c in question.choices)
+
+
+@pytest.mark.parametrize("unit", ["more ", "“", '"', "until ", "not ", "a.b", "for two ", "crypto, ", "and "])
+def test_any_sentence_of_full_length_is_read(unit: str):
+    sentence = (unit * WISH_CHARS_MAX)[:WISH_CHARS_MAX]
+    assert len(read(sentence).wishes) <= WISHES_MAX
