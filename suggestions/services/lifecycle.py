@@ -78,17 +78,14 @@ def suggestion_propose(
     called inside the transaction of the write; whatever it raises undoes the write and goes on to the caller.
     A refusal, or a request to improve (`review_improve`), stores nothing.
     """
-    urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str)))
-    urls = urls[:EVIDENCE_URLS_MAX]
+    urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str)))[:EVIDENCE_URLS_MAX]
     facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, urls=urls)
     verdict = check(draft, facts)
     if isinstance(verdict, Refusal):
         return _refused(reader_id, draft, verdict)
     weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
-    if refusal := weighed.refusal(verdict):
-        return _refused(reader_id, draft, refusal)
     preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
-    if refusal := visibility_refusal(verdict, preview):
+    if refusal := weighed.refusal(verdict) or visibility_refusal(verdict, preview):
         return _refused(reader_id, draft, refusal)
     row = _row(reader_id, run_id, verdict, weighed, facts, preview, now)
     if refusal := _note_refused(row, draft, verdict, weighed):
@@ -98,13 +95,8 @@ def suggestion_propose(
     stored = _store(row, verdict, now=now, fence=fence, facts=facts)
     if isinstance(stored, Refusal):
         return _refused(reader_id, draft, stored)
-    log.info(
-        "suggestion_written",
-        user_id=str(reader_id),
-        suggestion_id=row.pk,
-        type=row.suggestion_type,
-        status=row.status,
-    )
+    about = {"type": row.suggestion_type, "status": row.status}
+    log.info("suggestion_written", user_id=str(reader_id), suggestion_id=row.pk, **about)
     return stored
 
 
