@@ -26,6 +26,7 @@ class RatedItem:
     at: datetime
     dated_at: datetime
     article: int = 0
+    categories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

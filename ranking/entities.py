@@ -21,7 +21,10 @@ def clamp_weight(weight: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One item that may be ranked. `dated_at` is the time its age counts from."""
+    """One item that may be ranked. `dated_at` is the time its age counts from.
+
+    `categories` are as its publisher spells them in the feed that the words are of.
+    """
 
     item_id: int
     source: str
@@ -30,6 +33,7 @@ class Candidate:
     dated_at: datetime
     author: str = ""
     url: str = ""
+    categories: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ MUTED = {
     "source": "the source",
     "author": "the author",
     "address": "addresses like",
+    "category": "the category",
 }
 SETTINGS = {"recency_half_life_hours": "Freshness (hours to half)", "ai_score_alpha": "Similarity share"}
 

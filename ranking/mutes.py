@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
+from ranking.common.categories import category_key
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, term_finder
 from ranking.entities import Candidate, InvalidMute, Mute, TooManyMutes
 
@@ -17,6 +18,7 @@ PHRASE: Final = "phrase"
 SOURCE: Final = "source"
 AUTHOR: Final = "author"
 ADDRESS: Final = "address"
+CATEGORY: Final = "category"
 # Characters of the longest value, by kind.
 KINDS: Final[Mapping[str, int]] = {
     WORD: TOPIC_MAX_CHARS,
@@ -24,6 +26,7 @@ KINDS: Final[Mapping[str, int]] = {
     SOURCE: 120,
     AUTHOR: 200,
     ADDRESS: 300,
+    CATEGORY: 120,
 }
 MUTES_MAX: Final = 100
 ANYTHING: Final = "*"
@@ -74,7 +77,9 @@ def mute_check(mute: Mute) -> Mute:
 
 def mute_key(mute: Mute) -> tuple[str, str]:
     """Return a mute's identity: two that differ in spelling or in the last day alone are one."""
-    return mute.kind, mute.value if mute.kind == SOURCE else fold(mute.value)
+    if mute.kind == SOURCE:
+        return mute.kind, mute.value
+    return mute.kind, category_key(mute.value) if mute.kind == CATEGORY else fold(mute.value)
 
 
 def mute_over(mute: Mute, today: date) -> bool:
@@ -139,6 +144,7 @@ class MuteFilter:
         self.mutes = tuple(mute for mute in mutes if not mute_over(mute, today))
         self.sources = {mute.value: mute for mute in self.mutes if mute.kind == SOURCE}
         self._authors = {fold(mute.value): mute for mute in self.mutes if mute.kind == AUTHOR}
+        self._categories = {category_key(m.value): m for m in self.mutes if m.kind == CATEGORY}
         self._addresses = [mute for mute in self.mutes if mute.kind == ADDRESS]
         self._texts = [(mute, _finder(mute)) for mute in self.mutes if mute.kind in (WORD, PHRASE)]
 
@@ -156,6 +162,10 @@ class MuteFilter:
             return self.sources[item.source]
         if self._authors and (mute := self._authors.get(fold(item.author))):
             return mute
+        if self._categories:
+            for key in map(category_key, item.categories):
+                if mute := self._categories.get(key):
+                    return mute
         for mute in self._addresses:
             if address_matches(mute.value, item.url):
                 return mute

@@ -15,6 +15,7 @@ from typing import TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ranking.common.categories import category_keys, topic_categories
 from ranking.common.text import first_words, fold_lightly, term_finder, topic_key, topics_distinct
 from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Score, ScoreBreakdown
 
@@ -111,6 +112,7 @@ class Pool:
         )
         self.sources = tuple(codes)
         self._texts: list[str] = []
+        self._by_category: dict[str, list[int]] | None = None
         self._matches: dict[str, NDArray[np.bool_]] = {}
 
     def __len__(self) -> int:
@@ -133,7 +135,7 @@ class Pool:
                         rows[term].append(row)
         for term, found in rows.items():
             self._matches[term] = np.zeros(len(self), dtype=np.bool_)
-            self._matches[term][found] = True
+            self._matches[term][[*found, *self._in_category(term)]] = True
 
     def _folded(self) -> list[str]:
         if not self._texts:
@@ -141,11 +143,21 @@ class Pool:
         return self._texts
 
     def matches(self, term: str) -> NDArray[np.bool_]:
-        """Return which candidates have `term` in their title or text, as whole words."""
+        """Return which candidates have `term` as whole words in title or text, or as a category."""
         if (known := self._matches.get(term)) is None:
             texts, finds = self._folded(), term_finder(term)
             known = self._matches[term] = np.fromiter(map(finds, texts), np.bool_, len(texts))
+            known[self._in_category(term)] = True
         return known
+
+    def _in_category(self, term: str) -> list[int]:
+        """Return the rows of the candidates with a category that is `term`; keys are made once."""
+        if self._by_category is None:
+            self._by_category = {}
+            for row, candidate in enumerate(self.candidates):
+                for key in category_keys(candidate.categories) if candidate.categories else ():
+                    self._by_category.setdefault(key, []).append(row)
+        return [row for key in topic_categories(term) for row in self._by_category.get(key, ())]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -58,6 +58,8 @@ from ranking.services import config_edit, config_revert
 TYPED, SHOWN = "weight:", "was:"
 # Prefix of the field of a target's pin; its value is empty where nothing changes.
 PIN = "pin:"
+# Boxes of categories to add to the topics.
+TOPIC_ADD = "topic_add"
 # More than anybody saves, and less than a database's numbers hold.
 VERSION_DIGITS = 9
 VERSIONS_PER_PAGE = 20
@@ -233,7 +235,17 @@ def config_form(request: HttpRequest) -> ConfigForm:
     """Return the form as it was sent, which may give weights to sources of the reader's alone."""
     reader_id = reader_id_of(request)
     effective = config_effective(reader_id=reader_id)
-    return ConfigForm(request.POST, sources=sources_weighable(reader_id=reader_id, effective=effective))
+    return ConfigForm(
+        _typed(request.POST), sources=sources_weighable(reader_id=reader_id, effective=effective)
+    )
+
+
+def _typed(sent: QueryDict) -> QueryDict:
+    """Return what was sent with the categories that were ticked as further lines of topics."""
+    typed = sent.copy()
+    if added := sent.getlist(TOPIC_ADD):
+        typed["topics"] = "\n".join([sent.get("topics", ""), *added]).strip()
+    return typed
 
 
 def config_refused(request: HttpRequest, form: ConfigForm) -> HttpResponse:
@@ -287,7 +299,7 @@ def _stale(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[
     versions = config_versions(reader_id=reader_id)
     current = body_of((effective := config_effective(reader_id=reader_id)).config, effective.deltas)
     seen = next((row.body for row in versions if row.version == error.seen), body_default())
-    merged = values_merged(request.POST, seen, current, error.current)
+    merged = values_merged(form.data, seen, current, error.current)
     page = _page(reader_id, ConfigForm(initial=merged))
     missed = [change for row in versions if row.version > error.seen for change in row.changes]
     return {**page, "missed": missed, "typed": form.typed_weights(), "chosen": form.typed_pins()}

@@ -21,7 +21,8 @@ from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.items.muting import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Reader
-from ranking.common.text import fold, term_matches
+from ranking.common.categories import category_keys, topic_matches
+from ranking.common.text import fold
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_bodies, config_effective
@@ -142,7 +143,10 @@ def preview_matching(
     if field == SOURCE_WEIGHTS:
         about = sum(c.source == key for c in today.material.pool.candidates)
     else:
-        about = sum(term_matches(label, fold(c.title)) for c in today.material.pool.candidates)
+        about = sum(
+            topic_matches(label, fold(c.title), category_keys(c.categories))
+            for c in today.material.pool.candidates
+        )
     sides = _sides(today, before, _order(today, before), _order(today, after))
     return _preview(today, *sides), about
 

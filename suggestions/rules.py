@@ -24,7 +24,8 @@ from datetime import datetime
 from math import ceil, floor, isfinite
 
 from digest.entities import RatedItem
-from ranking.common.text import TOPIC_MAX_CHARS, fold, term_matches, topic_key
+from ranking.common.categories import category_keys, topic_matches
+from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
 from ranking.config_body import effective_with_topic, effective_with_weight
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig
 from suggestions.entities import (
@@ -397,8 +398,10 @@ def target_pinned(target: Target, effective: EffectiveConfig) -> bool:
 
 
 def concerns(item: RatedItem, field_name: str, key: str, label: str) -> bool:
-    """Return True if a rated item is about the target: of its source, or with the topic in its title."""
-    return item.source == key if field_name == SOURCE_WEIGHTS else term_matches(label, fold(item.title))
+    """Return True if a rated item is about the target: of its source, or the topic in title or category."""
+    if field_name == SOURCE_WEIGHTS:
+        return item.source == key
+    return topic_matches(label, fold(item.title), category_keys(item.categories))
 
 
 def types_declined(answers: Mapping[str, tuple[int, int]]) -> frozenset[str]:

@@ -22,7 +22,8 @@ from advisor.guidance.wording import Scored
 from advisor.models import Memory
 from advisor.selectors import run_cost_usd
 from digest.models import Feedback
-from ranking.common.text import fold, term_matches, topic_key
+from ranking.common.categories import category_keys, topic_matches
+from ranking.common.text import fold, topic_key
 from ranking.selectors import config_effective
 from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOPICS
 from suggestions.entities import Draft as SuggestionDraft
@@ -153,13 +154,18 @@ def _thumbs(situation: Situation, label: str) -> dict[str, int]:
     """
     kind, key = situation.suggestion_type, situation.target_key
     rows = Feedback.objects.filter(reader_id=situation.reader_id).order_by("-at")
-    newest = list(rows.values_list("useful", "item__source_id", "item__title")[:THUMBS_MAX])
+    about = ("item__source_id", "item__title", "item__categories")
+    newest = list(rows.values_list("useful", *about)[:THUMBS_MAX])
     on_target: list[bool] = []
     if key and label and FIELD_OF_TYPE.get(kind) == SOURCE_WEIGHTS:
-        on_target = [useful for useful, source, _ in newest if source == key]
+        on_target = [useful for useful, source, *_ in newest if source == key]
     elif key and label:
-        on_target = [useful for useful, _, title in newest if term_matches(label, fold(title))]
-    likes = sum(useful for useful, _, _ in newest)
+        on_target = [
+            useful
+            for useful, _, title, named in newest
+            if topic_matches(label, fold(title), category_keys(named))
+        ]
+    likes = sum(useful for useful, *_ in newest)
     counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}
     if key and label and 0 < len(newest) < THUMBS_MAX:
         counts["fitting_on_target"] = on_target.count(kind in LIKED_TYPES)

@@ -9,6 +9,7 @@ from digest.build.explain import FOUND
 from digest.build.presentation import ScoredItem
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.listing import EPOCH, MICROSECOND, ListFilter, list_ids, list_items
+from digest.items.muting import CANDIDATE_FIELDS
 from digest.models import Item, Reader
 from ranking.entities import Candidate
 from ranking.scoring import Ranking, ranked
@@ -125,7 +126,7 @@ def _order(
     Scores count to nine digits: what a sum of floats loses may differ from page to page.
     """
     ids = _ids(reader, feeds, chosen, as_of)
-    rows = Item.objects.filter(pk__in=ids).values_list("pk", "source_id", "title", "text", "dated_at")
+    rows = Item.objects.filter(pk__in=ids).values_list(*CANDIDATE_FIELDS)
     candidates = [Candidate(*row) for row in rows]
     # Other readers' thumbs are those of now: each process has one day's at hand.
     signals = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]

@@ -19,6 +19,7 @@ from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import FutureDate
 from digest.feedback.peers import community_rates_many
 from digest.items.clustering import StoryTitle, stories_split, story_title
+from digest.items.muting import CANDIDATE_FIELDS
 from digest.items.selectors import CANDIDATES_MAX, items_latest, items_window, subscriptions_new
 from digest.items.vectors import taste_unpack
 from digest.models import (
@@ -198,7 +199,6 @@ def window_load(*, now: dt.datetime) -> Window:
     since = now - dt.timedelta(days=ITEM_WINDOW_DAYS)
     items = Item.objects.filter(dated_at__gt=since, dated_at__lte=now).order_by("-dated_at", "id")
     older = items_latest(subscriptions=subscriptions_new(now=now), now=now)
-    words = ("id", "source_id", "title", "text", "dated_at", "author", "url")
     candidates: list[Candidate] = []
     origins: dict[int, tuple[str, int]] = {}
     articles: list[int] = []
@@ -206,7 +206,10 @@ def window_load(*, now: dt.datetime) -> Window:
     clustered: dict[int, int] = {}
     by_feed: defaultdict[int, list[int]] = defaultdict(list)
     latest: defaultdict[int, list[int]] = defaultdict(list)
-    found = (some.values_list(*words, "story_id", "article", "own", "feed_id") for some in (items, older))
+    found = (
+        some.values_list(*CANDIDATE_FIELDS, "story_id", "article", "own", "feed_id")
+        for some in (items, older)
+    )
     rows = (some.iterator(chunk_size=ROWS) for some in found)
     for *item, story, article, own, feed in chain.from_iterable(rows):
         candidate = Candidate(*item)

@@ -50,14 +50,15 @@ def score_explain(
     score: float,
     source: str,
     slot: str = "ranked",
-    named: Mapping[str, str] | None = None,
+    found: Mapping[str, str] | None = None,
 ) -> Explanation:
     """Explain one score of an item of `source` (its title). `parts` are `Parts.as_dict()`.
 
-    `named` holds, by topic, the other name that it was found by. `slot` is the impression's: an item drawn
-    for novelty says so first. The chips of one that is in no digest here (`FOUND`) compare it to no other.
+    `found` holds, by topic or keyword, how it was found if not by its own words. `slot` is the impression's:
+    an item drawn for novelty says so first. The chips of one that is in no digest here (`FOUND`) compare it
+    to no other.
     """
-    interest = _interest_lines(parts, named or {})
+    interest = _interest_lines(parts, found or {})
     every = "1 for every item, and what follows" if interest else "1 for every item"
     base, learned = parts["config_weight"], parts["learned_delta"]
     weight = f"{base:.2f} in your settings" if base != WEIGHT_DEFAULT else "the usual weight"
@@ -102,16 +103,17 @@ def _figure(value: float) -> str:
     return f"{value:.2f}" if value >= 0.1 or value <= 0 else f"{value:.2g}"
 
 
-def _interest_lines(parts: Mapping[str, Any], other: Mapping[str, str]) -> list[BreakdownLine]:
+def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[BreakdownLine]:
     """Return what is added to the 1 of every item; similarity is what the other lines leave of the whole."""
     community, sources = COMMUNITY_GAMMA * parts["community"], reported_by(parts)
     agreed = float(agreement(sources))
     named = len(parts["topics"]) + sum(parts["boosts"].values()) + community + agreed
+    matched = {term: f", matched {how}" for term, how in found.items()}
     lines = []
     for topic in parts["topics"]:
-        alias = f", matched as “{other[topic]}”" if other.get(topic) else ""
-        lines.append(_added("Topic", f"“{topic}” is one of yours{alias}", 1.0))
-    lines += [_added("Keyword", f"“{word}”", boost) for word, boost in parts["boosts"].items()]
+        lines.append(_added("Topic", f"“{topic}” is one of yours{matched.get(topic, '')}", 1.0))
+    boosts = parts["boosts"].items()
+    lines += [_added("Keyword", f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
         words = f"{parts['similarity']:.0%} like what you found useful"
         lines.append(_added("Similarity", words, parts["interest"] - 1 - named))

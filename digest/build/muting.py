@@ -9,11 +9,11 @@ from digest.items.selectors import items_window, subscribed_titles
 from digest.models import Item, Reader
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms
 from ranking.entities import InvalidMute, Mute
-from ranking.mutes import AUTHOR, SOURCE, WORD, MuteFilter, mute_check, mute_key
+from ranking.mutes import AUTHOR, CATEGORY, SOURCE, WORD, MuteFilter, mute_check, mute_key
 from ranking.selectors import config_mutes
 
-# Titles that a preview shows, and words that an item's title suggests.
-TITLES_MAX, WORDS_MAX = 10, 8
+# Titles that a preview shows, and the categories and words that an item suggests.
+TITLES_MAX, CATEGORIES_MAX, WORDS_MAX = 10, 5, 8
 WORD_CHARS_MIN = 3
 
 
@@ -58,14 +58,16 @@ def mute_preview(*, reader: Reader, mute: Mute, now: dt.datetime) -> MutePreview
 
 
 def mutes_suggested(*, item: Item) -> list[Mute]:
-    """Return what one might mute after seeing the item: its source, its author, words of its title."""
+    """Return what one might mute after seeing the item: source, author, categories, words of its title."""
     author = [Mute(AUTHOR, item.author)] if item.author else []
     words = (
         word
         for word in dict.fromkeys(search_terms(item.title))
         if len(word) >= WORD_CHARS_MIN and word not in FUNCTION_WORDS and not word.isdecimal()
     )
-    return [Mute(SOURCE, item.source_id), *author, *(Mute(WORD, word) for word in [*words][:WORDS_MAX])]
+    categories = [Mute(CATEGORY, name) for name in item.categories[:CATEGORIES_MAX]]
+    titled = [Mute(WORD, word) for word in [*words][:WORDS_MAX]]
+    return [Mute(SOURCE, item.source_id), *author, *categories, *titled]
 
 
 def item_mute(*, reader: Reader, item: Item, now: dt.datetime) -> Mute | None:

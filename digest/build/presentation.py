@@ -20,13 +20,14 @@ from digest.entities import RatedItem
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feeds.identity import web_url
+from digest.items.muting import item_candidate
 from digest.items.reading import NOT_READ, readings_for
 from digest.items.selectors import sources_reporting
 from digest.items.stories import RelatedItem, items_related
 from digest.models import Impression, Item, Reader, ReasonTag
 from digest.summaries.selectors import ShownSummary, reasons_suggested_for, summaries_for
+from ranking.common.categories import topics_in_categories
 from ranking.common.text import fold, known_topic, term_named, topic_key
-from ranking.entities import Candidate
 from ranking.scoring import Signals, rank
 from ranking.selectors import config_effective
 
@@ -113,7 +114,7 @@ def items_score(
     Pass `signals` where they are known already, or where nothing that depends on them is shown.
     """
     effective = config_effective(reader_id=reader.pk)
-    candidates = [Candidate(i.pk, i.source_id, i.title, i.text, i.dated_at) for i in items]
+    candidates = [item_candidate(item) for item in items]
     if signals is None:
         ids = [item.pk for item in items]
         found = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]
@@ -201,11 +202,13 @@ def score_changed(earlier: ScoredItem, later: ScoredItem, *, shown: ScoredItem) 
 
 
 def score_why(entry: ScoredItem) -> Explanation:
-    """Explain an item's score, with the names its topics were found by."""
+    """Explain an item's score, with the names or the category its topics were found by."""
     topics = [topic for topic in entry.parts["topics"] if known_topic(topic, topic_key)]
     text = fold(f"{entry.item.title}\n{entry.item.text}") if topics else ""
-    named = {topic: name for topic in topics if (name := term_named(topic, text))}
-    return score_explain(entry.parts, entry.score, str(entry.item.source), entry.slot, named)
+    found = {topic: f"as “{name}”" for topic in topics if (name := term_named(topic, text))}
+    terms = (*entry.parts["topics"], *entry.parts["boosts"])
+    found |= dict.fromkeys(topics_in_categories(terms, entry.item.categories), "by category")
+    return score_explain(entry.parts, entry.score, str(entry.item.source), entry.slot, found)
 
 
 def responses_of(

@@ -171,6 +171,7 @@ def _rated_items(rows: QuerySet[Feedback]) -> list[RatedItem]:
             other_reasons=tuple(row.other_reasons),
             at=row.at,
             dated_at=row.item.dated_at,
+            categories=tuple(row.item.categories),
         )
         for row in rows.select_related("item")
     ]

@@ -18,6 +18,7 @@ from django.db.models import Q, QuerySet
 from digest.entities import UNREAD_DAYS
 from digest.items.muting import items_hidden, mutes_in_force
 from digest.models import Feed, Item, Reader, Reading, Subscription
+from ranking.common.categories import category_key, category_keys
 from ranking.selectors import key_current
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,6 +31,8 @@ ROWS_MAX = 10_000
 MARKED_TOGETHER = 500
 # So many unread items at most are read for a count without the muted ones: some 50 ms.
 UNMUTED_MAX = 2_000
+# A list of one category is of the newest so many items of the list without it, read or older than its place.
+CATEGORY_ITEMS_MAX = 2_000
 # So many items of each feed are looked at first, or this part of what is wanted.
 HEAD, HEAD_SHARE = 4, 16
 # Of the items of one article among the listed feeds the first by `article_rank` is listed. One that a bound
@@ -121,7 +124,8 @@ def list_key(typed: str) -> ListKey | None:
 class ListFilter:
     """Which of a reader's items a list has; `folder` "" is that of the feeds in none, `None` is any.
 
-    Unread are items of the last 30 days that were not read. Saved ones need no subscription.
+    Unread are items of the last 30 days that were not read. Saved ones need no subscription. A `category` is
+    looked for among `CATEGORY_ITEMS_MAX` items.
     """
 
     source: str = ""
@@ -129,6 +133,7 @@ class ListFilter:
     feed: int | None = None
     unread: bool = False
     saved: bool = False
+    category: str = ""
 
     @property
     def narrow(self) -> bool:
@@ -203,8 +208,7 @@ def filter_current(*, chosen: ListFilter) -> ListFilter:
     """Return the filter with the key its source has today; one query where it names a source."""
     if not chosen.source:
         return chosen
-    source = key_current(key=chosen.source)
-    return ListFilter(source, chosen.folder, chosen.feed, chosen.unread, chosen.saved)
+    return replace(chosen, source=key_current(key=chosen.source))
 
 
 def filter_feeds(
@@ -234,7 +238,18 @@ def list_items(*, ids: Sequence[int]) -> list[Item]:
     return [found[pk] for pk in ids if pk in found]
 
 
-def list_ids(
+def list_ids(*, chosen: ListFilter, limit: int, **asked: Any) -> list[int]:
+    """Return the ids of up to `limit` items of a list (`_list_ids`), of a category with one query more."""
+    if not chosen.category:
+        return _list_ids(chosen=chosen, limit=limit, **asked)
+    found = _list_ids(chosen=chosen, limit=CATEGORY_ITEMS_MAX, **asked)
+    rows = Item.objects.filter(pk__in=found).exclude(categories=[]).values_list("pk", "categories")
+    wanted = category_key(chosen.category)
+    having = {pk for pk, categories in rows if wanted in category_keys(categories)}
+    return [pk for pk in found if pk in having][:limit]
+
+
+def _list_ids(
     *,
     reader_id: UUID,
     feeds: Collection[int] | None,

@@ -10,6 +10,9 @@ from ranking.entities import Candidate
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_mutes
 
+# The columns of an item that `Candidate` takes, in its order.
+CANDIDATE_FIELDS = ("pk", "source_id", "title", "text", "dated_at", "author", "url", "categories")
+
 
 def mutes_in_force(*, reader_id: UUID, now: dt.datetime) -> MuteFilter:
     """Return the reader's mutes of their today; one query, a second where one has a last day."""
@@ -26,13 +29,21 @@ def item_is_hidden(mutes: MuteFilter, item: Item) -> bool:
 
 def item_candidate(item: Item) -> Candidate:
     """Return the item as ranking and mutes read it."""
-    return Candidate(item.pk, item.source_id, item.title, item.text, item.dated_at, item.author, item.url)
+    return Candidate(
+        item.pk,
+        item.source_id,
+        item.title,
+        item.text,
+        item.dated_at,
+        item.author,
+        item.url,
+        item.categories,
+    )
 
 
 def items_hidden(*, mutes: MuteFilter, item_ids: Collection[int]) -> set[int]:
     """Return those of the items that the mutes hide; one query, none without mutes."""
     if not mutes or not item_ids:
         return set()
-    fields = ("pk", "source_id", "title", "text", "dated_at", "author", "url")
-    rows = Item.objects.filter(pk__in=item_ids).values_list(*fields)
+    rows = Item.objects.filter(pk__in=item_ids).values_list(*CANDIDATE_FIELDS)
     return {row[0] for row in rows.iterator() if mutes.finds(Candidate(*row))}

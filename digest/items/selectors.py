@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import ItemNotFound
 from digest.items.clustering import stories_split, story_title
-from digest.items.muting import item_is_hidden, mutes_in_force
+from digest.items.muting import CANDIDATE_FIELDS, item_is_hidden, mutes_in_force
 from digest.models import Feed, Feedback, Impression, Item, Reading, Source, Subscription
 from ranking.entities import Candidate, Mute
 from ranking.mutes import MuteFilter
@@ -121,6 +121,7 @@ class _WindowRow(NamedTuple):
     dated_at: datetime
     author: str
     url: str
+    categories: list[str]
     story: int | None
     article: int
     own: bool
@@ -129,14 +130,14 @@ class _WindowRow(NamedTuple):
     @property
     def candidate(self) -> Candidate:
         """Return it as ranking and mutes read it."""
-        return Candidate(*self[:7])
+        return Candidate(*self[:8])
 
 
 def _window_rows(
     reader_id: UUID, now: datetime, days: int, limit: int, seen_by: datetime | None, *, latest: bool
 ) -> list[_WindowRow]:
     rows = _window(reader_id, now, days, seen_by).order_by("-dated_at", "id")
-    fields = ("id", "source_id", "title", "text", "dated_at", "author", "url", "story_id", "article", "own")
+    fields = (*CANDIDATE_FIELDS, "story_id", "article", "own")
     found = [_WindowRow(*row) for row in rows.values_list(*fields, "feed__subscriptions__id")[:limit]]
     if latest:
         new = subscriptions_new(now=now).filter(reader=reader_id)

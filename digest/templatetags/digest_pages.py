@@ -21,6 +21,8 @@ from digest.feeds.health import FeedCounts, FeedFacts
 from digest.feeds.health import feed_counts as counts_of
 from digest.feeds.selectors import subscriptions_of
 from digest.items.selectors import reader_source_titles, reader_sources, source_titles
+from digest.items.topics import TopicCounts
+from digest.items.topics import topic_counts as counts_of_topics
 from digest.mail.render import mail_goes_out
 from digest.requests import reader_of
 from digest.web.costs import usd_words
@@ -178,6 +180,13 @@ class WeightRow:
     words: str
     learned: bool
     error: str = ""
+
+
+@register.simple_tag(takes_context=True)
+def topic_counts(context: Mapping[str, Any], topics: Sequence[str]) -> TopicCounts:
+    """Return how many of the reader's items have each topic, and categories to add; two queries."""
+    reader_id = context["request"].user.pk
+    return counts_of_topics(reader_id=reader_id, topics=topics, now=timezone.now())
 
 
 @register.simple_tag(takes_context=True)

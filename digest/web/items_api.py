@@ -234,7 +234,7 @@ def item_get(request: HttpRequest, item_id: int) -> ItemOut:
 
 
 mutes_router = Router(tags=["mutes"])
-Kind = Literal["word", "phrase", "source", "author", "address"]
+Kind = Literal["word", "phrase", "source", "author", "address", "category"]
 
 
 class MuteIn(Schema):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -11,7 +11,9 @@ from django.urls import reverse
 
 from digest.build.best import best_ids, best_key, best_page
 from digest.build.presentation import ScoredItem, ShownItem, items_score, items_shown
+from digest.entities import UNREAD_DAYS
 from digest.items.listing import (
+    CATEGORY_ITEMS_MAX,
     EPOCH,
     MICROSECOND,
     ListFilter,
@@ -30,7 +32,7 @@ from digest.items.listing import (
 )
 from digest.items.muting import mutes_in_force
 from digest.items.reading import items_read
-from digest.models import Reader
+from digest.models import Item, Reader
 
 Order = Literal["newest", "best"]
 NAME_CHARS = 200
@@ -53,6 +55,7 @@ class ListAsked:
             "feed": str(chosen.feed or ""),
             "unread": "1" if chosen.unread else "",
             "saved": "1" if chosen.saved else "",
+            "category": chosen.category,
             "order": self.order if self.order == "best" else "",
             "before": self.before,
         }
@@ -115,6 +118,7 @@ def list_asked(query: Mapping[str, str]) -> ListAsked:
         feed=int(feed) if feed.isdecimal() and len(feed) < 19 else None,
         unread=query.get("unread") == "1",
         saved=query.get("saved") == "1",
+        category=_plain(query.get("category", "")),
     )
     order: Order = "best" if query.get("order") == "best" else "newest"
     return ListAsked(filter_current(chosen=chosen), order, query.get("before", "")[:80])
@@ -168,7 +172,10 @@ def list_page(reader: Reader, asked: ListAsked, marked: datetime | None, now: da
         "unread": counts.within(asked.chosen),
         "side": side_list(asked, feeds, counts),
         "total": SideLine(
-            "All items", asked.other(source="", folder=None, feed=None), counts.total, not asked.chosen.narrow
+            "All items",
+            asked.other(source="", folder=None, feed=None, category=""),
+            counts.total,
+            not asked.chosen.narrow,
         ),
         "tabs": _tabs(asked),
         "orders": _orders(asked),
@@ -195,11 +202,30 @@ def list_mark_read(
     place = list_key(above) if above else None
     if above and place is None:
         return None
+    if asked.chosen.category:
+        ids = list_ids(
+            reader_id=reader.pk,
+            feeds=among,
+            chosen=asked.chosen,
+            now=now,
+            limit=CATEGORY_ITEMS_MAX,
+            since=now - timedelta(days=UNREAD_DAYS),
+            seen_by=seen_by,
+        )
+        if place:
+            ids = [item.pk for item in list_items(ids=ids) if _place(item) > (place.dated_at, place.item_id)]
+        return items_read(reader=reader, item_ids=ids, now=now)
     return list_read(reader=reader, feeds=among, chosen=asked.chosen, now=now, seen_by=seen_by, above=place)
 
 
+def _place(item: Item) -> tuple[datetime, int]:
+    return item.dated_at, item.pk
+
+
 def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
-    """Return what a list is called: its feed, its source, its folder, or what it has of all."""
+    """Return what a list is called: its category, its feed, its source, its folder, or what it has of all."""
+    if chosen.category:
+        return f"Category: {chosen.category}"
     if chosen.feed is not None:
         return next((one.name for one in feeds if one.feed_id == chosen.feed), "A feed")
     if chosen.source:

@@ -22,7 +22,7 @@ from digest.models import Reader
 from digest.requests import reader_of
 from ranking.entities import InvalidMute, Mute, TooManyMutes
 from ranking.explain import mute_label
-from ranking.mutes import ADDRESS, AUTHOR, KINDS, PHRASE, SOURCE, WORD, mute_over, mutes_read
+from ranking.mutes import ADDRESS, AUTHOR, CATEGORY, KINDS, PHRASE, SOURCE, WORD, mute_over, mutes_read
 from ranking.selectors import config_mutes
 
 KIND_NAMES = {
@@ -31,6 +31,7 @@ KIND_NAMES = {
     SOURCE: "A source",
     AUTHOR: "An author",
     ADDRESS: "Addresses",
+    CATEGORY: "A category",
 }
 UNDO_SALT = "digest.web.muting"
 UNDO_S = 3600

@@ -16,7 +16,8 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
 from digest.models import Feedback, Impression
-from ranking.common.text import fold, term_matches
+from ranking.common.categories import category_keys, topic_matches
+from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective_many
@@ -56,17 +57,20 @@ class Scope:
     key: str
     label: str
 
-    def covers(self, source: str, folded: str) -> bool:
-        """Return True if the change affects an item of `source` with this folded title and text."""
-        return source == self.key if self.field == SOURCE_WEIGHTS else term_matches(self.label, folded)
+    def covers(self, item: "Rating | ShownItem") -> bool:
+        """Return True if the change affects the item."""
+        if self.field == SOURCE_WEIGHTS:
+            return item.source == self.key
+        return topic_matches(self.label, item.folded, item.categories)
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A rating with the source and text that say which changes affect it."""
+    """A rating with the source, text and keys of categories that say which changes affect it."""
 
     source: str
     folded: str
+    categories: frozenset[str]
     useful: bool
     at: datetime
 
@@ -79,6 +83,7 @@ class ShownItem:
     built_at: datetime
     source: str
     folded: str
+    categories: frozenset[str]
     score: float
     interest: float
 
@@ -156,10 +161,12 @@ def _ratings(
     rows = Feedback.objects.filter(reader_id__in=readers, at__gte=start, at__lt=end).order_by("pk")
     rows = rows.exclude(origin=Feedback.Origin.INTERVIEW)
     text = F("item__text") if with_text else Value("")
-    found = rows.values_list("reader_id", "item__source_id", "item__title", text, "useful", "at")
+    named = F("item__categories") if with_text else Value("")
+    found = rows.values_list("reader_id", "item__source_id", "item__title", text, named, "useful", "at")
     ratings: defaultdict[UUID, list[Rating]] = defaultdict(list)
-    for reader_id, source, title, body, useful, at in found.iterator():
-        ratings[reader_id].append(Rating(source, _folded(title, body, with_text), useful, at))
+    for reader_id, source, title, body, categories, useful, at in found.iterator():
+        folded = _folded(title, body, with_text)
+        ratings[reader_id].append(Rating(source, folded, category_keys(categories), useful, at))
     return dict(ratings)
 
 
@@ -170,14 +177,16 @@ def _shown(
         digest__reader_id__in=readers, digest__built_at__gte=start, digest__built_at__lt=end
     ).order_by("digest_id", "rank")
     text = F("item__text") if with_text else Value("")
+    named = F("item__categories") if with_text else Value("")
     found = rows.values_list(
-        "digest__reader_id", "digest_id", "digest__built_at", "item__source_id", "item__title", text,
+        "digest__reader_id", "digest_id", "digest__built_at", "item__source_id", "item__title", text, named,
         "score", "parts__interest",
     )  # fmt: skip
     shown: defaultdict[UUID, list[ShownItem]] = defaultdict(list)
-    for reader_id, digest_id, built_at, source, title, body, score, interest in found.iterator():
-        folded = _folded(title, body, with_text)
-        shown[reader_id].append(ShownItem(digest_id, built_at, source, folded, score, float(interest or 1.0)))
+    for reader_id, digest_id, built_at, source, title, body, categories, *scores in found.iterator():
+        score, interest = scores
+        about = _folded(title, body, with_text), category_keys(categories)
+        shown[reader_id].append(ShownItem(digest_id, built_at, source, *about, score, float(interest or 1.0)))
     return dict(shown)
 
 
@@ -201,9 +210,9 @@ def _case(decision: Outcome, data: BatchData) -> EffectCase:
     return EffectCase(
         suggestion_type=decision.suggestion_type,
         label=suggestion.label,
-        scope_before=_counted(t for t in before if scope.covers(t.source, t.folded)),
+        scope_before=_counted(t for t in before if scope.covers(t)),
         rest_before=_counted(_rest(before, scope, others)),
-        scope_after=_counted(t for t in after if scope.covers(t.source, t.folded)),
+        scope_after=_counted(t for t in after if scope.covers(t)),
         rest_after=_counted(_rest(after, scope, others)),
         exposure=_exposure(decision, scope, full, data.shown.get(reader_id, ())),
         changed_again=_changed_again(scope, full.config_after, data.configs[reader_id]),
@@ -218,7 +227,7 @@ def _counted(ratings: Iterable[Rating]) -> Tally:
 def _rest(ratings: Iterable[Rating], scope: Scope, others: Sequence[Scope]) -> list[Rating]:
     """Return the ratings that neither this change nor another of these weeks affects."""
     touched = (scope, *others)
-    return [t for t in ratings if not any(other.covers(t.source, t.folded) for other in touched)]
+    return [t for t in ratings if not any(other.covers(t) for other in touched)]
 
 
 def _exposure(
@@ -232,7 +241,7 @@ def _exposure(
     digests: defaultdict[int, list[RankedItem]] = defaultdict(list)
     for item in shown:
         if at <= item.built_at < at + WINDOW:
-            covered = scope.covers(item.source, item.folded)
+            covered = scope.covers(item)
             without = score_without(item.score, item.interest, kind, before, after) if covered else item.score
             digests[item.digest_id].append(RankedItem(item.score, without, covered))
     return exposure_of(list(digests.values()))

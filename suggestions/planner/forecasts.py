@@ -79,7 +79,12 @@ def forecast_of(
     """
     candidates = [
         Candidate(
-            item.item_id, item.source, item.title, item.text, now - max(item.at - item.dated_at, timedelta())
+            item.item_id,
+            item.source,
+            item.title,
+            item.text,
+            now - max(item.at - item.dated_at, timedelta()),
+            categories=item.categories,
         )
         for item in holdout
     ]

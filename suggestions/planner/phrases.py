@@ -1,4 +1,8 @@
-"""Topics in the titles of rated items.
+"""Topics of rated items: the categories that publishers name, and phrases in titles.
+
+Categories come first, those that three items from two sources have, in the spelling used most. Of two that
+nearly the same items have the less frequent one goes, and so does a phrase: "ev" where "Electric cars" is a
+category of the same items.
 
 A phrase is one to three words that follow each other, neither starting nor ending in a stop word, no source's
 name, in the titles of at least three items from at least two sources. Where a longer phrase covers nearly the
@@ -9,18 +13,22 @@ occur, never by how much they are liked, so that the choice itself proves nothin
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from digest.entities import RatedItem
+from ranking.common.categories import EMPTY_CATEGORIES, category_key, topic_categories
 from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
 from suggestions.entities import SOURCE_WEIGHTS
 
 TOPICS_MAX = 40
+# Leaves room for phrases where a publisher tags freely.
+CATEGORIES_MAX = 20
 PHRASE_WORDS_MAX = 3
 PHRASE_ITEMS_MIN = 3
 PHRASE_SOURCES_MIN = 2
-# A shorter phrase goes where a longer one has this share of its items.
+# A shorter phrase goes where a longer one has this share of its items; a category or a phrase where the items
+# that it shares with a category are this share of both together.
 COVERED = 0.8
 # English and German words that name nothing.
 _STOP_TEXT = """
@@ -65,7 +73,11 @@ def attributes_of(
 ) -> Attributes:
     """Return the columns for these ratings; `topics` are always among them, in their own spelling."""
     labels = {topic_key(topic): topic for topic in topics}
-    for found in phrases_frequent(rated, titles)[:TOPICS_MAX]:
+    own = frozenset().union(*map(topic_categories, topics))
+    named = categories_frequent(rated, titles)
+    categories = [one for one in named if category_key(one.label) not in own][:CATEGORIES_MAX]
+    phrases = phrases_without(phrases_frequent(rated, titles), categories)
+    for found in [*categories, *phrases][:TOPICS_MAX]:
         labels.setdefault(found.key, found.label)
     keys = {*sources, *(item.source for item in rated)}
     return Attributes(tuple(sorted(keys)), tuple(sorted(labels)), labels)
@@ -73,7 +85,7 @@ def attributes_of(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrase that could be a topic, with the indices of the items whose titles have it."""
+    """A phrase or category that could be a topic, with the indices of the items that have it."""
 
     key: str
     label: str
@@ -85,30 +97,81 @@ def phrases_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> l
 
     `titles` are the sources by key: a source's title, its key, and the key without its ending are no topics.
     """
-    barred = {
+    found = _frequent([_phrases(item.title) for item in rated], rated, _names_barred(titles))
+    by_key = {phrase.key: phrase.items for phrase in found}
+    return [phrase for phrase in found if not _covered(phrase.key, by_key)]
+
+
+def categories_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> list[Phrase]:
+    """Return the categories of the rated items that could be topics, most frequent first.
+
+    `titles` are the sources by key, whose names are no topics.
+    """
+    barred = _names_barred(titles) | EMPTY_CATEGORIES
+    found: list[Phrase] = []
+    for one in _frequent([_categories(item.categories) for item in rated], rated, barred):
+        if not any(_coextensive(one.items, other.items) for other in found):
+            found.append(one)
+    return found
+
+
+def phrases_without(phrases: Iterable[Phrase], categories: Sequence[Phrase]) -> list[Phrase]:
+    """Return `phrases` without those that are a category, part of one that covers them, or go along with one.
+
+    Go along: nearly all items that have either have both.
+    """
+    return [one for one in phrases if not any(_covered_by(one, other) for other in categories)]
+
+
+def _covered_by(phrase: Phrase, category: Phrase) -> bool:
+    shared = len(phrase.items & category.items)
+    is_part = phrase_contains(category.key, phrase.key) and shared >= COVERED * len(phrase.items)
+    return is_part or phrase.key == category.key or _coextensive(phrase.items, category.items)
+
+
+def _names_barred(titles: Mapping[str, str]) -> set[str]:
+    """Return the keys of what sources are called."""
+    return {
         topic_key(name)
         for key, title in titles.items()
         for name in (key, title, key.split(".")[0])
         if name.strip()
     }
+
+
+def _frequent(
+    terms: Iterable[set[tuple[str, str]]], rated: Sequence[RatedItem], barred: Iterable[str]
+) -> list[Phrase]:
+    """Return the terms, (key, spelling) by item, that enough items from enough sources have, most first."""
     items: dict[str, set[int]] = defaultdict(set)
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    for index, item in enumerate(rated):
-        for key, phrase in _phrases(item.title):
+    for index, found in enumerate(terms):
+        for key, spelling in sorted(found):
             items[key].add(index)
-            spellings[key][phrase] += 1
-    frequent = {
-        key: frozenset(found)
-        for key, found in items.items()
-        if len(found) >= PHRASE_ITEMS_MIN
+            spellings[key][spelling] += 1
+    frequent = [
+        Phrase(topic_key(label := spellings[key].most_common(1)[0][0]), label, frozenset(of_key))
+        for key, of_key in items.items()
+        if len(of_key) >= PHRASE_ITEMS_MIN
         and key not in barred
-        and len({rated[i].source for i in found}) >= PHRASE_SOURCES_MIN
-    }
-    return [
-        Phrase(key, spellings[key].most_common(1)[0][0], found)
-        for key, found in sorted(frequent.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-        if not _covered(key, frequent)
+        and len({rated[i].source for i in of_key}) >= PHRASE_SOURCES_MIN
     ]
+    return sorted(frequent, key=lambda one: (-len(one.items), one.key))
+
+
+def _coextensive(one: frozenset[int], other: frozenset[int]) -> bool:
+    return len(one & other) >= COVERED * len(one | other)
+
+
+def _categories(named: Iterable[str]) -> set[tuple[str, str]]:
+    """Return the (category's key, spelling) of each category that can be a topic, once each."""
+    found: dict[str, str] = {}
+    for category in named:
+        spelling = category.strip().lstrip("#").strip()
+        can_be = len(spelling) <= TOPIC_MAX_CHARS and any(map(str.isalpha, spelling))
+        if can_be and (key := category_key(spelling)) not in STOP_WORDS:
+            found.setdefault(key, spelling)
+    return set(found.items())
 
 
 def phrase_contains(longer: str, shorter: str) -> bool:
@@ -116,7 +179,7 @@ def phrase_contains(longer: str, shorter: str) -> bool:
     return longer != shorter and f" {shorter} " in f" {longer} "
 
 
-def _covered(key: str, frequent: dict[str, frozenset[int]]) -> bool:
+def _covered(key: str, frequent: Mapping[str, frozenset[int]]) -> bool:
     found = frequent[key]
     # Only phrases that share an item can cover; titles are short, so a scan of the longer ones is cheap.
     return any(

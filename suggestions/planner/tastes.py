@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
 from digest.entities import RatedItem
-from ranking.common.text import fold, term_matches
+from ranking.common.categories import category_keys, topic_matches
+from ranking.common.text import fold
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from suggestions.planner.phrases import Attributes
 
@@ -154,9 +155,9 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     labels = [attributes.labels[key] for key in attributes.topics]
     for n, item in enumerate(rated):
         source, topics = _kind_weights(item)
-        folded = fold(item.title)
+        folded, categories = fold(item.title), category_keys(item.categories)
         has[n, at[item.source]] = source
-        has[n, first:] = [topics * term_matches(label, folded) for label in labels]
+        has[n, first:] = [topics * topic_matches(label, folded, categories) for label in labels]
     weight = np.array([rating_weight(item.at, now) for item in rated], dtype=np.float64)
     liked = weight * np.array([item.useful for item in rated], dtype=np.float64)
     squares = weight**2 @ has**2

@@ -3,6 +3,7 @@
 import fnmatch
 import re
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -26,7 +27,7 @@ from ranking.services import config_revert, mute_remove, mute_set, source_key_re
 AT = datetime(2026, 3, 18, 12, tzinfo=UTC)
 
 
-def item(title: str = "", text: str = "", **more: str) -> Candidate:
+def item(title: str = "", text: str = "", **more: Any) -> Candidate:
     return Candidate(1, more.pop("source", "gazette.example"), title, text, AT, **more)
 
 
@@ -53,6 +54,12 @@ def hides(kind: str, value: str, what: Candidate) -> bool:
 def test_a_mute_finds_its_words_in_any_script(kind, value, title, hidden):
     assert hides(kind, value, item(title)) is hidden
     assert hides(kind, value, item("Nothing", f"and then {title}")) is hidden
+
+
+def test_a_mute_finds_a_category_in_any_spelling_and_no_part_of_one():
+    piece = item("A", categories=("Electric-Cars", "News"))
+    assert hides("category", "electric cars", piece) and not hides("category", "cars", piece)
+    assert not hides("category", "electric cars", item("Electric cars"))
 
 
 def test_a_mute_finds_sources_authors_and_addresses():

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from digest.days import day_of
 from digest.items.muting import mutes_in_force
-from digest.models import Reader
+from digest.models import Item, Reader
 from ranking.entities import Mute
 from ranking.selectors import config_mutes
 from ranking.services import mute_set
@@ -123,3 +123,15 @@ def test_the_api_lists_previews_adds_and_ends_mutes(page: Client, ada: Reader):
     wrong = page.post("/api/mutes", {"kind": "word", "value": "a b"}, content_type="application/json")
     assert (wrong.status_code, wrong.json()["error"]) == (422, "invalid_mute")
     assert page.delete("/api/mutes?kind=word&value=lamp").json() == {"version": 2, "mutes": []}
+
+
+def test_a_category_is_muted_after_a_look_and_offered_by_an_item(page: Client, ada: Reader):
+    item = fresh_item(ada, title="A ferry")
+    Item.objects.filter(pk=item.pk).update(categories=["Boat-Trips"])
+    fresh_item(ada, title="Boat trips")
+    assert "kind=category&amp;value=Boat-Trips" in body(page.get(HERE, {"item": item.pk}))
+    shown = body(page.get(HERE, {"kind": "category", "value": "boat trips"}))
+    assert "hides <strong>1</strong> of the last 7 days’ <strong>2</strong> items" in shown
+    page.post(f"{HERE}/add", {"kind": "category", "value": "boat trips"})
+    listed = body(page.get("/ui/all"))
+    assert "A ferry" not in listed and "Boat trips" in listed

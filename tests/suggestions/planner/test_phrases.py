@@ -1,9 +1,15 @@
 """Topics in titles: phrases of several items and sources, chosen by how often they occur."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suggestions.planner.phrases import phrases_frequent
+from digest.entities import RatedItem
+from suggestions.planner.phrases import attributes_of, categories_frequent, phrases_frequent
+from suggestions.planner.tastes import tallies_of
+from suggestions.rules import concerns
+from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
 
@@ -25,3 +31,39 @@ def test_any_titles_give_candidates(titles):
     rated = [thumb(n, source="ab"[n % 2], title=title) for n, title in enumerate(titles)]
     for candidate in phrases_frequent(rated, {}):
         assert len(candidate.items) >= 3
+
+
+def filed(n: int, title: str, *categories: str, source: str = "") -> RatedItem:
+    return replace(thumb(n, source=source or "ab"[n % 2], title=title), categories=categories)
+
+
+def columns(rated: list[RatedItem]) -> set[str]:
+    return set(attributes_of(rated, sources=(), topics=(), titles={"a": "A", "b": "B"}).labels.values())
+
+
+def test_a_category_is_a_topic_as_most_often_spelled():
+    names = ["electric-cars", "Electric cars", "Electric cars", "#Electric cars"]
+    found = categories_frequent([filed(n, f"Nothing {n}", name) for n, name in enumerate(names)], {})
+    assert [(one.label, len(one.items)) for one in found] == [("Electric cars", 4)]
+
+
+def test_a_category_of_one_source_or_without_meaning_is_no_topic():
+    rated = [filed(n, f"Nothing {n}", "Local", source="a") for n in range(4)]
+    rated += [filed(n, f"Nothing {n}", "Uncategorized", "A") for n in range(4, 8)]
+    assert categories_frequent(rated, {"a": "A", "b": "B"}) == []
+
+
+def test_a_phrase_goes_where_a_category_says_the_same():
+    rated = [filed(n, f"Tesla {n}", "Electric cars") for n in range(4)]
+    assert columns(rated) == {"Electric cars"}
+    rated += [filed(n, f"Tesla {n}") for n in range(4, 8)]
+    assert columns(rated) == {"Electric cars", "Tesla"}
+
+
+def test_the_topics_taste_counts_titles_and_categories():
+    rated = [filed(n, f"Nothing {n}", "Rust") for n in range(3)] + [filed(3, "Rust")]
+    attributes = attributes_of(rated, sources=(), topics=("rust",), titles={})
+    tallies = tallies_of(rated, attributes, CLOCK)
+    n = attributes.column("topics", "rust")
+    assert tallies.thumbs[n] == tallies.thumbs_all
+    assert all(concerns(item, "topics", "rust", "rust") for item in rated)
