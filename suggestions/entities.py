@@ -148,13 +148,14 @@ class PreviewItem:
 class Preview:
     """The items of today's digest that a change brings in, drops, or moves.
 
-    `shown` counts the items of today's page, and `about` its candidates that are about the target.
+    `free` counts the items of today's page that may move, being unrated, and `about` its candidates that are
+    about the target.
     """
 
     enters: tuple[PreviewItem, ...]
     leaves: tuple[PreviewItem, ...]
     moves: tuple[PreviewItem, ...]
-    shown: int = 0
+    free: int = 0
     about: int = 0
 
     @property

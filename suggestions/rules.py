@@ -50,6 +50,8 @@ from suggestions.entities import (
 PER_FIELD_MAX = 2
 # Weights are proposed in hundredths; a smaller step is no change a reader could notice.
 STEP_MIN = 0.01
+# Unrated items on a page below which its standing still says nothing.
+FREE_MIN = 5
 # So many decisions on a type without a yes, and it is not brought up again.
 DECLINED_MIN = 6
 CONFIDENCES = ("low", "medium", "high")
@@ -173,9 +175,12 @@ def strength_refusal(
 
 
 def visibility_refusal(change: Accepted, preview: Preview) -> Refusal | None:
-    """Refuse a change that moves nothing of today's page, where there is anything on it: nobody could see
-    what they agree to. It is put off, not lost: a later run may propose it."""
-    if not preview.shown or not preview.is_still:
+    """Refuse a change that moves nothing of today's page: nobody could see what they agree to.
+
+    It is put off, not lost: a later run may propose it. A page on which nearly everything is rated, and so
+    keeps its place, shows nothing of any change, and refuses none.
+    """
+    if preview.free < FREE_MIN or not preview.is_still:
         return None
     message = (
         f"{change.suggestion_type} for “{change.label}” would move nothing on today's page of this reader. "

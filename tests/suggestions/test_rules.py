@@ -291,12 +291,12 @@ def test_ratings_that_contradict_or_are_too_weak_are_not_enough():
     assert strength(accepted, 0.9, "high", "low", supported=False).code == "weak_evidence"
 
 
-def test_a_change_has_to_move_something_of_a_page_with_anything_on_it():
+def test_a_change_has_to_move_something_of_a_page_on_which_anything_can_move():
     accepted = check(BOOST, FACTS)
     item = PreviewItem(1, "Title", "gazette.example", 2, 1)
-    assert visibility_refusal(accepted, Preview((), (), (), shown=30)).code == "moves_nothing"
-    assert visibility_refusal(accepted, Preview((), (), (item,), shown=30)) is None
-    assert visibility_refusal(accepted, Preview((), (), (), shown=0)) is None
+    assert visibility_refusal(accepted, Preview((), (), (), free=30)).code == "moves_nothing"
+    assert visibility_refusal(accepted, Preview((), (), (item,), free=30)) is None
+    assert visibility_refusal(accepted, Preview((), (), (), free=4)) is None  # all but four are rated
 
 
 def test_the_least_support_is_enough_and_a_refusal_names_the_change():

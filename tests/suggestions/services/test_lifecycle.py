@@ -1,11 +1,12 @@
 """A grounded draft becomes a pending suggestion, nothing else does; unanswered ones settle by themselves."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError
 
+from digest.build.services import digest_current
 from digest.feeds.ingest import source_get_or_create
 from digest.models import Feed, Item, Source
 from ranking.models import ConfigVersion, RankConfig
@@ -16,7 +17,7 @@ from suggestions.explain import REASON_MAX_CHARS
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
-from tests.support.factories import ItemFactory, ReaderFactory
+from tests.support.factories import FeedbackFactory, ItemFactory, ReaderFactory
 from tests.support.model_words import hostile
 from tests.support.suggestion_worlds import (
     HATED,
@@ -185,20 +186,30 @@ def test_a_twin_that_lands_in_between_is_seen_before_the_write(ada):
     assert Suggestion.objects.get().suggested_value == "1.1"
 
 
+def publish(source: str, now: datetime, *ages_h: float) -> list[Item]:
+    feed = Feed.objects.get(source_id=source)
+    moments = [now - timedelta(hours=hours) for hours in ages_h]
+    return [ItemFactory(source_id=source, feed=feed, published_at=at) for at in moments]
+
+
 def test_what_would_move_nothing_of_todays_page_is_put_off_until_it_would(ada, now):
     tastes(ada)
     later = now + timedelta(days=8)
-
-    def publish(source: str, *ages: float) -> None:
-        for hours in ages:
-            feed = Feed.objects.get(source_id=source)
-            ItemFactory(source_id=source, feed=feed, published_at=later - timedelta(hours=hours))
-
-    publish(LOVED, 2, 4, 6)
+    publish(LOVED, later, 2, 4, 6, 8, 10)
     refusal = propose(ada, boost(ada), later)
     assert (refusal.code, refusal.target) == ("moves_nothing", LOVED)
     assert not Suggestion.objects.exists()
-    publish(PLAIN, 1.5, 3.5, 5.5)
+    publish(PLAIN, later, 1.5, 3.5, 5.5)
+    assert isinstance(propose(ada, boost(ada), later), Proposed)
+
+
+def test_who_has_rated_nearly_all_of_todays_page_is_not_put_off(ada, now):
+    tastes(ada)
+    later = now + timedelta(days=8)
+    items = publish(LOVED, later, 2, 4, 6, 8, 10)
+    digest_current(reader=ada, date=later.astimezone(ada.zone).date(), now=later)
+    assert propose(ada, boost(ada), later).code == "moves_nothing"
+    FeedbackFactory(reader=ada, item=items[0], useful=True, at=later)
     assert isinstance(propose(ada, boost(ada), later), Proposed)
 
 
