@@ -148,13 +148,14 @@ class PreviewItem:
 class Preview:
     """The items of today's digest that a change brings in, drops, or moves.
 
-    `free` counts the items of today's page that may move, being unrated, and `about` its candidates that are
-    about the target.
+    `shown` counts the items of today's page, `free` those of them that may move, being unrated, and `about`
+    its candidates that are about the target.
     """
 
     enters: tuple[PreviewItem, ...]
     leaves: tuple[PreviewItem, ...]
     moves: tuple[PreviewItem, ...]
+    shown: int = 0
     free: int = 0
     about: int = 0
 

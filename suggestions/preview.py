@@ -239,6 +239,7 @@ def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:
         enters=tuple(sorted((i for i in changed if i.before is None), key=lambda i: i.after or 0)),
         leaves=tuple(sorted((i for i in changed if i.after is None), key=lambda i: i.before or 0)),
         moves=tuple(sorted((i for i in changed if i.before and i.after), key=lambda i: i.after or 0)),
+        shown=len(old),
         free=len(old) - len(today.rated),
     )
 
