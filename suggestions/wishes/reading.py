@@ -329,10 +329,15 @@ def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
     return asker.ask(text, [asker.change(direction, target) for target in known])
 
 
-def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
-    """Ask for what nothing of the last days has; without a direction it is no wish at all."""
+def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
+    """Return what is meant by words that nothing of the last days has; without a direction it is no wish.
+
+    A word to mute that is spelled like nothing known can mean itself alone: mutes are for what is to come.
+    """
     if clause.direction not in SAYS:
         return NOT_UNDERSTOOD.format(_short(asker.sentence[clause.first : clause.last]))
+    if clause.direction == NONE and clause.target.isalpha() and not lookup.nearest(clause.target):
+        return Wish(NONE, Target(WORD, clause.target, clause.target), clause.amount, clause.until)
     direction = MORE if clause.direction == ADD else LESS if clause.direction == REMOVE else clause.direction
     choices = [asker.change(direction, target) for target in lookup.nearest(clause.target)]
     choices.append(asker.change(clause.direction, Target(WORD, clause.target, clause.target)))

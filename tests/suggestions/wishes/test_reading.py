@@ -90,6 +90,12 @@ def test_a_last_day_that_is_none_is_asked(words: str):
     assert question is not None and "Until when?" in question.text
 
 
+def test_a_word_to_mute_may_be_one_that_nothing_has_yet():
+    wish = one("no bogsnorkelling until Friday")
+    assert (wish.target.key, wish.direction) == ("bogsnorkelling", "none")
+    assert read("no gazete").question is not None  # nearly a source
+
+
 def test_lengths_are_left_out_with_a_sentence():
     reading = read("more long gardening pieces")
     assert [wish.target.key for wish in reading.wishes] == ["gardening"]
