@@ -50,8 +50,8 @@ from suggestions.entities import (
 PER_FIELD_MAX = 2
 # Weights are proposed in hundredths; a smaller step is no change a reader could notice.
 STEP_MIN = 0.01
-# Unrated items on a page below which its standing still says nothing.
-FREE_MIN = 5
+# Unrated items on a page, and their share of it, below which its standing still says nothing.
+FREE_MIN, FREE_SHARE = 5, 0.5
 # So many decisions on a type without a yes, and it is not brought up again.
 DECLINED_MIN = 6
 CONFIDENCES = ("low", "medium", "high")
@@ -177,10 +177,10 @@ def strength_refusal(
 def visibility_refusal(change: Accepted, preview: Preview) -> Refusal | None:
     """Refuse a change that moves nothing of today's page: nobody could see what they agree to.
 
-    It is put off, not lost: a later run may propose it. A page on which nearly everything is rated, and so
-    keeps its place, shows nothing of any change, and refuses none.
+    It is put off, not lost: a later run may propose it. A page on which most is rated, and so keeps its
+    place, shows little of any change, and refuses none.
     """
-    if preview.free < FREE_MIN or not preview.is_still:
+    if not preview.is_still or preview.free < max(FREE_MIN, FREE_SHARE * preview.shown):
         return None
     message = (
         f"{change.suggestion_type} for “{change.label}” would move nothing on today's page of this reader. "

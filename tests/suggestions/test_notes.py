@@ -30,7 +30,10 @@ def test_a_note_is_below_the_reason_and_marked_on_the_list_and_the_preview(page:
     suggestion = noted(ada, "You keep liking it.")
     for address in ("/ui/suggestions", f"/ui/suggestions/{suggestion.pk}/preview"):
         body = page.get(address).content.decode()
-        reason, note = body.index("You liked 8 of 10"), body.index("The model adds: “You keep liking it.”")
+        reason, note = (
+            body.lower().index("you liked 8 of 10"),
+            body.index("The model adds: “You keep liking it.”"),
+        )
         assert reason < note, address
 
 

@@ -294,9 +294,10 @@ def test_ratings_that_contradict_or_are_too_weak_are_not_enough():
 def test_a_change_has_to_move_something_of_a_page_on_which_anything_can_move():
     accepted = check(BOOST, FACTS)
     item = PreviewItem(1, "Title", "gazette.example", 2, 1)
-    assert visibility_refusal(accepted, Preview((), (), (), free=30)).code == "moves_nothing"
-    assert visibility_refusal(accepted, Preview((), (), (item,), free=30)) is None
-    assert visibility_refusal(accepted, Preview((), (), (), free=4)) is None  # all but four are rated
+    assert visibility_refusal(accepted, Preview((), (), (), shown=30, free=15)).code == "moves_nothing"
+    assert visibility_refusal(accepted, Preview((), (), (item,), shown=30, free=30)) is None
+    for shown, free in ((30, 14), (4, 4), (0, 0)):  # most is rated, or there is hardly anything
+        assert visibility_refusal(accepted, Preview((), (), (), shown=shown, free=free)) is None
 
 
 def test_the_least_support_is_enough_and_a_refusal_names_the_change():

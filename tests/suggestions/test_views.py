@@ -308,7 +308,7 @@ def test_a_suggestion_of_somebody_else_is_not_found(page: Client, ben: Reader, v
     foreign = suggested(ben)
     assert answer(page, foreign, verb).status_code == 404
     assert status(foreign) == "pending"
-    assert "Gazette" not in body_of(page)
+    assert "more from Gazette</" not in body_of(page)
 
 
 def test_cards_cost_the_same_however_much_evidence(page: Client, ada: Reader, django_assert_max_num_queries):

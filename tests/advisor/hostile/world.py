@@ -13,7 +13,7 @@ from digest.models import Feedback, Item, Reader, Source
 from ranking.config_body import body_default
 from ranking.models import ConfigVersion, RankConfig
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
-from tests.support.factories import FeedFactory, ReaderFactory, SubscriptionFactory
+from tests.support.factories import FeedFactory, ItemFactory, ReaderFactory, SubscriptionFactory
 from tests.support.histories import thumbs
 
 # Every text of Ben's holds it; nothing Ada's run reads, writes, logs or shows may.
@@ -110,8 +110,15 @@ def _ada(ada: Reader, now: datetime) -> None:
     thumbs(ada, PUSHED, 10, rate=0.3, days=30, now=now)
     thumbs(ada, AVOIDED, 5, rate=1.0, days=30, now=now)
     thumbs(ada, COOLING, 5, rate=1.0, days=30, now=now)
-    for source in ("loved.example", PUSHED, "loathed.example"):
-        SubscriptionFactory(reader=ada, feed=FeedFactory(source=Source.objects.get(pk=source)))
+    sources = ("loathed.example", PUSHED, "loved.example")
+    feeds = [FeedFactory(source=Source.objects.get(pk=source)) for source in sources]
+    for feed in feeds:
+        SubscriptionFactory(reader=ada, feed=feed)
+    # News in turns: a page on which a change of any source's weight moves something.
+    for n in range(12):
+        ItemFactory(
+            feed=feeds[n % 3], source=feeds[n % 3].source, published_at=now - timedelta(hours=n + 0.5)
+        )
     _config(ada, TOPICS, WEIGHTS, now, avoided=[AVOIDED])
     _settled(ada, COOLING, now - timedelta(days=5), "too much")
 

@@ -35,8 +35,8 @@ def test_the_suggestion_is_the_one_of_the_readme(body):
     wanted = [line for line in lines if line and not line.startswith("Evidence")]
     assert len(wanted) == 8
     for line in wanted:
-        title, _, rest = line.partition(" (Upstream Notes)")
-        assert title in shown and (not rest or f"Upstream Notes{rest}" in shown), line
+        title, _, rest = line.partition(" (Quiet Port)")
+        assert title in shown and (not rest or f"Quiet Port{rest}" in shown), line
 
 
 def test_no_other_site_is_named(body):

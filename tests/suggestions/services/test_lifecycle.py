@@ -203,7 +203,7 @@ def test_what_would_move_nothing_of_todays_page_is_put_off_until_it_would(ada, n
     assert isinstance(propose(ada, boost(ada), later), Proposed)
 
 
-def test_who_has_rated_nearly_all_of_todays_page_is_not_put_off(ada, now):
+def test_who_has_rated_so_much_of_todays_page_that_little_can_move_is_not_put_off(ada, now):
     tastes(ada)
     later = now + timedelta(days=8)
     items = publish(LOVED, later, 2, 4, 6, 8, 10)
