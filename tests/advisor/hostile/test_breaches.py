@@ -33,6 +33,12 @@ def found(world: World, httpserver, turns, door="mcp", logged="", page="") -> se
     }
 
 
+def any_change_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask neither how well thumbs support a change nor whether today's page would show it."""
+    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
+    monkeypatch.setattr(lifecycle, "visibility_refusal", lambda *a: None)
+
+
 def test_with_every_rule_in_place_the_same_attacks_break_nothing(world, httpserver):
     turns = [[boost(key, world.urls(key)) for key in (AVOIDED, COOLING)], [honest(world, "fine")]]
     assert found(world, httpserver, turns) == set()
@@ -43,7 +49,7 @@ def test_with_every_rule_in_place_the_same_attacks_break_nothing(world, httpserv
 def test_without_permission_checks_a_pinned_or_rested_target_is_found(world, httpserver, monkeypatch, target):
     monkeypatch.setattr(rules, "PERMISSION_RULES", ())
     monkeypatch.setattr(rules, "RULES", (*rules.STEP_RULES, *rules.EVIDENCE_RULES))
-    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
+    any_change_passes(monkeypatch)
     assert found(world, httpserver, [[boost(target, world.urls(target))]]) == {"I3"}
 
 
@@ -65,13 +71,13 @@ def test_without_grounding_to_the_reader_the_other_ones_evidence_is_found(world,
     propose_urls = selectors.feedback_by_urls
     monkeypatch.setattr(selectors, "feedback_by_urls", anyones)
     monkeypatch.setattr(selectors, "reader_sources", lambda **k: ["ben0.example"])
-    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
+    any_change_passes(monkeypatch)
     assert found(world, httpserver, foreign_evidence(world, "x")) >= {"I1", "I3"}
 
 
 def test_without_the_polarity_rule_disliked_evidence_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(rules, "LIKED_TYPES", frozenset())
-    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
+    any_change_passes(monkeypatch)
     turns = [[boost("loathed.example", world.urls("loathed.example", useful=False), suggested_value="1.2")]]
     assert found(world, httpserver, turns) == {"I3"}
 
@@ -102,7 +108,7 @@ def test_a_model_that_words_the_reason_is_found(world, httpserver, monkeypatch):
 
 def test_a_topic_of_any_shape_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(rules, "topic_clean", lambda value: str(value))
-    monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
+    any_change_passes(monkeypatch)
     monkeypatch.setattr(rules, "RULES", rules.PERMISSION_RULES)
     urls = [*world.urls("loved.example"), *world.urls("middling.example")]
     assert found(world, httpserver, [[topic("Kube\nrnetes", urls)]]) == {"I3"}
