@@ -182,10 +182,8 @@ def visibility_refusal(change: Accepted, preview: Preview) -> Refusal | None:
     """
     if not preview.is_still or preview.free < max(FREE_MIN, FREE_SHARE * preview.shown):
         return None
-    message = (
-        f"{change.suggestion_type} for “{change.label}” would move nothing on today's page of this reader. "
-        "Choose another hypothesis."
-    )
+    about = f"{change.suggestion_type} for “{change.label}”"
+    message = f"{about} would move nothing on this reader's page of today. Choose another hypothesis."
     return Refusal("moves_nothing", message, change.target_key)
 
 
@@ -484,10 +482,8 @@ def weight_clamp(wanted: float, current: float) -> float:
 
 
 def topic_clean(value: object) -> str | None:
-    """Return a topic as it will be written (NFKC, single spaces), or `None` if it cannot be one.
-
-    One line of at most 64 characters with a letter or digit in it, and nothing invisible.
-    """
+    """Return a topic as it is written (NFKC, single spaces); `None` for more than one line of 64 characters,
+    no letter or digit, or anything invisible."""
     if not isinstance(value, str) or len(value) > 4 * TOPIC_MAX_CHARS:
         return None
     text = unicodedata.normalize("NFKC", value).strip(" ")
