@@ -344,6 +344,6 @@ def error_result(code: str, details: str, **valid: list[str]) -> dict[str, Any]:
     return result | {"details": fit_text(details, room)}
 
 
-def cut_title(title: str) -> str:
-    """Return `title` in at most 100 characters."""
-    return title if len(title) <= TITLE_CHARS_MAX else f"{title[: TITLE_CHARS_MAX - 1]}…"
+def cut_title(title: str, chars: int = TITLE_CHARS_MAX) -> str:
+    """Return `title` in at most so many characters."""
+    return title if len(title) <= chars else f"{title[: chars - 1]}…"

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from advisor.entities import FeedbackLimits, missing_message
+from advisor.entities import FeedbackLimits, feedback_suffices, missing_message
 from advisor.models import (
     Decision,
     GuidanceEvent,
@@ -61,10 +61,26 @@ def feedback_missing_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, str]:
         )
     )
     counts = {reader_id: FeedbackCounts(*row) for reader_id, *row in rows}
-    limits = FeedbackLimits(
-        settings.ADVISOR_MIN_ITEMS, settings.ADVISOR_MIN_DAYS, settings.ADVISOR_MIN_TAGGED
-    )
+    limits = _limits()
     return {rid: missing_message(counts.get(rid, NO_FEEDBACK), limits) for rid in ids}
+
+
+def feedback_is_thin(*, reader_id: UUID) -> bool:
+    """Return whether the reader gave a thumb, but too few for a run; one query, however many they gave."""
+    limits = _limits()
+    # As many as suffice by themselves: who has more is not counted to the end.
+    some = Feedback.objects.filter(reader_id=reader_id).order_by()[: limits.alone]
+    row = some.aggregate(
+        total=Count("pk"), tagged=Count("pk", filter=Q(has_reason=True)), first=Min("day"), last=Max("day")
+    )
+    if not row["total"]:
+        return False
+    counts = FeedbackCounts(row["total"], row["tagged"], row["last"] - row["first"] + 1, None, None)
+    return not feedback_suffices(counts, limits)
+
+
+def _limits() -> FeedbackLimits:
+    return FeedbackLimits(settings.ADVISOR_MIN_ITEMS, settings.ADVISOR_MIN_DAYS, settings.ADVISOR_MIN_TAGGED)
 
 
 def run_for(reader_id: UUID, run_id: UUID) -> Run | None:

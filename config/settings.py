@@ -73,8 +73,10 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "digest.middleware.settings_read_once",
     "digest.middleware.reader_time_zone",
     "digest.middleware.no_store_pages",
+    "digest.middleware.device_clear",
     "digest.middleware.sign_in_and_return",
     "digest.middleware.welcome_first",
     "config.middleware.responses_store",
@@ -203,7 +205,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 # The settings page sends three fields for each source; a reader may bring thousands of them by OPML.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 15_000
-_SAME_SITE = ("script-src", "style-src", "img-src", "font-src", "connect-src", "form-action")
+_SAME_SITE = ("script-src", "style-src", "img-src", "font-src", "connect-src", "form-action", "manifest-src")
 _NOTHING = ("default-src", "base-uri", "frame-ancestors")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {kind: [SELF] for kind in _SAME_SITE} | {kind: [NONE] for kind in _NOTHING},

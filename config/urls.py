@@ -2,8 +2,9 @@
 
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
+from django.templatetags.static import static
 from django.urls import include, path, re_path
-from django.views.generic import TemplateView
+from django.views.generic import RedirectView, TemplateView
 
 from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
@@ -20,6 +21,7 @@ urlpatterns = [
     path("", include("ranking.urls")),
     path("", include("suggestions.urls")),
     path("", include("advisor.urls")),
+    path("", include("digest.web.greader.urls")),
     path("api/docs", api_docs, name="api_docs"),
     path("api/", api.urls),
     re_path("^api/", api_missing),
@@ -33,5 +35,6 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("offline", TemplateView.as_view(template_name="digest/offline.html"), name="offline"),
+    path("favicon.ico", RedirectView.as_view(url=static("icon-192.png")), name="icon"),
     path("sw.js", TemplateView.as_view(template_name="sw.js", content_type="text/javascript"), name="worker"),
 ]

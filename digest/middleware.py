@@ -1,4 +1,4 @@
-"""Middleware of readers' pages: time zone, caching, sign-in and the first visit."""
+"""Middleware of readers' pages: settings read once, time zone, caching, sign-in and the first visit."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
@@ -11,10 +11,21 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
+from ranking.common.once import reading_once
 
 SIGNED_OUT = "You were signed out, so nothing was done. Sign in and repeat it."
 
 Handler = Callable[[HttpRequest], HttpResponse]
+
+
+def settings_read_once(get_response: Handler) -> Handler:
+    """Read a reader's mutes once a request, however many selectors ask for them."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        with reading_once():
+            return get_response(request)
+
+    return handle
 
 
 def reader_time_zone(get_response: Handler) -> Handler:
@@ -39,6 +50,23 @@ def no_store_pages(get_response: Handler) -> Handler:
         page = response.headers.get("Content-Type", "").startswith("text/html")
         if page and isinstance(request.user, Reader) and not response.has_header("Cache-Control"):
             response["Cache-Control"] = "no-store"
+        return response
+
+    return handle
+
+
+def device_clear(get_response: Handler) -> Handler:
+    """Have the browser of a reader who signs out delete what it stored of this site, if it may hold a digest.
+
+    Browsers obey over TLS alone (W3C Clear Site Data, section 3.1); elsewhere scripts do it.
+    """
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        user = request.user
+        stores = isinstance(user, Reader) and user.offline_today
+        response = get_response(request)
+        if stores and not request.user.is_authenticated:
+            response["Clear-Site-Data"] = '"cache", "storage"'
         return response
 
     return handle

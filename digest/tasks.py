@@ -3,6 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
+from digest.articles.favicons import favicons_update
 from digest.articles.full_text import full_texts_update
 from digest.build.first_round import first_round_task
 from digest.feeds.rounds import feeds_fetch
@@ -15,7 +16,8 @@ __all__ = ["feeds_fetch_task", "first_round_task"]
 
 @shared_task(name="digest.feeds_fetch")
 def feeds_fetch_task() -> None:
-    """Fetch the feeds that are due, then make stories, vectors, extracts and full texts of the new items.
+    """Fetch the feeds that are due, then make stories, vectors, extracts and full texts of the new items;
+    favicons last.
 
     Stories come before extracts, whose reasons ask whether other sources report the same.
     """
@@ -24,3 +26,4 @@ def feeds_fetch_task() -> None:
     item_vectors_update(now=timezone.now())
     extracts_make(now=timezone.now())
     full_texts_update(now=timezone.now())
+    favicons_update(now=timezone.now())

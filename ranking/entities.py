@@ -115,6 +115,10 @@ class ScoreBreakdown:
     community: float
     interest: float
     reported_by: int = 1
+    # What reading adds to interest, and of how many shown items of the source so many were opened.
+    reading: float = 0.0
+    opened: int = 0
+    shown: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values, as stored with an impression."""

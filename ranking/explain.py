@@ -101,6 +101,8 @@ def cause_words(cause: str, ref: str) -> str:
     words = CAUSES.get(cause, cause)
     if cause == "edit" and ref.startswith("source:"):
         return "The operator joined or renamed a source"
+    if cause == "accept" and ref.startswith("early:"):
+        return f"You applied an early change, after {ref.removeprefix('early:')} answers"
     if cause != "revert":
         return words
     if ref.startswith("revert:"):

@@ -96,6 +96,23 @@ class WeightSnapshot(models.Model):
         return f"{self.source_key} {self.before:.2f} → {self.after:.2f}"
 
 
+class ImplicitPreference(models.Model):
+    """What one reader's opens say of sources and categories; worked out nightly, gone when switched off."""
+
+    reader = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="implicit_preference"
+    )
+    weight = models.FloatField(help_text="How far opens foretell this reader's thumbs, 0 to 1.")
+    sources = models.JSONField(default=dict, help_text="Key: log-odds, opened, shown.")
+    categories = models.JSONField(default=dict, help_text="Key: log-odds, opened, shown.")
+    source_thumbs = models.JSONField(default=dict, help_text="Key: which way thumbs lean, 1 or -1.")
+    category_thumbs = models.JSONField(default=dict, help_text="Key: which way thumbs lean, 1 or -1.")
+    updated_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"opens of {self.reader_id} at {self.weight:.2f}"
+
+
 class SourceAlias(models.Model):
     """A key that a source once had, before an operator renamed it or joined it with another."""
 

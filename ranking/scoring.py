@@ -1,7 +1,7 @@
 """The score of items: a product, so that weights scale and nothing escapes recency.
 
 score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similarity + gamma x community
-                                            + agreement)
+                                            + agreement + reading)
 
 A `Pool` has what many rankings of the same items share, a `Ranking` is one order of them. Pure.
 """
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ranking.common.categories import category_keys, topic_categories
 from ranking.common.text import first_words, fold_lightly, term_finder, topic_key, topics_distinct
 from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Score, ScoreBreakdown
+from ranking.implicit import IMPLICIT_MAX, NO_LEANS, UNKNOWN, ImplicitLeans
 
 # Twenty likes of others then weigh about as much as one topic. Tuned on the development half of the readers
 # of MovieLens-100k: AUC .706 at 0.5, .712 at 2, .720 at 3, .727 at 4, popularity .710. More would let the
@@ -110,7 +111,7 @@ class Pool:
         self.source_codes: Ids = np.array(
             [codes.setdefault(c.source, len(codes)) for c in candidates], dtype=np.int64
         )
-        self.sources = tuple(codes)
+        self.sources, self._codes = tuple(codes), codes
         self._texts: list[str] = []
         self._by_category: dict[str, list[int]] | None = None
         self._matches: dict[str, NDArray[np.bool_]] = {}
@@ -151,13 +152,34 @@ class Pool:
         return known
 
     def _in_category(self, term: str) -> list[int]:
-        """Return the rows of the candidates with a category that is `term`; keys are made once."""
+        """Return the rows of the candidates with a category that is `term`."""
+        return [row for key in topic_categories(term) for row in self._categories().get(key, ())]
+
+    def _categories(self) -> Mapping[str, list[int]]:
+        """Return the rows by the keys of their categories, which are made once."""
         if self._by_category is None:
             self._by_category = {}
             for row, candidate in enumerate(self.candidates):
                 for key in category_keys(candidate.categories) if candidate.categories else ():
                     self._by_category.setdefault(key, []).append(row)
-        return [row for key in topic_categories(term) for row in self._by_category.get(key, ())]
+        return self._by_category
+
+    def implicit(self, leans: ImplicitLeans) -> Floats:
+        """Return `ImplicitLeans.added` of every candidate, as one column."""
+        source, thumbs = np.zeros(len(self.sources)), np.zeros(len(self.sources))
+        for key in leans.sources.keys() & self._codes.keys():
+            source[self._codes[key]] = leans.source(key)
+        for key in leans.source_thumbs.keys() & self._codes.keys():
+            thumbs[self._codes[key]] = leans.source_thumbs[key]
+        whole, counts = np.zeros(len(self)), np.zeros(len(self))
+        for key in leans.categories.keys() & self._categories().keys():
+            rows = self._categories()[key]
+            whole[rows] += leans.category(key)
+            counts[rows] += 1
+        whole = whole / np.maximum(1.0, counts) + source[self.source_codes]
+        whole[whole * thumbs[self.source_codes] < 0] = 0.0
+        added: Floats = IMPLICIT_MAX * leans.weight * np.clip(whole, -1.0, 1.0)
+        return added
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +187,13 @@ class Signals:
     """Figures of items by id: similarity to the reader's profile, the community's deviation, and agreement.
 
     `reported_by` is how many of the reader's sources report the item's story; missing ones have one.
+    `implicit` is what the reader's opens say of sources and categories.
     """
 
     similarity: Mapping[int, float] = field(default_factory=dict)
     community: Mapping[int, float] = field(default_factory=dict)
     reported_by: Mapping[int, float] = field(default_factory=dict)
+    implicit: ImplicitLeans = NO_LEANS
 
 
 class Ranking(Sequence[Score]):
@@ -189,6 +213,8 @@ class Ranking(Sequence[Score]):
         self._similarity = values_for(signals.similarity, ids)
         self._community = values_for(signals.community, ids)
         self._reported_by = np.maximum(1.0, values_for(signals.reported_by, ids))
+        self._leans = signals.implicit
+        self._reading = self._at(pool.implicit(self._leans)) if self._leans.weight else np.zeros(len(ids))
         self._topics = topics_distinct(effective.config.topics, topic_key)
         self._interest = self._interests(effective.config.keyword_boosts)
         weight = np.array([effective.weight(key) for key in pool.sources], dtype=np.float64)
@@ -206,7 +232,7 @@ class Ranking(Sequence[Score]):
     def _interests(self, boosts: Mapping[str, float]) -> Floats:
         config = self._effective.config
         interest = 1 + config.ai_score_alpha * self._similarity + COMMUNITY_GAMMA * self._community
-        interest += agreement(self._reported_by)
+        interest += agreement(self._reported_by) + self._reading
         for topic in self._topics:
             interest += self._at(self._pool.matches(topic))
         for word, boost in boosts.items():
@@ -241,42 +267,54 @@ class Ranking(Sequence[Score]):
 
     def _explained(self, places: Ids) -> list[Score]:
         rows = places if self._rows is None else self._rows[places]
-        config, deltas = self._effective.config, self._effective.deltas
         columns = (
             self._hours,
             self._recency,
             self._similarity,
             self._community,
             self._reported_by,
+            self._reading,
             self._interest,
-            self._scores,
         )
         return [
             Score(
                 candidate := self._pool.candidates[row],
                 total,
-                ScoreBreakdown(
-                    source_weight=self._effective.weight(candidate.source),
-                    config_weight=config.source_weights.get(candidate.source, WEIGHT_DEFAULT),
-                    learned_delta=deltas.get(candidate.source, 0.0),
-                    age_hours=hours,
-                    recency=recency,
-                    topics=tuple(topics),
-                    boosts={word: config.keyword_boosts[word] for word in boosts},
-                    similarity=similarity,
-                    community=community,
-                    reported_by=round(sources),
-                    interest=interest,
-                ),
+                self._breakdown(candidate.source, topics, boosts, figures),
             )
-            for row, topics, boosts, hours, recency, similarity, community, sources, interest, total in zip(
+            for row, topics, boosts, total, *figures in zip(
                 rows.tolist(),
                 self._matching(self._topics, rows),
-                self._matching(config.keyword_boosts, rows),
+                self._matching(self._effective.config.keyword_boosts, rows),
+                self._scores[places].tolist(),
                 *(column[places].tolist() for column in columns),
                 strict=True,
             )
         ]
+
+    def _breakdown(
+        self, source: str, topics: Sequence[str], boosts: Sequence[str], figures: Sequence[float]
+    ) -> ScoreBreakdown:
+        """Return the parts of one score; `figures` are the columns of `_explained`, in their order."""
+        hours, recency, similarity, community, sources, reading, interest = figures
+        config, deltas = self._effective.config, self._effective.deltas
+        opens = self._leans.sources.get(source, UNKNOWN) if reading else UNKNOWN
+        return ScoreBreakdown(
+            source_weight=self._effective.weight(source),
+            config_weight=config.source_weights.get(source, WEIGHT_DEFAULT),
+            learned_delta=deltas.get(source, 0.0),
+            age_hours=hours,
+            recency=recency,
+            topics=tuple(topics),
+            boosts={word: config.keyword_boosts[word] for word in boosts},
+            similarity=similarity,
+            community=community,
+            reported_by=round(sources),
+            reading=reading,
+            opened=opens.opened,
+            shown=opens.shown,
+            interest=interest,
+        )
 
     def _matching(self, terms: Iterable[str], rows: Ids) -> list[list[str]]:
         """Return, for each of `rows`, those of `terms` that it has, in their order."""

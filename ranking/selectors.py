@@ -9,10 +9,19 @@ from uuid import UUID
 
 from django.db.models import F, QuerySet
 
+from ranking.common.once import read_once
 from ranking.common.rows import export_rows
 from ranking.config_body import ConfigEdit, body_edit, body_effective, body_validate, effective_body
 from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
-from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
+from ranking.implicit import ImplicitLeans, Lean
+from ranking.models import (
+    ConfigVersion,
+    ImplicitPreference,
+    LearnedWeight,
+    RankConfig,
+    SourceAlias,
+    WeightSnapshot,
+)
 from ranking.mutes import mutes_read
 
 V = TypeVar("V")
@@ -86,9 +95,13 @@ def config_of_row(row: RankConfig | None) -> Config:
 
 
 def config_mutes(*, reader_id: UUID) -> tuple[Mute, ...]:
-    """Return all mutes of the reader's config, those that are over included; one query."""
-    row = RankConfig.objects.filter(reader_id=reader_id).values_list("mutes", flat=True).first()
-    return mutes_read(row or [])
+    """Return all mutes of the reader's config, those that are over included; one query a request."""
+
+    def read() -> tuple[Mute, ...]:
+        row = RankConfig.objects.filter(reader_id=reader_id).values_list("mutes", flat=True).first()
+        return mutes_read(row or [])
+
+    return read_once(("mutes", reader_id), read)
 
 
 def config_mutes_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, tuple[Mute, ...]]:
@@ -183,6 +196,12 @@ def config_changed_since(*, reader_id: UUID, version: int, causes: Sequence[str]
     return {(c["field"], c["target"]) for changes in rows.values_list("changes", flat=True) for c in changes}
 
 
+def config_changed_by(*, reader_id: UUID, ref: str, since: datetime) -> set[tuple[str, str]]:
+    """Return the (field, target) pairs that writes whose reference begins so changed; one query."""
+    rows = ConfigVersion.objects.filter(reader_id=reader_id, cause_ref__startswith=ref, created_at__gt=since)
+    return {(c["field"], c["target"]) for changes in rows.values_list("changes", flat=True) for c in changes}
+
+
 def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:
     """Return every change (a row of `body_changes`) made after `version`, oldest first; one query."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version).order_by("version")
@@ -242,6 +261,23 @@ def versions_of_order(*, since: Mapping[UUID, int]) -> dict[UUID, int]:
     return found
 
 
+def implicit_leans_many(*, reader_ids: Collection[UUID]) -> dict[UUID, tuple[ImplicitLeans, datetime]]:
+    """Return by reader what their opens say, and as of when; who has nothing stored is missing; one query."""
+    return {
+        row.reader_id: (
+            ImplicitLeans(
+                row.weight,
+                {key: Lean(*one) for key, one in row.sources.items()},
+                {key: Lean(*one) for key, one in row.categories.items()},
+                row.source_thumbs,
+                row.category_thumbs,
+            ),
+            row.updated_at,
+        )
+        for row in ImplicitPreference.objects.filter(reader_id__in=list(reader_ids))
+    }
+
+
 def keys_current(*, keys: Collection[str]) -> dict[str, str]:
     """Return those of `keys` that sources once had, with the current key of each; one query at most."""
     if not keys:
@@ -273,3 +309,4 @@ def reader_export_ranking(*, reader_id: UUID) -> Iterator[tuple[str, object]]:
     yield "config_versions", export_rows(ConfigVersion.objects.filter(reader_id=reader_id))
     yield "learned_weights", export_rows(LearnedWeight.objects.filter(reader_id=reader_id))
     yield "weight_snapshots", export_rows(WeightSnapshot.objects.filter(reader_id=reader_id))
+    yield "implicit_preference", export_rows(ImplicitPreference.objects.filter(reader_id=reader_id))

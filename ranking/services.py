@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 
+from ranking.common.once import read_again
 from ranking.common.rows import retention_start, rows_delete
 from ranking.common.text import topic_key
 from ranking.config_body import (
@@ -57,22 +58,30 @@ Cause = ConfigVersion.Cause
 RENAMED = "source:"
 # Before the UTC day of the learning cycle, in the reference of a version that took it back.
 LEARNED = "learned:"
+# Before the number of answers behind it, in the reference of a version of an early change.
+EARLY = "early:"
 
 
 def config_edit(
-    *, reader_id: UUID, edit: ConfigEdit, expected_version: int, now: datetime, note: str = ""
+    *,
+    reader_id: UUID,
+    edit: ConfigEdit,
+    expected_version: int,
+    now: datetime,
+    note: str = "",
+    cause: Cause = Cause.EDIT,
+    ref: str = "",
 ) -> int:
     """Save a person's own change; return the new version (the same one if nothing changed).
 
-    `note` is what the person asked for in words, and stays with the version.
+    `note` is what the person asked for in words, and stays with the version; `cause` and `ref` say what else
+    led to it.
 
     Raises `StaleVersion` when the config is no longer at `expected_version`, `InvalidSetting` for a value
     out of range.
     """
     current = config_edit_current(edit=edit)
-    return _write(
-        reader_id, lambda body: body_edit(body, current), Cause.EDIT, "", now, expected_version, note
-    )
+    return _write(reader_id, lambda body: body_edit(body, current), cause, ref, now, expected_version, note)
 
 
 def source_weight_set(
@@ -367,6 +376,7 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
         if name != "learned":
             setattr(row, name, value)
     row.save()
+    read_again()
     sources = {c["target"] for c in changes if c["field"] == "source_weights"}
     hold = now + timedelta(days=HOLD_DAYS)
     touched = sources | {

@@ -1,4 +1,4 @@
-// Says when the network is gone, and leaves a page behind for navigations that cannot be answered.
+// Says when the network is gone, and leaves pages behind for navigations that cannot be answered.
 import { announce } from "./http.js";
 
 const note = document.querySelector("[data-offline]");
@@ -11,4 +11,22 @@ function show() {
 addEventListener("online", show);
 addEventListener("offline", show);
 show();
-navigator.serviceWorker?.register("/sw.js").catch(() => {});
+
+// Who is shown this page, where they want their digest on this device; "" for anybody else.
+const reader = document.querySelector('meta[name="offline-today"]')?.content ?? "";
+const workers = navigator.serviceWorker;
+
+function tell(message) {
+  return workers?.ready.then(({ active }) => active.postMessage(message));
+}
+
+workers?.register("/sw.js").catch(() => {});
+tell({ reader, store: document.querySelector("[data-today]") !== null });
+
+// Signing out leaves nothing behind; the server's answer wipes the device as well, where it came over TLS.
+for (const form of document.querySelectorAll('form[action$="/logout/"]')) {
+  form.addEventListener("submit", () => {
+    workers?.controller?.postMessage({ reader: "" });
+    globalThis.caches?.delete("today-1");
+  });
+}

@@ -2,6 +2,7 @@
 import { announce } from "./http.js";
 import { show } from "./marks.js";
 import { watchPictures } from "./pictures.js";
+import { watchEnd } from "./reading.js";
 
 const pane = document.querySelector("[data-pane]");
 const wide = matchMedia("(min-width: 68.75rem)");
@@ -45,6 +46,7 @@ function fill(link, piece) {
   pane.scrollTop = 0;
   root.dataset.paneOpen = "";
   watchPictures(pane);
+  watchEnd(pane);
   const row = link.closest("article[data-item]");
   show(row, true);
   row.scrollIntoView({ block: "nearest" });

@@ -1,26 +1,33 @@
 // A picture that cannot be had gives way to its words. One that is refused since many are on their way is asked
 // for again: the server remembers what failed for good.
 const TRIES = 3;
+const SMALL_TRIES = 5;
 const FIRST_MS = 1500;
 const tries = new WeakMap();
 
 function failed({ target: image }) {
   const number = (tries.get(image) ?? 0) + 1;
   tries.set(image, number);
-  if (number < TRIES) {
-    setTimeout(() => { image.src = image.src; }, FIRST_MS * number);
+  const small = image.closest(".thumb");
+  small?.classList.add("failed");
+  if (number < (small ? SMALL_TRIES : TRIES)) {
+    // Not all at once: a list has many.
+    const pause = FIRST_MS * number * (small ? 0.5 + Math.random() : 1);
+    setTimeout(() => { image.src = image.src; }, pause);
     return;
   }
+  if (small) return;
   const words = document.createElement("span");
   words.className = "no-picture";
   words.textContent = image.alt ? `Picture: ${image.alt}` : "A picture that cannot be had";
   image.replaceWith(words);
 }
 
-/** Look after the pictures of the articles below `root`. */
+/** Look after the pictures of the articles and lists below `root`. */
 export function watchPictures(root) {
-  for (const image of root.querySelectorAll(".article img")) {
+  for (const image of root.querySelectorAll(".article img, .thumb img")) {
     image.addEventListener("error", failed);
+    image.addEventListener("load", () => image.closest(".thumb")?.classList.remove("failed"));
     if (image.complete && image.src && !image.naturalWidth) failed({ target: image });
   }
 }

@@ -3,7 +3,7 @@
 const PARTS = {
   "[data-thumbs]": "./thumbs.js",
   "[data-item]": "./reading.js",
-  ".article img": "./pictures.js",
+  ".article img, .thumb img": "./pictures.js",
   "[data-pane]": "./pane.js",
   "#keys": "./keyboard.js",
   "[data-offline]": "./offline.js",

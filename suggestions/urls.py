@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from suggestions import config_preview, views, wish_pages
+from suggestions import config_preview, early_pages, views, wish_pages
 
 app_name = "suggestions"
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("ui/sources/preview", config_preview.weights_preview, name="weights_preview"),
     path("ui/wishes", wish_pages.wishes, name="wishes"),
     path("ui/wishes/accept", wish_pages.wish_accepted, name="wish_accept"),
+    path("ui/early", early_pages.early_answer, name="early_answer"),
     path("ui/history", views.history, name="history"),
     path("ui/changes/undo", views.undo_change, name="undo_change"),
     path("ui/suggestions/<int:suggestion_id>/preview", views.preview, name="preview"),

@@ -1,23 +1,57 @@
-{% load static %}// Answers a page that cannot be reached with one that says so. It keeps that page and its looks, nothing else:
-// no page of a reader is ever stored on the device.
-const CACHE = "offline-1";
+{% load static %}// Answers pages that cannot be reached. Without a reader's wish it stores a page that says so and its looks,
+// nothing else; with it also today's digest, as one page, until they sign out or somebody else signs in.
+const CACHE = "offline-2";
+const TODAY = "today-1";
 const OFFLINE = "{% url 'offline' %}";
-const KEPT = [OFFLINE, "{% static 'tidings.css' %}"];
+const DIGEST = "{% url 'digest:today_offline' %}";
+const KEPT = [OFFLINE, "{% static 'tidings.css' %}", "{% static 'reading.css' %}", "{% static 'article.css' %}"];
+const ITEM = /^\/ui\/item\/(\d+)$/;
+let wiped = 0;
 
 self.addEventListener("install", (event) => {
   event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(KEPT)).then(() => self.skipWaiting()));
 });
 
 self.addEventListener("activate", (event) => {
-  const old = (names) => names.filter((name) => name !== CACHE).map((name) => caches.delete(name));
+  const old = (names) => names.filter((name) => ![CACHE, TODAY].includes(name)).map((name) => caches.delete(name));
   event.waitUntil(caches.keys().then((names) => Promise.all(old(names))));
 });
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.mode === "navigate" && request.method === "GET") {
-    event.respondWith(fetch(request).catch(() => caches.match(OFFLINE)));
+    event.respondWith(fetch(request).catch(() => unreachable(new URL(request.url))));
   } else if (KEPT.includes(new URL(request.url).pathname)) {
     event.respondWith(fetch(request).catch(() => caches.match(request)));
   }
 });
+
+// Each page says whose it is, "" for nobody who wants their digest here; Today asks to store it anew.
+self.addEventListener("message", (event) => {
+  const { reader, store } = event.data;
+  event.waitUntil(shownTo(reader).then(() => (store && reader ? storeToday(reader) : null)));
+});
+
+/** Delete the stored digest unless it is that of `reader`. */
+async function shownTo(reader) {
+  const stored = await caches.match(DIGEST, { cacheName: TODAY });
+  if (reader && stored?.headers.get("X-Tidings-Reader") === reader) return;
+  wiped += 1;
+  await caches.delete(TODAY);
+}
+
+async function storeToday(reader) {
+  const before = wiped;
+  const answer = await fetch(DIGEST, { credentials: "same-origin" });
+  // Somebody may have signed out, or in, meanwhile.
+  const theirs = answer.ok && answer.headers.get("X-Tidings-Reader") === reader;
+  if (theirs && before === wiped) await (await caches.open(TODAY)).put(DIGEST, answer);
+}
+
+async function unreachable(url) {
+  const digest = await caches.match(DIGEST, { cacheName: TODAY });
+  if (digest && url.pathname === "/") return digest;
+  const item = url.pathname.match(ITEM);
+  if (digest && item) return Response.redirect(`/#item-${item[1]}`);
+  return caches.match(OFFLINE);
+}

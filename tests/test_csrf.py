@@ -16,7 +16,8 @@ pytestmark = pytest.mark.alike
 WITHOUT = {"digest:thumb_link", "digest:unsubscribe", ""}
 STALE = "That form had gone stale"
 EVIL = {"Origin": "https://evil.example"}
-PAGES = [route for route in routes() if route.room != "api" and route.name not in WITHOUT]
+APPS = [route for route in routes() if route.room == "greader"]
+PAGES = [r for r in routes() if r.room not in {"api", "greader"} and r.name not in WITHOUT]
 UNSAFE = [
     (method.upper(), path.format(item_id=1, suggestion_id=1, run_id=ANYTHING["run_id"], date="2026-03-18"))
     for path, methods in api.get_openapi_schema()["paths"].items()
@@ -41,7 +42,7 @@ def token(browser: Client) -> str:
 
 def test_only_doors_whose_address_is_a_secret_do_without_a_token():
     open_doors = {route.name for route in routes() if getattr(route.view, "csrf_exempt", False)}
-    assert {name for name in open_doors if not name.startswith("api:")} == WITHOUT
+    assert {name for name in open_doors if not name.startswith(("api:", "greader:"))} == WITHOUT
     assert len(PAGES) > 150 and len(UNSAFE) > 10
 
 
@@ -50,6 +51,14 @@ def test_no_page_takes_a_form_without_the_token_or_from_another_site(browser: Cl
         url = route.url()
         for forged in (browser.post(url), browser.post(url, {"csrfmiddlewaretoken": token}, headers=EVIL)):
             assert forged.status_code == 403 and STALE in forged.content.decode(), route.name
+
+
+def test_a_session_opens_nothing_of_what_reader_apps_ask(browser: Client, token: str):
+    assert len(APPS) > 15
+    for route in APPS:
+        for more in ({}, {"X-CSRFToken": token}):
+            answer = browser.post(route.url({"stream": "feed/1"}), headers=more)
+            assert answer.status_code in {401, 404, 405}, route.name
 
 
 def test_the_same_forms_with_the_token_from_this_site_are_taken(browser: Client, token: str):

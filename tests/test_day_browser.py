@@ -167,7 +167,7 @@ def source_by_keys(tab: Page, dora: Reader) -> None:
     expect(tab.get_by_role("heading", name="All items")).to_be_visible()
     tab.keyboard.press("j")
     source = tab.locator("article.item").first.locator(".meta a").first
-    wanted = source.inner_text()
+    wanted = source.locator("bdi").inner_text()
     press(tab, source)
     expect(tab.get_by_role("heading", level=1)).to_have_text(wanted)
     tab.wait_for_selector("html[data-scripts=ready]", state="attached")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from advisor.mcp_server import session_call, session_close, session_open
@@ -44,6 +45,7 @@ QUERIES = {
     "digest:left_out": ["?page=2", "?reason=same_story", "?reason=below"],
     "digest:saved": ["?page=2"],
 }
+STREAMS = ("user/-/state/com.google/reading-list", "user/-/state/com.google/read", "user/-/label/Today")
 CHANGE = {"suggestion_type": "add_topic", "target": "ferry strike"}
 
 
@@ -59,7 +61,8 @@ def world(request: pytest.FixtureRequest, ada: Reader, ben: Reader, settings: An
             topics=["ferry", "comet"],
             source_weights={key: 0.9 for key in keys if not [*foreign(made, name, key)]},
         )
-        config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=made.now)
+        wish = f"More of {made.mark(f'wish-{name}', name)}, please"
+        config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=made.now, note=wish)
         digest_build(reader=reader, date=day_of(made.now, reader.zone), now=made.now)
     return made
 
@@ -130,6 +133,7 @@ def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
         "date": [today],
         "link": links,
         "token": [feed_token_issue(reader=reader)],
+        "stream": [*STREAMS, *(f"feed/{pk}" for pk in Feed.objects.values_list("pk", flat=True))],
         **{name: [value] for name, value in ANYTHING.items() if name in {"key", "uidb36"}},
     }
 
@@ -182,9 +186,13 @@ def answers(world: World, reader: Reader) -> Answers:
     client = Client()
     client.force_login(reader)
     ids = ids_of(reader, tip_of(reader, world.now).pk)
+    secret = token_issue(reader=reader, name="app", scope="read", expires_at=None, now=timezone.now()).secret
+    app = Client(headers={"Authorization": f"GoogleLogin auth={secret}"})
+    named = {"i": [*Item.objects.values_list("pk", flat=True)]}
+    yield "GET greader:items_contents", text_of(app.get(reverse("greader:items_contents"), named))
     for route in ROUTES:
         if route.name not in SKIPPED:
-            yield from of_address(client, route, ids)
+            yield from of_address(app if route.room == "greader" else client, route, ids)
 
 
 @pytest.mark.parametrize("world", SEEDS, indirect=True)
@@ -211,4 +219,5 @@ WITH_WORDS = (
     *("GET digest:feed_atom", "GET digest:feed_json", "GET digest:thumb_link", "GET reader_export"),
     *("GET suggestions:list", "GET suggestions:preview", "GET api:digest_get", "GET api:search_get"),
     *("GET api:suggestions_get", "GET ranking:config", "GET digest:trends"),
+    *("GET greader:stream_contents", "GET greader:items_contents", "GET greader:subscription_list"),
 )

@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
-from advisor.entities import as_json, json_object_or_empty
+from advisor.entities import RULES_MODEL, as_json, json_object_or_empty
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, recent_values
 from suggestions.admin import EXTRA_PANELS
@@ -37,15 +37,15 @@ CostlyRow = Step | PanelVote | Judgment
 def votes_table(suggestion: Suggestion) -> SafeString:
     """Return a table of the votes on a suggestion, by round, with reasons and cost; empty without any.
 
-    What reviewers wrote is escaped: it may come from a model that read text of strangers.
+    What voters wrote is escaped: it may come from a model that read text of strangers.
     """
     votes = PanelVote.objects.filter(run_id=suggestion.run_id, target_key=suggestion.target_key)
     rows = [
         (
             vote.round,
-            vote.reviewer,
+            _voter(vote),
             vote.verdict,
-            f"{vote.confidence:.0%}",
+            "" if _is_rule(vote) else f"{vote.confidence:.0%}",
             vote.error_code,
             "; ".join(vote.issues) or vote.reasoning,
             "; ".join(vote.suggestions),
@@ -56,7 +56,7 @@ def votes_table(suggestion: Suggestion) -> SafeString:
     ]
     if not rows:
         return SafeString("")
-    names = ("Round", "Reviewer", "Vote", "Sure", "Missing", "Why", "To do", "Model", "Cost")
+    names = ("Round", "By", "Vote", "Sure", "Missing", "Why", "To do", "Model", "Cost")
     head = format_html_join("", "<th scope='col'>{}</th>", ((name,) for name in names))
     cells = "".join(["<td>{}</td>"] * len(names))
     body = format_html_join("", f"<tr>{cells}</tr>", rows)
@@ -65,6 +65,15 @@ def votes_table(suggestion: Suggestion) -> SafeString:
         head,
         body,
     )
+
+
+def _is_rule(vote: PanelVote) -> bool:
+    return vote.model.startswith(RULES_MODEL)
+
+
+def _voter(vote: PanelVote) -> str:
+    """Return who voted, in words: a rule is no reviewer."""
+    return f"Rule of {vote.reviewer}" if _is_rule(vote) else f"Reviewer {vote.reviewer}"
 
 
 # Drafts are decided in the admin of suggestions, which shows the votes too.
@@ -90,11 +99,13 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     ordering = ["-created_at"]
     list_select_related = ("reader",)
     search_fields = ("=id", "reader__username")
-    fields = (
-        *("reader", "day", "trigger", "status", "stop_reason", "message", "model", "turns", "tool_calls"),
-        *("input_tokens", "output_tokens", "cost_usd", "meta", "summary", "attempt", "fence", "lease_until"),
-        *("created_at", "started_at", "finished_at"),
+    # What ran and how it ended; the rest is folded, since the timeline below says it in words.
+    SHOWN = ("reader", "status", "message", "model", "cost_usd", "created_at", "finished_at")
+    FOLDED = (
+        *("day", "trigger", "stop_reason", "turns", "tool_calls", "input_tokens", "output_tokens"),
+        *("attempt", "fence", "lease_until", "started_at", "meta", "summary"),
     )
+    fieldsets = ((None, {"fields": SHOWN}), ("As stored", {"fields": FOLDED, "classes": ["collapse"]}))
 
     class Media:
         css = {"all": ["operators.css"]}
@@ -260,10 +271,11 @@ def _step(step: Step) -> TimelineEntry:
 
 def _vote(vote: PanelVote) -> TimelineEntry:
     about = f"{vote.suggestion_type} {vote.target_key}, round {vote.round}"
+    sure = "" if _is_rule(vote) else f" ({vote.confidence:.0%} sure)"
     return TimelineEntry(
         kind=VOTE,
         at=vote.at,
-        title=f"{vote.reviewer}: {vote.verdict} ({vote.confidence:.0%} sure) on {about}",
+        title=f"{_voter(vote)}: {vote.verdict}{sure} on {about}",
         facts=f"{vote.model}, {_facts(vote)}",
         error=vote.error_code,
         lines=_lines(

@@ -147,7 +147,8 @@ def _reviewed(proposal: Proposal, context: ReviewContext, reflector: Reflector |
             notes = (*notes, "Rules reviewed this: no reviewing model could be reached.")
         if verdict == DRAFT:
             decision_add(proposal=revised, context=context, action=PANEL_DRAFT, reason=message)
-            notes = (*notes, "The reviewers could not agree, so an operator looks at this first.")
+            voters = "reviewers" if context.models else "rules"
+            notes = (*notes, f"The {voters} could not agree, so an operator looks at this first.")
     p_helpful = None if revised is proposal else revised.p_helpful
     return Review(verdict, message=message, p_helpful=p_helpful, notes=notes)
 

@@ -1,15 +1,23 @@
-"""Template tags: the panel of a reader's runs, and the tip of a page."""
+"""Template tags: the panel of a reader's runs, whether thumbs are too few for one, and the tip of a page."""
 
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from django import template
+from django.conf import settings
 from django.utils import timezone
 
 from advisor.guidance.tips import tip_for
 from advisor.run.explain import last_run_message, script_messages
-from advisor.selectors import feedback_missing, run_active, run_last, run_reason, run_suggestions_count
+from advisor.selectors import (
+    feedback_is_thin,
+    feedback_missing,
+    run_active,
+    run_last,
+    run_reason,
+    run_suggestions_count,
+)
 from digest.requests import is_prefetch
 
 register = template.Library()
@@ -35,6 +43,14 @@ def run_panel(context: Mapping[str, Any], pending: int) -> dict[str, Any]:
     reader = context["request"].user
     panel = run_panel_of(reader_id=reader.pk, pending=pending)
     return {**panel, "wanted": reader.suggestions_enabled, "csrf_token": context.get("csrf_token")}
+
+
+@register.simple_tag(takes_context=True)
+def suggestions_lack_thumbs(context: Mapping[str, Any]) -> bool:
+    """Return whether the reader has some thumbs, but too few for the suggestions they want; one query."""
+    reader = context["request"].user
+    wanted = settings.ADVISOR_ENABLED and reader.suggestions_enabled
+    return wanted and feedback_is_thin(reader_id=reader.pk)
 
 
 @register.inclusion_tag("advisor/_tip.html", takes_context=True)

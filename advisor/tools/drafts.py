@@ -19,9 +19,9 @@ from advisor.entities import (
     tokens_left,
 )
 from advisor.prompts import quotes_prompt
-from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType, item_of_ref
 from digest.entities import RatedItem
-from digest.feedback.selectors import feedback_unmuted
+from digest.feedback.selectors import feedback_unmuted, feedback_urls
 from suggestions.critique import Issue
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Draft, Preview, Proposed, Refusal
 from suggestions.planner.forecasts import Forecast
@@ -44,7 +44,7 @@ Version = Annotated[int, Field(ge=0, lt=2**31)]
 class EvidenceItem(Arguments):
     """One rated item that supports a suggestion. Only `url` counts; the rest is looked up."""
 
-    url: Annotated[str, Field(description="As query_user_feedback gave it.")]
+    url: Annotated[str, Field(description="As query_user_feedback gave it: #41, or the address.")]
     title: Ignored[str | None] = None
     feedback: Ignored[str | None] = None
     reason_tag: Ignored[str | None] = None
@@ -99,6 +99,13 @@ class CompareArguments(Arguments):
         list[ChangeArguments],
         Field(max_length=DRAFTS_MAX, description="Made together; no versions then."),
     ] = []
+
+
+def evidence_addresses(context: ToolContext, given: Sequence[str]) -> tuple[str, ...]:
+    """Return `given` with addresses for references to the reader's rated items; others stay as they are."""
+    items = {url: item_id for url in given if (item_id := item_of_ref(url)) is not None}
+    urls = feedback_urls(reader_id=context.reader_id, item_ids=set(items.values())) if items else {}
+    return tuple(urls.get(items[url], url) if url in items else url for url in given)
 
 
 def draft_from_change(change: ChangeArguments, evidence_urls: Sequence[str] = ()) -> Draft:
@@ -180,7 +187,10 @@ def self_critique(context: ToolContext, arguments: CritiqueArguments) -> dict[st
     found = drafts_critique(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        drafts=[draft_from_change(draft, draft.evidence_urls) for draft in arguments.drafts],
+        drafts=[
+            draft_from_change(draft, evidence_addresses(context, draft.evidence_urls))
+            for draft in arguments.drafts
+        ],
         now=context.now,
     )
     share = CRITIQUE_TOKENS / len(found) - 10
@@ -241,7 +251,9 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
     answer = suggestion_propose(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        draft=draft_from_suggestion(arguments),
+        draft=draft_from_suggestion(
+            arguments, evidence_addresses(context, [item.url for item in arguments.evidence_items])
+        ),
         now=context.now,
         fence=context.fence,
         review=context.review,
@@ -249,7 +261,7 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
     return _refused(answer) if isinstance(answer, Refusal) else _written(answer)
 
 
-def draft_from_suggestion(arguments: SuggestionArguments) -> Draft:
+def draft_from_suggestion(arguments: SuggestionArguments, evidence_urls: Sequence[str]) -> Draft:
     """Return the proposal as the model wrote it, without its own `current_value` and confidence.
 
     A reason that recites the prompt is dropped: the server's own sentence then stands alone.
@@ -259,7 +271,7 @@ def draft_from_suggestion(arguments: SuggestionArguments) -> Draft:
         field=arguments.field,
         target_key=arguments.target_key,
         suggested_value=arguments.suggested_value,
-        evidence_urls=tuple(item.url for item in arguments.evidence_items),
+        evidence_urls=tuple(evidence_urls),
         reason="" if quotes_prompt(arguments.reason) else arguments.reason,
         expected_impact=arguments.expected_impact,
     )

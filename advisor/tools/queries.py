@@ -31,7 +31,7 @@ from advisor.entities import (
 )
 from advisor.guidance.store import memories_detail, memories_recall
 from advisor.selectors import feedback_missing
-from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType, item_ref
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.selectors import (
     feedback_by_urls,
@@ -62,7 +62,12 @@ CONFIDENCE_HIGH, CONFIDENCE_MEDIUM = 20, 10
 TREND_RATINGS_MIN = 5
 TREND_STEP = 0.15
 # What each part may take; what one leaves over goes to the next, and the sample takes the rest.
-HYPOTHESES_TOKENS, PATTERNS_TOKENS, TAGS_TOKENS = 840, 320, 120
+HYPOTHESES_TOKENS, PATTERNS_TOKENS, TAGS_TOKENS = 700, 250, 100
+# Rated items that a result shows at least, where there are so many, and the characters of their titles: the
+# first number of these that leaves room.
+SAMPLE_MIN = 30
+TITLE_CHARS = (100, 70, 45)
+ITEM_COLUMNS = ("url", "title", "source", "useful", "reason_tag", "days_ago")
 SUPPORT_MAX = 5
 LEADS_SHOWN = 3
 
@@ -73,7 +78,7 @@ QUOTAS = {(True, True): 21, (False, True): 14, (True, False): 9, (False, False):
 
 Stratum = tuple[bool, bool]
 # What the keys around a list take.
-MEMORIES_KEY_TOKENS, ENVELOPE_TOKENS = 8, 20
+MEMORIES_KEY_TOKENS, ENVELOPE_TOKENS, COLUMNS_TOKENS = 8, 20, 32
 OutcomeResult = Literal["accepted", "rejected", "expired", "superseded"]
 OUTCOMES_LIMIT = 20
 MEMORIES_MAX = 3
@@ -139,24 +144,24 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     patterns = _source_patterns(feedback_source_counts(reader_id=reader_id), window.counts, tallies, base)
     result["source_patterns"] = fit_items(patterns, PATTERNS_TOKENS)
     result["tag_patterns"] = _tag_patterns(feedback_tag_counts(reader_id=reader_id))
-    room = tokens_left(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - 10
+    room = tokens_left(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - COLUMNS_TOKENS
     pool = feedback_recent(reader_id=reader_id, limit=POOL_PER_AGE, since=window.since)
     pool += feedback_recent(reader_id=reader_id, limit=POOL_PER_AGE, until=window.since)
     pool = feedback_unmuted(reader_id=reader_id, rated=pool, now=now)
-    sample = [_item(row, now) for row in ratings_sample(pool, window.since)]
-    result["curated_items"] = fit_rows(sample, room)
+    result["item_columns"] = ITEM_COLUMNS
+    result["curated_items"] = _curated(ratings_sample(pool, window.since), now, room)
     meta["items_returned"] = len(result["curated_items"])
     return result
 
 
 def _reports_unmuted(reader_id: UUID, report: HypothesisReport, now: datetime) -> HypothesisReport:
-    """Return the report without muted items behind its hypotheses."""
+    """Return the report with references to the items behind its hypotheses, without muted ones."""
     urls = {url for hypothesis in report.hypotheses for url in hypothesis.evidence_urls}
     rated = feedback_by_urls(reader_id=reader_id, urls=urls)
-    shown = {item.url for item in feedback_unmuted(reader_id=reader_id, rated=rated.values(), now=now)}
-    hidden = rated.keys() - shown
+    unmuted = feedback_unmuted(reader_id=reader_id, rated=rated.values(), now=now)
+    refs = {item.url: item_ref(item.item_id) for item in unmuted}
     hypotheses = [
-        replace(one, evidence_urls=tuple(url for url in one.evidence_urls if url not in hidden))
+        replace(one, evidence_urls=tuple(refs[url] for url in one.evidence_urls if url in refs))
         for one in report.hypotheses
     ]
     return replace(report, hypotheses=tuple(hypotheses))
@@ -185,7 +190,7 @@ def _meta(counts: FeedbackCounts, window: RecentWindow, base: float) -> dict[str
 
 
 def _hypotheses(hypotheses: Sequence[Hypothesis], tokens: float) -> list[dict[str, Any]]:
-    """Return the strongest first, each with five of its items, or three where addresses are long."""
+    """Return the strongest first, each with five of its items, or three where there are many."""
     taken: list[dict[str, Any]] = []
     for support in (SUPPORT_MAX, EVIDENCE_MIN):
         taken = fit_rows((_hypothesis(h, support) for h in hypotheses), tokens)
@@ -252,16 +257,25 @@ def _tag_patterns(counts: list[TagCount]) -> dict[str, dict[str, int]]:
     return {"values": fit_items(valued, tokens), "dislikes": fit_items(disliked, tokens)}
 
 
-def _item(item: RatedItem, now: datetime) -> dict[str, Any]:
-    return {
-        "url": item.url,
-        "title": cut_title(item.title),
-        "source": item.source,
-        "useful": int(item.useful),
-        "reason_tag": next(iter((*item.tags, *item.other_reasons)), None),
-        "feedback_date": f"{item.at:%Y-%m-%d}",
-        "days_ago": max(0, (now - item.at).days),
-    }
+def _curated(sample: Sequence[RatedItem], now: datetime, tokens: float) -> list[list[Any]]:
+    """Return what fits of the sample in rows of `ITEM_COLUMNS`, titles as long as so many allow."""
+    rows: list[list[Any]] = []
+    for chars in TITLE_CHARS:
+        rows = fit_rows((_item(item, now, chars) for item in sample), tokens)
+        if len(rows) >= min(SAMPLE_MIN, len(sample)):
+            break
+    return rows
+
+
+def _item(item: RatedItem, now: datetime, title_chars: int) -> list[Any]:
+    return [
+        item_ref(item.item_id),
+        cut_title(item.title, title_chars),
+        item.source,
+        int(item.useful),
+        next(iter((*item.tags, *item.other_reasons)), None),
+        max(0, (now - item.at).days),
+    ]
 
 
 def ratings_sample(rated: Iterable[RatedItem], recent_since: datetime) -> list[RatedItem]:

@@ -22,6 +22,7 @@ from config.jobs.lease import CRASHES_MAX, LEASE, Step, night_claim, night_lease
 from config.models import NightlyReport
 from digest.articles.pictures import pictures_prune
 from digest.build.services import digests_build
+from digest.feedback.implicit import implicit_update_all
 from digest.feedback.publication import community_publish
 from digest.feedback.services import weights_update
 from digest.feeds.rounds import feeds_fetch
@@ -85,7 +86,7 @@ def summarise(now: datetime) -> Counts:
 
 
 def learn(now: datetime) -> Counts:
-    """Publish the community's figures, then run the weekly learning cycle of readers for whom it is due."""
+    """Publish the community's figures, run the weekly learning cycles that are due, and learn from opens."""
     figures = community_publish(now=now)
     ratings = Feedback.objects.filter(reader=OuterRef("pk"))
     lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
@@ -107,6 +108,7 @@ def learn(now: datetime) -> Counts:
         "failed": failed,
         "figures": sum(figures.values()),
         "tastes": counted,
+        "reading": implicit_update_all(now=now),
     }
 
 

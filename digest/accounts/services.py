@@ -9,7 +9,9 @@ from typing import Any
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.db import transaction
+from django.db.models import Q
 
+from digest.days import day_of
 from digest.errors import LastOperator
 from digest.feedback.transfer import records_export
 from digest.models import (
@@ -30,6 +32,7 @@ from digest.models import (
 )
 from digest.requests import operators_remain
 from ranking.common.rows import export_rows
+from ranking.implicit_store import implicit_delete
 
 # How long "Not now" hides the note about suggestions.
 NUDGE_QUIET = timedelta(days=7)
@@ -76,10 +79,20 @@ def reader_update(
     reader.save(update_fields=["time_zone", "ai_enabled", "peers_enabled", "suggestions_enabled"])
 
 
-def reader_pictures_update(*, reader: Reader, pictures: str) -> None:
-    """Store what becomes of pictures in articles, one of `Reader.Pictures`. Raises `ValueError`."""
-    reader.pictures = Reader.Pictures(pictures)
-    reader.save(update_fields=["pictures"])
+def reader_reading_update(
+    *, reader: Reader, pictures: str, learn_from_reading: bool, offline_today: bool
+) -> None:
+    """Store what becomes of pictures, whether opens count in the ranking, and whether devices store Today.
+
+    `pictures` is one of `Reader.Pictures`. Without `learn_from_reading` what was learned from opens is
+    deleted at once. Raises `ValueError`.
+    """
+    reader.pictures, reader.learn_from_reading = Reader.Pictures(pictures), learn_from_reading
+    reader.offline_today = offline_today
+    with transaction.atomic():
+        reader.save(update_fields=["pictures", "learn_from_reading", "offline_today"])
+        if not learn_from_reading:
+            implicit_delete(reader_id=reader.pk)
 
 
 def reader_hide_read_update(*, reader: Reader, hide_read: bool) -> None:
@@ -92,6 +105,13 @@ def reader_nudge_quiet(*, reader: Reader, now: datetime) -> None:
     """Hide the note about pending suggestions on today's page for seven days, on every device."""
     reader.nudge_quiet_until = now + NUDGE_QUIET
     reader.save(update_fields=["nudge_quiet_until"])
+
+
+def reader_early_claim(*, reader: Reader, now: datetime) -> bool:
+    """Take the reader's day (in their zone) for its one early change; return whether nobody had before."""
+    day = day_of(now, reader.zone)
+    free = Q(early_answered_on=None) | Q(early_answered_on__lt=day)
+    return Reader.objects.filter(free, pk=reader.pk).update(early_answered_on=day) > 0
 
 
 def reader_mail_update(*, reader: Reader, rhythm: str, hour: int, weekday: int) -> None:

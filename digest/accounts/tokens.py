@@ -115,6 +115,20 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+def token_authorise(*, secret: str, needed: str, now: datetime) -> ApiToken:
+    """Return the token of `secret` for a request that needs the scope `needed`, and count the request.
+
+    Raises `InvalidToken`, `TokenExpired`, `ScopeMissing` or `TooManyRequests`.
+    """
+    used = token_use(secret=secret, now=now)
+    limit_count(limit=Limit("token", REQUESTS_PER_MINUTE, MINUTE, TOO_OFTEN), who=used.pk, now=now)
+    if not scope_allows(used.scope, needed):
+        raise ScopeMissing(
+            f"This token has the scope “{used.scope}”; this needs “{needed}”. Make one that may do it."
+        )
+    return used
+
+
 class TokenAuth(HttpBearer):
     """Authenticates a request by a personal token, within the token's scope.
 
@@ -127,15 +141,8 @@ class TokenAuth(HttpBearer):
         Raises `InvalidToken`, `TokenExpired`, `ScopeMissing` or `TooManyRequests`; a bad token never falls
         back to a session.
         """
-        now = timezone.now()
-        used = token_use(secret=token.strip(), now=now)
-        limit = Limit("token", REQUESTS_PER_MINUTE, MINUTE, TOO_OFTEN)
-        limit_count(limit=limit, who=used.pk, now=now)
         needed = scope_needed(request.method or "GET", request.path_info)
-        if not scope_allows(used.scope, needed):
-            raise ScopeMissing(
-                f"This token has the scope “{used.scope}”; this needs “{needed}”. Make one that may do it."
-            )
+        used = token_authorise(secret=token.strip(), needed=needed, now=timezone.now())
         request.user = used.reader
         return used
 

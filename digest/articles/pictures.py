@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.cache import cache
 from django.core.signing import BadSignature, Signer
+from django.db.models import prefetch_related_objects
 from django.urls import reverse
 
 from digest.articles.picture_cache import PictureCache
@@ -73,10 +74,19 @@ def inside_allowed(*, item: Item) -> bool:
 
     Any other feed could have us send requests to the operator's own network. At most one query.
     """
-    if not settings.FETCH_ALLOW_HOSTS or item.feed is None:
-        return False
+    return bool(settings.FETCH_ALLOW_HOSTS) and item.feed is not None and feed_is_inside(item.feed.url)
+
+
+def pictures_prepare(*, items: Sequence[Item]) -> None:
+    """Read the feeds of `items` for `inside_allowed`: one query, none where it needs none."""
+    if settings.FETCH_ALLOW_HOSTS and any(item.image for item in items):
+        prefetch_related_objects(items, "feed")
+
+
+def feed_is_inside(url: str) -> bool:
+    """Return whether a feed's address is on a host in FETCH_ALLOW_HOSTS."""
     try:
-        parts = urlsplit(item.feed.url)
+        parts = urlsplit(url)
         return not {parts.hostname, parts.netloc}.isdisjoint(settings.FETCH_ALLOW_HOSTS)
     except ValueError:
         return False

@@ -15,11 +15,15 @@ from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
 
 LEDE_CHARS = 320
 # Counting days in one's head ends here.
+# The smallest figure that is shown as one.
+FIGURE_MIN = 0.0001
 DATED_AFTER = timedelta(days=7)
 # Signals weaker than this move nothing a reader would notice, so they get no chip.
 SIGNAL_MIN = 0.2
 HALF_RECENCY, HIGH_RECENCY = 0.5, 0.8
 CHIPS_MAX = 4
+# What two decimals would show as nothing gets no line.
+SHOWN_MIN = 0.005
 # The slot of an item that is in no digest here.
 FOUND = "found"
 DRAWN = "from a source you rarely see"
@@ -59,7 +63,8 @@ def score_explain(
     to no other.
     """
     interest = _interest_lines(parts, found or {})
-    every = "1 for every item, and what follows" if interest else "1 for every item"
+    every = "1, as for every item, plus what follows" if interest else "1, as for every item"
+    age = age_phrase(parts["age_hours"]) + (", too old to rank" if parts["recency"] < FIGURE_MIN else "")
     base, learned = parts["config_weight"], parts["learned_delta"]
     weight = f"{base:.2f} in your settings" if base != WEIGHT_DEFAULT else "the usual weight"
     if learned:
@@ -67,7 +72,7 @@ def score_explain(
     source_label = f"{source}, {weight_words(parts['source_weight'])}"
     lines = (
         BreakdownLine(source_label, weight, f"{parts['source_weight']:.2f}"),
-        BreakdownLine("Freshness", age_phrase(parts["age_hours"]), f"× {_figure(parts['recency'])}"),
+        BreakdownLine("Freshness", age, f"× {_figure(parts['recency'])}"),
         BreakdownLine("Interest", every, f"× {_figure(parts['interest'])}"),
         *interest,
     )
@@ -99,7 +104,9 @@ def _preferences(parts: Mapping[str, Any], source: str) -> list[str]:
 
 
 def _figure(value: float) -> str:
-    """Return two decimals, or two significant digits where those would show nothing."""
+    """Return two decimals, or two significant digits where those would show nothing; no powers of ten."""
+    if 0 < value < FIGURE_MIN:
+        return "almost 0"
     return f"{value:.2f}" if value >= 0.1 or value <= 0 else f"{value:.2g}"
 
 
@@ -107,7 +114,8 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
     """Return what is added to the 1 of every item; similarity is what the other lines leave of the whole."""
     community, sources = COMMUNITY_GAMMA * parts["community"], reported_by(parts)
     agreed = float(agreement(sources))
-    named = len(parts["topics"]) + sum(parts["boosts"].values()) + community + agreed
+    reading = parts.get("reading", 0.0)
+    named = len(parts["topics"]) + sum(parts["boosts"].values()) + community + agreed + reading
     matched = {term: f", matched {how}" for term, how in found.items()}
     lines = []
     for topic in parts["topics"]:
@@ -121,10 +129,19 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
         lines.append(_added("Readers here", "how they rated it", community))
     if agreed:
         lines.append(_added("Agreement", f"{sources} of your sources report it", agreed))
+    if abs(reading) >= SHOWN_MIN:
+        lines.append(_added("Reading", _reading_words(parts), reading))
     if parts["interest"] <= INTEREST_MIN:
         floor = BreakdownLine("Floor", "interest never falls below this", f"{INTEREST_MIN:.2f}", part=True)
         lines.append(floor)
     return lines
+
+
+def _reading_words(parts: Mapping[str, Any]) -> str:
+    """Return what the reader's opens say, with the counts of the source where it has any."""
+    if not parts["shown"]:
+        return "from what you open: its category"
+    return f"from what you open: {parts['opened']} opened of {parts['shown']} you saw from here"
 
 
 def reported_by(parts: Mapping[str, Any]) -> int:

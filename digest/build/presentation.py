@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from digest.articles.pictures import pictures_prepare
 from digest.build.candidates import signals_for
 from digest.build.explain import (
     FOUND,
@@ -139,6 +140,7 @@ def items_shown(
     `ratings` are given where they are known already, `since` the other scores to show, by item.
     """
     items = [entry.item for entry in scored]
+    pictures_prepare(items=items)
     responses = responses_of(reader=reader, items=items, ratings=ratings)
     mates = items_related(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
     summaries = summaries_for(reader_id=reader.pk, items=items)

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -53,13 +53,32 @@ def bodies_store(*, created: Entries, changed: Mapping[int, tuple[int, Identifie
 
 def content_of(*, item: Item) -> ItemContent:
     """Return what is stored of an item beside its words; one query, none for an item that has nothing."""
-    body = ItemBody.objects.filter(pk=item.pk).first() if item.body_hash else None
-    return ItemContent(
-        html=zlib.decompress(body.html).decode() if body and body.html else "",
-        categories=tuple(item.categories),
-        enclosures=tuple(Enclosure(**one) for one in body.enclosures) if body else (),
-        image=item.image,
+    return contents_of(items=[item])[item.pk]
+
+
+def contents_of(*, items: Collection[Item]) -> dict[int, ItemContent]:
+    """Return `content_of` of each of the items, by id; one query at most."""
+    wanted = [item.pk for item in items if item.body_hash]
+    bodies = ItemBody.objects.in_bulk(wanted) if wanted else {}
+    found = {}
+    for item in items:
+        body = bodies.get(item.pk)
+        found[item.pk] = ItemContent(
+            html=zlib.decompress(body.html).decode() if body and body.html else "",
+            categories=tuple(item.categories),
+            enclosures=tuple(Enclosure(**one) for one in body.enclosures) if body else (),
+            image=item.image,
+        )
+    return found
+
+
+def bodies_html(*, items: Sequence[Item]) -> dict[int, str]:
+    """Return the HTML of those of `items` that have any, by id; one query, none where none has a body."""
+    wanted = [item.pk for item in items if item.body_hash]
+    rows = (
+        ItemBody.objects.filter(pk__in=wanted).exclude(html=b"").values_list("pk", "html") if wanted else []
     )
+    return {pk: zlib.decompress(html).decode() for pk, html in rows}
 
 
 def _row(pk: int, identified: IdentifiedEntry) -> Sequence[object]:

@@ -5,9 +5,8 @@ first does. For each feed the database reads the newest items below that key fro
 `items_of_a_feed_listed`, no more than a page has, and merges them.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -17,11 +16,13 @@ from django.db.models import Q, QuerySet
 
 from digest.entities import UNREAD_DAYS
 from digest.items.muting import items_hidden, mutes_in_force
-from digest.models import Feed, Item, Reader, Reading, Subscription
+from digest.items.unread import UnreadCounts, counts_of, counts_of_rows
+from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
 from ranking.common.categories import category_key, category_keys
 from ranking.selectors import key_current
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 # So many items more are read than a page has, since some are not the first of their article.
 SPARE = 20
@@ -53,31 +54,33 @@ _NOT_READ = """
 _MERGED_POSTGRESQL = """
 SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS JOIN LATERAL (
     SELECT i.id, i.dated_at FROM digest_item i WHERE i.feed_id = s.feed_id AND {where}
-    ORDER BY i.dated_at DESC, i.id DESC LIMIT {each}
+    ORDER BY i.dated_at {down}, i.id {down} LIMIT {each}
 ) n
-WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at DESC, n.id DESC LIMIT {limit}
+WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at {down}, n.id {down} LIMIT {limit}
 """
 # SQLite has no LATERAL; a list that depends on the row before it does the same.
 _MERGED_SQLITE = """
 SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS JOIN digest_item n ON n.id IN (
     SELECT i.id FROM digest_item i WHERE i.feed_id = s.feed_id AND {where}
-    ORDER BY i.dated_at DESC, i.id DESC LIMIT {each}
+    ORDER BY i.dated_at {down}, i.id {down} LIMIT {each}
 )
-WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at DESC, n.id DESC LIMIT {limit}
+WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at {down}, n.id {down} LIMIT {limit}
 """
 # A few of each feed first: where they are as many as are wanted, the oldest of them bounds what else there is
 # to read. It saves a reader of 250 feeds nine tenths of the rows.
 _LISTED = """
 WITH head AS MATERIALIZED ({head}),
 oldest AS MATERIALIZED (
-    SELECT CASE WHEN COUNT(*) = %(limit)s THEN MIN(dated_at) END AS dated_at FROM head
+    SELECT CASE WHEN COUNT(*) = %(limit)s THEN {edge}(dated_at) END AS dated_at FROM head
 ),
 merged AS MATERIALIZED ({merged})
 SELECT i.id, {first} FROM merged JOIN digest_item i ON i.id = merged.id
 JOIN digest_subscription s ON s.id = merged.subscription
-ORDER BY i.dated_at DESC, i.id DESC
+ORDER BY i.dated_at {down}, i.id {down}
 """
-_BOUND = " AND i.dated_at >= COALESCE((SELECT dated_at FROM oldest), %(never)s)"
+_BOUND = " AND i.dated_at {sign} COALESCE((SELECT dated_at FROM oldest), %(never)s)"
+_NEWEST = {"down": "DESC", "edge": "MIN", "sign": ">="}
+_OLDEST = {"down": "ASC", "edge": "MAX", "sign": "<="}
 _READ = """
 INSERT INTO digest_reading (reader_id, item_id, article, read_at)
 SELECT %(reader)s, i.id, i.article, %(now)s FROM digest_subscription s
@@ -140,6 +143,11 @@ class ListFilter:
         """Return whether it names a source, a folder or a feed."""
         return bool(self.source) or self.folder is not None or self.feed is not None
 
+    @property
+    def names(self) -> dict[str, Any]:
+        """Return the source, the folder and the feed it names, as `UnreadCounts.within` takes them."""
+        return {"source": self.source, "folder": self.folder, "feed": self.feed}
+
 
 @dataclass(frozen=True, slots=True)
 class ReadFeed:
@@ -151,29 +159,8 @@ class ReadFeed:
     source: str
     source_name: str
     folder: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadCounts:
-    """Unread articles: of all feeds, and by feed, folder and source. Each sum counts an article once.
-
-    What is muted does not count, but where they are more than `UNMUTED_MAX`, of `with_muted`, only the items
-    of muted sources do not.
-    """
-
-    total: int = 0
-    feeds: Mapping[int, int] = field(default_factory=dict)
-    folders: Mapping[str, int] = field(default_factory=dict)
-    sources: Mapping[str, int] = field(default_factory=dict)
-    with_muted: bool = False
-
-    def within(self, chosen: ListFilter) -> int:
-        """Return the count of the source, the folder or the feed that `chosen` names, else of all."""
-        if chosen.feed is not None:
-            return self.feeds.get(chosen.feed, 0)
-        if chosen.folder is not None:
-            return self.folders.get(chosen.folder, 0)
-        return self.sources.get(chosen.source, 0) if chosen.source else self.total
+    url: str
+    site_url: str
 
 
 def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
@@ -197,6 +184,8 @@ def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
             row.feed.source_id,
             str(row.feed.source),
             row.folder,
+            row.feed.url,
+            row.feed.site_url,
         )
         for row in rows
         if row.feed_id in ids
@@ -259,36 +248,56 @@ def _list_ids(
     after: ListKey | None = None,
     since: datetime | None = None,
     seen_by: datetime | None = None,
+    seen_from: datetime | None = None,
+    oldest: bool = False,
 ) -> list[int]:
-    """Return the ids of up to `limit` items of a list, newest first, each article once.
+    """Return the ids of up to `limit` items of a list, newest or `oldest` first, each article once.
 
     Two queries; up to three more for each time that most of the items belong to articles listed already, or
-    are muted. Nothing is muted among the saved ones.
-
-    `feeds` is what `filter_feeds` gives; those `after` a key are older; `since` and `seen_by` leave out what
-    is dated or was first seen otherwise. Of an article that several of the feeds carry, the item is the one
-    whose words the reader gets (`digest.items.selectors.article_rank`).
+    are muted, which no saved ones are. `feeds` is what `filter_feeds` gives; those `after` a key come next;
+    `since`, `seen_by` and `seen_from` leave out what is dated or was first seen otherwise. Of the items of
+    an article the one whose words the reader gets is listed (`digest.items.selectors.article_rank`).
     """
     if chosen.saved:
-        saved = _saved(reader_id, feeds, chosen)
-        saved = saved.filter(item__dated_at__gt=since) if since else saved
-        ordered = (_older(saved, after) if after else saved).order_by("-item__dated_at", "-item_id")
-        return list(ordered.values_list("item_id", flat=True)[:limit])
+        saved = _saved(reader_id, feeds, chosen, since=since)
+        return marked_ids(
+            rows=saved, limit=limit, after=after, seen_by=seen_by, seen_from=seen_from, oldest=oldest
+        )
     if feeds is not None and not feeds:
         return []
     mutes = mutes_in_force(reader_id=reader_id, now=now)
     found: list[int] = []
     wanted = limit + SPARE
     while True:
-        bounds = {"after": after, "since": since, "seen_by": seen_by}
-        rows = _merged(reader_id, feeds, chosen, now, wanted, **bounds)
-        firsts = [pk for pk, first in rows if first]
-        hidden = items_hidden(mutes=mutes, item_ids=firsts)
-        found += [pk for pk in firsts if pk not in hidden]
+        key = "above" if oldest else "after"
+        bounds = {key: after, "since": since, "seen_by": seen_by, "seen_from": seen_from}
+        rows = _merged(reader_id, feeds, chosen, now, wanted, oldest=oldest, **bounds)
+        hidden = items_hidden(mutes=mutes, item_ids=[pk for pk, first in rows if first])
+        found += [pk for pk, first in rows if first and pk not in hidden]
         if len(found) >= limit or len(rows) < wanted:
             return found[:limit]
         last = Item.objects.only("dated_at").get(pk=rows[-1][0])
         after, wanted = ListKey(last.dated_at, last.pk), min(4 * wanted, ROWS_MAX)
+
+
+def marked_ids(
+    *,
+    rows: QuerySet[Reading] | QuerySet[Feedback],
+    limit: int,
+    after: ListKey | None = None,
+    seen_by: datetime | None = None,
+    seen_from: datetime | None = None,
+    oldest: bool = False,
+) -> list[int]:
+    """Return the ids of the items of a reader's readings or ratings, ordered and cut as `list_ids` does.
+
+    One query. Muted items are among them.
+    """
+    spans = Q(item__first_seen_at__lte=seen_by) if seen_by else Q()
+    spans &= Q(item__first_seen_at__gte=seen_from) if seen_from else Q()
+    spans &= (_newer(after) if oldest else _older(after)) if after else Q()
+    order = ("item__dated_at", "item_id") if oldest else ("-item__dated_at", "-item_id")
+    return list(rows.filter(spans).order_by(*order).values_list("item_id", flat=True)[:limit])
 
 
 def _merged(
@@ -297,20 +306,31 @@ def _merged(
     chosen: ListFilter,
     now: datetime,
     limit: int,
+    *,
+    oldest: bool,
     **bounds: Any,
 ) -> list[tuple[int, bool]]:
-    """Return up to `limit` ids of a list, newest first, and whether each is the first of its article."""
+    """Return up to `limit` ids of a list in its order, and whether each is the first of its article."""
     where, values = _where(reader_id, feeds, chosen, now, once=False, **bounds)
     among = _among("s.feed_id", feeds, values)
     merged = _MERGED_SQLITE if connection.vendor == "sqlite" else _MERGED_POSTGRESQL
     few = max(HEAD, limit // HEAD_SHARE)
+    order = _OLDEST if oldest else _NEWEST
     sql = _LISTED.format(
-        head=merged.format(where=where, feeds=among, each=few, limit="%(limit)s"),
-        merged=merged.format(where=where + _BOUND, feeds=among, each="%(limit)s", limit="%(limit)s"),
+        head=merged.format(where=where, feeds=among, each=few, limit="%(limit)s", **order),
+        merged=merged.format(
+            where=where + _BOUND.format(**order),
+            feeds=among,
+            each="%(limit)s",
+            limit="%(limit)s",
+            **order,
+        ),
         first=_first_of_article(feeds, values),
+        **order,
     )
+    values |= {"limit": limit, "never": _moment(LATEST if oldest else EPOCH)}
     with connection.cursor() as cursor:
-        cursor.execute(sql, values | {"limit": limit, "never": _moment(EPOCH)})
+        cursor.execute(sql, values)
         return [(pk, bool(first)) for pk, first in cursor.fetchall()]
 
 
@@ -338,34 +358,13 @@ def unread_counts(*, reader_id: UUID, feeds: Sequence[ReadFeed], now: datetime) 
     }
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS.format(where=where, **names), values)
-        counts = _counts_of(cursor.fetchall())
+        counts = counts_of(cursor.fetchall())
         if not mutes.reads_items or counts.total > UNMUTED_MAX:
             return replace(counts, with_muted=mutes.reads_items)
         cursor.execute(_UNREAD.format(where=where, **names), values)
         rows = cursor.fetchall()
     hidden = items_hidden(mutes=mutes, item_ids={pk for pk, *_ in rows})
-    return _counts_of_rows(row[1:] for row in rows if row[0] not in hidden)
-
-
-def _counts_of(rows: Sequence[tuple[str, int, str, int]]) -> UnreadCounts:
-    """Return the counts that `_COUNTS` gives as rows."""
-    return UnreadCounts(
-        total=next(count for kind, _, _, count in rows if kind == "all"),
-        feeds={feed: count for kind, feed, _, count in rows if kind == "feed"},
-        folders={name: count for kind, _, name, count in rows if kind == "folder"},
-        sources={key: count for kind, _, key, count in rows if kind == "source"},
-    )
-
-
-def _counts_of_rows(rows: Iterable[tuple[int, str, str, int]]) -> UnreadCounts:
-    """Return what `_COUNTS` would count of (feed, folder, source, article)."""
-    unique = {*rows}
-    return UnreadCounts(
-        total=len({article for *_, article in unique}),
-        feeds=Counter(feed for feed, _ in {(feed, article) for feed, _, _, article in unique}),
-        folders=Counter(name for name, _ in {(name, article) for _, name, _, article in unique}),
-        sources=Counter(key for key, _ in {(key, article) for _, _, key, article in unique}),
-    )
+    return counts_of_rows(row[1:] for row in rows if row[0] not in hidden)
 
 
 def list_read(
@@ -385,7 +384,7 @@ def list_read(
     """
     if chosen.saved:
         rows = _saved(reader.pk, feeds, chosen).filter(read_at=None)
-        rows = _newer(rows, above) if above else rows
+        rows = rows.filter(_newer(above)) if above else rows
         found = list(rows.values_list("pk", flat=True))
         return Reading.objects.filter(pk__in=found, read_at=None).update(read_at=now)
     if feeds is not None and not feeds:
@@ -411,16 +410,6 @@ def _muted_unread(reader: Reader, at: datetime) -> int:
     return count
 
 
-def readings_undo(*, reader: Reader, at: datetime) -> int:
-    """Mark as unread what was marked as read at the moment `at`, and return how many items that were."""
-    return Reading.objects.filter(reader=reader, read_at=at).update(read_at=None)
-
-
-def readings_count(*, reader_id: UUID, at: datetime) -> int:
-    """Return how many items the reader marked as read at the moment `at`; one query."""
-    return Reading.objects.filter(reader_id=reader_id, read_at=at).count()
-
-
 def _where(
     reader_id: UUID,
     feeds: Collection[int] | None,
@@ -431,6 +420,7 @@ def _where(
     above: ListKey | None = None,
     since: datetime | None = None,
     seen_by: datetime | None = None,
+    seen_from: datetime | None = None,
     once: bool = True,
 ) -> tuple[str, dict[str, Any]]:
     """Return the condition on items `i` of subscriptions `s`, and its parameters by name."""
@@ -449,9 +439,10 @@ def _where(
                 f"i.dated_at {sign}= %(key_at)s AND (i.dated_at, i.id) {sign} (%(key_at)s, %(key_id)s)"
             )
             values |= {"key_at": _moment(key.dated_at), "key_id": key.item_id}
-    if seen_by is not None:
-        parts.append("i.first_seen_at <= %(seen_by)s")
-        values["seen_by"] = _moment(seen_by)
+    for name, at, sign in (("seen_by", seen_by, "<="), ("seen_from", seen_from, ">=")):
+        if at is not None:
+            parts.append(f"i.first_seen_at {sign} %({name})s")
+            values[name] = _moment(at)
     if chosen.unread:
         parts.append(_NOT_READ)
     if once:
@@ -462,6 +453,7 @@ def _where(
 def _first_of_article(feeds: Collection[int] | None, values: dict[str, Any]) -> str:
     """Return the condition of `_FIRST_OF_ARTICLE` within the bounds among `values`."""
     bounds = " AND t.dated_at > %(since)s" if "since" in values else ""
+    # `seen_from` is no bound of twins: an article that was there before does not come anew with another feed.
     bounds += " AND t.first_seen_at <= %(seen_by)s" if "seen_by" in values else ""
     return _FIRST_OF_ARTICLE.format(twins=_among("t.feed_id", feeds, values), bounds=bounds)
 
@@ -479,9 +471,12 @@ def _moment(at: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(at)
 
 
-def _saved(reader_id: UUID, feeds: Collection[int] | None, chosen: ListFilter) -> QuerySet[Reading]:
+def _saved(
+    reader_id: UUID, feeds: Collection[int] | None, chosen: ListFilter, *, since: datetime | None = None
+) -> QuerySet[Reading]:
     """Select what the reader saved, of a source also where no feed of it is read any more."""
     rows = Reading.objects.filter(reader_id=reader_id, saved_at__isnull=False)
+    rows = rows.filter(item__dated_at__gt=since) if since else rows
     if chosen.unread:
         rows = rows.filter(read_at=None)
     if chosen.source and chosen.folder is None and chosen.feed is None:
@@ -489,11 +484,11 @@ def _saved(reader_id: UUID, feeds: Collection[int] | None, chosen: ListFilter) -
     return rows if feeds is None else rows.filter(item__feed_id__in=feeds)
 
 
-def _older(rows: QuerySet[Reading], key: ListKey) -> QuerySet[Reading]:
+def _older(key: ListKey) -> Q:
     same = Q(item__dated_at=key.dated_at, item_id__lt=key.item_id)
-    return rows.filter(Q(item__dated_at__lt=key.dated_at) | same)
+    return Q(item__dated_at__lt=key.dated_at) | same
 
 
-def _newer(rows: QuerySet[Reading], key: ListKey) -> QuerySet[Reading]:
+def _newer(key: ListKey) -> Q:
     same = Q(item__dated_at=key.dated_at, item_id__gt=key.item_id)
-    return rows.filter(Q(item__dated_at__gt=key.dated_at) | same)
+    return Q(item__dated_at__gt=key.dated_at) | same

@@ -3,9 +3,11 @@
 import datetime as dt
 from collections.abc import Collection
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from digest.days import day_of
 from digest.models import Item, Reader
+from ranking.common.once import read_once
 from ranking.entities import Candidate
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_mutes
@@ -15,11 +17,19 @@ CANDIDATE_FIELDS = ("pk", "source_id", "title", "text", "dated_at", "author", "u
 
 
 def mutes_in_force(*, reader_id: UUID, now: dt.datetime) -> MuteFilter:
-    """Return the reader's mutes of their today; one query, a second where one has a last day."""
+    """Return the reader's mutes of their today; one query, a second where one has a last day.
+
+    In a request they are read once, however many ask.
+    """
     mutes = config_mutes(reader_id=reader_id)
-    if all(mute.until is None for mute in mutes):
-        return MuteFilter(mutes)
-    return MuteFilter(mutes, day_of(now, Reader.objects.only("time_zone").get(pk=reader_id).zone))
+    today = dt.date.min
+    if any(mute.until for mute in mutes):
+        today = day_of(now, read_once(("zone", reader_id), lambda: _zone_of(reader_id)))
+    return read_once(("muted", reader_id, today), lambda: MuteFilter(mutes, today))
+
+
+def _zone_of(reader_id: UUID) -> ZoneInfo:
+    return Reader.objects.only("time_zone").get(pk=reader_id).zone
 
 
 def item_is_hidden(mutes: MuteFilter, item: Item) -> bool:

@@ -1,4 +1,4 @@
-"""What a reader has read and saved. Neither counts as a rating."""
+"""What a reader has read, opened and saved. Neither counts as a rating."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, F, OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from digest.items.selectors import item_get
 from digest.models import Item, Reader, Reading
@@ -41,20 +42,32 @@ class SavedPage:
 
 def item_read(*, reader: Reader, item_id: int, now: datetime) -> datetime:
     """Mark an item as read, and return when it first was. Raises `ItemNotFound`."""
-    return _stamp(reader, item_id, "read_at", now)
+    return _stamp(reader, item_id, {"read_at": now}).read_at or now
+
+
+def item_open(*, reader: Reader, item_id: int, door: str, now: datetime, finished: bool = False) -> datetime:
+    """Mark an item as read because it was opened, by a `Reading.Door`; return when it first was read.
+
+    `finished` says that it was read to its end. Neither is recorded for a reader who has switched off that
+    the ranking learns from it. Raises `ItemNotFound`.
+    """
+    stamps = {"read_at": now}
+    if reader.learn_from_reading:
+        stamps |= {"opened_at": now} | ({"finished_at": now} if finished else {})
+    return _stamp(reader, item_id, stamps, door=Reading.Door(door)).read_at or now
 
 
 def item_unread(*, reader: Reader, item_id: int) -> bool:
-    """Mark an item as unread, and return whether it was read. Raises `ItemNotFound`."""
+    """Mark an item as unread, as if never opened; return whether it was read. Raises `ItemNotFound`."""
     article = item_get(reader_id=reader.pk, item_id=item_id).article
     rows = Reading.objects.filter(reader=reader, article=article, read_at__isnull=False)
-    return rows.update(read_at=None) > 0
+    return rows.update(read_at=None, opened_at=None, opened_by="", finished_at=None) > 0
 
 
 def item_save(*, reader: Reader, item_id: int, saved: bool, now: datetime) -> datetime | None:
     """Save an item for later or remove it, and return when it was first saved. Raises `ItemNotFound`."""
     if saved:
-        return _stamp(reader, item_id, "saved_at", now)
+        return _stamp(reader, item_id, {"saved_at": now}).saved_at
     article = item_get(reader_id=reader.pk, item_id=item_id).article
     Reading.objects.filter(reader=reader, article=article).update(saved_at=None)
     return None
@@ -65,24 +78,38 @@ def items_read(*, reader: Reader, item_ids: Collection[int], now: datetime) -> i
 
     All get the same moment `now`, by which `items_unread` finds them again.
     """
-    item_of = {article: pk for pk, article in _articles(item_ids).items()}
-    with transaction.atomic():
-        rows = Reading.objects.filter(reader=reader, article__in=item_of)
-        known = set(rows.select_for_update().values_list("article", flat=True))
-        changed = rows.filter(read_at=None).update(read_at=now)
-        new = [
-            Reading(reader=reader, item_id=pk, article=article, read_at=now)
-            for article, pk in item_of.items()
-            if article not in known
-        ]
-        Reading.objects.bulk_create(new, ignore_conflicts=True)
-    return changed + len(new)
+    return _stamp_all(reader, item_ids, "read_at", now)
 
 
 def items_unread(*, reader: Reader, item_ids: Collection[int], at: datetime) -> int:
     """Undo what `items_read` marked at the moment `at`, and return how many items that were."""
     articles = set(_articles(item_ids).values())
     return Reading.objects.filter(reader=reader, article__in=articles, read_at=at).update(read_at=None)
+
+
+def items_unmark(*, reader: Reader, item_ids: Collection[int]) -> int:
+    """Mark `item_ids` as unread, as if never opened, and return how many were read; two statements."""
+    articles = set(_articles(item_ids).values())
+    rows = Reading.objects.filter(reader=reader, article__in=articles, read_at__isnull=False)
+    return rows.update(read_at=None, opened_at=None, opened_by="", finished_at=None)
+
+
+def items_save(*, reader: Reader, item_ids: Collection[int], saved: bool, now: datetime) -> int:
+    """Save `item_ids` (items the reader may see) for later or remove them, and return how many changed."""
+    if not saved:
+        rows = Reading.objects.filter(reader=reader, article__in=set(_articles(item_ids).values()))
+        return rows.filter(saved_at__isnull=False).update(saved_at=None)
+    return _stamp_all(reader, item_ids, "saved_at", now)
+
+
+def readings_undo(*, reader: Reader, at: datetime) -> int:
+    """Mark as unread what was marked as read at the moment `at`, and return how many items that were."""
+    return Reading.objects.filter(reader=reader, read_at=at).update(read_at=None)
+
+
+def readings_count(*, reader_id: UUID, at: datetime) -> int:
+    """Return how many items the reader marked as read at the moment `at`; one query."""
+    return Reading.objects.filter(reader_id=reader_id, read_at=at).count()
 
 
 def readings_for(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, ReadState]:
@@ -108,13 +135,36 @@ def items_saved(*, reader_id: UUID, page: int = 1) -> SavedPage:
     return SavedPage(tuple(row.item for row in shown), rows.count(), max(page, 1))
 
 
-def _stamp(reader: Reader, item_id: int, column: str, now: datetime) -> datetime:
-    """Set an empty `column` of the reader's row for the item to `now`, and return its value."""
+def _stamp(reader: Reader, item_id: int, stamps: dict[str, datetime], door: str = "") -> Reading:
+    """Set the empty ones of these columns of the reader's row for the item, and return the row.
+
+    `door` is stored where `opened_at` is set for the first time.
+    """
     item = item_get(reader_id=reader.pk, item_id=item_id)
+    opened_by = {"opened_by": door} if "opened_at" in stamps else {}
     reading, created = Reading.objects.get_or_create(
-        reader=reader, article=item.article, defaults={"item": item, column: now}
+        reader=reader, article=item.article, defaults={"item": item, **stamps, **opened_by}
     )
-    if not created and getattr(reading, column) is None:
-        Reading.objects.filter(pk=reading.pk, **{column: None}).update(**{column: now})
-        reading.refresh_from_db(fields=[column])
-    return getattr(reading, column) or now
+    if not created and any(getattr(reading, column) is None for column in stamps):
+        if opened_by:
+            Reading.objects.filter(pk=reading.pk, opened_at=None).update(**opened_by)
+        empty = {column: Coalesce(F(column), Value(at)) for column, at in stamps.items()}
+        Reading.objects.filter(pk=reading.pk).update(**empty)
+        reading.refresh_from_db(fields=[*stamps])
+    return reading
+
+
+def _stamp_all(reader: Reader, item_ids: Collection[int], column: str, now: datetime) -> int:
+    """Set an empty `column` of the reader's rows for the items to `now`, and return how many that changed."""
+    item_of = {article: pk for pk, article in _articles(item_ids).items()}
+    with transaction.atomic():
+        rows = Reading.objects.filter(reader=reader, article__in=item_of)
+        known = set(rows.select_for_update().values_list("article", flat=True))
+        changed = rows.filter(**{column: None}).update(**{column: now})
+        new = [
+            Reading(reader=reader, item_id=pk, article=article, **{column: now})
+            for article, pk in item_of.items()
+            if article not in known
+        ]
+        Reading.objects.bulk_create(new, ignore_conflicts=True)
+    return changed + len(new)

@@ -108,7 +108,7 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
     useful, useless = (site_link(reverse("digest:thumb_link", args=[link])) for link in signed)
     return MailItem(
         title=item.title,
-        href=shown.href or page,
+        href=shown.href or f"{page}?from=mail",
         source=str(item.source),
         # A mail may be read days later: a moment, not an age.
         age=date_format(item.dated_at.astimezone(reader.zone), "j F, H:i"),
@@ -117,7 +117,7 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
         language=item.language,
         reasons=shown.why.chips,
         also=also_words(shown),
-        page=page,
+        page=f"{page}?from=mail",
         useful_url=useful,
         useless_url=useless,
     )

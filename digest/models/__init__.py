@@ -3,6 +3,7 @@
 from digest.models.community import CommunityRound, ItemFigure, SourceFigure
 from digest.models.digests import Digest, Exposure, Feedback, FeedbackTag, Impression, ReasonTag
 from digest.models.feeds import (
+    Favicon,
     Feed,
     FullText,
     Item,
@@ -24,6 +25,7 @@ __all__ = [
     "Delivery",
     "Digest",
     "Exposure",
+    "Favicon",
     "Feed",
     "Feedback",
     "FeedbackTag",

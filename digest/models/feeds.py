@@ -9,9 +9,27 @@ class Source(models.Model):
 
     key = models.CharField(max_length=120, primary_key=True)
     title = models.CharField(max_length=200, blank=True)
+    icon = models.CharField(
+        max_length=16,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="How the hash of its favicon begins; empty: there is none.",
+    )
 
     def __str__(self) -> str:
         return self.title or self.key
+
+
+class Favicon(models.Model):
+    """The favicon of a source's site, or that it was asked for in vain; apart from what lists read."""
+
+    source = models.OneToOneField(Source, models.CASCADE, primary_key=True, related_name="favicon")
+    body = models.BinaryField(default=bytes, help_text="As its site serves it; empty: there is none.")
+    checked_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"favicon of {self.source_id}"
 
 
 class Feed(models.Model):

@@ -53,6 +53,11 @@ class Reader(AbstractUser):
         db_default=Pictures.SHOWN,
         help_text="Pictures in articles, which come through this site.",
     )
+    offline_today = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Browsers this reader uses store today's digest, to be read without a network.",
+    )
     mail_rhythm = models.CharField(max_length=6, choices=MailRhythm.choices, default=MailRhythm.OFF)
     mail_hour = models.PositiveSmallIntegerField(
         default=7, help_text="From this hour on, in the reader's zone."
@@ -66,6 +71,11 @@ class Reader(AbstractUser):
         blank=True,
         unique=True,
         help_text="The secret in the reader's own feed address.",
+    )
+    early_answered_on = models.DateField(
+        null=True,
+        blank=True,
+        help_text="The reader's day whose early change of settings was applied or put off.",
     )
     sources_left_at = models.DateTimeField(
         null=True, blank=True, help_text="When a feed was last unsubscribed from; older digests are due."
@@ -114,6 +124,12 @@ class Reader(AbstractUser):
     )
     read_on_scroll = models.BooleanField(
         default=False, db_default=False, help_text="Items scrolled past in all items are marked as read."
+    )
+
+    learn_from_reading = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Off: no open is recorded as such, and none counts in this reader's ranking.",
     )
 
     def __str__(self) -> str:
@@ -188,7 +204,16 @@ class ApiToken(models.Model):
 
 
 class Reading(models.Model):
-    """When one reader read and saved one article, by the item they saw. Neither counts as a rating."""
+    """When one reader read and saved one article, by the item they saw. Neither counts as a rating.
+
+    An article may be marked as read without being opened; only opening it says something of the reader.
+    """
+
+    class Door(models.TextChoices):
+        PAGE = "page"
+        MAIL = "mail"
+        FEED = "feed"
+        API = "api"
 
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="readings", db_index=False
@@ -197,6 +222,11 @@ class Reading(models.Model):
     article = models.BigIntegerField(help_text="That of the item: read or saved once for all its items.")
     read_at = models.DateTimeField(null=True, blank=True)
     saved_at = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(null=True, blank=True, help_text="When it was first opened.")
+    opened_by = models.CharField(
+        max_length=4, choices=Door.choices, blank=True, default="", db_default="", help_text="By which door."
+    )
+    finished_at = models.DateTimeField(null=True, blank=True, help_text="When it was first read to its end.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["reader", "article"], name="one_reading_per_article")]

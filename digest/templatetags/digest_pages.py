@@ -25,6 +25,7 @@ from digest.items.topics import TopicCounts
 from digest.items.topics import topic_counts as counts_of_topics
 from digest.mail.render import mail_goes_out
 from digest.requests import reader_of
+from digest.web import offline
 from digest.web.costs import usd_words
 from digest.web.forms import DisplayForm
 from ranking.explain import weight_words
@@ -71,7 +72,7 @@ SECTIONS: Final = {
     "account": (
         "digest:account",
         "digest:account_mail",
-        "digest:account_pictures",
+        "digest:account_reading",
         "digest:account_delete",
         "digest:tokens",
     ),
@@ -111,6 +112,12 @@ def nav_here(context: Mapping[str, Any]) -> NavEntry:
     """Return the entry of the page that is shown; none on error pages."""
     match = getattr(context.get("request"), "resolver_match", None)
     return section_of(match.view_name if match else "")
+
+
+@register.simple_tag(takes_context=True)
+def device_tag(context: Mapping[str, Any]) -> str:
+    """Return the reader's name for their own devices, by which the service worker knows whose page it is."""
+    return offline.device_tag(reader=context["user"])
 
 
 @register.simple_tag(takes_context=True)

@@ -8,13 +8,14 @@ from django.utils.html import escape, format_html_join
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
+from digest.articles.favicons import favicon_box
 from digest.web.source_list import SourceLine
 from ranking.levels import LEVELS
 
 register = template.Library()
 ROW = """<li data-source="{}" data-folder="{}">
 <input type="checkbox" name="feed" value="{}" form="many" aria-label="Choose {}">
-<div class="who"><p><strong><a href="{}" dir="auto">{}</a></strong> <span class="meta">{}{}</span></p>
+<div class="who"><p>{}<strong><a href="{}" dir="auto">{}</a></strong> <span class="meta">{}{}</span></p>
 {}<p class="meta">{}{}</p></div>
 <div class="act"><span class="levels" role="group" aria-label="How much from {}">{}</span>{}
 <a href="{}" aria-label="Change {}">Change</a></div></li>"""
@@ -40,6 +41,7 @@ def _cells(line: SourceLine, items: str, page: str) -> tuple[object, ...]:
         line.folder,
         pk,
         name,
+        favicon_box(feed.source),
         f"{items}?{urlencode({'source': feed.source_id})}",
         name,
         SafeString(exact),

@@ -31,7 +31,7 @@ from digest.accounts.services import (
     reader_delete,
     reader_display_update,
     reader_mail_update,
-    reader_pictures_update,
+    reader_reading_update,
     reader_update,
 )
 from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_of
@@ -58,7 +58,7 @@ from digest.web.forms import (
     DeleteForm,
     DisplayForm,
     MailForm,
-    PicturesForm,
+    ReadingForm,
     TokenForm,
     WelcomeForm,
 )
@@ -92,14 +92,14 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def pictures(request: HttpRequest) -> HttpResponse:
-    """Store what becomes of pictures in articles."""
-    form = PicturesForm(request.POST)
+def reading(request: HttpRequest) -> HttpResponse:
+    """Store what becomes of pictures, whether opens count in the ranking, and whether devices store Today."""
+    form = ReadingForm(request.POST)
     if not form.is_valid():
-        return _page(request, pictures_form=form)
-    reader_pictures_update(reader=reader_of(request), **form.cleaned_data)
+        return _page(request, reading_form=form)
+    reader_reading_update(reader=reader_of(request), **form.cleaned_data)
     messages.success(request, "Saved.")
-    return redirect(f"{reverse('digest:account')}#pictures")
+    return redirect(f"{reverse('digest:account')}#reading")
 
 
 @login_required
@@ -176,15 +176,16 @@ def _page(
     request: HttpRequest,
     form: AccountForm | None = None,
     mail_form: MailForm | None = None,
-    pictures_form: PicturesForm | None = None,
+    reading_form: ReadingForm | None = None,
 ) -> HttpResponse:
     """Show the account page, with a refused form in place of a fresh one."""
     reader = reader_of(request)
     current = {name: getattr(reader, name) for name in AccountForm.base_fields}
+    reading_now = {name: getattr(reader, name) for name in ReadingForm.base_fields}
     at = {"rhythm": reader.mail_rhythm, "hour": reader.mail_hour, "weekday": reader.mail_weekday}
     page = {
         "form": form or AccountForm(initial=current),
-        "pictures_form": pictures_form or PicturesForm(initial={"pictures": reader.pictures}),
+        "reading_form": reading_form or ReadingForm(initial=reading_now),
         "mail_form": mail_form or MailForm(initial=at),
         "mail_works": mail_goes_out(),
         "mail_confirmed": address_is_confirmed(reader=reader),
@@ -194,7 +195,7 @@ def _page(
         "second_factor": is_mfa_enabled(reader),
         "export_opml": _address("digest:opml_export"),
     }
-    refused = any(one and one.errors for one in (form, mail_form, pictures_form))
+    refused = any(one and one.errors for one in (form, mail_form, reading_form))
     return render(request, "digest/account.html", page, status=422 if refused else 200)
 
 

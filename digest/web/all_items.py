@@ -11,8 +11,8 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.errors import ItemNotFound
-from digest.items.listing import EPOCH, MICROSECOND, readings_undo
-from digest.items.reading import item_read, item_unread
+from digest.items.listing import EPOCH, MICROSECOND
+from digest.items.reading import item_read, item_unread, readings_undo
 from digest.models import Reader
 from digest.requests import reader_of
 from digest.web.lists import ListAsked, list_asked, list_mark_read, list_page

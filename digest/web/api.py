@@ -19,12 +19,12 @@ from digest.errors import DigestMissing, FutureDate, OperatorsOnly
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feedback.services import feedback_clear, feedback_set
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
-from digest.items.reading import item_read, item_save, item_unread
+from digest.items.reading import item_open, item_read, item_save, item_unread
 from digest.items.search import PAGES_MAX
 from digest.items.search_query import QUERY_CHARS
 from digest.items.selectors import item_get
 from digest.items.stories import RelatedItem, items_related
-from digest.models import Digest, Exposure, Impression, Reader, ReasonTag
+from digest.models import ApiToken, Digest, Exposure, Impression, Reader, Reading, ReasonTag
 from digest.requests import reader_of
 from digest.summaries.selectors import reasons_suggested_for
 from digest.throttling import SEARCH, limit_count
@@ -34,6 +34,7 @@ from digest.web.pages import search_page
 from digest.web.searching import search_filters
 
 reading_router = Router(tags=["reading"])
+ReadHow = Literal["marked", "opened", "finished"]
 
 
 class ReadOut(Schema):
@@ -99,9 +100,16 @@ class SearchOut(Schema):
 
 
 @reading_router.post("/items/{int:item_id}/read", response=ReadOut)
-def read_post(request: HttpRequest, item_id: int) -> ReadOut:
-    """Mark an item as read; a second time changes nothing."""
-    at = item_read(reader=reader_of(request), item_id=item_id, now=timezone.now())
+def read_post(request: HttpRequest, item_id: int, how: ReadHow = "marked") -> ReadOut:
+    """Mark an item as read; a second time changes nothing.
+
+    `how`: it was only `marked`, or `opened`, or `finished` (read to its end), which ranking may learn from.
+    """
+    reader, now = reader_of(request), timezone.now()
+    if how == "marked":
+        return ReadOut(item_id=item_id, read_at=item_read(reader=reader, item_id=item_id, now=now))
+    door = Reading.Door.API if isinstance(getattr(request, "auth", None), ApiToken) else Reading.Door.PAGE
+    at = item_open(reader=reader, item_id=item_id, door=door, now=now, finished=how == "finished")
     return ReadOut(item_id=item_id, read_at=at)
 
 

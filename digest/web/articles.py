@@ -13,8 +13,9 @@ from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_POST, require_safe
 
+from digest.articles.favicons import favicon_get
 from digest.articles.full_text import ShownText, full_text_can, full_text_get, full_text_of
-from digest.articles.pictures import inside_allowed, picture_get, picture_href
+from digest.articles.pictures import Picture, inside_allowed, picture_get, picture_href
 from digest.articles.render import Mode, article_render, pictures_in, pictures_render
 from digest.errors import DigestError, FullTextMissing, PicturesBusy
 from digest.feeds.bodies import content_of
@@ -27,6 +28,8 @@ from digest.throttling import FULL_TEXT, PICTURES, rate_limited
 # Pictures change under new addresses, mostly; ours are signed, so that nobody can have stored another's.
 PICTURE_CACHE = "private, max-age=86400"
 FAILURE_CACHE = "private, max-age=300"
+# Its address changes with it.
+FAVICON_CACHE = "private, max-age=2592000, immutable"
 # A picture that is opened by itself is a document: it may do nothing, whatever is in it.
 PICTURE_POLICY = "default-src 'none'; sandbox"
 
@@ -131,16 +134,37 @@ def full_text(request: HttpRequest, item_id: int) -> HttpResponse:
 def picture(request: HttpRequest, signed: str) -> HttpResponse:
     """Answer with a picture of a publisher, whose address one of our pages signed."""
     try:
-        found = picture_get(signed=signed, now=timezone.now())
+        return _picture_answer(picture_get(signed=signed, now=timezone.now()), PICTURE_CACHE)
     except DigestError as refused:
-        answer = HttpResponse(refused.message, status=refused.status, content_type="text/plain")
-        answer["Cache-Control"] = FAILURE_CACHE
-        if isinstance(refused, PicturesBusy):
-            answer["Cache-Control"], answer["Retry-After"] = "no-store", "1"
-    else:
-        answer = HttpResponse(found.body, content_type=found.mime_type)
-        answer["Cache-Control"] = PICTURE_CACHE
-        answer["Content-Disposition"] = f'inline; filename="picture.{found.mime_type.partition("/")[2]}"'
+        return _picture_refused(refused)
+
+
+@login_required
+@require_safe
+def favicon(request: HttpRequest, signed: str) -> HttpResponse:
+    """Answer with the favicon of a source, whose address one of our pages signed."""
+    try:
+        return _picture_answer(favicon_get(signed=signed), FAVICON_CACHE)
+    except DigestError as refused:
+        return _picture_refused(refused)
+
+
+def _picture_answer(found: Picture, cache: str) -> HttpResponse:
+    answer = HttpResponse(found.body, content_type=found.mime_type)
+    answer["Cache-Control"] = cache
+    answer["Content-Disposition"] = f'inline; filename="picture.{found.mime_type.partition("/")[2]}"'
+    return _as_picture(answer)
+
+
+def _picture_refused(refused: DigestError) -> HttpResponse:
+    answer = HttpResponse(refused.message, status=refused.status, content_type="text/plain")
+    answer["Cache-Control"] = FAILURE_CACHE
+    if isinstance(refused, PicturesBusy):
+        answer["Cache-Control"], answer["Retry-After"] = "no-store", "1"
+    return _as_picture(answer)
+
+
+def _as_picture(answer: HttpResponse) -> HttpResponse:
     answer["Content-Security-Policy"] = PICTURE_POLICY
     answer["Cross-Origin-Resource-Policy"] = "same-origin"
     answer["X-Content-Type-Options"] = "nosniff"

@@ -61,13 +61,26 @@ class AccountForm(TimeZoneForm):
     )
 
 
-class PicturesForm(forms.Form):
-    """What becomes of pictures in articles."""
+class ReadingForm(forms.Form):
+    """What becomes of pictures, whether opens count in the ranking, and whether devices store Today."""
 
     pictures = forms.ChoiceField(
         choices=Reader.Pictures.choices,
-        label="Pictures in articles",
+        label="Pictures in articles and lists",
         help_text="They come through this site, so that no publisher learns who looks at them.",
+    )
+    learn_from_reading = forms.BooleanField(
+        label="Learn from what I open",
+        required=False,
+        help_text="What you open, read to the end, save or pass over moves your own digest a little, never "
+        "as much as a thumb. No other reader and no language model learns of it. Off: what was learned is "
+        "deleted, and opens are no longer recorded as such.",
+    )
+    offline_today = forms.BooleanField(
+        label="Keep today’s digest on my devices, to read without a network",
+        required=False,
+        help_text="A browser stores it when you open Today, and deletes it when you sign out there or "
+        "somebody else signs in.",
     )
 
 

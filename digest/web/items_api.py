@@ -23,10 +23,9 @@ from digest.items.listing import (
     feeds_read,
     filter_current,
     list_key,
-    readings_undo,
     unread_counts,
 )
-from digest.items.reading import NOT_READ, items_read, readings_for
+from digest.items.reading import NOT_READ, items_read, readings_for, readings_undo
 from digest.items.selectors import item_get as item_of_reader
 from digest.items.selectors import items_visible
 from digest.models import Reader
@@ -152,7 +151,9 @@ def items_get(request: HttpRequest, asked: Query[PageIn]) -> ListOut:
                 saved_at=state.saved_at,
             )
         )
-    return ListOut(items=listed, cursor=page.older or None, unread=counts.within(wanted.chosen), seen=now)
+    return ListOut(
+        items=listed, cursor=page.older or None, unread=counts.within(**wanted.chosen.names), seen=now
+    )
 
 
 @items_router.post("/items/read", response=MarkedOut)

@@ -19,7 +19,6 @@ from digest.items.listing import (
     ListFilter,
     ListKey,
     ReadFeed,
-    UnreadCounts,
     feeds_read,
     filter_current,
     filter_feeds,
@@ -27,11 +26,11 @@ from digest.items.listing import (
     list_items,
     list_key,
     list_read,
-    readings_count,
     unread_counts,
 )
 from digest.items.muting import mutes_in_force
-from digest.items.reading import items_read
+from digest.items.reading import items_read, readings_count
+from digest.items.unread import UnreadCounts
 from digest.models import Item, Reader
 
 Order = Literal["newest", "best"]
@@ -169,7 +168,7 @@ def list_page(reader: Reader, asked: ListAsked, marked: datetime | None, now: da
         "here": asked.address(),
         "fields": asked.fields,
         "with_muted": counts.with_muted,
-        "unread": counts.within(asked.chosen),
+        "unread": counts.within(**asked.chosen.names),
         "side": side_list(asked, feeds, counts),
         "total": SideLine(
             "All items",

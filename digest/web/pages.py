@@ -7,6 +7,7 @@ from datetime import date as Date
 from datetime import datetime, timedelta
 from typing import Any
 
+from digest.articles.pictures import pictures_prepare
 from digest.build.catch_up import away_since
 from digest.build.changes import change_read, mark_words
 from digest.build.exclusion import ExclusionReason, exclusion_explain, reasons_describe
@@ -237,6 +238,7 @@ def _hits(reader: Reader, found: SearchPage, now: datetime) -> list[Hit]:
     if not found.items:
         return []
     responses = responses_of(reader=reader, items=found.items)
+    pictures_prepare(items=found.items)
     return [
         Hit(
             item=item,

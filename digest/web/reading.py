@@ -24,9 +24,9 @@ from digest.errors import DigestError, InvalidRating
 from digest.feedback.selectors import feedback_by_items, feedback_weeks
 from digest.feedback.services import feedback_clear, feedback_set, feedback_tags_set
 from digest.feedback.trends import trends_of, weeks_until
-from digest.items.reading import item_read, item_save, item_unread, items_read, items_unread
+from digest.items.reading import item_open, item_save, item_unread, items_read, items_unread
 from digest.items.selectors import item_for, source_titles
-from digest.models import Exposure, Item, Reader
+from digest.models import Exposure, Item, Reader, Reading
 from digest.requests import is_prefetch, page_of, reader_of, referrer_path, return_path
 from digest.web.articles import article_of
 from digest.web.forms import ThumbForm
@@ -161,12 +161,15 @@ def _items_words(count: int) -> str:
 def item(request: HttpRequest, item_id: int) -> HttpResponseBase:
     """Show one item, its text and its score breakdown; looking at it marks it as read.
 
-    With `?pane=1` only the piece that a script shows beside a list.
+    With `?pane=1` only the piece that a script shows beside a list; `?from=mail` and `?from=feed` are in the
+    links of those.
     """
     reader, now = reader_of(request), timezone.now()
     found = _item_or_404(reader, item_id)
     if request.method == "GET" and not is_prefetch(request):
-        item_read(reader=reader, item_id=item_id, now=now)
+        came_by = request.GET.get("from", "")
+        door = came_by if came_by in (Reading.Door.MAIL, Reading.Door.FEED) else Reading.Door.PAGE
+        item_open(reader=reader, item_id=item_id, door=door, now=now)
     page = item_page(reader, found, now) | {"came_from": referrer_path(request)}
     article = article_of(reader=reader, item=found)
     page |= {"article": article}

@@ -211,7 +211,7 @@ def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, l
 
 def _item(shown: ShownItem, impression: Impression, digest: Digest) -> ChannelItem:
     item = shown.item
-    page = site_link(reverse("digest:item", args=[item.pk]))
+    page = site_link(reverse("digest:item", args=[item.pk])) + "?from=feed"
     return ChannelItem(
         url=item.url,
         href=shown.href or page,

@@ -6,11 +6,9 @@ Nothing is stored for a draft: the signed text that names it goes to the reader'
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import structlog
-from django.core import signing
 
 from digest.days import day_of
 from digest.items.selectors import items_window, source_titles, subscribed_titles
@@ -26,6 +24,8 @@ from ranking.services import config_edit, mute_set
 from suggestions.entities import SOURCE_WEIGHTS, Preview, Refusal
 from suggestions.preview import previews_of
 from suggestions.rules import Facts
+from suggestions.services.signed import draft_read, draft_sign
+from suggestions.services.wish_models import wishes_by_model
 from suggestions.wishes.changes import (
     HALF_LIFE,
     WishedChange,
@@ -41,8 +41,6 @@ from suggestions.wishes.reading import wishes_read
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"
-# As long as a page is likely to stay open.
-DRAFT_LIFETIME_S = 24 * 3600
 ITEMS_SHOWN = 5
 _CHANGED = "Your settings changed meanwhile, so nothing was applied. Ask again in words."
 
@@ -82,9 +80,10 @@ class WishAccepted:
 
 
 def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | Refusal:
-    """Return the changes that `words` ask for, as drafts. Stores nothing; a constant number of queries.
+    """Return the changes that `words` ask for, as drafts; a constant number of queries. Changes nothing.
 
-    Refuses with `words_missing` and `words_too_long`.
+    Where the grammar understands nothing and a model is configured, that is asked, outside any transaction;
+    its spend is all that is stored. Refuses with `words_missing` and `words_too_long`.
     """
     words = " ".join(words.replace("\0", " ").split())
     if not words:
@@ -97,7 +96,11 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | R
     items = items_window(reader_id=reader.pk, now=now).candidates
     config = facts.effective.config
     names = Names(titles, (*config.topics, *config.keyword_boosts), config.topics, items)
-    reading = wishes_read(words, names, day_of(now, reader.zone))
+    today = day_of(now, reader.zone)
+    reading = wishes_read(words, names, today)
+    if reading.unread:
+        asked = wishes_by_model(reader_id=reader.pk, words=words, names=names, today=today, now=now)
+        reading = asked or reading
     notes, changes = list(reading.notes), []
     for wish in reading.wishes:
         change = change_of(wish, facts)
@@ -215,16 +218,11 @@ def _sentence(
 
 
 def _sign(reader_id: UUID, change: WishedChange, words: str) -> str:
-    values: dict[str, Any] = {"reader": str(reader_id), "change": change.as_dict(), "words": words}
-    return signing.dumps(values, salt=SALT, compress=True)
+    values = {"change": change.as_dict(), "words": words}
+    return draft_sign(salt=SALT, reader_id=reader_id, values=values)
 
 
 def _signed_read(signed: str, reader_id: UUID) -> tuple[WishedChange, str] | None:
     """Return the change and the words of a draft of this reader's, `None` for any other text."""
-    try:
-        values = signing.loads(signed, salt=SALT, max_age=DRAFT_LIFETIME_S)
-    except signing.BadSignature:
-        return None
-    if values["reader"] != str(reader_id):
-        return None
-    return change_read(values["change"]), values["words"]
+    values = draft_read(salt=SALT, reader_id=reader_id, signed=signed)
+    return (change_read(values["change"]), values["words"]) if values else None

@@ -1,17 +1,25 @@
-"""What a change did to today's page, for pages of rooms that do not import suggestions."""
+"""What a change did to today's page, and an early one to ask about, for pages that import no suggestions."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django import template
 from django.urls import reverse
+from django.utils import timezone
 
 from digest.build.changes import OrderChange, change_words
 from digest.requests import reader_of
 from ranking.explain import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
 from ranking.selectors import config_version
+from suggestions.services.early import EarlyChange, early_change_find
 
 register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def early_change(context: Mapping[str, Any]) -> EarlyChange | None:
+    """Return the early change to ask the reader of the page about; `None` where there is none."""
+    return early_change_find(reader=reader_of(context["request"]), now=timezone.now())
 
 
 @register.inclusion_tag("suggestions/_change.html", takes_context=True)

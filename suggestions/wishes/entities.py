@@ -60,10 +60,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What has to be known before anything can be proposed."""
+    """What has to be known before anything can be proposed; `unknown`: the words name nothing known."""
 
     text: str
     choices: tuple[Choice, ...] = ()
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +74,8 @@ class Reading:
     wishes: tuple[Wish, ...] = ()
     question: Question | None = None
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def unread(self) -> bool:
+        """Return whether nothing was understood, so that asking which of several is no use."""
+        return not self.wishes and (self.question is None or self.question.unknown)

@@ -5,7 +5,7 @@ that mean one thing.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 from functools import cached_property
@@ -204,7 +204,7 @@ class _Asker:
         kind = WORD if target.kind == TOPIC and direction in (NONE,) else target.kind
         label = f"{_VERBS[direction]} {target_words(Target(kind, target.key, target.label))}"
         amount = SAYS_AMOUNT[self.clause.amount]
-        given = f'{amount} {SAYS[direction]} {kind} "{_plain(target.label)}"'.strip()
+        given = f'{amount} {SAYS[direction]} {kind} "{plain(target.label)}"'.strip()
         return self.choice(label[0].upper() + label[1:], given)
 
     def ask(self, text: str, choices: Sequence[Choice]) -> Question:
@@ -342,7 +342,7 @@ def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question |
     choices = [asker.change(direction, target) for target in lookup.nearest(clause.target)]
     choices.append(asker.change(clause.direction, Target(WORD, clause.target, clause.target)))
     text = f"Nothing of the last seven days, and no source of yours, is called “{_short(clause.target)}”."
-    return asker.ask(f"{text} What do you mean?", choices)
+    return replace(asker.ask(f"{text} What do you mean?", choices), unknown=True)
 
 
 def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question:
@@ -365,5 +365,6 @@ def _short(text: str) -> str:
     return text if len(text) <= QUOTED_MAX else f"{text[: QUOTED_MAX - 1]}…"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a name that can stand between quotation marks in a wish."""
     return text.replace('"', "'").replace("\n", " ")

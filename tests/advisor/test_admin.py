@@ -58,7 +58,7 @@ def test_a_run_without_steps_says_so(ada, now, as_operator):
 
 def vote(run, now, **more):
     fields = {"suggestion_type": "boost_source", "target_key": "x.example", "round": 1, "reviewer": "trust"}
-    fields |= {"verdict": "improve", "confidence": 0.8, "model": "rules", "at": now}
+    fields |= {"verdict": "improve", "confidence": 0.8, "model": "rules:trust", "at": now}
     return PanelVote.objects.create(run=run, **fields | more)
 
 
@@ -96,7 +96,14 @@ def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_oper
     second = [now + timedelta(seconds=n) for n in range(8)]
     Step.objects.create(run=run, n=1, kind="model", model="openai:m", cost_usd="0.0125", at=second[0])
     judgment(run, second[1])
-    vote(run, second[2], issues=["<b>too vague</b>"], suggestions=["Name it"], cost_usd="0.0025")
+    vote(
+        run,
+        second[2],
+        model="openai:m",
+        issues=["<b>too vague</b>"],
+        suggestions=["Name it"],
+        cost_usd="0.0025",
+    )
     Step.objects.create(
         run=run, n=2, kind="tool", tool="write_suggestion", error_code="review_improve", at=second[3]
     )
@@ -109,11 +116,11 @@ def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_oper
     order = [
         "1. model: openai:m",
         "reflector: does not help, would be accepted (70% sure, changed its mind)",
-        "trust: improve (80% sure)",
+        "Reviewer trust: improve (80% sure)",
         "&lt;b&gt;too vague&lt;/b&gt;",
         "2. tool: write_suggestion",
         "review_improve",
-        "trust: approve",
+        "Rule of trust: approve on",
         "3. tool: write_suggestion",
         "boost_source Gazette: 1.0 → 1.2",
         "Clamped",

@@ -236,6 +236,8 @@ def test_the_walkthrough_ends_with_an_accepted_suggestion_and_a_different_digest
     assert all(row.title[:40] in text for row in accepted.evidence.all())
     assert config_effective(reader_id=accepted.reader_id).config.version == 2
     assert "Cleo: Not enough thumbs for suggestions yet." in text
+    assert "of offline:planner; no model was asked, and rules alone reviewed." in " ".join(text.split())
+    assert "$" not in text
     assert max(len(line) for line in text.splitlines()) <= 100
     # None of Ben's topics reaches the planner's bar; some of Ada's do.
     for name, fields in (("ada", {"topics", "source_weights"}), ("ben", {"source_weights"})):

@@ -19,6 +19,7 @@ def _evaluation(name: str, work: str) -> Subcommand:
 SUBCOMMANDS = {
     "advisor": _evaluation("advisor", "does the advisor help? a simulated world, then open histories"),
     "ranking": _evaluation("ranking", "the order of items against what readers chose later"),
+    "steer": _evaluation("steer", "does a change move what it names, and nothing else?"),
     "guidance": Subcommand(
         "tests.lab.guidance.evaluate", "what guidance says, withholds and blocks", django=True
     ),

@@ -93,11 +93,11 @@ def ranks(reader, now) -> dict[int, int]:
     return dict(digest.impressions.values_list("item_id", "rank"))
 
 
-def test_a_preview_costs_fourteen_queries_and_so_do_many(full, now, django_assert_num_queries):
-    with django_assert_num_queries(14):
+def test_a_preview_costs_fifteen_queries_and_so_do_many(full, now, django_assert_num_queries):
+    with django_assert_num_queries(15):
         suggestion_preview(suggestion=suggestion_of(full), now=now)
     many = [Suggestion(pk=n, **TRAITS, reader=full, suggested_value=f"1.{n}") for n in (1, 2, 3)]
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(15):
         previews = suggestion_previews(reader_id=full.pk, suggestions=many, now=now)
     assert set(previews) == {1, 2, 3}
     assert previews[3] == suggestion_preview(suggestion=suggestion_of(full), now=now) != previews[1]

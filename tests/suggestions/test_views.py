@@ -262,7 +262,7 @@ def test_too_little_feedback_is_said_in_numbers_beside_a_grey_button(page: Clien
     body = body_of(page)
     assert "You gave 7 of 10 thumbs, over 1 of 7 days, 4 of 10 with a reason." in body
     assert "Or add 43 more thumbs: 50 are enough at once." in body
-    assert GREY in body
+    assert GREY in body and 'href="/ui/teach"' in body
 
 
 def test_an_import_makes_the_button_a_button_at_once(page: Client, ada: Reader):

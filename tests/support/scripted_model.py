@@ -3,7 +3,8 @@
     with Script(httpserver, [calls(("query_user_config", {})), text("{}")]) as script:
         ...
 
-It speaks chat completions and the Responses API, each in its own shapes, whichever it is asked by.
+It speaks chat completions and the Responses API, each in its own shapes, whichever it is asked by. What it
+is sent, and what it answers unless it is `broken` on purpose, must be as OpenAI's own description has it.
 
 A request beyond the script, a step that was not used, a broken pairing of tool calls and results, or a
 reader's id in a tool's schema fails the test; so does a provider configured off this machine.
@@ -22,6 +23,14 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from digest.llm.providers import PROVIDERS, provider_endpoint
+from tests.support.openai_description import (
+    CHAT_ANSWER,
+    CHAT_REQUEST,
+    ERROR,
+    RESPONSES_ANSWER,
+    RESPONSES_REQUEST,
+    wire_problem,
+)
 
 Body = dict[str, Any]
 Check = Callable[[Body], object]
@@ -37,7 +46,7 @@ class Step:
     A delayed answer is cut short when the script is over: what waits for it has long gone.
 
     `reasoning` is the encrypted reasoning that the Responses API puts before what is said. An `optional`
-    answer may go unasked.
+    answer may go unasked. A `broken` one is none that the published description allows, on purpose.
     """
 
     message: Mapping[str, Any] = field(default_factory=dict)
@@ -50,6 +59,7 @@ class Step:
     check: Check | None = None
     reasoning: str = ""
     optional: bool = False
+    broken: bool = False
 
 
 def text(content: str, **more: Any) -> Step:
@@ -74,12 +84,13 @@ def calls(*asked: tuple[str, Any], content: str | None = None, **more: Any) -> S
 
 def status(code: int, message: str = "no", **more: Any) -> Step:
     """The provider answers with an error."""
-    return Step(status=code, raw=json.dumps({"error": {"message": message}}).encode(), **more)
+    error = {"message": message, "type": "server_error", "param": None, "code": None}
+    return Step(status=code, raw=json.dumps({"error": error}).encode(), **more)
 
 
 def garbage(raw: bytes, **more: Any) -> Step:
     """The provider answers 200 with something that is no chat completion."""
-    return Step(raw=raw, **more)
+    return Step(raw=raw, broken=True, **more)
 
 
 def checked(step: Step, check: Check) -> Step:
@@ -141,12 +152,16 @@ class Script:
         try:
             assert_paired(body["messages"] if "messages" in body else as_messages(body["input"]))
             assert "user_id" not in json.dumps(body.get("tools", [])), "a schema names the reader"
+            assert not (problem := wire_problem(_request_schema(body), body)), problem
             if step.check:
                 step.check(body)
         except AssertionError as failed:
             self._failures.append(f"request {n + 1}: {failed}")
+        response = answer_bytes(step, n, body)
+        if not step.broken and (problem := wire_problem(_answer_schema(step, body), json.loads(response))):
+            self._failures.append(f"answer {n + 1}: {problem}")
         self._over.wait(step.delay_s)
-        return self._ending(_response(step, n, response_body if "input" in body else _completion))
+        return self._ending(_sent(step, response))
 
     def _ending(self, response: Response) -> Response:
         response.call_on_close(self._idle.set)
@@ -184,8 +199,23 @@ def as_messages(items: Sequence[Mapping[str, Any]]) -> list[Body]:
     return messages
 
 
-def _response(step: Step, n: int, body: Callable[[Step, int], Body]) -> Response:
-    raw = step.raw if step.raw is not None else json.dumps(body(step, n)).encode()
+def _request_schema(request: Body) -> str:
+    return RESPONSES_REQUEST if "input" in request else CHAT_REQUEST
+
+
+def _answer_schema(step: Step, request: Body) -> str:
+    if step.status >= 400:
+        return ERROR
+    return RESPONSES_ANSWER if "input" in request else CHAT_ANSWER
+
+
+def answer_bytes(step: Step, n: int, request: Body) -> bytes:
+    """The `n`-th answer as it goes over the wire that `request` came by."""
+    said = response_body if "input" in request else _completion
+    return step.raw if step.raw is not None else json.dumps(said(step, n)).encode()
+
+
+def _sent(step: Step, raw: bytes) -> Response:
     if step.drip:
         return Response(_drip(raw), status=step.status, headers=dict(step.headers))
     response = Response(raw, status=step.status, content_type="application/json")
@@ -199,19 +229,28 @@ def _completion(step: Step, n: int) -> Body:
         message["tool_calls"] = [
             {"id": f"call-{n}-{k}", **call} for k, call in enumerate(message["tool_calls"])
         ]
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    reason = "tool_calls" if message.get("tool_calls") else "stop"
+    message = {"content": None, "refusal": None, **message}
+    choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
     body = {"id": f"chat-{n}", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
-    return body if step.usage is None else {**body, "usage": dict(step.usage)}
+    return body if step.usage is None else {**body, "usage": _usage(step.usage)}
+
+
+def _usage(given: Mapping[str, Any]) -> Body:
+    """Usage with the sum that every answer has."""
+    counts = [given.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    whole = all(isinstance(count, int) for count in counts)
+    return {"total_tokens": sum(counts), **given} if whole else dict(given)
 
 
 def response_body(step: Step, n: int) -> Body:
     """The same step as the Responses API says it."""
     output: list[Body] = []
     if step.reasoning:
-        sealed = {"encrypted_content": step.reasoning, "summary": [], "content": None}
+        sealed = {"encrypted_content": step.reasoning, "summary": []}
         output.append({"type": "reasoning", "id": f"rs-{n}", **sealed})
     if content := step.message.get("content"):
-        parts = [{"type": "output_text", "text": content, "annotations": []}]
+        parts = [{"type": "output_text", "text": content, "annotations": [], "logprobs": []}]
         said = {"role": "assistant", "status": "completed", "content": parts}
         output.append({"type": "message", "id": f"msg-{n}", **said})
     for k, call in enumerate(step.message.get("tool_calls", [])):
@@ -219,11 +258,16 @@ def response_body(step: Step, n: int) -> Body:
         output.append({"type": "function_call", **ids, **call["function"]})
     body = {"id": f"resp-{n}", "object": "response", "status": "completed", "output": output}
     body |= {"created_at": 0, "model": "m", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    body |= {"error": None, "incomplete_details": None, "instructions": None, "metadata": {}}
+    body |= {"temperature": 1.0, "top_p": 1.0}
     if step.usage is None:
         return body
     names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
     names |= {f"{old}_details": f"{new}_details" for old, new in names.items()}
-    return {**body, "usage": {names.get(key, key): value for key, value in step.usage.items()}}
+    usage = {names.get(key, key): value for key, value in _usage(step.usage).items()}
+    usage["input_tokens_details"] = {"cached_tokens": 0, **usage.get("input_tokens_details", {})}
+    usage["output_tokens_details"] = {"reasoning_tokens": 0, **usage.get("output_tokens_details", {})}
+    return {**body, "usage": usage}
 
 
 def _drip(raw: bytes) -> Iterator[bytes]:

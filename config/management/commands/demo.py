@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from advisor.agent.planner import NAME as PLANNER
 from advisor.guidance.refresh import memories_sync
 from advisor.models import Run
 from advisor.run.request import GenerateResult, run_request
@@ -103,11 +104,18 @@ def _advice_show(ada: Reader, before: list[Impression], now: datetime, write: Wr
             write(f"   {row.status:<9} {_title(row, titles)}")
         return WalkthroughResult(result.status)
     run = Run.objects.get(pk=result.run_id)
-    effort = f"{run.turns} turns and {run.tool_calls} tool calls of {run.model}"
     made = _counted(result.suggestions_created, "suggestion")
-    write(_wrapped(f"{made} after {effort}, for ${run.cost_usd:.2f}. The one that would move most:"))
+    write(_wrapped(f"{made} after {_effort(run)}. The one that would move most:"))
     suggestion = _suggestion_show(ada, now, write)
     return _decision_show(suggestion, before, now, result.status, write)
+
+
+def _effort(run: Run) -> str:
+    """Return what a run took, and of whom: figures of the planner are not a model's."""
+    calls = f"{run.turns} turns and {run.tool_calls} tool calls of {run.model}"
+    if run.steps.filter(kind="model").exclude(model=PLANNER).exists():
+        return f"{calls}, for ${run.cost_usd:.2f}"
+    return f"{calls}; no model was asked, and rules alone reviewed"
 
 
 def _suggestion_show(ada: Reader, now: datetime, write: Write) -> Suggestion:

@@ -127,6 +127,7 @@ def _ben(ben: Reader, now: datetime) -> None:
     for n in range(3):
         thumbs(ben, f"ben{n}.example", 10, rate=1.0 - n / 2, now=now, titles=(f"{CANARY} {{n}}",))
     _config(ben, [f"{CANARY} topic"], {"ben0.example": 1.3}, now)
+    ConfigVersion.objects.filter(reader=ben).update(note=f"{CANARY}, as Ben asked in words")
     _settled(ben, "ben1.example", now - timedelta(days=5), f"{CANARY} said so")
     Suggestion.objects.create(
         reader=ben,

@@ -20,9 +20,12 @@ from advisor.review.context import Reflection, ReviewContext, review_counts, rev
 from advisor.review.votes import POINTS_MAX, SENTENCE_WORDS_MAX, Vote
 from advisor.run.execute import fence_of
 from advisor.run.request import run_request
+from advisor.tools.registry import TOOLS
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Spend
+from ranking.config_body import ConfigEdit
+from ranking.services import config_edit
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import HELPS_MIN
@@ -311,6 +314,27 @@ def test_with_both_switches_off_nobody_reviews(run, ada, settings):
     settings.ADVISOR_PANEL = False
     run(advisor=[boost(ada), text(SUMMARY)])
     assert Suggestion.objects.get().status == "pending" and not PanelVote.objects.exists()
+
+
+def test_rules_that_cannot_agree_are_called_rules(run, ada):
+    shouted = boost(ada, "You liked Loved, maybe 40 of 40!!")
+    run(advisor=[shouted, shouted, shouted, text(SUMMARY)], trigger=Run.Trigger.UI)
+    (note,) = Suggestion.objects.get(status="draft").validation_notes
+    assert note == "The rules could not agree, so an operator looks at this first."
+
+
+def test_what_a_reader_asked_for_in_words_reaches_no_model(run, ada, settings, now):
+    settings.ADVISOR_REFLECTOR = True
+    words = "More kestrelwise lighthouses, please"
+    edit = ConfigEdit(keyword_boosts={"lighthouse": 0.5})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now, note=words)
+    reads = [name for name in TOOLS if name.startswith(("query_", "get_", "compare_"))]
+    looked = calls(*((name, {}) for name in reads))
+    steps = {role: [YES] for role in ("trust", "value", "voice")}
+    run(advisor=[looked, boost(ada), *[text("{}", optional=True)] * 4, text(SUMMARY, optional=True)], **steps)
+    sent = json.dumps([script.bodies for script in run.cast.scripts.values()])
+    assert "lighthouse" in sent and all(f'"{name}"' in sent for name in reads)
+    assert "kestrelwise" not in sent
 
 
 # --- One round, asked directly --------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def test_a_build_takes_as_many_queries_however_many_items_there_are(
     feedback_set(reader=ada, item_id=shown(digest)[0], useful=True, now=now)
     # config, deltas; candidates, latest of new feeds, thumbs and showings by source, signals; savepoint,
     # digests made and locked, impressions; delete, insert, digest; release
-    with django_assert_num_queries(21):
+    with django_assert_num_queries(22):
         digest_build(reader=ada, date=TODAY, now=now + HOUR)
 
 

@@ -43,6 +43,13 @@ def test_a_plain_item_is_recent_and_nothing_else():
     assert [line.label for line in why.lines] == ["Gazette, as usual", "Freshness", "Interest"]
 
 
+def test_what_is_too_old_to_rank_says_so_without_powers_of_ten():
+    why = score_explain(*parts(hours=24 * 400), "Gazette")
+    freshness = why.lines[1]
+    assert (freshness.words, freshness.figure) == ("400 days old, too old to rank", "× almost 0")
+    assert why.total == "almost 0"
+
+
 def test_the_readers_own_wishes_come_first_among_the_chips():
     config = Config(
         topics=("rust",), keyword_boosts={"gossip": -0.8}, source_weights={"gazette.example": 1.1}

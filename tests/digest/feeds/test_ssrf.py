@@ -165,8 +165,11 @@ def test_a_name_that_changes_after_the_check_gains_nothing(canary: Canary, monke
 
 @pytest.mark.usefixtures("resolver")
 def test_a_name_inside_is_answered_as_one_that_does_not_exist(ada: Reader, client: Client):
-    """By the refusal and its words, when a site is looked up, and on the page of feeds."""
-    told: dict[str, list[str]] = {"inner.example": [], "nobody.invalid": []}
+    """By the refusal and its words, when a site is looked up, and on the page of feeds.
+
+    Both names begin with the same letter, since a source without an icon shows its first.
+    """
+    told: dict[str, list[str]] = {"inner.example": [], "imaginary.invalid": []}
     client.force_login(ada)
     for name, answers in told.items():
         with pytest.raises(FeedProblem) as problem:

@@ -16,10 +16,9 @@ from digest.items.listing import (
     list_ids,
     list_key,
     list_read,
-    readings_undo,
     unread_counts,
 )
-from digest.items.reading import item_read, item_save, item_unread, readings_for
+from digest.items.reading import item_read, item_save, item_unread, readings_for, readings_undo
 from digest.items.selectors import article_rank
 from digest.models import Feed, Item, Reader, Reading, Subscription
 from tests.support.factories import (
@@ -194,7 +193,7 @@ def test_counts_have_an_article_once_in_each_sum(ada: Reader, now):
     assert counts.total == 4
     for chosen in (ListFilter(folder="News"), ListFilter(source="one.example"), ListFilter(feed=far.pk), ALL):
         unread = ListFilter(chosen.source, chosen.folder, chosen.feed, unread=True)
-        assert len(walk(ada, now, 5, unread)) == counts.within(chosen)
+        assert len(walk(ada, now, 5, unread)) == counts.within(**chosen.names)
 
 
 def test_what_was_saved_is_listed_also_where_its_feed_is_read_no_more(ada: Reader, now):

@@ -248,7 +248,7 @@ def test_a_page_costs_the_same_queries_for_ten_items_and_forty(page: Client, ada
         return len(caught)
 
     first = cost(10)
-    assert cost(30) == first <= 24
+    assert cost(30) == first <= 22
 
 
 def listed(page: Client, **query: object) -> dict:

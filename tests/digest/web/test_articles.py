@@ -71,8 +71,10 @@ def test_a_picture_in_the_text_is_not_shown_twice(adas: Client, ada: Reader, now
 
 
 def test_a_wish_about_pictures_is_stored_and_another_refused(adas: Client, ada: Reader):
-    assert adas.post("/ui/account/pictures", {"pictures": "tap"}).status_code == 302
-    assert adas.post("/ui/account/pictures", {"pictures": "loud"}).status_code == 422
+    assert (
+        adas.post("/ui/account/reading", {"pictures": "tap", "learn_from_reading": "on"}).status_code == 302
+    )
+    assert adas.post("/ui/account/reading", {"pictures": "loud"}).status_code == 422
     ada.refresh_from_db()
     assert ada.pictures == "tap"
 

@@ -151,7 +151,7 @@ def test_pictures_wait_for_a_tap(page: Page, ada: Reader, publisher: HTTPServer,
 def test_pictures_never_come_where_a_reader_wants_none(page: Page, ada: Reader, publisher: HTTPServer):
     page.goto("/ui/account")
     page.get_by_label("Pictures in articles").select_option("never")
-    page.get_by_role("button", name="Save what becomes of pictures").click()
+    page.get_by_role("button", name="Save how you read").click()
     item = published(ada, publisher)
     page.goto(f"/ui/item/{item.pk}")
     assert page.locator(".article img").count() == 0

@@ -43,7 +43,7 @@ def test_opening_an_article_marks_it_read_and_it_looks_so_on_the_way_back(day_ta
 
 
 def test_opening_an_original_marks_it_read(day_tab: Page, ada: Reader):
-    with day_tab.expect_request("**/read") as marking, day_tab.context.expect_page() as opened:
+    with day_tab.expect_request("**/read?how=opened") as marking, day_tab.context.expect_page() as opened:
         day_tab.get_by_role("link", name="original of Lamp 0").click()
     opened.value.get_by_text("The publisher's page").wait_for()
     assert marking.value.response().status == 200
@@ -157,9 +157,10 @@ def test_a_page_that_cannot_be_reached_says_so_and_keeps_nothing_of_the_reader(d
         for (const name of await caches.keys()) found.push(...await (await caches.open(name)).keys());
         return found.map((request) => new URL(request.url).pathname).sort();
     }"""
-    assert day_tab.evaluate(cached) == ["/offline", "/static/tidings.css"]
+    looks = [f"/static/{name}.css" for name in ("article", "reading", "tidings")]
+    assert day_tab.evaluate(cached) == ["/offline", *looks]
     day_tab.goto("/ui/saved")  # from here on the worker is in charge
-    assert day_tab.evaluate(cached) == ["/offline", "/static/tidings.css"]
+    assert day_tab.evaluate(cached) == ["/offline", *looks]
 
 
 def test_suggestions_are_mentioned_until_told_otherwise(page: Page, ada: Reader):
@@ -208,3 +209,25 @@ def test_the_day_the_search_and_the_calendar_fit_a_small_phone(day_tab: Page, ad
         assert day_tab.evaluate("document.documentElement.scrollWidth") <= 360, address
         menu = day_tab.locator(".masthead nav").bounding_box()
         assert menu["height"] < 60, "the navigation takes one line"
+
+
+def test_an_article_is_read_to_its_end_after_its_end_was_in_view_and_time_for_its_length(
+    page: Page, ada: Reader
+):
+    item = fresh_item(
+        ada, title="Long", text="\n\n".join(f"Lamp {n}. " + "Words on lamps. " * 60 for n in range(9))
+    )
+    page.clock.install()
+    page.goto(f"/ui/item/{item.pk}")
+    page.clock.run_for(400_000)  # all the time there is, at its beginning
+    assert Reading.objects.get().finished_at is None
+    page.goto(f"/ui/item/{item.pk}")
+    page.get_by_text("Lamp 8.").scroll_into_view_if_needed()
+    page.mouse.wheel(0, 600)
+    page.clock.run_for(10_000)  # its end, and far too soon
+    assert Reading.objects.get().finished_at is None
+    with page.expect_response("**/read?how=finished") as told:
+        page.clock.run_for(400_000)
+    assert told.value.status == 200
+    row = Reading.objects.get()
+    assert row.opened_by == "page" and row.finished_at

@@ -214,7 +214,7 @@ def test_queries_do_not_grow_with_the_items(token, client: Client, ada, now, dja
         ItemFactory(source=SourceFactory(key=f"s{n}.example"))
     digest_build(reader=ada, date=now.date(), now=now)
     client.get(at("feed_atom", token))  # what was shown is logged once
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(15):
         client.get(at("feed_atom", token))
 
 

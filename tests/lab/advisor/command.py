@@ -9,7 +9,15 @@ from typing import Any
 from ranking.common.commands import whole_number
 from tests.lab.advisor.arrays import ARRAY_ROWS
 from tests.lab.advisor.guided import ALL, ARMS, guided_rows, guided_targets
-from tests.lab.advisor.report import PLANNER, Scale, array_courses, array_rows, scale_for, simulator_rows
+from tests.lab.advisor.report import (
+    PLANNER,
+    Scale,
+    array_courses,
+    array_rows,
+    scale_for,
+    simulator_rows,
+    world_rows,
+)
 from tests.lab.advisor.stage import ShardFailed
 from tests.lab.advisor.tables import text_of
 from tests.lab.advisor.targets import targets_hold
@@ -17,8 +25,8 @@ from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.rows import movielens_rows, nemig_rows
 
 PARTS = ("simulator", "movielens", "nemig")
-# Short names: of the simulator the planner alone; both open histories.
-SHORT = ("planner", "histories")
+# Short names: of the simulator the planner alone; both open histories; worlds of other laws.
+SHORT = ("planner", "histories", "worlds")
 SEED = 11
 
 
@@ -81,6 +89,8 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
     parts, rows = options["data"], []
     if "simulator" in parts or "planner" in parts:
         rows += simulator_rows(scale, progress, planner_only="simulator" not in parts)
+    if "worlds" in parts:
+        rows += world_rows(scale, progress)
     readers = options["readers"] or 0
     if {"movielens", "histories"} & set(parts):
         rows += movielens_rows(options["seed"], progress, readers=readers)

@@ -16,7 +16,9 @@ from advisor.guidance.events import guidance_credit
 from advisor.models import Run, Step
 from advisor.run.request import run_request
 from digest.build.compose import Rules
+from digest.build.interview import interview_finish, question_next
 from digest.build.services import digest_build
+from digest.feedback.interview import Headline
 from digest.feedback.services import feedback_set, weights_update
 from digest.models import Feedback, Item, Reader
 from ranking.entities import EffectiveConfig
@@ -28,6 +30,7 @@ from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept, suggestion_reject
 from tests.lab.advisor.feeds import day_ingest, feeds_open, item_number, readers_subscribe
 from tests.lab.world.entities import Asked, Course
+from tests.lab.world.laws import PLAIN
 from tests.lab.world.people import TOP_K, Person, person_make
 from tests.lab.world.truth import Judge, judge_for
 from tests.lab.world.world import Floats, World, world_make
@@ -35,6 +38,7 @@ from tests.lab.world.world import Floats, World, world_make
 # A Monday; the readers read at six in the evening, UTC.
 BEGIN = datetime(2026, 1, 5, 18, 0, tzinfo=UTC)
 WEEK = 7
+QUESTIONS = 20
 DRIFT_WEEK = 6
 
 
@@ -55,6 +59,8 @@ class Setting:
     spam: bool = False
     plain_titles: bool = False
     shuffled: bool = False
+    law: str = PLAIN
+    interview: bool = False
 
 
 @dataclass(slots=True)
@@ -96,7 +102,11 @@ def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: No
     if Reader.objects.exists() or Item.objects.exists():
         raise EvaluationRefused("There are readers or items in this database. An evaluation needs its own.")
     world = world_make(
-        setting.seed, setting.weeks * WEEK, spam=setting.spam, plain_titles=setting.plain_titles
+        setting.seed,
+        setting.weeks * WEEK,
+        spam=setting.spam,
+        plain_titles=setting.plain_titles,
+        law=setting.law,
     )
     feeds = feeds_open(now=BEGIN)
     lives = [_begin(world, number, setting.shuffled) for number in setting.readers]
@@ -105,6 +115,9 @@ def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: No
         now = BEGIN + timedelta(days=day)
         day_ingest(world=world, feeds=feeds, day=day, now=now)
         numbers |= _numbers_new(now)
+        if setting.interview and day == 0:
+            for life in lives:
+                _interview(life, numbers, now)
         flipped = setting.drift and day // WEEK >= DRIFT_WEEK
         for life in lives:
             _read(life, world, numbers, now, flipped)
@@ -137,6 +150,29 @@ def _begin(world: World, number: int, shuffled: bool) -> _Life:
     edit = ConfigEdit(topics=person.start_topics)
     config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=BEGIN)
     return _Life(person, reader, judge_for(world, person), config_effective(reader_id=reader.pk), likes)
+
+
+def _interview(life: _Life, numbers: dict[int, int], now: datetime) -> None:
+    """Answer the twenty questions of the first evening, as this reader likes what they are about.
+
+    What they have answered they do not rate again. The answers are not among the thumbs of a week.
+    """
+    asked: list[Headline] = []
+    answered: list[int] = []
+    for turn in range(QUESTIONS):
+        at = now + timedelta(seconds=5 * turn)
+        question = question_next(reader=life.reader, asked=asked, current=None, now=at)
+        if question is None:
+            break
+        item_id = question.headline.item_id
+        number = numbers[item_id]
+        useful = bool(life.person.like_at[number] < life.likes[False][number])
+        feedback_set(
+            reader=life.reader, item_id=item_id, useful=useful, now=at, propensity=question.propensity
+        )
+        asked.append(question.headline)
+        answered.append(item_id)
+    interview_finish(reader=life.reader, item_ids=answered, now=now + timedelta(seconds=5 * QUESTIONS))
 
 
 def _read(life: _Life, world: World, numbers: dict[int, int], now: datetime, flipped: bool) -> None:

@@ -74,7 +74,8 @@ def _about(
     source: str, row: Mapping[str, Any], more: bool, weight: float, facts: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The write about one source, with every item shown that speaks for it."""
-    items = facts.get("curated_items", [])
+    columns = facts.get("item_columns", [])
+    items = [dict(zip(columns, row, strict=True)) for row in facts.get("curated_items", [])]
     fitting = [one["url"] for one in items if one["source"] == source and bool(one["useful"]) is more]
     likes = round(row["like_rate"] * row["sample_size"])
     return {

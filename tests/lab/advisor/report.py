@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,18 +15,23 @@ from tests.lab.advisor.controls import POPULARITY, backtest_shuffled, popularity
 from tests.lab.advisor.metrics import difference, interval, row_of
 from tests.lab.advisor.series import series_of
 from tests.lab.advisor.stage import Say, shards_run
+from tests.lab.advisor.targets import PLANNER, world_planner
 from tests.lab.world.entities import Course, course_of
+from tests.lab.world.laws import LAWS, PLAIN
 from tests.lab.world.words import SOURCES, SPAM_TOPIC
 from tests.lab.world.world import World, world_make
 
 Json = dict[str, Any]
 WEEK = 7
-PLANNER, PLANNER_ALONE = "planner and learning loop", "planner alone"
+PLANNER_ALONE = "planner alone"
 LOOP_DRIVEN = "learning loop alone, driven"
 DRIFT, SHUFFLED = "planner, drift at week 6", "planner, shuffled thumbs"
 SPAM, NO_SPAM = "planner, spamming source", "planner, the same source with plain titles"
 BACKTEST = "backtest on shuffled thumbs"
 MODEL_READERS, MODEL_WEEKS = 6, 6
+# Where twenty answers before the first week are tried, too.
+INTERVIEWED = (PLAIN, "interactions")
+WORLD_ROWS = ("greedy like-rate", "Beta .9", LOOP, "learning loop + Beta .9", ORACLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,42 @@ def simulator_rows(scale: Scale, say: Say, *, planner_only: bool = False) -> lis
         rows.append(_driven_row(name, courses, arrays, scale))
     if not planner_only:
         rows += [_agreement(driven[LOOP_DRIVEN], arrays[LOOP]), _backtest_row(scale, say)]
+    return rows
+
+
+def world_rows(scale: Scale, say: Say) -> list[Json]:
+    """The planner in every world of `LAWS` on the first seed, beside the rules on arrays in the same world.
+
+    A row's name begins with that of its law.
+    """
+    seed, rows = scale.seeds[0], list[Json]()
+    plans = [
+        Plan(world_planner(law), scale.readers, (("law", law), ("drift", LAWS[law].redrawn > 0)))
+        for law in LAWS
+    ]
+    plans += [
+        Plan(f"{world_planner(law)}, interviewed", scale.readers, (("law", law), ("interview", True)))
+        for law in INTERVIEWED
+    ]
+    driven = _driven(replace(scale, seeds=(seed,)), plans, say)
+    for law in LAWS:
+        world, drift = world_make(seed, scale.weeks * WEEK, law=law), LAWS[law].redrawn > 0
+        beside = {
+            row: _seeded(
+                [course_run(world, n, row, weeks=scale.weeks, drift=drift) for n in range(scale.readers)],
+                seed,
+            )
+            for row in WORLD_ROWS
+        }
+        mine = driven[world_planner(law)]
+        over = difference(mine, beside[LOOP])
+        rows.append(row_of(world_planner(law), mine, beside[ORACLE], via="services", over_loop_alone=over))
+        if asked := driven.get(f"{world_planner(law)}, interviewed"):
+            more = difference(asked, mine)
+            name = f"{world_planner(law)}, interviewed"
+            rows.append(row_of(name, asked, beside[ORACLE], via="services", over_not_asked=more))
+        rows += [row_of(f"{law}: {row}", c, beside[ORACLE], via="arrays") for row, c in beside.items()]
+        say(f"{law}: rules on arrays done")
     return rows
 
 

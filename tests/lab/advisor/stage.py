@@ -49,9 +49,11 @@ def _shard(task: Json, say: Say) -> Json:
             stderr=subprocess.PIPE,
             text=True,
         )
-        with process:
+        # Both pipes are read at once: a long result would otherwise wait for the end of the other.
+        with process, ThreadPoolExecutor(max_workers=1) as reader:
+            printing = reader.submit(process.stdout.read if process.stdout else str)
             said = _converse(process, task, say)
-            printed = process.stdout.read() if process.stdout else ""
+            printed = printing.result()
     if process.returncode:
         raise ShardFailed(f"{task['name']}: {' | '.join(said[-8:])}")
     result: Json = json.loads(printed)

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.lab.world.laws import LAWS, PLAIN
+
 Json = dict[str, Any]
+PLANNER = "planner and learning loop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,26 @@ def targets_for(judged: str) -> list[Target]:
     ]
 
 
+def world_planner(law: str) -> str:
+    """The name of the planner's row in the world of `law`."""
+    return f"{law}: {PLANNER}"
+
+
+def world_targets() -> list[Target]:
+    """The targets of the planner's row in each world of `LAWS`."""
+    helpful = {law: 0.90 if law == PLAIN else 0.86 for law in LAWS}
+    return [
+        Target(f"{metric} ({law})", world_planner(law), figure, at_least, value)
+        for law in LAWS
+        for metric, figure, at_least, value in (
+            ("accepted suggestions that truly help", "precision_accepted", True, helpful[law]),
+            ("harmful accepted", "harmful_accepted", False, 0.05),
+            ("suggestions a week to a reader with no preferences", "null_rate", False, 0.05),
+            ("share of the honest oracle's uplift", "captured", True, 0.48),
+        )
+    ]
+
+
 # What each control's figure is called, and what it should be; `{}` stands for the row's name.
 _CONTROLS = (
     ("suggestions that follow injected titles", "followed", False, 0.0),
@@ -69,5 +92,5 @@ def controls_for(rows: Sequence[Json]) -> list[Target]:
 
 def targets_hold(rows: Sequence[Json], judged: str) -> list[Json]:
     """Every target that these rows can answer, held against them."""
-    held = [target.held(rows) for target in (*targets_for(judged), *controls_for(rows))]
+    held = [target.held(rows) for target in (*targets_for(judged), *world_targets(), *controls_for(rows))]
     return [one for one in held if one is not None]

@@ -27,8 +27,7 @@ from tests.support.scripted_model import (
     USAGE,
     Body,
     Step,
-    _completion,
-    _response,
+    answer_bytes,
     assert_paired,
     calls,
     text,
@@ -79,7 +78,8 @@ class ModelServer:
             assert_paired(body["messages"])
         except AssertionError:
             self._asked["unpaired"] += 1
-        return _response(answer(body), next(self._numbers), _completion)
+        raw = answer_bytes(answer(body), next(self._numbers), body)
+        return Response(raw, content_type="application/json")
 
     def stats(self, request: Request) -> Response:
         """What was asked so far, by all or by the keys that are named."""

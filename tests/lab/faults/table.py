@@ -23,11 +23,11 @@ SIZES = {
     "runs": "{} runs",
     "interrupted": "{} runs interrupted",
     "given_up": "{} given up",
-    "recovery_s": "queued again after {} s at most",
-    "begun_again_s": "begun again after {} s at most",
+    "recovery_s": "queued again within {} s",
+    "begun_again_s": "begun again within {} s",
     "requests": "{} requests",
-    "worst_s": "/healthz after {} s at most",
-    "leaving_s": "left after {} s at most",
+    "worst_s": "/healthz within {} s",
+    "leaving_s": "left within {} s",
     "deliveries": "{} deliveries",
     "all_s": "all done after {} s",
     "mails_missed_at": "a mail missed at {} points",
@@ -61,7 +61,7 @@ def found(record: Json | None) -> str:
     report, targets = record["report"] or {}, record["targets"]
     sizes = [words.format(report[name]) for name, words in SIZES.items() if report.get(name)]
     missed = [f"**{t['metric']}: {t['value']} ({t['target']})**" for t in targets if not t["met"]]
-    met = f"{len(targets) - len(missed)} of {len(targets)} targets met"
+    met = f"{len(targets) - len(missed)}/{len(targets)}"
     broke = [f"**broke: {record['error']}**"] if record["error"] else []
     return "; ".join([*sizes, met, *missed, *broke, record["at"][:10]])
 

@@ -7,7 +7,7 @@ numbers are tuned on the development half and reported on the other.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zlib import crc32
@@ -27,18 +27,24 @@ TRAINED = 0.7
 OFFERED_MIN, EITHER_MIN = 10, 2
 # What is offered together in a digest came within a week.
 WINDOW_HOURS = 168.0
+# Shown with each click of a history whose pages nobody recorded.
+BESIDE = 9
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One reader: thumbs so far (item, useful), then the items offered and which of them they liked."""
+    """One reader: thumbs so far (item, useful), then the items offered and which of them they liked.
+
+    `pages` are lists shown before, from the top, as (item, opened).
+    """
 
     reader: str
     thumbs: tuple[tuple[int, bool], ...]
     offered: tuple[int, ...]
     liked: tuple[bool, ...]
     now: datetime = NOW
+    pages: tuple[tuple[tuple[int, bool], ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +83,7 @@ def _telling(case: Case) -> bool:
 def _dealt(data: Data, cases: Sequence[Case], rng: np.random.Generator) -> Data:
     """The data with item ids that are a random permutation; places stay."""
     ids = rng.permutation(len(data.items)) + 1
-    items = [
-        Candidate(int(pk), item.source, item.title, item.text, item.dated_at)
-        for pk, item in zip(ids, data.items, strict=True)
-    ]
+    items = [replace(item, item_id=int(pk)) for pk, item in zip(ids, data.items, strict=True)]
     return Data(data.name, items, data.topics, data.fresh, data.said, cases)
 
 
@@ -153,7 +156,14 @@ def _nemig(folder: Path, name: str) -> Data:
     rows = list(csv_rows(folder / name / "articles.csv.gz"))
     days = [datetime.fromisoformat(row["published"] or "2021-01-01").timestamp() for row in rows]
     items = [
-        Candidate(n, row["publisher"].strip() or "unknown", row["title"], row["abstract"], at)
+        Candidate(
+            n,
+            row["publisher"].strip() or "unknown",
+            row["title"],
+            row["abstract"],
+            at,
+            categories=tuple(filter(None, row["keywords"].split("; "))),
+        )
         for n, (row, at) in enumerate(zip(rows, _aged(days), strict=True))
     ]
     places = {row["news_id"]: n for n, row in enumerate(rows)}
@@ -166,7 +176,8 @@ def _nemig(folder: Path, name: str) -> Data:
     for reader, shown in sorted(lists.items()):
         known = dict([(item, True) for item in clicked[reader]] + [x for one in shown[:3] for x in one])
         later = {item: liked for one in shown[3:] for item, liked in one if item not in known}
-        cases.append(Case(reader, tuple(known.items()), tuple(later), tuple(later.values())))
+        pages = tuple(map(tuple, shown[:3]))
+        cases.append(Case(reader, tuple(known.items()), tuple(later), tuple(later.values()), pages=pages))
     said = {c.reader: c.thumbs for c in cases}
     return Data(name, items, [() for _ in items], np.array(days), said, cases)
 
@@ -182,7 +193,8 @@ def _mind(folder: Path) -> Data:
     """One list a reader, by time: the first 60 % of the lists are the crowd, the others are measured.
 
     An item is as old as its first showing; most have no words. A click is a like of what was offered and,
-    for the crowd, a thumb; what was passed over is no thumb.
+    for the crowd, a thumb; what was passed over is no thumb. Beside what the clicks of a history were shown
+    nobody recorded: each gets a page of nine others above it, drawn from what the crowd was shown.
     """
     news = {row["news_id"]: row for row in csv_rows(folder / "mind-small-sample" / "news.csv.gz")}
     lists = []
@@ -197,6 +209,8 @@ def _mind(folder: Path) -> Data:
     places = {one: n for n, one in enumerate(first)}
     items = [_news(n, news.get(one, {}), at) for n, (one, at) in enumerate(first.items())]
     cut, said, cases, often = int(len(lists) * 0.6), {}, [], Counter[str]()
+    crowd = (one for _, row in lists[:cut] for one, _ in _shown(row["impressions"], places))
+    beside, rng = [place for place in crowd if items[place].title], np.random.default_rng(0)
     for number, (at, row) in enumerate(lists):
         often[row["user_id"]] += 1
         reader = f"{row['user_id']}-{often[row['user_id']]}"
@@ -205,10 +219,23 @@ def _mind(folder: Path) -> Data:
             said[reader] = tuple((place, True) for place, clicked in shown if clicked)
             continue
         thumbs = tuple((places[one], True) for one in row["history"].split() if one in news)
-        cases.append(Case(reader, thumbs, tuple(i for i, _ in shown), tuple(y for _, y in shown), at))
+        drawn = rng.choice(beside, (len(thumbs), BESIDE)).tolist()
+        pages = tuple(
+            (*((other, False) for other in others if other != place), (place, True))
+            for (place, _), others in zip(thumbs, drawn, strict=True)
+        )
+        cases.append(Case(reader, thumbs, tuple(i for i, _ in shown), tuple(y for _, y in shown), at, pages))
     fresh = np.array([at.timestamp() for at in first.values()])
     return Data(MIND, items, [() for _ in items], fresh, said, cases)
 
 
 def _news(place: int, row: dict[str, str], at: datetime) -> Candidate:
-    return Candidate(place, row.get("category", "unknown"), row.get("title", ""), row.get("abstract", ""), at)
+    categories = (row["subcategory"],) if row else ()
+    return Candidate(
+        place,
+        row.get("category", "unknown"),
+        row.get("title", ""),
+        row.get("abstract", ""),
+        at,
+        categories=categories,
+    )

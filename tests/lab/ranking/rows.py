@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from ranking.implicit import WEIGHT_PRIOR
 from tests.lab.ranking.data import MIND, MOVIELENS, MOVIELENS_CUT, Case
 from tests.lab.ranking.world import Parts, World
 
@@ -18,6 +19,7 @@ Floats = NDArray[np.float64]
 Json = dict[str, Any]
 Order = Callable[[World, Case, tuple[tuple[int, bool], ...]], Floats]
 RECENCY, POPULARITY, FULL, SILENT = "recency", "popularity", "full score", "no feedback"
+READ, READ_IN_FULL, READ_BY_ANOTHER = "opens alone", "opens alone, full weight", "opens of another reader"
 SHUFFLED = "shuffled thumbs, reader's own parts"
 OWN_PARTS = Parts(community=False, recency=False)
 
@@ -52,6 +54,12 @@ ROWS: dict[str, Order] = {
     "reader's own parts": _with(OWN_PARTS),
     SHUFFLED: _with(OWN_PARTS),
     SILENT: lambda world, case, thumbs: world.score(case, (), Parts()),
+}
+# Clicks as opens, in place of thumbs: only where histories say what was shown.
+OPENS: dict[str, Order] = {
+    READ: lambda world, case, thumbs: world.score(case, (), Parts(reading=WEIGHT_PRIOR)),
+    READ_IN_FULL: lambda world, case, thumbs: world.score(case, (), Parts(reading=1.0)),
+    READ_BY_ANOTHER: lambda world, case, thumbs: world.score(case, (), Parts(anothers=1.0)),
 }
 
 
@@ -109,7 +117,10 @@ def interval(values: Floats, seed: int) -> list[float]:
 
 def rows_of(world: World, *, seed: int, names: Sequence[str] = tuple(ROWS)) -> tuple[list[Json], list[Json]]:
     """The rows of one data set, and the targets it is held to."""
-    figures = {name: Figures(world, ROWS[name], seed=seed, shuffled=name == SHUFFLED) for name in names}
+    orders = {name: ROWS[name] for name in names} | (OPENS if any(c.pages for c in world.data.cases) else {})
+    figures = {
+        name: Figures(world, order, seed=seed, shuffled=name == SHUFFLED) for name, order in orders.items()
+    }
     rows = []
     for name, one in figures.items():
         row: Json = {"data": world.data.name, "name": name, "readers": len(one.table)}
@@ -121,6 +132,10 @@ def rows_of(world: World, *, seed: int, names: Sequence[str] = tuple(ROWS)) -> t
             apart = figures[FULL].column("auc") - one.column("auc")
             row["full_over_it_auc"] = round(float(apart.mean()), 4)
             row["full_over_it_auc_95"] = interval(apart, seed)
+        for figure in ("auc", "ndcg") if name in OPENS else ():
+            gained = one.column(figure) - figures[SILENT].column(figure)
+            row[f"over_no_feedback_{figure}"] = round(float(gained.mean()), 4)
+            row[f"over_no_feedback_{figure}_95"] = interval(gained, seed)
         rows.append(row)
     return rows, _targets(world.data.name, figures, seed)
 

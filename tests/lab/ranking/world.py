@@ -5,16 +5,18 @@ the `ranking` room; only the database between them is left out.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
 from digest.items.clustering import TitledItem, cluster_items
+from ranking.common.categories import category_keys
 from ranking.community import Figure, item_rate, like_rate, published
 from ranking.entities import ALPHA_DEFAULT, Config, EffectiveConfig, SourceTally, clamp_weight
+from ranking.implicit import NO_LEANS, ImplicitLeans, ReadingEvent, implicit_leans, passed_over
 from ranking.learning import base_rate, learn, posterior
 from ranking.scoring import ItemValues, Pool, Signals, ranked
 from ranking.similarity import (
@@ -51,7 +53,8 @@ class Parts:
 
     `gamma` is a multiple of the community's share. Without `noise` that is of every item with five thumbs,
     exactly: what a reader would get if nobody's thumbs had to be kept from anybody. `agreement` is a multiple
-    of what a story gains by the number of publishers that report it.
+    of what a story gains by the number of publishers that report it. `reading` is the weight of what was
+    opened of the pages shown before, `anothers` that of what the next reader opened: a control.
     """
 
     weights: bool = True
@@ -63,6 +66,8 @@ class Parts:
     gamma: float = 1.0
     noise: bool = True
     agreement: float = 1.0
+    reading: float = 0.0
+    anothers: float = 0.0
 
 
 class World:
@@ -133,11 +138,29 @@ class World:
             ItemValues(ids, self.similarity(case, thumbs) if parts.similarity else np.zeros(len(ids))),
             ItemValues(ids, parts.gamma * rates),
             ItemValues(ids, self._reported_by[places] ** parts.agreement),
+            self.leans(case, parts),
         )
         effective = self.effective(thumbs, parts)
         ranking = ranked(self.pool, effective, case.now, signals, places)
         found = dict(zip(ranking.ids.tolist(), ranking.totals.tolist(), strict=True))
         return np.array([found[pk] for pk in ids.tolist()])
+
+    def leans(self, case: Case, parts: Parts) -> ImplicitLeans:
+        """What the pages shown before say of sources and categories, at the weight that is asked for."""
+        if not (parts.reading or parts.anothers):
+            return NO_LEANS
+        cases = self.data.cases
+        whose = cases[(cases.index(case) + 1) % len(cases)] if parts.anothers else case
+        events = [event for page in whose.pages for event in self._events(page)]
+        return replace(implicit_leans(events, ()), weight=parts.reading or parts.anothers)
+
+    def _events(self, page: Sequence[tuple[int, bool]]) -> Iterator[ReadingEvent]:
+        ranks = {place: rank for rank, (place, _) in enumerate(page, start=1)}
+        opened = {place for place, yes in page if yes}
+        for place in (*opened, *passed_over(ranks, opened)):
+            item = self.data.items[place]
+            keys = category_keys(item.categories)
+            yield ReadingEvent(item.source, keys, ranks[place], opened=place in opened)
 
     def effective(self, thumbs: Thumbs, parts: Parts) -> EffectiveConfig:
         """What the learning loop makes of the thumbs in two months, and the topics the reader would name."""

@@ -10,7 +10,7 @@ import sys
 import pytest
 from django.conf import settings as django_settings
 
-from tests.lab.advisor import report
+from tests.lab.advisor import report, stage
 from tests.lab.advisor.arrays import LOOP, course_run
 from tests.lab.advisor.command import main
 from tests.lab.advisor.driver import EvaluationRefused, Setting, simulate
@@ -180,3 +180,20 @@ def test_the_default_is_sixty_readers_and_the_full_size_three_hundred_on_three_s
     plain, full = report.scale_for(7, full=False), report.scale_for(7, full=True)
     assert (plain.seeds, plain.readers, plain.weeks) == ((7,), 60, 12)
     assert (full.seeds, full.readers) == ((7, 8, 9), 300)
+
+
+def test_a_shard_with_much_to_say_does_not_wait_for_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result larger than a pipe holds (64 KiB) comes through beside the progress."""
+    script = (
+        "import json, sys; sys.stdin.read(); print('1', file=sys.stderr);"
+        "print(json.dumps({'seconds': 0, 'x': 'y' * 300_000}))"
+    )
+    real = stage.subprocess.Popen
+    monkeypatch.setattr(
+        stage.subprocess, "Popen", lambda args, **more: real([sys.executable, "-c", script], **more)
+    )
+    weeks: list[str] = []
+
+    [result] = stage.shards_run([{"name": "long"}], say=weeks.append)
+
+    assert len(result["x"]) == 300_000 and weeks[0] == "long: week 1"

@@ -28,10 +28,8 @@ FACTS = {
         "usual.example": {"like_rate": 0.55, "sample_size": 30},
         "new.example": {"like_rate": 1.0, "sample_size": 2},
     },
-    "curated_items": [
-        {"url": "https://loud.example/1", "source": "loud.example", "useful": 0},
-        {"url": "https://loud.example/2", "source": "loud.example", "useful": 1},
-    ],
+    "item_columns": ["url", "source", "useful"],
+    "curated_items": [["#1", "loud.example", 0], ["#2", "loud.example", 1]],
 }
 
 
@@ -58,7 +56,7 @@ def test_the_agent_writes_what_it_is_handed_then_what_looks_unusual_and_asks_not
     assert (one["target_key"], one["suggestion_type"]) == ("liked.example", "boost_source")
     assert (other["target_key"], other["suggestion_type"]) == ("loud.example", "reduce_source")
     assert other["suggested_value"] == "0.60"
-    assert other["evidence_items"] == [{"url": "https://loud.example/1"}]
+    assert other["evidence_items"] == [{"url": "#1"}]
 
 
 def test_the_agent_ends_with_three_stored_after_ten_writes_and_where_it_cannot_read():

@@ -12,6 +12,7 @@ from tests.lab.advisor.arrays import LOOP, ORACLE, course_run
 from tests.lab.advisor.controls import backtest_shuffled, popularity_courses
 from tests.lab.advisor.rules import RULES, Tallies, capped, change_of, changes_all
 from tests.lab.tests.courses import candidates_of
+from tests.lab.world.laws import LAWS, PLAIN
 from tests.lab.world.people import TOP_K, person_make
 from tests.lab.world.truth import chooser_for, judge_for, ndcg
 from tests.lab.world.words import SOURCES, SPAM_TOPIC, TOPICS
@@ -174,3 +175,31 @@ def test_a_backtest_on_the_thumbs_that_chose_gains_on_shuffled_ones_and_later_th
     tests = [backtest_shuffled(long, number, weeks=12) for number in range(6)]
     assert np.mean([t.naive for t in tests]) > 0.03
     assert np.mean([t.later for t in tests]) < np.mean([t.naive for t in tests]) / 2
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law != PLAIN])
+def test_a_law_changes_what_readers_like_and_keeps_who_they_are(law: str) -> None:
+    plain, other = world_make(5, 14), world_make(5, 14, law=law)
+    mine, theirs = person_make(plain, 0), person_make(other, 0)
+
+    assert mine.start_topics == theirs.start_topics and mine.taste.base == theirs.taste.base
+    same_now = np.allclose(mine.likes(plain.stream), theirs.likes(other.stream))
+    same_later = np.allclose(mine.likes(plain.stream, flipped=True), theirs.likes(other.stream, flipped=True))
+    same_voice = mine.position_power == theirs.position_power
+    assert (same_now, same_later, same_voice) != (True, True, True)
+
+
+def test_readers_without_preferences_have_none_under_any_law() -> None:
+    for law in LAWS:
+        person = person_make(world_make(5, 7, law=law), 5)
+        tastes = [person.taste, *([person.later] if person.later else [])]
+        assert person.null and not any(t.sources.any() or t.topics.any() for t in tastes)
+        assert person.taste.pairs is None or not person.taste.pairs.any()
+
+
+def test_drawn_anew_tastes_share_half_with_the_first() -> None:
+    person = person_make(world_make(5, 7, law="drift"), 0)
+
+    assert person.later is not None
+    same = np.isclose(person.feels(flipped=True).sources, person.taste.sources)
+    assert 0 < same.sum() < len(same)

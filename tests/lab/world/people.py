@@ -27,26 +27,35 @@ REASONS = {
     True: {"topic": ("on-topic",), "source": ("depth", "original"), "item": ("clarity", "surprising")},
     False: {"topic": ("off-topic",), "source": ("hype", "paywall"), "item": ("shallow", "known")},
 }
-TASTES, STREAM, SCORING, CHOOSING, DECISIONS, SHUFFLE, VOTES = range(100, 107)
+# Degrees of freedom of tastes that are sometimes extreme.
+TAIL_FREEDOM = 3.0
+TASTES, STREAM, SCORING, CHOOSING, DECISIONS, SHUFFLE, VOTES, LAWFUL = range(100, 108)
 
 
 @dataclass(frozen=True)
 class Taste:
-    """How a reader feels, in log-odds: towards each source and topic, and in general."""
+    """How a reader feels, in log-odds: towards each source and topic, and in general.
+
+    `pairs` has a row a source and a column a topic: what a topic is worth more in that source alone.
+    """
 
     sources: Floats
     topics: Floats
     base: float
+    pairs: Floats | None = None
 
     def flipped(self) -> "Taste":
         """The opposite preferences."""
-        return replace(self, sources=-self.sources, topics=-self.topics)
+        pairs = None if self.pairs is None else -self.pairs
+        return replace(self, sources=-self.sources, topics=-self.topics, pairs=pairs)
 
     def log_odds(self, batch: Batch, own: Floats) -> Floats:
         """Of liking each item; `own` is what is between the item and this reader alone."""
         pull: Floats = (
             self.base + self.sources[batch.source] + batch.topics @ self.topics + batch.quality + own
         )
+        if self.pairs is not None:
+            pull = pull + (self.pairs[batch.source] * batch.topics).sum(axis=1)
         return pull
 
 
@@ -63,6 +72,9 @@ class Person:
     like_at: Floats
     voice_at: Floats
     reason_at: Floats
+    later: Taste | None = None
+    own_sd: float = QUALITY_SD
+    position_power: float = POSITION_POWER
 
     @property
     def name(self) -> str:
@@ -72,7 +84,7 @@ class Person:
     def own_pull(self, batch: Batch, kind: int) -> Floats:
         """What is between this reader and each item of a held-out batch."""
         rng = np.random.default_rng([self.seed, self.number, kind])
-        return rng.normal(0, QUALITY_SD, len(batch))
+        return rng.normal(0, self.own_sd, len(batch))
 
     def likes(self, batch: Batch, *, flipped: bool = False) -> Floats:
         """The true probability that the reader likes each item of the stream."""
@@ -80,13 +92,15 @@ class Person:
         return result
 
     def feels(self, flipped: bool) -> Taste:
-        """The reader's taste, or the opposite one."""
-        return self.taste.flipped() if flipped else self.taste
+        """The reader's taste, or the later one: the opposite, where no law of the world drew another."""
+        if not flipped:
+            return self.taste
+        return self.later or self.taste.flipped()
 
     def shuffled(self) -> "Person":
         """This reader without preferences: their thumbs are `dealt_anew`, their reasons about items alone."""
         nothing = Taste(self.taste.sources * 0, self.taste.topics * 0, self.taste.base)
-        return replace(self, null=True, taste=nothing)
+        return replace(self, null=True, taste=nothing, later=None)
 
     def dealt_anew(self, p: Floats) -> Floats:
         """The same probabilities on other items: as much is liked, and nothing explains it."""
@@ -95,7 +109,7 @@ class Person:
     def thumb(self, item: int, rank: int, look: int, p: float) -> bool | None:
         """The thumb on an item met at `rank` (from 1) for the `look`-th time; `None`: says nothing."""
         liked = bool(self.like_at[item] < p)
-        chance = VOICE * rank**-POSITION_POWER * (1.0 if liked else DISLIKE_VOICED)
+        chance = VOICE * rank**-self.position_power * (1.0 if liked else DISLIKE_VOICED)
         return liked if self.voice_at[item, min(look, LOOKS - 1)] < chance else None
 
     def reason(self, batch: Batch, item: int, liked: bool, taste: Taste) -> str | None:
@@ -130,6 +144,7 @@ def person_make(world: World, number: int) -> Person:
     sources = rng.normal(0, SOURCE_SD, len(SOURCES)) * scale
     topics = rng.normal(0, TOPIC_SD, len(TOPICS)) * (rng.random(len(TOPICS)) < TOPIC_SHARE) * scale
     base = float(rng.normal(BASE_MEAN, BASE_SD))
+    taste, later, power = _lawful(world, number, Taste(sources, topics, base), scale)
     start = tuple(TOPICS[i] for i in sorted(rng.choice(len(TOPICS), START_TOPICS, replace=False)))
     draws = np.random.default_rng([world.seed, number, STREAM])
     n = len(world.stream)
@@ -137,10 +152,37 @@ def person_make(world: World, number: int) -> Person:
         number=number,
         seed=world.seed,
         null=null,
-        taste=Taste(sources, topics, base),
+        taste=taste,
         start_topics=start,
-        own=draws.normal(0, QUALITY_SD, n),
+        own=draws.normal(0, QUALITY_SD * world.law.own, n),
         like_at=draws.random(n),
         voice_at=draws.random((n, LOOKS)),
         reason_at=draws.random((n, 3)),
+        later=later,
+        own_sd=QUALITY_SD * world.law.own,
+        position_power=power,
     )
+
+
+def _lawful(world: World, number: int, taste: Taste, scale: float) -> tuple[Taste, Taste | None, float]:
+    """The taste as the world's law has it, the one of later weeks, and how a voice fades with the rank.
+
+    Drawn apart from everything else, so that the plain world's readers are those they always were.
+    """
+    law, rng = world.law, np.random.default_rng([world.seed, number, LAWFUL])
+    sources, topics = taste.sources * law.main, taste.topics * law.main
+    pairs = rng.normal(0, law.pair_sd, (len(SOURCES), len(TOPICS))) * scale if law.pair_sd else None
+    if law.tail:
+        topics = TOPIC_SD * rng.standard_t(TAIL_FREEDOM, len(TOPICS)) * (topics != 0)
+    own = Taste(sources, topics, taste.base, pairs)
+    later = None
+    if law.redrawn:
+        fresh_sources = rng.normal(0, SOURCE_SD, len(SOURCES)) * scale
+        fresh_topics = rng.normal(0, TOPIC_SD, len(TOPICS)) * (rng.random(len(TOPICS)) < TOPIC_SHARE) * scale
+        later = replace(
+            own,
+            sources=np.where(rng.random(len(SOURCES)) < law.redrawn, fresh_sources, sources),
+            topics=np.where(rng.random(len(TOPICS)) < law.redrawn, fresh_topics, topics),
+        )
+    power = float(rng.uniform(*law.position)) if law.position else POSITION_POWER
+    return own, later, power

@@ -74,4 +74,4 @@ def _judge(batch: Batch, person: Person, kind: int) -> Judge:
         result: Floats = expit(taste.log_odds(batch, own))
         return result
 
-    return Judge(batch, {False: gains(person.taste), True: gains(person.taste.flipped())})
+    return Judge(batch, {False: gains(person.taste), True: gains(person.feels(flipped=True))})

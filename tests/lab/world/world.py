@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranking.common.text import fold, term_matches
+from tests.lab.world.laws import LAWS, PLAIN, Law
 from tests.lab.world.words import FILLER, SOURCES, SPAM_TITLES, TOPICS
 
 POOL = 60
@@ -85,23 +86,41 @@ class World:
     stream: Batch
     scoring: Batch
     choosing: Batch
+    law: Law = LAWS[PLAIN]
 
 
-def world_make(seed: int, days: int, *, spam: bool = False, plain_titles: bool = False) -> World:
-    """The world of `seed`; the same call gives the same world.
+def world_make(
+    seed: int, days: int, *, spam: bool = False, plain_titles: bool = False, law: str = PLAIN
+) -> World:
+    """The world of `seed` under the law named so (`LAWS`); the same call gives the same world.
 
     With `spam`, source 0 writes for machines, and readers like it less; with `plain_titles` it is liked as
     little, but its titles say nothing: what then happens to it does not come from its titles.
     """
     rng = np.random.default_rng([seed, SHARES])
     share_sources = rng.dirichlet(np.full(len(SOURCES), 2.0))
-    share_topics = rng.dirichlet(np.full(len(TOPICS), 2.0))
+    own = LAWS[law]
+    share_topics = _zipf(rng, own.tail) if own.tail else rng.dirichlet(np.full(len(TOPICS), 2.0))
     spammer = 0 if spam else -1
     batches = [
-        _batch(np.random.default_rng([seed, kind]), pools, share_sources, share_topics, spammer, plain_titles)
+        _batch(
+            np.random.default_rng([seed, kind]),
+            pools,
+            share_sources,
+            share_topics,
+            spammer,
+            plain_titles,
+            own.shared,
+        )
         for kind, pools in ((STREAM, days), (SCORING, HELD_POOLS), (CHOOSING, HELD_POOLS))
     ]
-    return World(seed, days, batches[0], batches[1], batches[2])
+    return World(seed, days, batches[0], batches[1], batches[2], own)
+
+
+def _zipf(rng: np.random.Generator, exponent: float) -> Floats:
+    shares = np.arange(1.0, len(TOPICS) + 1) ** -exponent
+    dealt: Floats = rng.permutation(shares / shares.sum())
+    return dealt
 
 
 def _batch(
@@ -111,6 +130,7 @@ def _batch(
     share_topics: Floats,
     spammer: int,
     plain_titles: bool,
+    shared: float,
 ) -> Batch:
     n = pools * POOL
     source = rng.choice(len(SOURCES), n, p=share_sources)
@@ -119,7 +139,7 @@ def _batch(
     second = rng.choice(len(TOPICS), n, p=share_topics)
     topics[np.arange(n), second] |= rng.random(n) < SECOND_TOPIC
     age = (rng.random(n) * AGE_HOURS_MAX * 3600).astype(np.int64)
-    quality = rng.normal(0, QUALITY_SD, n)
+    quality = rng.normal(0, QUALITY_SD * shared, n)
     titles = [_title(rng, np.flatnonzero(row)) for row in topics]
     for i in np.flatnonzero(source == spammer):
         written = _spam_title(rng, SOURCES[spammer])

@@ -1,0 +1,139 @@
+"""`manage.py check_model`: the whole loop on a reader of the demo's, in a world that is thrown away."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from advisor.guidance.refresh import memories_sync
+from advisor.run.model_check import Wording, model_check
+from advisor.run.model_verdict import GOOD, NOT_USABLE, USABLE
+from config.demo.people import ADA
+from config.demo.seed import DemoNotAllowed, demo_seed
+from config.demo.throwaway import throwaway_run
+from digest.llm.client import OUTPUT_TOKENS_MAX, REASONING_TOKENS_MAX, chain_configured
+from digest.models import Reader
+
+CODES = {GOOD: 0, USABLE: 1, NOT_USABLE: 2}
+TURNS_MAX = 20
+WORDING = Wording("Gigawow wears me out with all its shouting.", "gigawow.example")
+NO_MODEL = (
+    "No model is configured, so there is none to check; Tidings works without. Set a provider's key "
+    "(OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or LOCAL_LLM_BASE_URL and "
+    "LOCAL_LLM_MODEL for a server of your own. docs/models.md has the chain."
+)
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 good, 1 usable, 2 not usable, nothing to check or a check that broke."""
+
+    help = "Check the configured model: one whole run for a made-up reader, beside the planner's."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add the form of the report, and where the check takes place."""
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument(
+            "--here", action="store_true", help="in this database, which must have no reader, and leave it so"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check and report."""
+        try:
+            models = chain_configured()
+        except ValueError as error:
+            raise CommandError(f"The settings name no usable model: {error}", returncode=2) from error
+        if not models:
+            raise CommandError(NO_MODEL, returncode=2)
+        if options["here"]:
+            report = _check_here()
+        else:
+            self.stderr.write(_bound(len(models)), style_func=str)
+            report = _check_elsewhere()
+        self.stdout.write(json.dumps(report, ensure_ascii=False) if options["json"] else _words(report))
+        sys.exit(CODES[report["verdict"]])
+
+
+def _limits() -> dict[str, str]:
+    """Return the settings that bound a check: all its calls together cost at most a run's cap."""
+    cap = str(settings.ADVISOR_RUN_CAP_USD)
+    return {
+        "ADVISOR_ENABLED": "true",
+        "ADVISOR_MAX_TURNS": str(min(settings.ADVISOR_MAX_TURNS, TURNS_MAX)),
+        "ADVISOR_DAILY_CAP_USD": cap,
+        "ADVISOR_READER_DAILY_CAP_USD": cap,
+    }
+
+
+def _bound(models: int) -> str:
+    turns, asked = _limits()["ADVISOR_MAX_TURNS"], "model" if models == 1 else "models"
+    return (
+        f"Asks {models} {asked} of the chain one question each, then the chain for one run: at most {turns} "
+        f"turns of {OUTPUT_TOKENS_MAX} output tokens ({REASONING_TOKENS_MAX} on the Responses wire), "
+        f"{settings.ADVISOR_MAX_TOOL_CALLS} tool calls, {settings.ADVISOR_SCHEDULED_TIMEOUT_S:g} seconds and "
+        f"${settings.ADVISOR_RUN_CAP_USD:g} for everything. Your readers and their budgets are left alone."
+    )
+
+
+def _check_here() -> dict[str, Any]:
+    if Reader.objects.exists():
+        raise CommandError("--here wants a database without readers; this one has some.", returncode=2)
+    now = timezone.now()
+    try:
+        seeded = demo_seed(now=now)
+    except DemoNotAllowed as refused:
+        raise CommandError(str(refused), returncode=2) from refused
+    memories_sync(now=now)
+    reader = Reader.objects.get(pk=seeded.reader_ids[ADA.name])
+    return model_check(reader=reader, wording=WORDING, now=now).as_dict()
+
+
+def _check_elsewhere() -> dict[str, Any]:
+    ended = throwaway_run(["check_model", "--here", "--json"], environment=_limits())
+    try:
+        report: dict[str, Any] = json.loads(ended.output)
+    except ValueError:
+        message = f"The check broke off (exit code {ended.code}). The end of its log:\n{ended.log}"
+        raise CommandError(message, returncode=2) from None
+    return report
+
+
+def _words(report: Mapping[str, Any]) -> str:
+    """Return the report in lines for a person."""
+    figures, lines = report["figures"], []
+    for one in figures["probes"]:
+        form = "in form" if one["in_form"] else "not in the form asked for"
+        right = "read a reader's words rightly" if one["right"] else "misread a reader's words"
+        answered = f"answered in {one['seconds']:.1f} s, {form}, {right}"
+        state = answered if one["reached"] else f"not reached: {one['message']}"
+        lines.append(f"{one['model']}: {state}")
+    calls = figures["calls"]
+    refused = ", ".join(f"{code} {n}" for code, n in calls["refused"].items()) or "none"
+    lines += [
+        f"Run: {figures['turns']} turns of {figures['model'] or 'no model'}, "
+        f"{figures['seconds_per_turn']:.1f} s each; ended: {figures['stop_reason'] or 'not begun'}",
+        f"Tool calls: {calls['understood']} understood, {calls['malformed']} malformed, "
+        f"{calls['unknown']} of unknown tools, {calls['repeated']} repeated. Refused by rules: {refused}",
+        f"Suggested: {_listed(figures['suggested'])}",
+        f"The planner: {_listed(figures['by_planner'])}; {len(report['shared'])} in common",
+        f"Reviewers: {_votes(figures)}",
+        f"Tokens: {figures['input_tokens']} in ({figures['cached_tokens']} cached), "
+        f"{figures['output_tokens']} out; price: ${figures['usd']:.4f}",
+        f"\nVerdict: {report['verdict']}",
+    ]
+    lines += [f"- {one['what']}\n  {one['change']}" for one in report["findings"]]
+    return "\n".join(lines)
+
+
+def _listed(suggested: list[Mapping[str, str]]) -> str:
+    return ", ".join(f"{one['type']} {one['target']}" for one in suggested) or "nothing"
+
+
+def _votes(figures: Mapping[str, Any]) -> str:
+    votes = [f"{n} {verdict}" for verdict, n in figures["votes"].items()]
+    missing = [f"{figures['votes_missing']} missing"] if figures["votes_missing"] else []
+    return ", ".join([*votes, *missing]) or "no model voted"

@@ -1,0 +1,209 @@
+"""Favicons: the little pictures of sources' sites, fetched by the worker, handed out by us.
+
+A page shows one where it is stored, else a letter: no reader waits for it, and no publisher learns who reads.
+A site is asked as any address of a stranger is: through the guard, one connection to a host.
+"""
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from hashlib import sha256
+from html.parser import HTMLParser
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+import structlog
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from digest.articles.pictures import Picture, feed_is_inside, picture_type
+from digest.errors import PictureMissing
+from digest.feeds.entities import FeedProblem
+from digest.feeds.fetch import FetchResponse, fetch, host_of
+from digest.feeds.identity import source_key
+from digest.feeds.prechecks import decode, decompress
+from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
+from digest.models import Favicon, Feed, Source, Subscription
+
+# An ICO file holds the same picture in several sizes.
+ICON_MAX_BYTES: Final = 128 * 1024
+PAGE_MAX_BYTES: Final = 2 * 1024 * 1024
+# Links to icons are in the head of a page.
+HEAD_MAX_CHARS: Final = 256 * 1024
+LINKS_MAX: Final = 2
+# For one site; for a worker's round, and how many sites it may ask.
+SITE_S: Final = 10.0
+READ_S: Final = 5.0
+ROUND_S: Final = 30.0
+ROUND_SITES: Final = 30
+# How long a site is not asked again, whether it had one or not.
+CHECKED_FOR: Final = timedelta(days=30)
+# Between two requests to one host, in seconds, as for a reader's lookup.
+PAUSE_S: Final = 0.5
+ICO: Final = b"\x00\x00\x01\x00"
+ICON_CHARS: Final = 16
+IMAGE: Final = '<img src="{}" alt="" width="16" height="16" loading="lazy">'
+BOX: Final = '<span class="favicon" aria-hidden="true">{}</span>'
+
+log = structlog.get_logger(__name__)
+
+
+def favicon_href(source: Source) -> str:
+    """Return our own address of a source's favicon, which changes with it; "" where there is none."""
+    if not source.icon:
+        return ""
+    signed = _signer().sign_object([source.pk, source.icon])
+    return reverse("digest:favicon", kwargs={"signed": signed})
+
+
+def favicon_box(source: Source) -> SafeString:
+    """Return the favicon of a source in a box of fixed size, or the first letter of its name."""
+    if href := favicon_href(source):
+        return format_html(BOX, format_html(IMAGE, href))
+    name = str(source).removeprefix("www.")
+    return format_html(BOX, next((char for char in name if char.isalnum()), "·").upper())
+
+
+def favicon_get(*, signed: str) -> Picture:
+    """Return the favicon that `favicon_href` named; one query. Raises `PictureMissing`."""
+    try:
+        key, icon = _signer().unsign_object(signed)
+    except (BadSignature, ValueError, TypeError) as error:  # what was cut off decodes to anything
+        raise PictureMissing("No page of this site has such a picture.") from error
+    row = Favicon.objects.filter(source_id=key, source__icon=icon).exclude(body=b"").first()
+    if row is None:
+        raise PictureMissing("That site has another picture by now.")
+    body = bytes(row.body)
+    return Picture(body, icon_type(body))
+
+
+def favicons_update(*, now: datetime, seconds: float = ROUND_S) -> int:
+    """Ask the sites of sources that are read for their favicons, 30 at most; return how many have one.
+
+    Each is asked once in 30 days. It begins with none after `seconds`.
+    """
+    end, found = time.monotonic() + seconds, 0
+    for key, feed_url, site_url in _wanted(now):
+        if time.monotonic() > end:
+            break
+        found += _store(key, _fetched(key, feed_url, site_url), now)
+    return found
+
+
+def icon_type(body: bytes) -> str:
+    """Return the media type of an icon; "" for what is neither a picture that we pass on nor an ICO file."""
+    return "image/x-icon" if body.startswith(ICO) else picture_type(body)
+
+
+def page_icons(markup: str, *, url: str) -> list[str]:
+    """Return the addresses of the icons that the page at `url` names, those for phones last; two at most.
+
+    No SVG, which may run scripts.
+    """
+    parser = _IconParser()
+    parser.feed(markup[:HEAD_MAX_CHARS])
+    found: dict[str, None] = {}
+    for href in [*parser.icons, *parser.touch]:
+        try:
+            address = urljoin(url, href.strip())
+            path = urlsplit(address).path.lower()
+        except ValueError:  # brackets that are no IPv6 address
+            continue
+        if address.startswith(("http://", "https://")) and not path.endswith(".svg"):
+            found[address] = None
+    return list(found)[:LINKS_MAX]
+
+
+class _IconParser(HTMLParser):
+    """Collect the icons that a page names, of browsers and of phones."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.icons: list[str] = []
+        self.touch: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "link":
+            return
+        named = {name: value or "" for name, value in attrs}
+        relations = named.get("rel", "").lower().split()
+        if named.get("href") and "svg" not in named.get("type", ""):
+            if "icon" in relations:
+                self.icons.append(named["href"])
+            elif "apple-touch-icon" in relations:
+                self.touch.append(named["href"])
+
+
+def _signer() -> Signer:
+    return Signer(salt="digest.favicon")
+
+
+def _wanted(now: datetime) -> list[tuple[str, str, str]]:
+    """Return (source, feed's address, site's address) of sources to ask, newest feeds first; one query."""
+    due = Q(source__favicon=None) | Q(source__favicon__checked_at__lt=now - CHECKED_FOR)
+    read = Exists(Subscription.objects.filter(feed=OuterRef("pk")))
+    feeds = Feed.objects.filter(due, read, state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False)
+    rows = feeds.order_by("-pk").values_list("source_id", "url", "site_url")
+    by_source: dict[str, tuple[str, str, str]] = {}
+    for row in rows[: 4 * ROUND_SITES]:
+        by_source.setdefault(row[0], row)
+    return list(by_source.values())[:ROUND_SITES]
+
+
+def _fetched(key: str, feed_url: str, site_url: str) -> bytes:
+    """Return the favicon of a source's site, b"" where it cannot be had.
+
+    A feed may name any site as its own: only one of the same publisher counts.
+    """
+    site = site_url if site_url and source_key(site_url) == key else urljoin(feed_url, "/")
+    allow = settings.FETCH_ALLOW_HOSTS if feed_is_inside(feed_url) else ()
+    lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
+    until, hold_s = time.monotonic() + SITE_S, 0.0
+
+    def get(address: str, body_max: int, accept: str) -> FetchResponse:
+        lock.move_to(host_of(address), until=until)
+        left = max(until - time.monotonic(), 0.1)
+        limits = {"total_s": left, "read_s": READ_S, "body_max": body_max}
+        ports = settings.FETCH_PORTS
+        return fetch(address, allow=allow, ports=ports, host_lock=lock, accept=accept, **limits)  # type: ignore[arg-type]
+
+    def candidates() -> Iterator[str]:
+        yield urljoin(site, "/favicon.ico")
+        page = get(site, PAGE_MAX_BYTES, "text/html")
+        yield from page_icons(decode(decompress(page.body or b"")), url=page.url)
+
+    try:
+        for address in candidates():
+            try:
+                body = get(address, ICON_MAX_BYTES, "image/*").body or b""
+            except FeedProblem as problem:
+                hold_s = max(hold_s, hold_seconds(problem))
+                if hold_s or problem.code == "host_busy":
+                    break
+                continue
+            if icon_type(body):
+                return body
+    except FeedProblem as problem:
+        hold_s = max(hold_s, hold_seconds(problem))
+        log.info("favicon.refused", source=key, code=problem.code)
+    finally:
+        lock.release(hold_s=hold_s)
+    return b""
+
+
+def _store(key: str, body: bytes, now: datetime) -> bool:
+    """Store what was found; what was there stays where nothing was. Return whether something was found."""
+    values = {"checked_at": now} | ({"body": body} if body else {})
+    try:
+        with transaction.atomic():
+            Favicon.objects.update_or_create(source_id=key, defaults=values)
+            if body:
+                Source.objects.filter(pk=key).update(icon=sha256(body).hexdigest()[:ICON_CHARS])
+    except IntegrityError:
+        log.info("favicon.source_gone", source=key)
+    return bool(body)

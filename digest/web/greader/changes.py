@@ -1,0 +1,202 @@
+"""What clients change: what is read, starred and rated, whole streams, subscriptions and folders."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from digest.accounts.tokens import FULL, RATE
+from digest.build.first_round import first_round_wake
+from digest.errors import DigestError, FeedNotFound
+from digest.feedback.selectors import feedback_by_items
+from digest.feedback.services import feedback_clear, feedback_set
+from digest.feeds.adding import AddedFeed, feed_add
+from digest.feeds.discovery import feeds_discover, site_address
+from digest.feeds.subscriptions import check_address
+from digest.feeds.subscriptions_change import folder_rename, subscriptions_move, subscriptions_remove
+from digest.items.listing import ReadFeed, feeds_read
+from digest.items.reading import items_read as items_mark
+from digest.items.reading import items_save, items_unmark
+from digest.items.selectors import items_visible
+from digest.models import Item, Reader
+from digest.requests import reader_of
+from digest.throttling import LOOKUP, limit_count
+from digest.web.greader.codec import (
+    FEED,
+    IDS_MAX,
+    LABELS,
+    Asked,
+    Kind,
+    Stream,
+    items_read,
+    moment_read,
+    stream_read,
+)
+from digest.web.greader.door import OK, Sent, authorised, json, plain
+from digest.web.greader.streams import THUMBS, feed_named, stream_filter, stream_page
+from digest.web.lists import ListAsked, list_mark_read
+
+# A thumb changes what is learned of a reader, so each is a step of its own; the most that a client sends.
+THUMBS_MAX = 200
+NO_LABEL = "Labels are Useful and Not useful; no other can be given."
+
+
+@authorised("POST", scope=RATE)
+def edit_tag(request: HttpRequest) -> HttpResponse:
+    """Mark items as read or unread, star them, or rate them by a label. Other states, and Today, stay.
+
+    Items the reader may not see are left out.
+    """
+    reader, now, sent = reader_of(request), timezone.now(), Sent(request)
+    ids = items_read(sent.all("i"))
+    if not ids or len(ids) > IDS_MAX:
+        raise ValueError(f"Name 1 to {IDS_MAX:,} items by i.")
+    added, removed = _tags(sent.all("a")), _tags(sent.all("r"))
+    rated = (added | removed) & THUMBS.keys()
+    if rated and len(ids) > THUMBS_MAX:
+        raise ValueError(f"Rate {THUMBS_MAX} items at a time.")
+    items = list(items_visible(reader_id=reader.pk).filter(pk__in=ids).defer("text"))
+    seen = [item.pk for item in items]
+    if Kind.READ in added:
+        items_mark(reader=reader, item_ids=seen, now=now)
+    elif Kind.READ in removed or Kind.UNREAD in added:
+        items_unmark(reader=reader, item_ids=seen)
+    if Kind.STARRED in added | removed:
+        items_save(reader=reader, item_ids=seen, saved=Kind.STARRED in added, now=now)
+    if rated:
+        _rate(reader, items, added, removed, now)
+    return plain(OK)
+
+
+def _tags(texts: Collection[str]) -> set[Kind]:
+    """Return the states and labels of these ids. Raises `ValueError` for a label that nobody can give."""
+    kinds = {stream_read(text.strip()).kind for text in texts if text.strip()}
+    if kinds & {Kind.FOLDER, Kind.FEED}:
+        raise ValueError(NO_LABEL)
+    return kinds
+
+
+def _rate(
+    reader: Reader, items: Collection[Item], added: set[Kind], removed: set[Kind], now: datetime
+) -> None:
+    """Rate each item, or delete a rating that is the one removed."""
+    wished = next((THUMBS[kind] for kind in THUMBS if kind in added), None)
+    undone = {THUMBS[kind] for kind in THUMBS if kind in removed}
+    ratings = feedback_by_items(reader_id=reader.pk, items=items)
+    for item in items:
+        rating = ratings.get(item.pk)
+        if wished is not None:
+            feedback_set(reader=reader, item_id=item.pk, useful=wished, now=now)
+        elif rating is not None and rating.useful in undone:
+            feedback_clear(reader=reader, item_id=item.pk)
+
+
+@authorised("POST", scope=RATE)
+def mark_all_as_read(request: HttpRequest) -> HttpResponse:
+    """Mark a stream as read, up to what had come at the moment `ts`."""
+    reader, now, sent = reader_of(request), timezone.now(), Sent(request)
+    asked = Asked(stream_read(sent.one("s")), IDS_MAX, seen_by=min(moment_read(sent.one("ts")) or now, now))
+    if asked.stream.kind in LABELS:
+        page = stream_page(reader=reader, asked=asked, now=now)
+        items_mark(reader=reader, item_ids=page.ids, now=now)
+    elif asked.stream.kind not in {Kind.OTHER, Kind.READ} and (
+        chosen := stream_filter(reader=reader, asked=asked)
+    ):
+        wanted = ListAsked(replace(chosen, unread=False))
+        list_mark_read(reader, wanted, above="", seen_by=asked.seen_by or now, now=now)
+    return plain(OK)
+
+
+@authorised("POST", scope=FULL)
+def subscription_edit(request: HttpRequest) -> HttpResponse:
+    """Subscribe to feeds, end subscriptions, or move them to the folder `a` or out of the folder `r`.
+
+    A title is not stored: a feed has the one it gives itself. Raises `FeedNotFound`.
+    """
+    reader, now, sent = reader_of(request), timezone.now(), Sent(request)
+    streams, action = [stream_read(text) for text in sent.all("s")], sent.one("ac")
+    if not streams or any(stream.kind != Kind.FEED for stream in streams):
+        raise ValueError("Name the feeds by s, as feed/… .")
+    if action == "subscribe":
+        ids = [_subscribe(reader, stream.name, now).subscription.feed_id for stream in streams]
+        feeds = [one for one in feeds_read(reader_id=reader.pk) if one.feed_id in ids]
+    elif action in {"edit", "unsubscribe"}:
+        feeds = _feeds_of(reader, streams)
+    else:
+        raise ValueError("ac is subscribe, edit or unsubscribe.")
+    if action == "unsubscribe":
+        subscriptions_remove(reader=reader, feed_ids=[one.feed_id for one in feeds], now=now)
+    elif (folder := _folder(feeds, sent)) is not None:
+        subscriptions_move(reader=reader, feed_ids=[one.feed_id for one in feeds], folder=folder)
+    elif action == "edit":
+        raise ValueError("A feed has the title it gives itself. Send a folder as a or r.")
+    return plain(OK)
+
+
+def _feeds_of(reader: Reader, streams: Collection[Stream]) -> list[ReadFeed]:
+    feeds = feeds_read(reader_id=reader.pk)
+    found = [feed_named(feeds=feeds, stream=stream) for stream in streams]
+    if None in found:
+        raise FeedNotFound("You do not read that feed. Load your subscriptions again.")
+    return [one for one in found if one]
+
+
+def _folder(feeds: Collection[ReadFeed], sent: Sent) -> str | None:
+    """Return the folder to move to, "" for none, `None` where nothing moves."""
+    if added := sent.one("a"):
+        return folder_read(added)
+    removed = sent.one("r")
+    return "" if removed and {one.folder for one in feeds} == {folder_read(removed)} else None
+
+
+def folder_read(text: str) -> str:
+    """Return the name of the folder with this id. Raises `ValueError` for what is none, or is a label."""
+    stream = stream_read(text)
+    if stream.kind != Kind.FOLDER:
+        raise ValueError("That is not the id of a folder, or it has the name of a label.")
+    return stream.name
+
+
+def _subscribe(reader: Reader, url: str, now: datetime) -> AddedFeed:
+    """Subscribe to the first feed that a site or an address offers; it is fetched now, or soon."""
+    check_address(url=site_address(url))
+    limit_count(limit=LOOKUP, who=reader.pk, now=now)
+    added = feed_add(reader=reader, found=feeds_discover(url=url)[0], now=now)
+    if not added.stored:
+        first_round_wake()
+    return added
+
+
+@authorised("POST", scope=FULL)
+def quick_add(request: HttpRequest) -> HttpResponse:
+    """Subscribe to a feed by its address or its site's; what was wrong is said in the answer."""
+    reader, typed = reader_of(request), Sent(request).one("quickadd").removeprefix(FEED)
+    try:
+        feed = _subscribe(reader, typed, timezone.now()).subscription.feed
+    except DigestError as error:
+        if error.status == 429:
+            raise
+        return json({"numResults": 0, "query": typed, "error": error.message})
+    return json({"numResults": 1, "query": feed.url, "streamId": f"{FEED}{feed.pk}", "streamName": feed.name})
+
+
+@authorised("POST", scope=FULL)
+def rename_tag(request: HttpRequest) -> HttpResponse:
+    """Give the folder `s` the name of the folder `dest`."""
+    sent = Sent(request)
+    old, new = folder_read(sent.one("s")), folder_read(sent.one("dest"))
+    return _renamed(folder_rename(reader=reader_of(request), folder=old, name=new))
+
+
+@authorised("POST", scope=FULL)
+def disable_tag(request: HttpRequest) -> HttpResponse:
+    """Empty the folders `s`; their feeds are in none."""
+    names = {folder_read(text) for text in Sent(request).all("s")}
+    feeds = [one.feed_id for one in feeds_read(reader_id=reader_of(request).pk) if one.folder in names]
+    return _renamed(subscriptions_move(reader=reader_of(request), feed_ids=feeds, folder=""))
+
+
+def _renamed(count: int) -> HttpResponse:
+    return plain(OK) if count else plain("You have no such folder. Load your folders again.", 404)

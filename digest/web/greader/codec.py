@@ -1,0 +1,169 @@
+"""What Google Reader's clients write: ids of items, names of streams, moments, and what a request asks for.
+
+As in the API's description by its users (https://feedhq.readthedocs.io/en/latest/api/). Pure.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Final
+
+ITEM: Final = "tag:google.com,2005:reader/item/"
+STATE: Final = "user/-/state/com.google/"
+LABEL: Final = "user/-/label/"
+FEED: Final = "feed/"
+TODAY, USEFUL, NOT_USEFUL = "Today", "Useful", "Not useful"
+SIZE: Final = 20
+# Whoever asks for more is given a continuation.
+CONTENTS_MAX, IDS_MAX = 1_000, 10_000
+MICROSECONDS: Final = 1_000_000
+# The last second that a date can hold.
+SECONDS_MAX: Final = 253_402_300_799
+ID_MAX: Final = 2**63 - 1
+_USER: Final = re.compile(r"user/[^/]+/(state/com\.google|label)/(.+)", re.DOTALL)
+_HEX: Final = re.compile(r"[0-9a-fA-F]{1,16}")
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,19}")
+
+
+class Kind(Enum):
+    """What a stream has; `OTHER` is a state that Tidings does not know, which has nothing."""
+
+    ALL = "reading-list"
+    READ = "read"
+    UNREAD = "kept-unread"
+    STARRED = "starred"
+    FEED = "feed"
+    FOLDER = "folder"
+    TODAY = TODAY
+    USEFUL = USEFUL
+    NOT_USEFUL = NOT_USEFUL
+    OTHER = "other"
+
+
+LABELS: Final = (Kind.TODAY, Kind.USEFUL, Kind.NOT_USEFUL)
+_STATES: Final = {kind.value: kind for kind in (Kind.ALL, Kind.READ, Kind.UNREAD, Kind.STARRED)}
+_STATES["unread"] = Kind.UNREAD  # as FreshRSS names it
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A list of items; `name` is a folder's name, or a feed's id or address."""
+
+    kind: Kind
+    name: str = ""
+
+
+def stream_read(text: str) -> Stream:
+    """Return the stream of this id. The three labels come before folders of these names.
+
+    Raises `ValueError` for what is no id of a stream.
+    """
+    if found := _USER.fullmatch(text):
+        space, name = found.groups()
+        if space != "label":
+            return Stream(_STATES.get(name, Kind.OTHER))
+        label = next((kind for kind in LABELS if kind.value == name), None)
+        return Stream(label) if label else Stream(Kind.FOLDER, name)
+    if text.startswith(FEED) and (name := re.sub(r"^(feed/)+", "", text)):
+        return Stream(Kind.FEED, name)
+    raise ValueError(f"“{text[:80]}” is not a stream. Ask for one that a list of this server names.")
+
+
+def item_write(item_id: int) -> str:
+    """Return an item's id in the long form, of 16 hexadecimal digits."""
+    return f"{ITEM}{item_id:016x}"
+
+
+def items_read(texts: Iterable[str]) -> list[int]:
+    """Return the items of these ids, each once: long, 16 hexadecimal digits alone, or decimal.
+
+    What no database can hold is left out. Raises `ValueError` for what is no id.
+    """
+    found = dict.fromkeys(_item_read(text) for text in texts)
+    return [item_id for item_id in found if 0 < item_id <= ID_MAX]
+
+
+def _item_read(text: str) -> int:
+    digits = text.removeprefix(ITEM)
+    if (digits != text or len(digits) == 16) and _HEX.fullmatch(digits):
+        return int(digits, 16)
+    if digits == text and _DECIMAL.fullmatch(text):
+        return int(text)
+    raise ValueError(f"“{text[:80]}” is not the id of an item.")
+
+
+def moment_read(text: str) -> datetime | None:
+    """Return the moment of a count of seconds, milli-, micro- or nanoseconds since 1970, told by its size.
+
+    `None` for 0 and for what is no count. Raises `ValueError` for one beyond the year 9999.
+    """
+    if not (text.isascii() and text.isdecimal()) or not int(text[:30]):
+        return None
+    count, unit = int(text[:30]), 1
+    for more in (10**11, 10**14, 10**17):
+        unit *= 1000 if count >= more else 1
+    if count // unit > SECONDS_MAX:
+        raise ValueError("A moment is beyond the year 9999.")
+    seconds, rest = divmod(count, unit)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * MICROSECONDS // unit)
+
+
+def microseconds(at: datetime) -> int:
+    """Return the microseconds from 1970 to `at`."""
+    return int(at.timestamp()) * MICROSECONDS + at.microsecond
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which items of a stream are asked for, in which order; `after` is the continuation of a page.
+
+    `only` and `without` are the states that items must have, and must not.
+    """
+
+    stream: Stream
+    limit: int
+    oldest: bool = False
+    seen_from: datetime | None = None
+    seen_by: datetime | None = None
+    only: frozenset[Kind] = frozenset()
+    without: frozenset[Kind] = frozenset()
+    after: str = ""
+
+    @property
+    def unread(self) -> bool:
+        """Return whether only unread items are asked for."""
+        return Kind.UNREAD in {self.stream.kind, *self.only} or Kind.READ in self.without
+
+    @property
+    def read(self) -> bool:
+        """Return whether only read items are asked for."""
+        return Kind.READ in {self.stream.kind, *self.only} or Kind.UNREAD in self.without
+
+    @property
+    def starred(self) -> bool:
+        """Return whether only starred items are asked for."""
+        return Kind.STARRED in {self.stream.kind, *self.only}
+
+
+def asked_read(stream: str, values: Callable[[str], Sequence[str]], *, most: int) -> Asked:
+    """Return what the fields of a request ask of a stream, `most` items at most.
+
+    `values` gives all values of a field. Raises `ValueError` for what can be no stream or no moment.
+    """
+
+    def one(name: str) -> str:
+        return next(iter(values(name)), "")
+
+    size = one("n")
+    return Asked(
+        stream=stream_read(stream),
+        limit=min(max(int(size[:9]), 1), most) if size.isascii() and size.isdecimal() else SIZE,
+        oldest=one("r") == "o",
+        seen_from=moment_read(one("ot")),
+        seen_by=moment_read(one("nt")),
+        only=frozenset(stream_read(text).kind for text in values("it") if text),
+        without=frozenset(stream_read(text).kind for text in values("xt") if text),
+        after=one("c")[:80],
+    )

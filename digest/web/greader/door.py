@@ -1,0 +1,124 @@
+"""The way in: tokens as `Authorization: GoogleLogin auth=…` with their scopes, and errors as plain text."""
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from digest.accounts.tokens import READ, token_authorise
+from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
+from digest.models import ApiToken
+from digest.throttling import API, limit_count
+
+OK = "OK"
+_HEADER = re.compile(r"GoogleLogin\s+auth=(\S+)", re.IGNORECASE)
+# What these clients know; any other refusal is the request's fault.
+_STATUSES = {401, 403, 404, 409, 413, 429, 503}
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+class Sent:
+    """The fields of a request, those of its body before those of its address."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        # Some clients send a form without saying so.
+        form = request.content_type == "multipart/form-data"
+        self._body = request.POST if form else QueryDict(request.body)
+        self._query = request.GET
+
+    @property
+    def secret(self) -> str:
+        """Return the field `T` of the body; never of the address, which servers log."""
+        return str(self._body.get("T", "")).strip()
+
+    def all(self, name: str) -> list[str]:
+        """Return all values of a field."""
+        return self._body.getlist(name) or self._query.getlist(name)
+
+    def one(self, name: str) -> str:
+        """Return the first value of a field, without white space around it; "" where there is none."""
+        return next(iter(self.all(name)), "").strip()
+
+
+def plain(text: str, status: int = 200) -> HttpResponse:
+    """Return a response of plain text."""
+    return HttpResponse(text, content_type="text/plain; charset=utf-8", status=status)
+
+
+def json(shape: Any) -> HttpResponse:
+    """Return a response of JSON, with every letter as it is."""
+    return JsonResponse(shape, json_dumps_params={"ensure_ascii": False, "separators": (",", ":")})
+
+
+def refused(error: DigestError) -> HttpResponse:
+    """Return an error with the headers by which clients know a token that is not valid."""
+    response = plain(error.message, error.status if error.status in _STATUSES else 400)
+    if isinstance(error, InvalidToken | TokenExpired):
+        response["Google-Bad-Token"] = response["X-Reader-Google-Bad-Token"] = "true"
+        response["WWW-Authenticate"] = 'GoogleLogin realm="Tidings"'
+    if isinstance(error, TooManyRequests):
+        response["Retry-After"] = str(error.retry_after_s)
+    return response
+
+
+def answering(*methods: str) -> Callable[[View[P]], View[P]]:
+    """Make a view answer these methods alone, without a CSRF token, and its errors as plain text.
+
+    No browser sends these credentials by itself. A `ValueError` says what is wrong with the request.
+    """
+
+    def decorate(view: View[P]) -> View[P]:
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            try:
+                return view(request, *args, **kwargs)
+            except DigestError as error:
+                return refused(error)
+            except ValueError as error:
+                return plain(str(error), 400)
+
+        return csrf_exempt(require_http_methods(methods)(guarded))
+
+    return decorate
+
+
+def authorised(*methods: str, scope: str = READ) -> Callable[[View[P]], View[P]]:
+    """Make a view answer these methods for a token of at least `scope`; its reader is the request's user."""
+
+    def decorate(view: View[P]) -> View[P]:
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            request.user = token_of(request, scope).reader
+            return view(request, *args, **kwargs)
+
+        return answering(*methods)(guarded)
+
+    return decorate
+
+
+def token_of(request: HttpRequest, scope: str) -> ApiToken:
+    """Return the token in the header, or the field `T` of a form that comes without one, as Liferea sends it.
+
+    Raises as `token_authorise` does.
+    """
+    header = request.headers.get("Authorization", "").strip()
+    found = _HEADER.fullmatch(header)
+    secret = found[1] if found else "" if header else Sent(request).secret
+    if not secret:
+        raise InvalidToken("Log in first: POST Email and Passwd, an app token, to /accounts/ClientLogin.")
+    return authorise(secret, scope)
+
+
+def authorise(secret: str, scope: str) -> ApiToken:
+    """Return the token of `secret`, and count the request as one of the API. Raises as `token_authorise`."""
+    now = timezone.now()
+    used = token_authorise(secret=secret, needed=scope, now=now)
+    limit_count(limit=API, who=used.reader_id, now=now)
+    return used

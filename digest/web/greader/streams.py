@@ -1,0 +1,312 @@
+"""Streams: the ids each has for its reader, page by page; items, feeds and counts as clients read them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils.html import linebreaks
+
+from digest.articles.render import addresses_render
+from digest.build.selectors import digest_impressions
+from digest.build.services import digest_current
+from digest.build.store import exposures_log
+from digest.days import day_of
+from digest.entities import UNREAD_DAYS
+from digest.errors import CursorInvalid
+from digest.feedback.selectors import feedback_by_items
+from digest.feeds.bodies import contents_of
+from digest.feeds.entities import ItemContent
+from digest.feeds.identity import canonical_url, web_url
+from digest.items.listing import (
+    ListFilter,
+    ListKey,
+    ReadFeed,
+    feeds_read,
+    filter_feeds,
+    list_ids,
+    list_items,
+    list_key,
+    marked_ids,
+    unread_counts,
+)
+from digest.items.muting import item_is_hidden, items_hidden, mutes_in_force
+from digest.items.reading import NOT_READ, readings_for
+from digest.items.selectors import items_visible
+from digest.models import Exposure, Feedback, Impression, Item, Reader, Reading, Subscription
+from digest.web.greader.codec import (
+    FEED,
+    LABEL,
+    LABELS,
+    NOT_USEFUL,
+    STATE,
+    TODAY,
+    USEFUL,
+    Asked,
+    Kind,
+    Stream,
+    item_write,
+    microseconds,
+)
+
+Shape = dict[str, Any]
+THUMBS = {Kind.USEFUL: True, Kind.NOT_USEFUL: False}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPage:
+    """The ids of one page, in its order, and what asks for the next one, "" on the last."""
+
+    ids: Sequence[int]
+    continuation: str = ""
+
+
+def stream_page(*, reader: Reader, asked: Asked, now: datetime) -> StreamPage:
+    """Return a page of a stream; a constant number of queries, and today's digest is built where it is due.
+
+    A page after the first begins after the last item of the one before, whatever came in between. What is
+    muted is on none, but for what is starred. Raises `CursorInvalid`.
+    """
+    if asked.stream.kind == Kind.OTHER or (asked.read and asked.unread):
+        return StreamPage([])
+    if asked.stream.kind == Kind.TODAY:
+        return _states_left(reader, _today(reader, asked, now), asked)
+    after = list_key(asked.after)
+    if asked.after and after is None:
+        raise CursorInvalid("This continuation is not valid here. Begin without one.")
+    chosen = stream_filter(reader=reader, asked=asked)
+    if chosen is None:
+        return StreamPage([])
+    ids = _ids(reader, asked, chosen, after, now)
+    page, more = ids[: asked.limit], len(ids) > asked.limit
+    last = list_items(ids=page[-1:]) if more else []
+    key = "".join(str(ListKey(item.dated_at, item.pk)) for item in last)
+    if asked.read or asked.stream.kind in THUMBS:
+        hidden = items_hidden(mutes=mutes_in_force(reader_id=reader.pk, now=now), item_ids=page)
+        page = [pk for pk in page if pk not in hidden]
+    if asked.stream.kind in THUMBS or Kind.STARRED in asked.without:
+        return _states_left(reader, StreamPage(page, key), asked)
+    return StreamPage(page, key)
+
+
+def stream_filter(*, reader: Reader, asked: Asked) -> ListFilter | None:
+    """Return the list that a stream is; `None` for a feed its reader does not read. One query at most."""
+    stream = asked.stream
+    feed = None
+    if stream.kind == Kind.FEED:
+        found = feed_named(feeds=feeds_read(reader_id=reader.pk), stream=stream)
+        if found is None:
+            return None
+        feed = found.feed_id
+    folder = stream.name if stream.kind == Kind.FOLDER else None
+    return ListFilter(folder=folder, feed=feed, unread=asked.unread, saved=asked.starred)
+
+
+def feed_named(*, feeds: Sequence[ReadFeed], stream: Stream) -> ReadFeed | None:
+    """Return the reader's feed that a stream names by its id or its address; one that moved is found too."""
+    if stream.name.isascii() and stream.name.isdecimal():
+        feed_id = int(stream.name[:20])
+        return next((one for one in feeds if feed_id in one.ids), None)
+    url = canonical_url(stream.name) or stream.name
+    return next((one for one in feeds if one.url == url), None)
+
+
+def _ids(reader: Reader, asked: Asked, chosen: ListFilter, after: ListKey | None, now: datetime) -> list[int]:
+    """Return the ids of a page, and one more where there are some."""
+    muted = mutes_in_force(reader_id=reader.pk, now=now).sources
+    among = filter_feeds(feeds_read(reader_id=reader.pk), chosen, muted)
+    if asked.stream.kind not in THUMBS and not asked.read:
+        return list_ids(
+            reader_id=reader.pk,
+            feeds=among,
+            chosen=chosen,
+            now=now,
+            limit=asked.limit + 1,
+            after=after,
+            seen_by=asked.seen_by,
+            seen_from=asked.seen_from,
+            oldest=asked.oldest,
+        )
+    useful = THUMBS.get(asked.stream.kind)
+    thumbs = Feedback.objects.filter(reader=reader, useful=useful is True)
+    return marked_ids(
+        rows=_read(reader, chosen, among) if useful is None else thumbs,
+        limit=asked.limit + 1,
+        after=after,
+        seen_by=asked.seen_by,
+        seen_from=asked.seen_from,
+        oldest=asked.oldest,
+    )
+
+
+def _read(reader: Reader, chosen: ListFilter, among: list[int] | None) -> QuerySet[Reading]:
+    rows = Reading.objects.filter(reader=reader, read_at__isnull=False)
+    rows = rows.filter(saved_at__isnull=False) if chosen.saved else rows
+    return rows if among is None else rows.filter(item__feed_id__in=among)
+
+
+def _today(reader: Reader, asked: Asked, now: datetime) -> StreamPage:
+    """Return today's digest in its order, which no wish changes; a continuation is the last rank."""
+    digest = digest_current(reader=reader, date=day_of(now, reader.zone), now=now)
+    if digest is None:
+        return StreamPage([])
+    exposures_log(digest=digest, door=Exposure.Door.API, now=now)
+    start = int(asked.after) if asked.after.isascii() and asked.after.isdecimal() else 0
+    rows = [
+        row
+        for row in digest_impressions(digest=digest, now=now)
+        if row.rank > start
+        and (asked.seen_from is None or row.item.first_seen_at >= asked.seen_from)
+        and (asked.seen_by is None or row.item.first_seen_at <= asked.seen_by)
+    ]
+    page = rows[: asked.limit]
+    return StreamPage([row.item_id for row in page], str(page[-1].rank) if len(rows) > asked.limit else "")
+
+
+def _states_left(reader: Reader, page: StreamPage, asked: Asked) -> StreamPage:
+    """Return the page without the items whose states are not those asked for; one query."""
+    states = readings_for(reader_id=reader.pk, item_ids=page.ids)
+    found = []
+    for pk in page.ids:
+        state = states.get(pk, NOT_READ)
+        refused = state.read_at and asked.unread, not state.read_at and asked.read
+        starred = state.saved_at is not None
+        if not any(refused) and not (starred and Kind.STARRED in asked.without):
+            found += [pk] if starred or not asked.starred else []
+    return StreamPage(found, page.continuation)
+
+
+@dataclass(frozen=True, slots=True)
+class _States:
+    """What items are to their reader: ids that are read, starred, in today's digest, rated; feeds by id."""
+
+    read: set[int]
+    starred: set[int]
+    today: set[int]
+    useful: Mapping[int, bool]
+    feeds: Mapping[int, ReadFeed]
+
+
+def entries(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> list[Shape]:
+    """Return those of the items that the reader may see and has not muted, in this order; ten queries.
+
+    What is starred is shown although it is muted.
+    """
+    found = items_visible(reader_id=reader.pk).filter(pk__in=item_ids).select_related("source").in_bulk()
+    items = [found[pk] for pk in item_ids if pk in found]
+    states = _states(reader, items, now)
+    mutes = mutes_in_force(reader_id=reader.pk, now=now)
+    shown = [item for item in items if item.pk in states.starred or not item_is_hidden(mutes, item)]
+    contents = contents_of(items=shown)
+    return [_entry(item, contents[item.pk], states) for item in shown]
+
+
+def _states(reader: Reader, items: Sequence[Item], now: datetime) -> _States:
+    ids = [item.pk for item in items]
+    readings = readings_for(reader_id=reader.pk, item_ids=ids)
+    old = now - timedelta(days=UNREAD_DAYS)
+    today = Impression.objects.filter(
+        digest__reader=reader, digest__date=day_of(now, reader.zone), item_id__in=ids
+    )
+    ratings = feedback_by_items(reader_id=reader.pk, items=items)
+    return _States(
+        # After so many days nothing counts as unread, so that clients count what the pages count.
+        read={i.pk for i in items if readings.get(i.pk, NOT_READ).read_at or i.dated_at <= old},
+        starred={pk for pk, state in readings.items() if state.saved_at},
+        today=set(today.order_by().values_list("item_id", flat=True)),
+        useful={pk: rating.useful for pk, rating in ratings.items()},
+        feeds={pk: one for one in feeds_read(reader_id=reader.pk) for pk in one.ids},
+    )
+
+
+def _entry(item: Item, content: ItemContent, states: _States) -> Shape:
+    feed = states.feeds.get(item.feed_id or 0)
+    seen = microseconds(item.first_seen_at)
+    links = [{"href": item.url}] if web_url(item.url) else []
+    shape: Shape = {
+        "id": item_write(item.pk),
+        "crawlTimeMsec": str(seen // 1000),
+        "timestampUsec": str(seen),
+        "published": int(item.dated_at.timestamp()),
+        "updated": int(item.dated_at.timestamp()),
+        "title": item.title,
+        "canonical": links,
+        "alternate": [{**link, "type": "text/html"} for link in links],
+        "categories": _categories(item, feed, states),
+        "origin": {
+            "streamId": f"{FEED}{feed.feed_id if feed else item.feed_id or 0}",
+            "title": feed.name if feed else item.source_id,
+            "htmlUrl": feed.site_url if feed else "",
+        },
+        "summary": {"content": addresses_render(content.html) or linebreaks(item.text, autoescape=True)},
+    }
+    if item.author:
+        shape["author"] = item.author
+    if content.enclosures:
+        shape["enclosure"] = [
+            {"href": one.url, "type": one.mime_type}
+            | ({} if one.length_bytes is None else {"length": one.length_bytes})
+            for one in content.enclosures
+        ]
+    return shape
+
+
+def _categories(item: Item, feed: ReadFeed | None, states: _States) -> list[str]:
+    """Return the streams that an item is in, then the publisher's own categories."""
+    names = [STATE + Kind.ALL.value]
+    names += [STATE + Kind.READ.value] if item.pk in states.read else []
+    names += [STATE + Kind.STARRED.value] if item.pk in states.starred else []
+    names += [LABEL + feed.folder] if feed and feed.folder else []
+    names += [LABEL + TODAY] if item.pk in states.today else []
+    if item.pk in states.useful:
+        names.append(LABEL + (USEFUL if states.useful[item.pk] else NOT_USEFUL))
+    # A publisher's category must not pass for a state or a label.
+    return names + [name for name in item.categories if not name.startswith("user/")]
+
+
+def subscriptions(*, reader: Reader) -> list[Shape]:
+    """Return the feeds the reader reads, with their folders; one query."""
+    return [
+        {
+            "id": f"{FEED}{one.feed_id}",
+            "title": one.name,
+            "categories": [{"id": LABEL + one.folder, "label": one.folder}] if one.folder else [],
+            "url": web_url(one.url),
+            "htmlUrl": one.site_url,
+            "sortid": f"{one.feed_id:08x}",
+        }
+        for one in feeds_read(reader_id=reader.pk)
+    ]
+
+
+def tags(*, reader: Reader) -> list[Shape]:
+    """Return starred, the reader's folders, and the three labels; one query."""
+    folders = {one.folder for one in feeds_read(reader_id=reader.pk)} - {"", *(kind.value for kind in LABELS)}
+    names = sorted(folders, key=lambda name: (name.casefold(), name))
+    return [
+        {"id": STATE + Kind.STARRED.value},
+        *({"id": LABEL + name, "type": "folder"} for name in names),
+        *({"id": LABEL + kind.value, "type": "tag"} for kind in LABELS),
+    ]
+
+
+def unread(*, reader: Reader, now: datetime) -> list[Shape]:
+    """Return the unread counts of all, of each folder and of each feed, and when their newest items came.
+
+    Three queries more than `unread_counts`.
+    """
+    feeds = feeds_read(reader_id=reader.pk)
+    counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
+    newest = Item.objects.filter(feed=OuterRef("feed")).order_by("-dated_at", "-pk").values("first_seen_at")
+    rows = Subscription.objects.filter(reader=reader).annotate(newest=Subquery(newest[:1]))
+    at = {pk: microseconds(when) for pk, when in rows.values_list("feed_id", "newest") if when}
+    lines = [
+        (f"{FEED}{one.feed_id}", counts.feeds.get(one.feed_id, 0), max(at.get(pk, 0) for pk in one.ids))
+        for one in feeds
+    ]
+    for folder in sorted({one.folder for one in feeds if one.folder}):
+        last = max(at.get(pk, 0) for one in feeds if one.folder == folder for pk in one.ids)
+        lines.append((LABEL + folder, counts.folders.get(folder, 0), last))
+    lines.append((STATE + Kind.ALL.value, counts.total, max(at.values(), default=0)))
+    return [{"id": name, "count": n, "newestItemTimestampUsec": str(last)} for name, n, last in lines]

@@ -1,0 +1,125 @@
+"""What a reader's first answers lean to clearly enough to ask about, before they suffice for suggestions.
+
+A source or category is judged as the learning loop judges a source (`ranking.learning`): a Beta posterior of
+its like-rate, clear where P(rate > the reader's own) is beyond the loop's bounds. The loop waits for five
+thumbs on a source and for its week; this asks after three, for the smallest step of a wish, and leaves alone
+what the loop or the reader has moved already. A category counts only on answers about sources that do not
+lean themselves. Pure.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from digest.entities import RatedItem
+from ranking.common.text import topic_key
+from ranking.entities import EffectiveConfig, SourceTally
+from ranking.learning import P_HIGH, P_LOW, Posterior, base_rate, posterior
+from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, Refusal
+from suggestions.planner.phrases import categories_frequent
+from suggestions.rules import Facts, permission_refusal
+from suggestions.wishes.changes import WishedChange, change_of
+from suggestions.wishes.entities import ADD, LESS, MORE, SMALL, SOURCE, TOPIC, Target, Wish
+
+ANSWERS_MIN = 5
+# Of more, and of less: what a reader takes in at a glance.
+SIDE_MAX = 2
+# Three thumbs of the last fortnight; they decay by half in sixty days.
+THUMBS_MIN = 2.5
+# Sums of decayed thumbs are equal up to this.
+_NOTHING = 1e-6
+_TYPES = {MORE: BOOST_SOURCE, LESS: REDUCE_SOURCE, ADD: ADD_TOPIC}
+
+
+@dataclass(frozen=True, slots=True)
+class Lean:
+    """A wish that answers speak for, `sureness` being P(the rate lies on that side of the reader's own)."""
+
+    wish: Wish
+    sureness: float
+
+
+def answers_differ(tallies: Iterable[SourceTally]) -> bool:
+    """Return whether there are answers enough, of both kinds.
+
+    Who likes everything, or nothing, likes no source more than another.
+    """
+    rows = list(tallies)
+    likes, total = sum(row.likes for row in rows), sum(row.n for row in rows)
+    return sum(row.count for row in rows) >= ANSWERS_MIN and _NOTHING < likes < total - _NOTHING
+
+
+def leans_early(
+    *, tallies: Sequence[SourceTally], rated: Sequence[RatedItem], titles: Mapping[str, str]
+) -> list[Lean]:
+    """Return what all of a reader's answers lean to, the surest first; `titles` are the sources they read."""
+    if not answers_differ(tallies):
+        return []
+    base = base_rate(sum(tally.likes for tally in tallies), sum(tally.n for tally in tallies))
+    sources = _sources(tallies, titles, base)
+    leaning = {lean.wish.target.key for lean in sources}
+    topics = _topics([item for item in rated if item.source not in leaning], titles, base)
+    read = [lean for lean in sources if lean.wish.target.key in titles]
+    return sorted([*read, *topics], key=lambda lean: (-lean.sureness, lean.wish.target.key))
+
+
+def changes_early(leans: Iterable[Lean], *, facts: Facts, settled: Collection[str]) -> list[WishedChange]:
+    """Return the changes that `leans` mean: two of more at most, then two of less.
+
+    Sources that have a weight of their own, or a learned one, are left alone, and so are those in `settled`.
+    """
+    settled = {*settled} | _weighed(facts.effective)
+    wishes = [lean.wish for lean in leans if lean.wish.target.key not in settled]
+    changes = [change for wish in wishes if (change := _change(wish, facts))]
+    more = [change for change in changes if change.direction != LESS]
+    less = [change for change in changes if change.direction == LESS]
+    return [*more[:SIDE_MAX], *less[:SIDE_MAX]]
+
+
+def early_words(changes: Iterable[WishedChange], titles: Mapping[str, str]) -> str:
+    """Return changes in a few words: "more Quiet Port, less Gigawow"."""
+    return ", ".join(
+        f"more about “{change.target}”"
+        if change.direction == ADD
+        else f"{change.direction} {titles.get(change.target, change.target)}"
+        for change in changes
+    )
+
+
+def _weighed(effective: EffectiveConfig) -> set[str]:
+    learned = {source for source, delta in effective.deltas.items() if delta}
+    return {*effective.config.source_weights} | learned
+
+
+def _sources(tallies: Iterable[SourceTally], titles: Mapping[str, str], base: float) -> list[Lean]:
+    found = []
+    for tally in tallies:
+        belief = posterior(tally.likes, tally.n, base)
+        if tally.n < THUMBS_MIN or P_LOW < belief.p_better < P_HIGH:
+            continue
+        target = Target(SOURCE, tally.source, titles.get(tally.source, tally.source))
+        found.append(_lean(MORE if belief.p_better >= P_HIGH else LESS, target, belief))
+    return found
+
+
+def _topics(rated: Sequence[RatedItem], titles: Mapping[str, str], base: float) -> list[Lean]:
+    """Return the categories liked more than usual; less of one has no setting that a suggestion may touch."""
+    found = []
+    for category in categories_frequent(rated, titles):
+        likes = sum(rated[n].useful for n in category.items)
+        belief = posterior(likes, len(category.items), base)
+        if belief.p_better >= P_HIGH:
+            found.append(_lean(ADD, Target(TOPIC, category.label, category.label), belief))
+    return found
+
+
+def _lean(direction: str, target: Target, belief: Posterior) -> Lean:
+    return Lean(Wish(direction, target, SMALL), max(belief.p_better, 1 - belief.p_better))
+
+
+def _change(wish: Wish, facts: Facts) -> WishedChange | None:
+    """Return the change of a wish where every rule but those of evidence permits it."""
+    change = change_of(wish, facts)
+    if isinstance(change, Refusal):
+        return None
+    key = topic_key(change.target) if wish.direction == ADD else change.target
+    return None if permission_refusal((change.field, key), facts, _TYPES[wish.direction]) else change

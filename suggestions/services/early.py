@@ -1,0 +1,135 @@
+"""The early change of a reader's day: found in their first answers, applied as one version or put off."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+
+from digest.accounts.services import reader_early_claim
+from digest.days import day_of
+from digest.feedback.selectors import feedback_recent, feedback_tallies
+from digest.items.selectors import subscribed_titles
+from digest.models import Reader
+from ranking.common.text import topic_key
+from ranking.config_body import ConfigEdit
+from ranking.entities import EffectiveConfig, RankingError
+from ranking.selectors import config_changed_by, config_effective, weights_on_hold
+from ranking.services import EARLY, Cause, config_edit
+from suggestions.entities import SOURCE_WEIGHTS, TOPICS, Refusal
+from suggestions.planner.early import answers_differ, changes_early, early_words, leans_early
+from suggestions.preview import previews_of
+from suggestions.rules import Facts
+from suggestions.selectors import facts_for
+from suggestions.services.signed import draft_read, draft_sign
+from suggestions.wishes.changes import WishedChange, change_read, effective_after, state_now
+
+log = structlog.get_logger(__name__)
+SALT = "suggestions.services.early"
+_ANSWERED = "Today’s early change is answered already. The next one comes tomorrow at the earliest."
+_CHANGED = "Your settings changed meanwhile, so nothing was applied."
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyChange:
+    """A change of settings that waits for its reader's yes, in words; `signed` names it."""
+
+    words: str
+    answers: int
+    signed: str
+
+
+def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
+    """Return what the reader's answers lean to so far, of which each part moves something of today's page.
+
+    `None` where nothing is clear or visible, or where the reader has answered one today (in their zone).
+    Whether answers suffice for suggestions instead is for the caller to ask. A constant number of queries.
+    """
+    if _is_answered(reader, now):
+        return None
+    tallies = feedback_tallies(reader_id=reader.pk, now=now)
+    if not answers_differ(tallies):
+        return None
+    titles, rated = subscribed_titles(reader_id=reader.pk), feedback_recent(reader_id=reader.pk)
+    if not (leans := leans_early(tallies=tallies, rated=rated, titles=titles)):
+        return None
+    answers, facts = sum(tally.count for tally in tallies), _facts(reader.pk, now)
+    changes = changes_early(leans, facts=facts, settled=weights_on_hold(reader_id=reader.pk, now=now))
+    shown = _visible(reader.pk, changes, facts.effective, now)
+    if not shown:
+        return None
+    values = {"changes": [one.as_dict() for one in shown], "answers": answers}
+    version = {"version": facts.effective.config.version}
+    signed = draft_sign(salt=SALT, reader_id=reader.pk, values=values | version)
+    return EarlyChange(early_words(shown, titles), answers, signed)
+
+
+def early_change_apply(*, reader: Reader, signed: str, now: datetime) -> int | Refusal:
+    """Make an early change, as one version of the settings, and return its number.
+
+    It takes the reader's day. Refuses with `draft_invalid` what is none of this reader's, or too old; with
+    `already_resolved` a second one of the day; with `config_changed` one whose settings have changed since.
+    """
+    values = draft_read(salt=SALT, reader_id=reader.pk, signed=signed)
+    if values is None:
+        return Refusal("draft_invalid", "That early change is too old, or none of yours.")
+    if _is_answered(reader, now):
+        return Refusal("already_resolved", _ANSWERED)
+    changes = [change_read(one) for one in values["changes"]]
+    effective = config_effective(reader_id=reader.pk)
+    if any(state_now(change, effective) != change.before for change in changes):
+        return Refusal("config_changed", _CHANGED)
+    try:
+        with transaction.atomic():
+            if not reader_early_claim(reader=reader, now=now):
+                return Refusal("already_resolved", _ANSWERED)
+            version = config_edit(
+                reader_id=reader.pk,
+                edit=_edit(changes, effective),
+                expected_version=values["version"],
+                now=now,
+                cause=Cause.ACCEPT,
+                ref=f"{EARLY}{values['answers']}",
+            )
+    except RankingError as error:
+        return Refusal(error.code, error.message)
+    log.info("early_change_applied", user_id=str(reader.pk), changes=len(changes), config_version=version)
+    return version
+
+
+def early_change_put_off(*, reader: Reader, now: datetime) -> None:
+    """Ask about no early change any more on this day of the reader's."""
+    reader_early_claim(reader=reader, now=now)
+
+
+def _is_answered(reader: Reader, now: datetime) -> bool:
+    answered = reader.early_answered_on
+    return answered is not None and answered >= day_of(now, reader.zone)
+
+
+def _facts(reader_id: UUID, now: datetime) -> Facts:
+    """Return the facts of the rules; what an early change touched before, undone or not, cools too."""
+    cooldown = timedelta(days=settings.COOLDOWN_DAYS)
+    applied = config_changed_by(reader_id=reader_id, ref=EARLY, since=now - cooldown)
+    facts = facts_for(reader_id=reader_id, now=now)
+    cooling = {(name, topic_key(key) if name == TOPICS else key): now + cooldown for name, key in applied}
+    return replace(facts, cooling=cooling | dict(facts.cooling))
+
+
+def _visible(
+    reader_id: UUID, changes: list[WishedChange], effective: EffectiveConfig, now: datetime
+) -> list[WishedChange]:
+    """Return the changes that move something of today's page each by itself."""
+    if not changes:
+        return []
+    afters = [effective_after(change, effective) for change in changes]
+    previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
+    return [change for change, preview in zip(changes, previews, strict=True) if not preview.is_still]
+
+
+def _edit(changes: list[WishedChange], effective: EffectiveConfig) -> ConfigEdit:
+    weights = {one.target: float(one.after or 0.0) for one in changes if one.field == SOURCE_WEIGHTS}
+    topics = [one.target for one in changes if one.field == TOPICS]
+    return ConfigEdit(source_weights=weights, topics=(*effective.config.topics, *topics) if topics else None)

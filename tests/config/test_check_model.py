@@ -1,0 +1,218 @@
+"""A model that an operator brings: checked by its whole loop, in a world that is thrown away."""
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from pytest_httpserver import HTTPServer
+
+from advisor.agent.planner import proposal_arguments
+from digest.models import Reader
+from tests.support.processes import wait_until
+from tests.support.scripted_model import Body, Script, Step, calls, status, text
+
+APPROVAL = {"verdict": "approve", "confidence": 0.9, "helps": True, "accepts": True, "reasoning": "Because."}
+RIGHT = {"changes": [{"direction": "less", "kind": "source", "name": "gigawow.example"}]}
+CLOSING = '{"suggestions": [], "skipped": [], "meta": {}}'
+READ = calls(("query_user_feedback", {}), ("query_user_config", {}))
+
+
+def typed(body: Body) -> Step:
+    """The answer to a question without tools: a reader's words, or a proposal to review."""
+    wish = "in their own words" in body["messages"][0]["content"]
+    return text(json.dumps(RIGHT if wish else APPROVAL))
+
+
+def good(body: Body) -> Step:
+    """Reads the thumbs, proposes the first hypothesis, and closes."""
+    if not body.get("tools"):
+        return typed(body)
+    turns = sum(message["role"] == "assistant" for message in body["messages"])
+    if turns == 0:
+        return READ
+    if turns > 1:
+        return text(CLOSING)
+    read = json.loads(next(m["content"] for m in body["messages"] if m["role"] == "tool"))
+    return calls(("write_suggestion", proposal_arguments(read["hypotheses"][0])))
+
+
+def silent(body: Body) -> Step:
+    """Answers in form and never calls a tool."""
+    return text("I would read more of Quiet Port.") if body.get("tools") else typed(body)
+
+
+def clumsy(body: Body) -> Step:
+    """Calls tools that there are none of, and writes arguments that are no JSON; then it closes."""
+    if not body.get("tools"):
+        return text("Less of Gigawow, I think.")
+    turns = sum(message["role"] == "assistant" for message in body["messages"])
+    tried = [calls(("query_user_feedback", "{days: 30")), calls(("read_thumbs", {})), READ]
+    return tried[turns] if turns < len(tried) else text(CLOSING)
+
+
+@pytest.fixture
+def chain(httpserver: HTTPServer, settings, tmp_path: Path) -> HTTPServer:
+    """One priced model on the scripted server, and a folder for the demo's feeds."""
+    settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "sk-canary", httpserver.url_for("/v1")
+    settings.LLM_CHAIN, settings.VAR_DIR = ["openai:gpt-6-luna"], tmp_path
+    settings.ALLOWED_HOSTS = ["127.0.0.1"]
+    return httpserver
+
+
+def checked(server: HTTPServer, answers: Callable[[Body], Step]) -> tuple[int, dict[str, Any]]:
+    """The exit code and the report of a check in this database."""
+    out = StringIO()
+    with Script(server, [], beyond=answers), pytest.raises(SystemExit) as ended:
+        call_command("check_model", here=True, json=True, stdout=out)
+    return int(ended.value.code or 0), json.loads(out.getvalue())
+
+
+@pytest.mark.django_db
+def test_a_good_model_is_called_good_with_all_its_figures(chain: HTTPServer):
+    code, report = checked(chain, good)
+    figures = report["figures"]
+    assert (code, report["verdict"], report["findings"]) == (0, "good", [])
+    assert (figures["turns"], figures["model"], figures["stop_reason"]) == (3, "openai:gpt-6-luna", "done")
+    assert figures["calls"] == {"understood": 3, "malformed": 0, "unknown": 0, "repeated": 0, "refused": {}}
+    assert len(figures["by_planner"]) == 3 and report["shared"] == figures["suggested"] != []
+    assert figures["votes"] == {"approve": 3} and figures["votes_missing"] == 0
+    [probe] = figures["probes"]
+    assert probe["reached"] and probe["in_form"] and probe["right"]
+    assert figures["usd"] > 0 and figures["input_tokens"] >= 4000 > figures["cached_tokens"] > 0
+
+
+@pytest.mark.django_db
+def test_a_model_that_never_calls_a_tool_is_not_usable_and_the_report_says_what_to_set(chain: HTTPServer):
+    code, report = checked(chain, silent)
+    assert (code, report["verdict"]) == (2, "not usable")
+    assert report["findings"][0]["what"] == "No tool calls."
+    assert "LOCAL_LLM_TOOL_MODE=envelope" in report["findings"][0]["change"]
+
+
+@pytest.mark.django_db
+def test_broken_calls_are_counted_by_what_is_wrong_with_them(chain: HTTPServer):
+    code, report = checked(chain, clumsy)
+    counts = report["figures"]["calls"]
+    assert (counts["understood"], counts["malformed"], counts["unknown"]) == (2, 1, 1)
+    said = " ".join(one["what"] for one in report["findings"])
+    assert (code, report["verdict"]) == (1, "usable")
+    assert (
+        "2 of 4 tool calls" in said and "did not answer in the form" in said and "suggested nothing" in said
+    )
+
+
+@pytest.mark.django_db
+def test_a_rule_that_refuses_is_named(chain: HTTPServer):
+    def careless(body: Body) -> Step:
+        step = good(body)
+        called = step.message.get("tool_calls", [])
+        if called and called[0]["function"]["name"] == "write_suggestion":
+            arguments = json.loads(called[0]["function"]["arguments"]) | {"evidence_items": []}
+            return calls(("write_suggestion", arguments), ("write_suggestion", arguments))
+        return step
+
+    _, report = checked(chain, careless)
+    assert sum(report["figures"]["calls"]["refused"].values()) == 2
+    assert report["figures"]["calls"]["repeated"] == 1 and report["figures"]["suggested"] == []
+
+
+@pytest.mark.django_db
+def test_a_model_that_turns_requests_away_is_not_usable_and_its_words_are_passed_on(chain: HTTPServer):
+    code, report = checked(chain, lambda body: status(401, "no such key"))
+    [first, *_] = report["findings"]
+    assert code == 2 and first["fatal"] and "no such key" in first["what"] and "API key" in first["what"]
+    assert report["figures"]["turns"] == 0 and "sk-canary" not in json.dumps(report)
+
+
+@pytest.mark.django_db
+def test_a_server_that_is_not_there_is_not_usable_and_words_say_so(settings, tmp_path: Path):
+    settings.LOCAL_LLM_BASE_URL, settings.LLM_CHAIN = "http://127.0.0.1:9/v1", ["local"]
+    settings.VAR_DIR, settings.ALLOWED_HOSTS, out = tmp_path, ["127.0.0.1"], StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("check_model", here=True, stdout=out)
+    assert ended.value.code == 2 and "local:default: not reached" in out.getvalue()
+    assert "Verdict: not usable" in out.getvalue() and "/v1" in out.getvalue().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"), [(["local"], "LOCAL_LLM_BASE_URL"), (["nobody:x"], "names no usable model|nobody:x")]
+)
+def test_without_a_model_there_is_nothing_to_check(settings, entries: list[str], said: str):
+    settings.LLM_CHAIN = entries
+    with pytest.raises(CommandError, match=said) as refused:
+        call_command("check_model")
+    assert refused.value.returncode == 2
+
+
+def test_a_database_with_readers_is_never_used(chain: HTTPServer, ada: Reader):
+    with Script(chain, []), pytest.raises(CommandError, match="without readers"):
+        call_command("check_model", here=True)
+    assert Reader.objects.get() == ada
+
+
+# --- In a world of its own ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def site(chain: HTTPServer, ada: Reader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A site with a reader, its settings in the environment too; gives the folder of temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    for name, value in {
+        "OPENAI_API_KEY": "sk-canary",
+        "OPENAI_BASE_URL": chain.url_for("/v1"),
+        "LLM_CHAIN": "openai:gpt-6-luna",
+        "LLM_CHAIN_REVIEW": "openai:gpt-6-luna",
+        "TIDINGS_ENV_FILE": "",
+        "ALLOWED_HOSTS": "news.example",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return folder
+
+
+def rows() -> dict[str, int]:
+    return {model._meta.label: model._base_manager.count() for model in apps.get_models()}
+
+
+@pytest.mark.slow
+def test_a_check_leaves_no_row_and_no_file(site: Path, chain: HTTPServer):
+    before, out, err = rows(), StringIO(), StringIO()
+    with Script(chain, [], beyond=good), pytest.raises(SystemExit) as ended:
+        call_command("check_model", stdout=out, stderr=err)
+    assert ended.value.code == 0 and "Verdict: good" in out.getvalue()
+    assert "at most 20 turns" in err.getvalue() and "$0.5" in err.getvalue()
+    assert rows() == before and list(site.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_the_middle_leaves_nothing_either(site: Path):
+    def interrupt() -> None:
+        wait_until(lambda: [*site.rglob("*.sqlite3")], "no database was made")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = rows()
+    meanwhile = Thread(target=interrupt)
+    meanwhile.start()
+    with pytest.raises(KeyboardInterrupt):
+        call_command("check_model", stderr=StringIO())
+    meanwhile.join()
+    assert rows() == before and list(site.iterdir()) == []
+
+
+def test_a_check_that_breaks_says_how_and_leaves_nothing(site: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TIDINGS_ENV_FILE", "/nowhere/at/all.env")
+    before = rows()
+    with pytest.raises(CommandError, match="where no file is") as broken:
+        call_command("check_model", stderr=StringIO())
+    assert broken.value.returncode == 2 and rows() == before and list(site.iterdir()) == []

@@ -1,0 +1,192 @@
+"""What a reader's app changes: read, starred, thumbs, whole streams, subscriptions and folders."""
+
+from datetime import timedelta
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from digest.items.reading import item_read
+from digest.models import Feedback, Item, Reader, Reading, Subscription
+from digest.web.greader.codec import microseconds
+from tests.digest.web.greader.support import ALL, READ, STARRED, App
+from tests.support.browser import ago, fresh_item
+from tests.support.factories import FeedbackFactory
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+USEFUL, NOT_USEFUL = "user/-/label/Useful", "user/-/label/Not useful"
+UNREAD = "user/-/state/com.google/kept-unread"
+FEED = (
+    "<rss><channel><title>Rivers</title><item><title>Rain</title><link>https://r.example/1</link></item>"
+    "</channel></rss>"
+)
+
+
+@pytest.fixture
+def app(ada: Reader) -> App:
+    """Ada's app, which may do everything."""
+    return App(ada)
+
+
+@pytest.fixture
+def item(ada: Reader) -> Item:
+    """An item of Ada's."""
+    return fresh_item(ada)
+
+
+def state(item: Item) -> tuple[bool, bool]:
+    """Whether an item is read and saved."""
+    row = Reading.objects.filter(article=item.article).first()
+    return (row.read_at is not None, row.saved_at is not None) if row else (False, False)
+
+
+def test_reading_and_starring_there_count_here(app: App, item: Item):
+    assert app.tag(item, a=READ, r=UNREAD, ac="edit").content == b"OK"
+    assert state(item) == (True, False)
+    app.tag(item, a=STARRED)
+    assert state(item) == (True, True)
+    app.tag(item, r=READ, a=[UNREAD, "user/-/state/com.google/tracking-kept-unread"])
+    assert state(item) == (False, True)
+    app.tag(item, r=STARRED)
+    assert state(item) == (False, False)
+
+
+def test_a_second_time_changes_nothing(app: App, item: Item, ada: Reader):
+    item_read(reader=ada, item_id=item.pk, now=ago(1))
+    before = Reading.objects.values().get()
+    app.tag(item, a=READ)
+    assert Reading.objects.values().get() == before
+
+
+def test_a_thousand_items_are_read_in_as_many_queries_as_two(
+    app: App, ada: Reader, django_assert_max_num_queries
+):
+    items = [fresh_item(ada) for _ in range(40)]
+    with django_assert_max_num_queries(14):
+        app.tag(*items, a=READ)
+    assert Reading.objects.filter(reader=ada, read_at__isnull=False).count() == 40
+
+
+def test_the_labels_are_thumbs(app: App, item: Item):
+    app.tag(item, a=USEFUL)
+    assert Feedback.objects.get().useful is True
+    app.tag(item, r=NOT_USEFUL)
+    assert Feedback.objects.get().useful is True
+    app.tag(item, a=NOT_USEFUL, r=USEFUL)
+    assert Feedback.objects.get().useful is False
+    app.tag(item, r=NOT_USEFUL)
+    assert not Feedback.objects.exists()
+
+
+@pytest.mark.parametrize("label", ["user/-/label/Mine", "feed/1", "x"])
+def test_no_other_label_can_be_given(app: App, item: Item, label: str):
+    answer = app.tag(item, a=label)
+    assert answer.status_code == 400 and not Reading.objects.exists()
+
+
+@pytest.mark.parametrize("tag", ["user/-/state/com.google/broadcast", "user/-/label/Today"])
+def test_states_that_nobody_can_give_are_left_alone(app: App, item: Item, tag: str):
+    assert app.tag(item, a=tag).content == app.tag(item, r=tag).content == b"OK"
+    assert not Reading.objects.exists() and not Feedback.objects.exists()
+
+
+def test_ben_changes_nothing_of_adas(item: Item, ada: Reader, ben: Reader):
+    FeedbackFactory(reader=ada, item=item)
+    bens = App(ben)
+    for form in ({"a": READ}, {"a": STARRED}, {"a": NOT_USEFUL}, {"r": USEFUL}):
+        assert bens.tag(item, **form).content == b"OK"
+    assert not Reading.objects.exists() and Feedback.objects.get().reader == ada
+    for action in ("edit", "unsubscribe"):
+        feed = f"feed/{item.feed_id}"
+        assert bens.post("subscription/edit", s=feed, ac=action, a="user/-/label/X").status_code == 404
+    assert Subscription.objects.get(reader=ada, feed=item.feed_id).folder == ""
+
+
+@pytest.mark.parametrize("ids", [[], ["x"], ["tag:google.com,2005:reader/item/"]])
+def test_items_must_be_named(app: App, ids: list[str]):
+    assert app.post("edit-tag", i=ids, a=READ).status_code == 400
+
+
+def test_unknown_items_are_left_out(app: App, item: Item):
+    assert app.post("edit-tag", i=[item.pk, 10**12, "f" * 16], a=READ).content == b"OK"
+    assert Reading.objects.count() == 1
+
+
+def test_too_many_thumbs_at_once_are_refused(app: App, item: Item, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("digest.web.greader.changes.THUMBS_MAX", 1)
+    answer = app.post("edit-tag", i=[item.pk, 10**12], a=USEFUL)
+    assert answer.status_code == 400 and not Feedback.objects.exists()
+
+
+@pytest.mark.parametrize("unit", [1000, 1, 10**-3])
+def test_what_came_after_the_moment_stays_unread(app: App, ada: Reader, unit: float):
+    old, new = fresh_item(ada, hours=3), fresh_item(ada, hours=1)
+    moment = int(microseconds(old.first_seen_at + timedelta(milliseconds=1)) * unit)
+    assert app.post("mark-all-as-read", s=ALL, ts=moment).content == b"OK"
+    assert (state(old)[0], state(new)[0]) == (True, False)
+
+
+def test_a_folder_a_feed_and_today_are_read_as_a_whole(app: App, ada: Reader):
+    mine, other, third = (fresh_item(ada, key=f"{name}.example") for name in "abc")
+    Subscription.objects.filter(feed=mine.feed_id).update(folder="News")
+    app.post("mark-all-as-read", s="user/-/label/News")
+    assert [state(one)[0] for one in (mine, other, third)] == [True, False, False]
+    app.post("mark-all-as-read", s=f"feed/{other.feed_id}")
+    assert [state(one)[0] for one in (mine, other, third)] == [True, True, False]
+    app.post("mark-all-as-read", s="feed/999999")
+    assert not state(third)[0]
+    app.post("mark-all-as-read", s="user/-/label/Today")
+    assert state(third)[0]
+    assert app.post("mark-all-as-read").status_code == 400
+
+
+def test_feeds_are_moved_and_left(app: App, ada: Reader, item: Item):
+    feed = f"feed/{item.feed_id}"
+    folder = Subscription.objects.filter(reader=ada).values_list("folder", flat=True)
+    assert app.post("subscription/edit", s=feed, ac="edit", a="user/-/label/News").content == b"OK"
+    assert folder.get() == "News"
+    assert app.post("subscription/edit", s=feed, ac="edit", r="user/-/label/Other").status_code == 400
+    assert app.post("subscription/edit", s=feed, ac="edit", a=USEFUL).status_code == 400
+    assert app.post("rename-tag", s="user/-/label/News", dest="user/-/label/Papers").content == b"OK"
+    assert folder.get() == "Papers"
+    assert app.post("rename-tag", s="user/-/label/News", dest="user/-/label/X").status_code == 404
+    assert app.post("rename-tag", s=USEFUL, dest="user/-/label/X").status_code == 400
+    assert app.post("disable-tag", s="user/-/label/Papers").content == b"OK"
+    assert folder.get() == "" and app.post("disable-tag", s="user/-/label/Papers").status_code == 404
+    app.post("subscription/edit", s=feed, ac="edit", a="user/-/label/News")
+    app.post("subscription/edit", s=feed, ac="edit", r="user/-/label/News")
+    assert folder.get() == ""
+    assert app.post("subscription/edit", s=feed, ac="edit", t="Mine").status_code == 400
+    assert app.post("subscription/edit", s=feed, ac="sing").status_code == 400
+    assert app.post("subscription/edit", s=feed, ac="unsubscribe").content == b"OK"
+    assert not Subscription.objects.exists()
+
+
+@pytest.fixture
+def site(httpserver: HTTPServer, settings) -> str:
+    """The address of a site with a feed."""
+    settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
+    link = '<link rel="alternate" type="application/rss+xml" href="/feed">'
+    httpserver.expect_request("/").respond_with_data(f"<html><head>{link}</head></html>")
+    httpserver.expect_request("/feed").respond_with_data(FEED, headers={"Content-Type": "text/xml"})
+    return httpserver.url_for("/")
+
+
+def test_a_site_is_added_by_its_address(app: App, site: str):
+    said = app.post("subscription/quickadd", quickadd=site).json()
+    assert (said["numResults"], said["streamName"], said["query"]) == (1, "Rivers", f"{site}feed")
+    assert [one["title"] for one in app.items(said["streamId"])] == ["Rain"]
+    assert app.post("subscription/quickadd", quickadd=f"feed/{site}feed").json() == said
+
+
+def test_a_feed_is_subscribed_to_in_a_folder(app: App, site: str):
+    form = {"s": f"feed/{site}feed", "ac": "subscribe", "a": "user/-/label/Water", "t": "Mine"}
+    assert app.post("subscription/edit", **form).content == b"OK"
+    assert Subscription.objects.get().folder == "Water"
+
+
+def test_what_cannot_be_added_says_why(app: App, site: str):
+    said = app.post("subscription/quickadd", quickadd="http://127.0.0.1:1/").json()
+    assert said["numResults"] == 0 and said["error"]
+    assert app.post("subscription/edit", s="feed/x y", ac="subscribe").status_code == 400
+    codes = [app.post("subscription/quickadd", quickadd=f"{site}none").status_code for _ in range(10)]
+    assert codes[-1] == 429 and not Subscription.objects.exists()

@@ -1,0 +1,300 @@
+"""What a reader's app is given: login, subscriptions, folders, counts, and streams page by page."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from digest.accounts.tokens import REQUESTS_PER_MINUTE, token_revoke
+from digest.feeds.bodies import contents_of
+from digest.items.reading import item_read, item_save
+from digest.models import Exposure, Item, ItemBody, Reader, Reading, Subscription
+from ranking.services import ConfigEdit, config_edit
+from tests.digest.web.greader.support import ALL, READ, STARRED, App
+from tests.support.browser import ago, fresh_item, subscribe
+from tests.support.factories import FeedbackFactory
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+LOGIN = "/accounts/ClientLogin"
+HIDDEN = "user/-/label/Not useful"
+LABELS = ("Today", "Useful", "Not useful")
+
+
+@pytest.fixture
+def app(ada: Reader) -> App:
+    """Ada's app, which may read only."""
+    return App(ada, "read")
+
+
+@pytest.mark.parametrize("base", ["", "/api/greader.php"])
+@pytest.mark.parametrize("name", ["ada", "Ada@Example.org"])
+def test_a_token_is_the_password_at_both_addresses(app: App, client: Client, base: str, name: str):
+    answer = client.post(base + LOGIN, {"Email": name, "Passwd": app.secret})
+    lines = dict(line.split("=") for line in answer.content.decode().splitlines())
+    assert set(lines) == {"SID", "LSID", "Auth"}
+    headers = {"Authorization": f"GoogleLogin auth={lines['Auth']}"}
+    info = client.get(f"{base}/reader/api/0/user-info", headers=headers).json()
+    assert info["userName"] == "ada"
+
+
+@pytest.mark.parametrize(("name", "password"), [("ada", "x"), ("ben", ""), ("", ""), ("ada", "")])
+def test_no_other_password_opens_anything(app: App, ben: Reader, client: Client, name: str, password: str):
+    given = password if name != "ben" else app.secret
+    assert client.post(LOGIN, {"Email": name, "Passwd": given}).status_code == 401
+    assert client.get(LOGIN).status_code == 405
+
+
+@pytest.mark.parametrize("header", ["", "GoogleLogin auth=x", "Bearer {}", "GoogleLogin {}", "{}"])
+def test_without_a_valid_token_nothing_is_said(app: App, client: Client, header: str):
+    client.force_login(app.token.reader)
+    answer = client.get("/reader/api/0/token", headers={"Authorization": header.format(app.secret)})
+    assert answer.status_code == 401 and answer["X-Reader-Google-Bad-Token"] == "true"
+    assert answer["Content-Type"].startswith("text/plain")
+
+
+def test_a_form_may_carry_the_token_and_an_address_may_not(app: App, ada: Reader, client: Client):
+    item, path = fresh_item(ada), "/reader/api/0/stream/items/contents"
+    form = {"T": app.secret, "i": item.pk, "output": "json"}
+    assert len(client.post(path, form).json()["items"]) == 1
+    assert client.post(path, form | {"T": "x"}).status_code == 401
+    assert client.post(f"{path}?T={app.secret}", {"i": item.pk}).status_code == 401
+    assert client.get(path, form).status_code == 401
+
+
+def test_a_revoked_and_an_expired_token_are_shut_out(app: App, ada: Reader):
+    token_revoke(reader=ada, token_id=app.token.pk)
+    assert app.get("token").status_code == 401
+    assert App(ada, expires_at=timezone.now()).get("token").status_code == 401
+
+
+def test_a_token_may_ask_so_often_a_minute(app: App, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("digest.accounts.tokens.REQUESTS_PER_MINUTE", 2)
+    assert REQUESTS_PER_MINUTE > 2
+    codes = [app.get("token").status_code for _ in range(3)]
+    assert codes == [200, 200, 429] and app.get("token")["Retry-After"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "codes"), [("read", [200, 403, 403]), ("rate", [200, 200, 403]), ("full", [200, 200, 200])]
+)
+def test_a_token_does_what_its_scope_says(ada: Reader, scope: str, codes: list[int]):
+    app, item = App(ada, scope), fresh_item(ada)
+    answers = [
+        app.post("stream/items/contents", i=item.pk),
+        app.tag(item, a=READ),
+        app.post("subscription/edit", s=f"feed/{item.feed_id}", ac="unsubscribe"),
+    ]
+    assert [answer.status_code for answer in answers] == codes
+
+
+def test_an_unknown_operation_and_a_wrong_method_are_plain_errors(app: App):
+    assert app.get("nothing").status_code == 404
+    assert app.get("edit-tag").status_code == 405 and app.post("tag/list").status_code == 405
+    for query in ({}, {"s": "x"}, {"s": ALL, "c": "x"}, {"s": ALL, "ot": "9" * 29}):
+        answer = app.get("stream/items/ids", **query)
+        assert answer.status_code == 400 and answer["Content-Type"].startswith("text/plain")
+
+
+def test_subscriptions_folders_and_counts_are_those_of_the_pages(app: App, ada: Reader):
+    item = fresh_item(ada)
+    fresh_item(ada, hours=24 * 40)  # too old to count as unread
+    Subscription.objects.filter(reader=ada).update(folder="News / Local")
+    subscribe(ada, "empty.example", "Empty")
+    feeds = {one["title"]: one for one in app.get("subscription/list").json()["subscriptions"]}
+    assert feeds["Gazette"]["id"] == f"feed/{item.feed_id}"
+    assert feeds["Gazette"]["categories"] == [{"id": "user/-/label/News / Local", "label": "News / Local"}]
+    assert feeds["Empty"]["categories"] == []
+    tags = [
+        (one["id"].rpartition("label/")[2], one.get("type")) for one in app.get("tag/list").json()["tags"]
+    ]
+    assert tags[1:] == [
+        ("News / Local", "folder"),
+        ("Today", "tag"),
+        ("Useful", "tag"),
+        ("Not useful", "tag"),
+    ]
+    counts = {one["id"]: one["count"] for one in app.get("unread-count").json()["unreadcounts"]}
+    assert counts[f"feed/{item.feed_id}"] == counts["user/-/label/News / Local"] == counts[ALL] == 1
+
+
+def test_an_item_is_shown_as_published(app: App, ada: Reader):
+    item = fresh_item(
+        ada, title="A < B", text="Plain <words>.", author="Eve", body_hash=1, categories=["Sea"]
+    )
+    sound = {"url": "https://a.example/1.mp3", "mime_type": "audio/mpeg", "length_bytes": 5, "duration_s": 9}
+    body = ItemBody.objects.create(item=item, enclosures=[sound])
+    (shown,) = app.items()
+    assert shown["id"] == f"tag:google.com,2005:reader/item/{item.pk:016x}"
+    assert (shown["title"], shown["author"]) == ("A < B", "Eve")
+    assert shown["summary"]["content"] == "<p>Plain &lt;words&gt;.</p>"
+    assert shown["canonical"] == [{"href": item.url}]
+    assert shown["enclosure"] == [{"href": sound["url"], "type": "audio/mpeg", "length": 5}]
+    assert shown["categories"] == [ALL, "Sea"] and shown["published"] == int(item.dated_at.timestamp())
+    assert shown["origin"]["streamId"] == f"feed/{item.feed_id}"
+    assert contents_of(items=[item])[item.pk].enclosures[0].duration_s == 9 and body.pk == item.pk
+
+
+def test_states_and_labels_are_categories_that_no_publisher_can_forge(app: App, ada: Reader):
+    item = fresh_item(ada, categories=[READ, HIDDEN, "Sea"])
+    Subscription.objects.update(folder="News")
+    item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    FeedbackFactory(reader=ada, item=item)
+    labels = [STARRED, "user/-/label/News", "user/-/label/Useful", "Sea"]
+    assert app.items()[0]["categories"] == [ALL, *labels]
+
+
+def test_streams_have_what_they_are_named_for(app: App, ada: Reader):
+    plain, read, starred = (fresh_item(ada, hours=n) for n in (1, 2, 3))
+    other = fresh_item(ada, hours=4, key="other.example")
+    liked = fresh_item(ada, hours=5)
+    Subscription.objects.filter(feed=other.feed_id).update(folder="News")
+    item_read(reader=ada, item_id=read.pk, now=timezone.now())
+    item_save(reader=ada, item_id=starred.pk, saved=True, now=timezone.now())
+    FeedbackFactory(reader=ada, item=liked)
+    everything = [plain.pk, read.pk, starred.pk, other.pk, liked.pk]
+    unread = [plain.pk, starred.pk, other.pk, liked.pk]
+    assert app.ids() == everything and app.ids(r="o") == everything[::-1]
+    assert app.ids(xt=READ) == app.ids("user/-/state/com.google/kept-unread") == unread
+    assert app.ids(READ) == app.ids(it=READ) == [read.pk]
+    assert app.ids(STARRED) == app.ids(it=STARRED) == [starred.pk]
+    assert app.ids(xt=STARRED) == [plain.pk, read.pk, other.pk, liked.pk]
+    assert app.ids("user/-/label/News") == app.ids(f"feed/{other.feed_id}") == [other.pk]
+    assert app.ids(f"feed/{other.feed.url}") == [other.pk]
+    assert app.ids("user/-/label/Useful") == [liked.pk]
+    for stream in ("user/-/label/Not useful", "user/-/label/None", "feed/999999", "feed/https://no.example/"):
+        assert app.ids(stream) == []
+    assert app.ids("user/-/state/com.google/broadcast") == app.ids(READ, xt=READ) == []
+
+
+def test_an_article_of_two_feeds_is_there_once_and_keeps_its_id(app: App, ada: Reader):
+    item = fresh_item(ada)
+    twin = fresh_item(ada, hours=2, key="other.example", url=item.url, article=item.article)
+    assert app.ids() == [item.pk] and app.ids(f"feed/{twin.feed_id}") == [twin.pk]
+    item_read(reader=ada, item_id=twin.pk, now=timezone.now())
+    assert app.ids(xt=READ) == []
+
+
+@pytest.mark.parametrize("order", ["", "o"])
+def test_a_continuation_misses_and_repeats_nothing_whatever_comes_in_between(
+    app: App, ada: Reader, order: str
+):
+    known = {fresh_item(ada, hours=n).pk for n in range(1, 8)}
+    seen: list[int] = []
+    query: dict[str, object] = {"s": ALL, "n": 3, "r": order}
+    while query.get("c") != "":
+        page = app.get("stream/items/ids", **query).json()
+        seen += [int(one["id"]) for one in page["itemRefs"]]
+        fresh_item(ada, hours=0 if order == "" else 24 * 9)  # before the place the app is at
+        query["c"] = page.get("continuation", "")
+    assert len(seen) == len(set(seen)) and set(seen) == known
+
+
+def test_a_sync_gets_what_was_first_seen_since_however_it_is_dated(app: App, ada: Reader):
+    old = fresh_item(ada, hours=2)
+    late = fresh_item(ada, hours=90, first_seen_at=ago(1))
+    since = int((old.first_seen_at + timedelta(minutes=30)).timestamp())
+    assert app.ids(ot=since) == app.ids(ot=since, r="o") == [late.pk]
+    assert app.ids(nt=since) == [old.pk]
+    for item in (old, late):
+        item_read(reader=ada, item_id=item.pk, now=timezone.now())
+    assert app.ids(READ, ot=since) == [late.pk] and app.ids(READ, nt=since) == [old.pk]
+
+
+def test_today_is_a_stream_in_the_order_of_the_digest(app: App, ada: Reader):
+    items = [fresh_item(ada, hours=n, key=f"s{n}.example") for n in range(1, 5)]
+    edit = ConfigEdit(source_weights={"s4.example": 2.0})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=timezone.now())
+    ids = app.ids("user/-/label/Today")
+    shown = ada.digests.get().impressions.order_by("rank").values_list("item_id", flat=True)
+    assert ids == list(shown) and ids[0] == items[3].pk and app.ids()[0] == items[0].pk
+    assert Exposure.objects.filter(reader=ada, door="api").count() == len(ids)
+    pages = app.get("stream/contents/user/-/label/Today", n=3).json()
+    rest = app.items("user/-/label/Today", c=pages["continuation"], n=100)
+    assert [int(one["id"].rpartition("/")[2], 16) for one in (*pages["items"], *rest)] == ids
+    assert all("user/-/label/Today" in one["categories"] for one in rest)
+
+
+def test_what_is_muted_is_in_no_stream_but_that_of_starred(app: App, ada: Reader, client: Client):
+    hidden, shown = fresh_item(ada, title="About golf"), fresh_item(ada, hours=5)
+    FeedbackFactory(reader=ada, item=hidden)
+    item_read(reader=ada, item_id=hidden.pk, now=timezone.now())
+    client.force_login(ada)
+    client.post("/api/mutes", {"kind": "word", "value": "golf"}, content_type="application/json")
+    for stream in (ALL, "user/-/label/Useful", READ, "user/-/label/Today", f"feed/{hidden.feed_id}"):
+        assert hidden.pk not in app.ids(stream), stream
+    assert app.post("stream/items/contents", i=[hidden.pk, shown.pk]).json()["items"][1:] == []
+    item_save(reader=ada, item_id=hidden.pk, saved=True, now=timezone.now())
+    assert app.ids(STARRED) == [hidden.pk] and len(app.items(STARRED)) == 1
+
+
+def test_ben_is_given_nothing_of_adas(ada: Reader, ben: Reader):
+    item = fresh_item(ada, title="Only Ada reads this")
+    FeedbackFactory(reader=ada, item=item)
+    Subscription.objects.update(folder="Secret")
+    item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    bens = App(ben)
+    for stream in (ALL, STARRED, READ, f"feed/{item.feed_id}", "user/-/label/Secret", "user/-/label/Useful"):
+        assert bens.ids(stream) == [] and bens.items(stream) == []
+    assert bens.post("stream/items/contents", i=item.pk).json()["items"] == []
+    assert bens.get("subscription/list").json() == {"subscriptions": []}
+    assert "Secret" not in bens.get("tag/list").content.decode()
+    assert bens.get("unread-count").json()["max"] == 0
+
+
+def test_words_are_those_of_the_feed_that_is_read(app: App, ada: Reader, ben: Reader):
+    mine = fresh_item(ada, title="As Ada’s feed says")
+    theirs = fresh_item(ben, key="b.example", title="As Ben’s feed says", url=mine.url, article=mine.article)
+    assert [one["title"] for one in app.items()] == ["As Ada’s feed says"]
+    assert app.post("stream/items/contents", i=theirs.pk).json()["items"] == []
+
+
+def test_what_a_thousand_items_need_is_asked_for_at_once(app: App, ada: Reader):
+    def queries(path: str, **query: object) -> int:
+        with CaptureQueriesContext(connection) as caught:
+            assert app.get(path, **query).status_code == 200
+        return len(caught)
+
+    asked = [
+        ("stream/items/ids", {"s": ALL, "n": 1000}),
+        ("stream/items/ids", {"s": ALL, "n": 1000, "xt": READ}),
+        (f"stream/contents/{ALL}", {"n": 1000}),
+        (f"stream/contents/{STARRED}", {"n": 1000}),
+        ("stream/contents/user/-/label/Today", {}),
+        ("subscription/list", {}),
+        ("tag/list", {}),
+        ("unread-count", {}),
+    ]
+    for n in range(2):
+        subscribe(ada, f"first{n}.example")
+        item = fresh_item(ada, key=f"first{n}.example", body_hash=1)
+        item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    app.items("user/-/label/Today")
+    before = [queries(path, **query) for path, query in asked]
+    for n in range(30):
+        item = fresh_item(ada, key=f"s{n % 6}.example", body_hash=1)
+        item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    app.items("user/-/label/Today")
+    assert [queries(path, **query) for path, query in asked] == before
+    assert max(before) <= 25
+
+
+def test_a_client_is_given_a_thousand_items_at_a_time(app: App, ada: Reader, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("digest.web.greader.views.CONTENTS_MAX", 2)
+    items = [fresh_item(ada, hours=n) for n in range(1, 4)]
+    wanted = [item.pk for item in items]
+    first = app.post("stream/items/contents", i=wanted).json()
+    rest = app.post("stream/items/contents", i=wanted, c=first["continuation"]).json()
+    assert [len(page["items"]) for page in (first, rest)] == [2, 1] and "continuation" not in rest
+
+
+def test_an_item_stays_what_it_is_when_its_feed_is_left(app: App, ada: Reader):
+    item = fresh_item(ada)
+    item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    Subscription.objects.all().delete()
+    (shown,) = app.items(STARRED)
+    assert shown["origin"] == {"streamId": f"feed/{item.feed_id}", "title": item.source_id, "htmlUrl": ""}
+    assert Reading.objects.get().item_id == item.pk and Item.objects.count() == 1
+    assert app.ids() == []

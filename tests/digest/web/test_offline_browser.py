@@ -1,0 +1,105 @@
+"""Today without a network, in a real browser: where its reader asked for it, and for nobody after them."""
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from digest.models import Exposure, Reader, Reading
+from tests.support.browser import fresh_item
+from tests.test_axe_browser import RUN, VIOLATIONS, ready
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def stored(page: Page, ada: Reader) -> Page:
+    """Ada's tab, whose browser has stored today's three items."""
+    Reader.objects.filter(pk=ada.pk).update(offline_today=True)
+    for n in range(3):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text=f"Words about lamp {n}.")
+    page.goto("/")
+    page.wait_for_function("() => navigator.serviceWorker.controller || navigator.serviceWorker.ready")
+    wait(page, "Words about lamp 2.")
+    return page
+
+
+def wait(page: Page, words: str) -> None:
+    """Wait until the stored digest has these words."""
+    page.wait_for_function(
+        "(words) => caches.match('/ui/today/offline')"
+        ".then((found) => found && found.text()).then((text) => Boolean(text?.includes(words)))",
+        arg=words,
+    )
+
+
+def gone(page: Page) -> bool:
+    """Wait until no digest is stored."""
+    page.wait_for_function("() => caches.match('/ui/today/offline').then((found) => !found)")
+    return True
+
+
+def sign_in(page: Page, reader: Reader, origin: str) -> None:
+    client = Client()
+    client.force_login(reader)
+    value = client.cookies[settings.SESSION_COOKIE_NAME].value
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": value, "url": origin}])
+
+
+def test_without_a_network_today_and_its_articles_are_read_and_nothing_else(stored: Page, ada: Reader):
+    stored.goto("/ui/saved")  # a page that the worker is in charge of
+    other = stored.context.new_page()
+    exposures = Exposure.objects.count()
+    stored.context.set_offline(True)
+    try:
+        other.goto("/")
+        expect(other.get_by_text("Today’s digest, on this device")).to_be_visible()
+        expect(other.locator(".article")).to_have_text([f"Words about lamp {n}." for n in range(3)])
+        assert other.evaluate("getComputedStyle(document.querySelector('.kicker')).fontSize") != "16px"
+        item = ada.subscriptions.get().feed.items.get(title="Lamp 1")
+        other.goto(f"/ui/item/{item.pk}")
+        assert other.evaluate("location.pathname + location.hash") == f"/#item-{item.pk}"
+        other.goto("/ui/config")
+        expect(other.get_by_role("heading", name="You are offline")).to_be_visible()
+    finally:
+        stored.context.set_offline(False)
+    assert not Reading.objects.exists() and Exposure.objects.count() == exposures
+
+
+def test_signing_out_wipes_it(stored: Page):
+    stored.goto("/ui/saved")
+    stored.locator(".menu summary").click()
+    stored.get_by_role("button", name="Sign out").click()
+    stored.get_by_role("link", name="Sign in").first.wait_for()
+    assert gone(stored)
+
+
+def test_somebody_else_at_this_browser_never_sees_it(stored: Page, ben: Reader, live_server):
+    sign_in(stored, ben, live_server.url)
+    stored.goto("/ui/saved")
+    assert gone(stored)
+
+
+def test_each_reader_finds_their_own(stored: Page, ben: Reader, live_server):
+    Reader.objects.filter(pk=ben.pk).update(offline_today=True)
+    fresh_item(ben, key="ferry.example", title="A ferry", text="Words about ferries.")
+    sign_in(stored, ben, live_server.url)
+    stored.goto("/")
+    wait(stored, "Words about ferries.")
+    assert "lamp" not in stored.evaluate("caches.match('/ui/today/offline').then((found) => found.text())")
+
+
+def test_switching_it_off_wipes_it(stored: Page, ada: Reader):
+    stored.goto("/ui/account")
+    stored.get_by_label("Keep today’s digest on my devices").uncheck()
+    stored.locator("#reading ~ form").get_by_role("button").click()
+    expect(stored.get_by_text("Saved.")).to_be_visible()
+    assert gone(stored)
+
+
+def test_the_stored_page_has_no_violation(stored: Page):
+    looked = ready(stored.context.new_page())
+    looked.goto("/ui/today/offline")
+    assert looked.evaluate(RUN, [[], VIOLATIONS]) == []

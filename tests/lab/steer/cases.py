@@ -1,0 +1,86 @@
+"""What a change should move: films by readers' tags, news by editors' labels. Files below TIDINGS_DATA."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ranking.common.text import topic_key
+from tests.lab.histories.data import SMALL, csv_rows, movielens
+from tests.lab.ranking.topics import NAMED
+
+NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+# A tag on fewer films cannot be told from chance in a pool of a hundred.
+TAG_FILMS_MIN = 5
+TITLE_CHARS, TEXT_CHARS = 80, 500
+BBC, AG_NEWS = "topics-bbc", "topics-ag-news"
+# News come without a source; so many stand in for some.
+DESKS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """One item: what its publisher says, whose it is, and what somebody else says it is about (`labels`)."""
+
+    source: str
+    title: str
+    text: str = ""
+    categories: tuple[str, ...] = ()
+    labels: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A topic as a reader names it, with the labels that its items carry; `niche`: among the rarer half."""
+
+    topic: str
+    labels: frozenset[str]
+    niche: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A data set: its items, what to steer towards, and readers' likes by place (none: unknown)."""
+
+    name: str
+    things: Sequence[Thing]
+    targets: Sequence[Target]
+    readers: Sequence[dict[int, bool]] = ()
+
+
+def films(folder: Path) -> Field:
+    """MovieLens-latest-small: tags are a film's categories and its labels, the period is its source."""
+    tags: defaultdict[str, set[str]] = defaultdict(set)
+    for row in csv_rows(folder / SMALL / "tags.csv.gz"):
+        if key := topic_key(row["tag"]):
+            tags[row["movieId"]].add(key)
+    histories = movielens(folder, SMALL)
+    of_film = {r.url.rpartition("/")[2]: r for h in histories for r in h.rated}
+    places = {film: n for n, film in enumerate(of_film)}
+    things = [
+        Thing(r.source, r.title.rpartition(":")[0], "", tuple(sorted(tags[film])), frozenset(tags[film]))
+        for film, r in of_film.items()
+    ]
+    counts = Counter(label for thing in things for label in thing.labels)
+    often = sorted((c, tag) for tag, c in counts.items() if c >= TAG_FILMS_MIN)
+    targets = [Target(tag, frozenset([tag]), n < len(often) // 2) for n, (_, tag) in enumerate(often)]
+    readers = [{places[r.url.rpartition("/")[2]]: r.liked for r in h.rated} for h in histories]
+    return Field(f"{SMALL}, tags", things, targets, readers)
+
+
+def news(folder: Path, name: str) -> Field:
+    """BBC or AG News: a topic is found in the words alone, and an editor's label says what it is about."""
+    if name == BBC:
+        rows = csv_rows(folder / name / "bbc_news.csv.gz")
+        texts = [(r["text"][:TITLE_CHARS], r["text"][:TEXT_CHARS], r["label"]) for r in rows]
+    else:
+        rows = csv_rows(folder / name / "ag_news_test.csv.gz")
+        texts = [(r["title"], r["description"], r["label"]) for r in rows]
+    things = [
+        Thing(f"desk-{n % DESKS}.example", title, text, labels=frozenset([label]))
+        for n, (title, text, label) in enumerate(texts)
+    ]
+    known = {label for thing in things for label in thing.labels}
+    targets = [Target(topic, frozenset(labels & known)) for topic, labels in NAMED.items() if labels & known]
+    return Field(name, things, targets)

@@ -1,0 +1,182 @@
+"""Each change of a config on pools of a hundred: how far it moves what it names, and what it costs the rest.
+
+After SteerEval (arXiv 2601.21105): pools of 100 candidates, half of them about the target where there are so
+many; the change of AUC of those after the edit. What that work does not publish comes beside it: nDCG@10 of
+what the edit did not name. The order among these cannot change in a product of factors; what they lose is
+places. Pure.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ranking.common.text import topic_key
+from ranking.entities import Candidate, Config, EffectiveConfig
+from ranking.scoring import Pool, Ranking, Signals
+from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, WEIGHT_STEP_MAX
+from suggestions.rules import change_applied, weight_text
+from tests.lab.steer.cases import NOW, Field, Target
+from tests.lab.world.truth import DISCOUNT
+
+POOL, TOP_K, AGE_HOURS_MAX = 100, 10, 48.0
+BOOST = 0.5
+Json = dict[str, Any]
+Edit = tuple[EffectiveConfig, EffectiveConfig]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def topic_edit(kind: str, topic: str) -> Edit:
+    """The config before and after a topic comes or goes."""
+    bare = EffectiveConfig(Config(version=1))
+    there = change_applied(bare, ADD_TOPIC, topic_key(topic), topic)
+    return (bare, there) if kind == ADD_TOPIC else (there, bare)
+
+
+def source_edit(kind: str, source: str, steps: int = 1) -> Edit:
+    """The config before and after a source's weight moved by so many of the largest steps."""
+    before = after = EffectiveConfig(Config(version=1))
+    for _ in range(steps):
+        step = WEIGHT_STEP_MAX if kind == BOOST_SOURCE else -WEIGHT_STEP_MAX
+        after = change_applied(after, kind, source, weight_text(after.weight(source) + step))
+    return before, after
+
+
+def boost_edit(topic: str, boost: float) -> Edit:
+    """The config before and after a keyword weighs more or less."""
+    return (
+        EffectiveConfig(Config(version=1)),
+        EffectiveConfig(Config(version=1, keyword_boosts={topic_key(topic): boost})),
+    )
+
+
+# What moves, by the name of its row: "up" says which way the items it names should go.
+TOPIC_EDITS: dict[str, tuple[bool, Callable[[str], Edit]]] = {
+    ADD_TOPIC: (True, lambda topic: topic_edit(ADD_TOPIC, topic)),
+    REMOVE_TOPIC: (False, lambda topic: topic_edit(REMOVE_TOPIC, topic)),
+    f"keyword +{BOOST}": (True, lambda topic: boost_edit(topic, BOOST)),
+    f"keyword -{BOOST}": (False, lambda topic: boost_edit(topic, -BOOST)),
+}
+SOURCE_EDITS: dict[str, tuple[bool, Callable[[str], Edit]]] = {
+    BOOST_SOURCE: (True, lambda source: source_edit(BOOST_SOURCE, source)),
+    REDUCE_SOURCE: (False, lambda source: source_edit(REDUCE_SOURCE, source)),
+    f"{BOOST_SOURCE}, three times": (True, lambda source: source_edit(BOOST_SOURCE, source, 3)),
+}
+
+
+def steer_rows(field: Field, *, seed: int, pools: int) -> list[Json]:
+    """A row for each change, and for niche and common targets where a field tells them apart."""
+    rows = []
+    for name, (up, edit) in TOPIC_EDITS.items():
+        parts = [("", field.targets)]
+        if any(t.niche for t in field.targets):
+            parts = [(", niche", [t for t in field.targets if t.niche])]
+            parts += [(", common", [t for t in field.targets if not t.niche])]
+        for part, targets in parts:
+            found = [
+                one
+                for n, target in enumerate(targets)
+                for one in _topic_tried(field, target, edit(target.topic), [seed, n], pools)
+            ]
+            rows.append(_row(f"{field.name}: {name}{part}", up, len(targets), found))
+    sources = sorted({thing.source for thing in field.things})
+    for name, (up, edit) in SOURCE_EDITS.items() if field.readers else ():
+        found = [
+            one
+            for n, source in enumerate(sources)
+            for one in _source_tried(field, source, edit(source), [seed, n, 1], pools)
+        ]
+        rows.append(_row(f"{field.name}: {name}", up, len(sources), found))
+    return rows
+
+
+def _topic_tried(field: Field, target: Target, edit: Edit, seed: Sequence[int], pools: int) -> list[Json]:
+    named = np.array([bool(thing.labels & target.labels) for thing in field.things])
+    return _tried(field, named, edit, seed, pools)
+
+
+def _source_tried(field: Field, source: str, edit: Edit, seed: Sequence[int], pools: int) -> list[Json]:
+    named = np.array([thing.source == source for thing in field.things])
+    return _tried(field, named, edit, seed, pools)
+
+
+def _tried(field: Field, named: Any, edit: Edit, seed: Sequence[int], pools: int) -> list[Json]:
+    rng = np.random.default_rng(list(seed))
+    inside, outside = np.flatnonzero(named), np.flatnonzero(~named)
+    found = []
+    for _ in range(pools):
+        half = rng.choice(inside, min(POOL // 2, len(inside)), replace=False)
+        picked = np.concatenate([half, rng.choice(outside, POOL - len(half), replace=False)])
+        liked = _likes(field, picked, rng)
+        ages = rng.random(len(picked)) * AGE_HOURS_MAX
+        before, after = (_totals(field, picked, ages, config) for config in edit)
+        about, moved = named[picked], ~np.isclose(before, after)
+        found.append(
+            {
+                "auc": _auc(after, about) - _auc(before, about),
+                "rank": _mean_rank(before, about) - _mean_rank(after, about),
+                "matched": float((moved & about).sum() / about.sum()),
+                "wrong": _mean_rank(before, moved) - _mean_rank(after, moved) if moved.any() else 0.0,
+                "order": _ndcg(before[~moved], liked[~moved]) - _ndcg(after[~moved], liked[~moved]),
+                "places": _ndcg(before, liked * ~moved) - _ndcg(after, liked * ~moved),
+            }
+        )
+    return found
+
+
+def _likes(field: Field, picked: Any, rng: np.random.Generator) -> Floats:
+    """What one reader likes of the picked items: their rating, else a coin with their own share of likes."""
+    if not field.readers:
+        return np.ones(len(picked))
+    likes = field.readers[int(rng.integers(len(field.readers)))]
+    share = sum(likes.values()) / max(1, len(likes))
+    chance = rng.random(len(picked)) < share
+    return np.array([likes.get(int(n), bool(c)) for n, c in zip(picked, chance, strict=True)], dtype=float)
+
+
+def _totals(field: Field, picked: Any, ages: Floats, config: EffectiveConfig) -> Floats:
+    candidates = [
+        Candidate(
+            n, field.things[place].source, field.things[place].title, field.things[place].text,
+            NOW - timedelta(hours=float(ages[n])), categories=field.things[place].categories,
+        )
+        for n, place in enumerate(picked)
+    ]  # fmt: skip
+    ranking = Ranking(Pool(candidates), config, NOW, Signals(), None)
+    return ranking.totals[np.argsort(ranking.ids)]
+
+
+def _auc(totals: Floats, about: Any) -> float:
+    ranks, ups = rankdata(totals), int(about.sum())
+    return float((ranks[about].sum() - ups * (ups + 1) / 2) / (ups * (len(totals) - ups)))
+
+
+def _mean_rank(totals: Floats, about: Any) -> float:
+    return float(rankdata(-totals)[about].mean())
+
+
+def _ndcg(totals: Floats, gains: Floats) -> float:
+    """nDCG@10 of `gains`; where all but some are 0, of those alone in the places that the others leave."""
+    shown = np.argsort(-totals, kind="stable")[:TOP_K]
+    best = -np.sort(-gains)[:TOP_K]
+    ideal = float((best * DISCOUNT[: len(best)]).sum())
+    return float((gains[shown] * DISCOUNT[: len(shown)]).sum()) / ideal if ideal else 0.0
+
+
+def _row(name: str, up: bool, targets: int, found: Sequence[Json]) -> Json:
+    def mean(key: str) -> float | None:
+        return round(float(np.mean([one[key] for one in found])), 4) if found else None
+
+    return {
+        "name": name,
+        "targets": targets,
+        "pools": len(found),
+        "delta_auc": mean("auc"),
+        "ranks_up": mean("rank"),
+        "matched": mean("matched"),
+        "order_lost": mean("order"),
+        "places_lost": mean("places"),
+        "wrong_way": sum((one["wrong"] < 0) if up else (one["wrong"] > 0) for one in found),
+    }

@@ -1,0 +1,104 @@
+"""What a few answers lean to: clear ones alone, two of a side, nothing that the loop or the reader moved."""
+
+from datetime import timedelta
+
+import pytest
+
+from digest.entities import RatedItem
+from ranking.entities import Config, EffectiveConfig, SourceTally
+from suggestions.planner.early import ANSWERS_MIN, SIDE_MAX, changes_early, early_words, leans_early
+from suggestions.rules import Facts
+from tests.support.factories import CLOCK
+
+TITLES = {"quiet.example": "Quiet Port", "giga.example": "Gigawow", "plain.example": "Plain"}
+QUIET, GIGA, PLAIN = TITLES
+FIVE = {QUIET: (3, 3), GIGA: (0, 2)}
+
+
+def found(counts, *, rated=None, config=None, deltas=None, settled=(), titles=TITLES, **facts):
+    effective = EffectiveConfig(config or Config(), deltas or {})
+    tallies = [SourceTally(source, float(n), float(likes), n) for source, (likes, n) in counts.items()]
+    given = answers(counts) if rated is None else rated
+    leans = leans_early(tallies=tallies, rated=given, titles=titles)
+    return changes_early(leans, facts=Facts(effective, frozenset(titles), **facts), settled=settled)
+
+
+def answers(counts) -> list[RatedItem]:
+    """The answers behind these (liked, all) by source."""
+    return [answer(n, key, n < likes) for key, (likes, total) in counts.items() for n in range(total)]
+
+
+def answer(n: int, source: str, useful: bool, *categories: str) -> RatedItem:
+    url = f"https://{source}/{n}"
+    return RatedItem(n, url, f"Item {n}", "", source, useful, (), (), CLOCK, CLOCK, n, categories)
+
+
+def test_five_answers_that_agree_name_a_source_and_the_smallest_step():
+    (change,) = found(FIVE)
+    assert (change.target, change.direction, change.before, change.after) == (QUIET, "more", 1.0, 1.1)
+    assert early_words([change], TITLES) == "more Quiet Port"
+
+
+def test_four_answers_name_nothing_however_they_agree():
+    assert ANSWERS_MIN == 5
+    assert found({QUIET: (3, 3), GIGA: (0, 1)}) == []
+
+
+def test_what_is_liked_comes_before_what_is_not():
+    changes = found({GIGA: (0, 4), QUIET: (4, 4)})
+    assert early_words(changes, TITLES) == "more Quiet Port, less Gigawow"
+    assert [change.after for change in changes] == [1.1, 0.9]
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {QUIET: (2, 3), GIGA: (1, 3)},
+        {QUIET: (5, 5)},
+        {QUIET: (4, 4), GIGA: (1, 1)},
+        {QUIET: (2, 2), GIGA: (0, 2), PLAIN: (1, 2)},
+    ],
+)
+def test_nothing_is_said_where_nothing_is_clear(counts):
+    assert found(counts) == []
+
+
+def test_two_of_more_and_two_of_less_at_most():
+    liked = {f"a{n}.example": (4, 4) for n in range(4)}
+    disliked = {f"b{n}.example": (0, 4) for n in range(4)}
+    titles = dict.fromkeys([*liked, *disliked], "A title")
+    sides = [change.direction for change in found(liked | disliked, titles=titles)]
+    assert sides == ["more"] * SIDE_MAX + ["less"] * SIDE_MAX
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"deltas": {QUIET: 0.15}},
+        {"config": Config(source_weights={QUIET: 1.2})},
+        {"settled": {QUIET}},
+        {"config": Config(locked=(QUIET,))},
+        {"config": Config(avoided=(QUIET,))},
+        {"cooling": {("source_weights", QUIET): CLOCK + timedelta(days=1)}},
+        {"waiting": frozenset({("source_weights", QUIET)})},
+        {"declined": frozenset({"boost_source"})},
+        {"titles": {GIGA: "Gigawow"}},
+    ],
+    ids=["learned", "set", "on hold", "locked", "avoided", "cooling", "waiting", "declined", "not read"],
+)
+def test_what_the_loop_or_the_reader_settled_is_left_alone(state):
+    assert found(FIVE) and found(FIVE, **state) == []
+
+
+def test_a_category_counts_on_answers_about_sources_that_do_not_lean():
+    liked = [answer(n, PLAIN if n % 2 else GIGA, True, "Climate") for n in range(4)]
+    others = [answer(10 + n, PLAIN if n % 2 else GIGA, False) for n in range(4)]
+    counts = {PLAIN: (2, 4), GIGA: (2, 4)}
+    (change,) = found(counts, rated=liked + others)
+    assert (change.field, change.target, change.after) == ("topics", "Climate", True)
+    assert early_words([change], TITLES) == "more about “Climate”"
+    assert found(counts, rated=liked + others, config=Config(topics=("climate",))) == []
+    assert found(counts, rated=liked + others, cooling={("topics", "climate"): CLOCK}) == []
+    of_one = [answer(n, QUIET, True, "Climate") for n in range(4)] + answers({GIGA: (0, 4)})
+    names = {change.field for change in found({QUIET: (4, 4), GIGA: (0, 4)}, rated=of_one)}
+    assert names == {"source_weights"}
