@@ -1,7 +1,7 @@
 """Forms of the digest room's pages."""
 
+from functools import cache
 from typing import Any
-from zoneinfo import available_timezones
 
 from django import forms
 from django.http import HttpRequest
@@ -10,11 +10,13 @@ from django.utils.dates import WEEKDAYS
 from digest.accounts.limits import LOGIN_CHARS, PASSWORD_CHARS
 from digest.feeds.starters import StarterFeed, starter_feeds_chosen, starter_interests
 from digest.models import ApiToken, Reader
+from digest.models.readers import time_zone_names
 
 
+@cache
 def time_zone_choices() -> list[tuple[str, str]]:
     """Return UTC and the zones named by place; not the machine's aliases such as `localtime`."""
-    places = (name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
+    places = (name for name in time_zone_names() if "/" in name and not name.startswith("Etc/"))
     return [(name, name.replace("_", " ")) for name in ["UTC", *sorted(places)]]
 
 

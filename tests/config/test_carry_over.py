@@ -13,6 +13,9 @@ from django.conf import settings
 
 from digest.feeds.identity import article_hash
 
+# SQLite files, whatever the database of the tests is.
+pytestmark = pytest.mark.alike
+
 LAST = {
     "advisor": "0009_runs_by_creation",
     "digest": "0013_entries_by_feed_and_item",

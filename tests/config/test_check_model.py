@@ -186,6 +186,7 @@ def rows() -> dict[str, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.alike
 def test_a_check_leaves_no_row_and_no_file(site: Path, chain: HTTPServer):
     before, out, err = rows(), StringIO(), StringIO()
     with Script(chain, [], beyond=good), pytest.raises(SystemExit) as ended:
@@ -196,16 +197,20 @@ def test_a_check_leaves_no_row_and_no_file(site: Path, chain: HTTPServer):
 
 
 @pytest.mark.slow
+@pytest.mark.alike
 def test_ctrl_c_in_the_middle_leaves_nothing_either(site: Path):
     def interrupt() -> None:
         wait_until(lambda: [*site.rglob("*.sqlite3")], "no database was made")
         os.kill(os.getpid(), signal.SIGINT)
 
+    # A shell starts background jobs with it ignored, and Python then leaves it so.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = rows()
     meanwhile = Thread(target=interrupt)
     meanwhile.start()
     with pytest.raises(KeyboardInterrupt):
         call_command("check_model", stderr=StringIO())
+    signal.signal(signal.SIGINT, inherited)
     meanwhile.join()
     assert rows() == before and list(site.iterdir()) == []
 

@@ -46,6 +46,9 @@ class World:
     def plant(self, texts: list[str], where: str) -> None:
         """Put the texts where strangers, or the reader, can put text."""
         self.planted = texts
+        if where == "flood":  # of every item: planted again it would be the same
+            _plant(self.ada, PUSHED, texts[-1], where, 0)
+            return
         for text, source in zip(texts * 5 if len(texts) == 1 else texts, PLANTS, strict=False):
             _plant(self.ada, source, text, where, self.planted.index(text))
         if where == "outcome":

@@ -164,6 +164,7 @@ def test_the_owner_of_the_address_is_told_in_the_mailbox_alone(
         assert link_in(texts[people[who]]).startswith("/accounts/confirm-email/")
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("mode", MODES)
 def test_the_site_starts_with_every_way_to_confirm_addresses(mode: str, tmp_path):
     place = {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": "", "ACCOUNT_EMAIL_VERIFICATION": mode}

@@ -1,5 +1,6 @@
 """The interview in a real browser: twenty headlines by keys, and a few by swipes."""
 
+import re
 import time
 
 import pytest
@@ -19,6 +20,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(tran
 
 WORDS = {"tea.example": "Kettle and leaves", "cars.example": "Engine and gearbox", "chess.example": "Rook"}
 MINUTES_2 = 120
+# A finger that is down again at once only stops what the last one had set moving.
+TAP_AGAIN_MS = 400
 # The kicker of the page: "Teach Tidings · 7 of 20".
 KICKER = "main .kicker"
 
@@ -85,6 +88,8 @@ def test_a_finger_answers_by_swipes_and_taps(browser: Browser, live_server, ada,
         expect(page.locator(KICKER)).to_contain_text(f"{min(n + 1, 3)} of {QUESTIONS}")
         if useful is not None:
             assert Feedback.objects.latest("pk").useful == useful
+    expect(page.locator("[data-teach-card]")).not_to_have_attribute("style", re.compile("translate"))
+    page.wait_for_timeout(TAP_AGAIN_MS)
     page.get_by_role("button", name="Useful", exact=True).tap()
     expect(page.locator(KICKER)).to_contain_text("4 of 20")
     assert Feedback.objects.filter(useful=True).count() == 2
