@@ -17,7 +17,7 @@ from config.api.routes import api_missing
 Handler = Callable[[HttpRequest], HttpResponse]
 
 API = "/api/"
-FORM, CHARSET = "application/x-www-form-urlencoded", "utf-8"
+FORMS, CHARSET = ("application/x-www-form-urlencoded", "multipart/form-data"), "utf-8"
 NOT_ALLOWED = 405
 # Of path and query together. RFC 9110, section 4.1, recommends support for 8,000 octets.
 ADDRESS_CHARS = 8000
@@ -66,10 +66,11 @@ def malformed_requests_refuse(get_response: Handler) -> Handler:
             return api_missing(request) if is_api else _bad_request()
         if len(request.path) + len(request.META.get("QUERY_STRING", "")) > ADDRESS_CHARS:
             return _refusal("An address has 8,000 characters at most.") if is_api else _bad_request()
-        if request.content_type == FORM and request.encoding:
-            if _codec(request.encoding) != CHARSET:
+        charset = (request.content_params or {}).get("charset", "")
+        if charset:
+            if request.content_type in FORMS and _codec(charset) != CHARSET:
                 return _refusal("A form is sent as UTF-8.") if is_api else _bad_request()
-            request.encoding = CHARSET  # Django knows one of its spellings
+            request.encoding = CHARSET  # of the address too; Django knows one of its spellings
         return get_response(request)
 
     return handle

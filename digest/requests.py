@@ -21,10 +21,18 @@ def reader_of(request: HttpRequest) -> Reader:
     return request.user
 
 
-def is_prefetch(request: HttpRequest) -> bool:
-    """Return whether a browser prefetches the page, so that nobody sees it yet."""
-    purposes = (request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
-    return any("prefetch" in purpose or "preview" in purpose for purpose in purposes)
+def is_seen(request: HttpRequest) -> bool:
+    """Return whether the reader gets to see the page: a GET that is no prefetch, nor another site's doing.
+
+    Another site may lead here by a link that somebody follows, not by a picture or by itself
+    (https://www.w3.org/TR/fetch-metadata/). What it makes a browser load is no sign of interest.
+    """
+    headers = request.headers
+    purposes = (headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
+    if request.method != "GET" or any("prefetch" in purpose or "preview" in purpose for purpose in purposes):
+        return False
+    followed = headers.get("Sec-Fetch-User") == "?1" and headers.get("Sec-Fetch-Dest") == "document"
+    return headers.get("Sec-Fetch-Site") != "cross-site" or followed
 
 
 def page_of(request: HttpRequest) -> int:

@@ -18,7 +18,7 @@ from advisor.selectors import (
     run_reason,
     run_suggestions_count,
 )
-from digest.requests import is_prefetch
+from digest.requests import is_seen
 
 register = template.Library()
 
@@ -57,5 +57,5 @@ def suggestions_lack_thumbs(context: Mapping[str, Any]) -> bool:
 def guidance_tip(context: Mapping[str, Any]) -> dict[str, Any]:
     """Render the reader's tip; none where a browser prefetches the page."""
     request = context["request"]
-    tip = None if is_prefetch(request) else tip_for(reader_id=request.user.pk, now=timezone.now())
+    tip = tip_for(reader_id=request.user.pk, now=timezone.now()) if is_seen(request) else None
     return {"tip": tip, "here": request.path, "csrf_token": context.get("csrf_token")}

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from hashlib import sha256
-from html.parser import HTMLParser
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
@@ -26,6 +25,7 @@ from digest.errors import PictureMissing
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import FetchResponse, fetch, host_of
 from digest.feeds.identity import source_key
+from digest.feeds.page_tags import page_tags
 from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.models import Favicon, Feed, Source, Subscription
@@ -36,6 +36,7 @@ PAGE_MAX_BYTES: Final = 2 * 1024 * 1024
 # Links to icons are in the head of a page.
 HEAD_MAX_CHARS: Final = 256 * 1024
 LINKS_MAX: Final = 2
+LINK: Final = frozenset({"link"})
 # For one site; for a worker's round, and how many sites it may ask.
 SITE_S: Final = 10.0
 READ_S: Final = 5.0
@@ -105,10 +106,18 @@ def page_icons(markup: str, *, url: str) -> list[str]:
 
     No SVG, which may run scripts.
     """
-    parser = _IconParser()
-    parser.feed(markup[:HEAD_MAX_CHARS])
+    icons: list[str] = []
+    touch: list[str] = []
+    for _, named in page_tags(markup[:HEAD_MAX_CHARS], names=LINK):
+        relations = named.get("rel", "").lower().split()
+        if "svg" in named.get("type", ""):
+            continue
+        if "icon" in relations:
+            icons.append(named.get("href", ""))
+        elif "apple-touch-icon" in relations:
+            touch.append(named.get("href", ""))
     found: dict[str, None] = {}
-    for href in [*parser.icons, *parser.touch]:
+    for href in filter(None, [*icons, *touch]):
         try:
             address = urljoin(url, href.strip())
             path = urlsplit(address).path.lower()
@@ -117,26 +126,6 @@ def page_icons(markup: str, *, url: str) -> list[str]:
         if address.startswith(("http://", "https://")) and not path.endswith(".svg"):
             found[address] = None
     return list(found)[:LINKS_MAX]
-
-
-class _IconParser(HTMLParser):
-    """Collect the icons that a page names, of browsers and of phones."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.icons: list[str] = []
-        self.touch: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag != "link":
-            return
-        named = {name: value or "" for name, value in attrs}
-        relations = named.get("rel", "").lower().split()
-        if named.get("href") and "svg" not in named.get("type", ""):
-            if "icon" in relations:
-                self.icons.append(named["href"])
-            elif "apple-touch-icon" in relations:
-                self.touch.append(named["href"])
 
 
 def _signer() -> Signer:

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -58,18 +58,24 @@ def content_of(*, item: Item) -> ItemContent:
 
 def contents_of(*, items: Collection[Item]) -> dict[int, ItemContent]:
     """Return `content_of` of each of the items, by id; one query at most."""
+    return {item.pk: content for item, content in contents_each(items=items)}
+
+
+def contents_each(*, items: Collection[Item]) -> Iterator[tuple[Item, ItemContent]]:
+    """Yield each item with its `content_of`, unpacked one by one; one query at most."""
     wanted = [item.pk for item in items if item.body_hash]
     bodies = ItemBody.objects.in_bulk(wanted) if wanted else {}
-    found = {}
     for item in items:
         body = bodies.get(item.pk)
-        found[item.pk] = ItemContent(
-            html=zlib.decompress(body.html).decode() if body and body.html else "",
-            categories=tuple(item.categories),
-            enclosures=tuple(Enclosure(**one) for one in body.enclosures) if body else (),
-            image=item.image,
+        yield (
+            item,
+            ItemContent(
+                html=zlib.decompress(body.html).decode() if body and body.html else "",
+                categories=tuple(item.categories),
+                enclosures=tuple(Enclosure(**one) for one in body.enclosures) if body else (),
+                image=item.image,
+            ),
         )
-    return found
 
 
 def bodies_html(*, items: Sequence[Item]) -> dict[int, str]:

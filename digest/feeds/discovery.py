@@ -2,9 +2,8 @@
 
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from threading import BoundedSemaphore
 from typing import Final
 from urllib.parse import urljoin, urlsplit
@@ -15,6 +14,7 @@ from digest.errors import FeedIsGone, InvalidFeedUrl, LookupsBusy, NoFeedFound, 
 from digest.feeds.entities import FeedProblem, ParsedFeed
 from digest.feeds.fetch import FetchResponse, fetch, host_of
 from digest.feeds.identity import canonical_url
+from digest.feeds.page_tags import page_tags
 from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
@@ -36,6 +36,7 @@ FEED_TYPES: Final = frozenset(
 USUAL_PATHS: Final = ("/feed", "/rss.xml", "/atom.xml", "/index.xml", "/feed.json")
 # Links to feeds are in the head of a page; the rest of a large page is not worth reading.
 HTML_MAX_CHARS: Final = 512 * 1024
+HEAD_TAGS: Final = frozenset({"link", "base"})
 LINKS_MAX: Final = 10
 TITLE_MAX_CHARS: Final = 200
 
@@ -261,11 +262,16 @@ def page_feeds(markup: str, *, url: str) -> list[LinkedFeed]:
 
     Comments feeds of blogs come last: hardly anybody looks for those.
     """
-    parser = _LinkParser()
-    parser.feed(markup[:HTML_MAX_CHARS])
-    base = _join(url, parser.base) or url
+    links: list[tuple[str, str]] = []
+    named_base = ""
+    for tag, attributes in page_tags(markup[:HTML_MAX_CHARS], names=HEAD_TAGS):
+        if tag == "base":
+            named_base = named_base or attributes.get("href", "")
+        elif href := _feed_href(attributes):
+            links.append((href, attributes.get("title", "")))
+    base = _join(url, named_base) or url
     found: dict[str, LinkedFeed] = {}
-    for href, title in parser.links:
+    for href, title in links:
         address = canonical_url(_join(base, href))
         if address and address not in found:
             found[address] = LinkedFeed(address, one_line(title_to_text(title), limit=TITLE_MAX_CHARS))
@@ -289,23 +295,9 @@ def _join(base: str, href: str) -> str:
         return ""  # brackets that are no IPv6 address
 
 
-class _LinkParser(HTMLParser):
-    """Collect feed links and the base address."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.links: list[tuple[str, str]] = []
-        self.base = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("link", "base"):
-            return
-        attributes = {name: value or "" for name, value in attrs}
-        if tag == "base":
-            self.base = self.base or attributes.get("href", "")
-            return
-        kind = attributes.get("type", "").partition(";")[0].strip().lower()
-        relations = attributes.get("rel", "").lower().split()
-        is_feed = "alternate" in relations and kind in FEED_TYPES and "hreflang" not in attributes
-        if attributes.get("href") and (is_feed or "feed" in relations):
-            self.links.append((attributes["href"], attributes.get("title", "")))
+def _feed_href(attributes: Mapping[str, str]) -> str:
+    """Return the address in the attributes of a link to a feed, "" for another link."""
+    kind = attributes.get("type", "").partition(";")[0].strip().lower()
+    relations = attributes.get("rel", "").lower().split()
+    is_feed = "alternate" in relations and kind in FEED_TYPES and "hreflang" not in attributes
+    return attributes.get("href", "") if is_feed or "feed" in relations else ""

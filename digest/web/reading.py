@@ -27,7 +27,7 @@ from digest.feedback.trends import trends_of, weeks_until
 from digest.items.reading import item_open, item_save, item_unread, items_read, items_unread
 from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader, Reading
-from digest.requests import is_prefetch, page_of, reader_of, referrer_path, return_path
+from digest.requests import is_seen, page_of, reader_of, referrer_path, return_path
 from digest.web.articles import article_of
 from digest.web.forms import ThumbForm
 from digest.web.pages import (
@@ -123,7 +123,7 @@ def _visitors_answer(request: HttpRequest) -> HttpResponse:
 def _day_answer(request: HttpRequest, reader: Reader, date: Date, now: datetime) -> HttpResponse:
     """Show the page of a day, and log its items as exposures."""
     page = day_page(reader, date, now, all_items="all" in request.GET)
-    if page["digest"] and request.method == "GET" and not is_prefetch(request):
+    if page["digest"] and is_seen(request):
         exposures_log(digest=page["digest"], door=Exposure.Door.PAGE, now=now)
     is_new = page["is_today"] and page["shown"] and DONE not in request.session
     page["teach"] = is_new and interview_offered(reader=reader, now=now)
@@ -166,7 +166,7 @@ def item(request: HttpRequest, item_id: int) -> HttpResponseBase:
     """
     reader, now = reader_of(request), timezone.now()
     found = _item_or_404(reader, item_id)
-    if request.method == "GET" and not is_prefetch(request):
+    if is_seen(request):
         came_by = request.GET.get("from", "")
         door = came_by if came_by in (Reading.Door.MAIL, Reading.Door.FEED) else Reading.Door.PAGE
         item_open(reader=reader, item_id=item_id, door=door, now=now)

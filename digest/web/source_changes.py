@@ -87,7 +87,7 @@ def feeds_chosen(reader: Reader, typed: QueryDict, now: datetime) -> list[int]:
 @require_POST
 def folder_change(request: HttpRequest) -> HttpResponse:
     """Give a folder another name; without one its sources are in no folder."""
-    folder, name = request.POST.get("folder", ""), folder_clean(request.POST.get("name", ""))
+    folder, name = (folder_clean(request.POST.get(field, "")) for field in ("folder", "name"))
     count = folder_rename(reader=reader_of(request), folder=folder, name=name)
     if not count:
         raise Http404("You have no such folder.")

@@ -1,7 +1,11 @@
 """What no browser sends gets 400 at the door, as a page or as JSON, and breaks nothing."""
 
+from wsgiref.util import setup_testing_defaults
+
 import pytest
 from django.test import Client
+
+from config.wsgi import application
 
 pytestmark = pytest.mark.django_db
 FORM = "application/x-www-form-urlencoded"
@@ -24,14 +28,29 @@ def test_scripts_are_told_so_in_their_own_shape(as_ada):
     assert answer["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("charset", ["latin-1", "utf-7", "utf-16"])
+@pytest.mark.parametrize("charset", ["latin-1", "utf-7", "utf-16", "hex", "idna", "nonsense"])
+@pytest.mark.parametrize("kind", [FORM, "multipart/form-data; boundary=x"])
 @pytest.mark.parametrize("path", ["/accounts/login/", "/ui/config", "/api/suggestions/accept-all"])
-def test_a_form_in_another_charset_is_not_understood(path, charset):
+def test_a_form_in_another_charset_is_not_understood(path, kind, charset):
     """With a token, so that CSRF reads the form, and so does the page of what went wrong."""
     client = Client(raise_request_exception=False, enforce_csrf_checks=True)
     client.cookies["csrftoken"] = "M" * 32
-    answer = client.post(path, b"a=b", content_type=f"{FORM}; charset={charset}")
+    answer = client.generic("POST", path, b"a=b", content_type=f"{kind}; charset={charset}")
     assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("charset", ["hex", "rot13", "idna", "undefined", '"UTF-8"', "latin-1"])
+@pytest.mark.parametrize(("method", "kind"), [("GET", "text/html"), ("GET", FORM), ("POST", FORM)])
+def test_an_address_is_read_as_utf_8_whatever_charset_a_body_has(method: str, kind: str, charset: str):
+    """Through the whole of the site: Django reads the query before any middleware is asked."""
+    environ = {"PATH_INFO": "/accounts/login/", "QUERY_STRING": "next=/%C3%A9", "REQUEST_METHOD": method}
+    environ |= {"CONTENT_TYPE": f"{kind}; charset={charset}", "HTTP_HOST": "127.0.0.1"}
+    setup_testing_defaults(environ)
+    got: list[str] = []
+    page = b"".join(application(environ, lambda status, headers: got.append(status))).decode()
+    refused = kind == FORM and charset != '"UTF-8"'
+    assert got == ["400 Bad Request" if refused else "200 OK" if method == "GET" else "403 Forbidden"]
+    assert refused or method == "POST" or 'value="/é"' in page
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "UTF-8", "utf8"])

@@ -25,13 +25,19 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 class Sent:
-    """The fields of a request, those of its body before those of its address."""
+    """The fields of a request, those of its body before those of its address.
+
+    Raises `ValueError` for a field with a NUL, which PostgreSQL stores and compares in no text.
+    """
 
     def __init__(self, request: HttpRequest) -> None:
         # Some clients send a form without saying so.
         form = request.content_type == "multipart/form-data"
         self._body = request.POST if form else QueryDict(request.body)
         self._query = request.GET
+        for fields in (self._body, self._query):
+            if any("\0" in value for _, values in fields.lists() for value in values):
+                raise ValueError("A field has a character NUL, which no text may have.")
 
     @property
     def secret(self) -> str:

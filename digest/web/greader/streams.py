@@ -16,7 +16,7 @@ from digest.days import day_of
 from digest.entities import UNREAD_DAYS
 from digest.errors import CursorInvalid
 from digest.feedback.selectors import feedback_by_items
-from digest.feeds.bodies import contents_of
+from digest.feeds.bodies import contents_each
 from digest.feeds.entities import ItemContent
 from digest.feeds.identity import canonical_url, web_url
 from digest.items.listing import (
@@ -52,6 +52,8 @@ from digest.web.greader.codec import (
 
 Shape = dict[str, Any]
 THUMBS = {Kind.USEFUL: True, Kind.NOT_USEFUL: False}
+# Of the articles in one answer, but for its first.
+ANSWER_MAX_CHARS = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,18 +190,36 @@ class _States:
     feeds: Mapping[int, ReadFeed]
 
 
-def entries(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> list[Shape]:
-    """Return those of the items that the reader may see and has not muted, in this order; ten queries.
+def entries(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> tuple[list[Shape], int]:
+    """Return those of the items that the reader may see and has not muted, in this order, and how many of
+    `item_ids` were looked at: all of them, or fewer where their articles come to `ANSWER_MAX_CHARS`.
 
-    What is starred is shown although it is muted.
+    What is starred is shown although it is muted. Ten queries.
     """
     found = items_visible(reader_id=reader.pk).filter(pk__in=item_ids).select_related("source").in_bulk()
     items = [found[pk] for pk in item_ids if pk in found]
     states = _states(reader, items, now)
     mutes = mutes_in_force(reader_id=reader.pk, now=now)
     shown = [item for item in items if item.pk in states.starred or not item_is_hidden(mutes, item)]
-    contents = contents_of(items=shown)
-    return [_entry(item, contents[item.pk], states) for item in shown]
+    shapes: list[Shape] = []
+    chars = 0
+    for item, content in contents_each(items=shown):
+        shape = _entry(item, content, states)
+        chars += len(shape["summary"]["content"])
+        if shapes and chars > ANSWER_MAX_CHARS:
+            return shapes, list(item_ids).index(item.pk)
+        shapes.append(shape)
+    return shapes, len(item_ids)
+
+
+def continuation_after(*, reader: Reader, asked: Asked, item_id: int, now: datetime) -> str:
+    """Return what asks for the items of a stream after this one; one query, or those of today's digest."""
+    if asked.stream.kind == Kind.TODAY:
+        digest = digest_current(reader=reader, date=day_of(now, reader.zone), now=now)
+        rows = digest_impressions(digest=digest, now=now) if digest else []
+        return next((str(row.rank) for row in rows if row.item_id == item_id), "")
+    [item] = list_items(ids=[item_id])
+    return str(ListKey(item.dated_at, item.pk))
 
 
 def _states(reader: Reader, items: Sequence[Item], now: datetime) -> _States:

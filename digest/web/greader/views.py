@@ -12,7 +12,7 @@ from digest.errors import InvalidToken
 from digest.requests import reader_of
 from digest.web.greader.codec import CONTENTS_MAX, IDS_MAX, STATE, Kind, asked_read, items_read
 from digest.web.greader.door import OK, Sent, answering, authorise, authorised, json, plain
-from digest.web.greader.streams import entries, stream_page, subscriptions, tags, unread
+from digest.web.greader.streams import continuation_after, entries, stream_page, subscriptions, tags, unread
 
 # As long as those of Google, since some clients check.
 WRITE_TOKEN_CHARS = 57
@@ -89,9 +89,13 @@ def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
     """Return a page of a stream with its items; all of the reader's items where none is named."""
     reader, now, sent = reader_of(request), timezone.now(), Sent(request)
     name = stream or sent.one("s") or STATE + Kind.ALL.value
-    page = stream_page(reader=reader, asked=asked_read(name, sent.all, most=CONTENTS_MAX), now=now)
-    items = entries(reader=reader, item_ids=page.ids, now=now)
-    return json(_listed(name, items, page.continuation))
+    asked = asked_read(name, sent.all, most=CONTENTS_MAX)
+    page = stream_page(reader=reader, asked=asked, now=now)
+    items, seen = entries(reader=reader, item_ids=page.ids, now=now)
+    more = page.continuation
+    if seen < len(page.ids):
+        more = continuation_after(reader=reader, asked=asked, item_id=page.ids[seen - 1], now=now)
+    return json(_listed(name, items, more))
 
 
 @authorised("GET", "HEAD")
@@ -106,12 +110,12 @@ def stream_ids(request: HttpRequest) -> HttpResponse:
 
 @authorised("GET", "HEAD", "POST")
 def items_contents(request: HttpRequest) -> HttpResponse:
-    """Return the items named by `i`, a thousand at a time; a continuation is how many came before."""
+    """Return the items named by `i`, a thousand at most at a time; a continuation is how many came before."""
     sent, now = Sent(request), timezone.now()
     wanted, done = items_read(sent.all("i")), sent.one("c")
     start = int(done[:9]) if done.isascii() and done.isdecimal() else 0
-    end = start + CONTENTS_MAX
-    items = entries(reader=reader_of(request), item_ids=wanted[start:end], now=now)
+    items, seen = entries(reader=reader_of(request), item_ids=wanted[start : start + CONTENTS_MAX], now=now)
+    end = start + seen
     return json(_listed(STATE + Kind.ALL.value, items, str(end) if len(wanted) > end else ""))
 
 

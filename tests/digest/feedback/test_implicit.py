@@ -264,3 +264,23 @@ def test_showing_a_digest_and_opening_one_of_it_is_enough_evidence_to_be_stored(
     item_open(reader=ada, item_id=digest.impressions.get(rank=2).item_id, door=PAGE, now=now)
     assert implicit_update(reader_id=ada.pk, now=now + HOUR)
     assert ImplicitPreference.objects.get().sources[GOOD][1:] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("headers", "stored"),
+    [
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"}, 0),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document"}, 0),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document", "Sec-Fetch-User": "?1"}, 1),
+        ({"Sec-Fetch-Site": "none", "Sec-Fetch-Dest": "document"}, 1),
+        ({"Sec-Purpose": "prefetch"}, 0),
+        ({}, 1),
+    ],
+)
+def test_what_another_site_makes_a_browser_load_is_no_sign_of_interest(
+    client: Client, ada: Reader, headers: dict[str, str], stored: int
+):
+    item = fresh_item(ada)
+    client.force_login(ada)
+    assert client.get(f"/ui/item/{item.pk}?from=feed", headers=headers).status_code == 200
+    assert Reading.objects.filter(reader=ada, item=item).count() == stored

@@ -12,6 +12,7 @@ from digest.accounts.tokens import REQUESTS_PER_MINUTE, token_revoke
 from digest.feeds.bodies import contents_of
 from digest.items.reading import item_read, item_save
 from digest.models import Exposure, Item, ItemBody, Reader, Reading, Subscription
+from digest.web.greader import streams
 from ranking.services import ConfigEdit, config_edit
 from tests.digest.web.greader.support import ALL, READ, STARRED, App
 from tests.support.browser import ago, fresh_item, subscribe
@@ -298,3 +299,33 @@ def test_an_item_stays_what_it_is_when_its_feed_is_left(app: App, ada: Reader):
     assert shown["origin"] == {"streamId": f"feed/{item.feed_id}", "title": item.source_id, "htmlUrl": ""}
     assert Reading.objects.get().item_id == item.pk and Item.objects.count() == 1
     assert app.ids() == []
+
+
+def test_an_answer_is_bounded_and_its_continuation_begins_where_it_ended(
+    app: App, ada: Reader, monkeypatch: pytest.MonkeyPatch
+):
+    items = [fresh_item(ada, hours=1 + n, title=f"Long {n}", text="word " * 100) for n in range(7)]
+    monkeypatch.setattr(streams, "ANSWER_MAX_CHARS", 1600)
+    for ask in (
+        lambda more: app.get("stream/contents/" + ALL, n=7, **more),
+        lambda more: app.get("stream/contents/user/-/label/Today", n=7, **more),
+        lambda more: app.post("stream/items/contents", i=[item.pk for item in items], **more),
+    ):
+        got, more, pages = [], {}, 0
+        while pages < 9:
+            answer = ask(more).json()
+            pages += 1
+            got += [one["title"] for one in answer["items"]]
+            if "continuation" not in answer:
+                break
+            more = {"c": answer["continuation"]}
+        assert sorted(got) == [f"Long {n}" for n in range(7)] and pages == 3
+
+
+@pytest.mark.parametrize("field", ["s", "c", "i", "xt", "n"])
+def test_a_nul_is_refused_in_every_field(app: App, field: str):
+    for answer in (
+        app.get("stream/contents/" + ALL, **{field: "a\0b"}),
+        app.post("edit-tag", **{field: "a\0b"}),
+    ):
+        assert answer.status_code in {400, 403}, answer.content

@@ -1,0 +1,60 @@
+"""Links in the head of a stranger's page: found as browsers find them, in linear time, whatever the page."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.feeds.page_tags import TAGS_MAX, page_tags
+
+LINK = frozenset({"link"})
+# Each is repeated; html.parser raises on some, and takes quadratic time for others.
+FAMILIES = [
+    "<link ", '<link "', "<link a='", "<link a=", "<link/", "<!--", "<!-- -->", "<![if ", "<![if", "<!", "<?",
+    "<script>", "<script></scrip", "<a", "<", "&#", "<link href='&#" + "9" * 5000 + ";'>", "<title>", "</",
+    "<link\n", "<link x" + " " * 500, "<link rel=icon href=/a>",
+]  # fmt: skip
+
+
+def links(markup: str) -> list[dict[str, str]]:
+    return [dict(attributes) for _, attributes in page_tags(markup, names=LINK)]
+
+
+@pytest.mark.parametrize(
+    ("markup", "found"),
+    [
+        ("<link rel=icon href=/a>", [{"rel": "icon", "href": "/a"}]),
+        ("<LINK Rel='a b' HREF=\"/x?a=1&amp;b=2\"/>", [{"rel": "a b", "href": "/x?a=1&b=2"}]),
+        ("<link rel=a rel=b disabled>", [{"rel": "a", "disabled": ""}]),
+        ("<link href=/a/b/>", [{"href": "/a/b/"}]),
+        ("<link title='a > b' href=x>", [{"title": "a > b", "href": "x"}]),
+        ("<!-- <link href=a> --><link href=b>", [{"href": "b"}]),
+        ("<!--><link href=b>", [{"href": "b"}]),
+        ("<script>'<link href=a>'</script ><link href=b>", [{"href": "b"}]),
+        ("<title><link href=a></title><link href=b>", [{"href": "b"}]),
+        ("<links href=a><link>", [{}]),
+        ("a < b <link href = c >", [{"href": "c"}]),
+        ("<link href=a", []),
+        ("<![if IE]><link href=a><![endif]>", [{"href": "a"}]),
+    ],
+)
+def test_tags_are_found_where_browsers_find_them(markup: str, found: list[dict[str, str]]):
+    assert links(markup) == found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_page_takes_long_or_raises(family: str):
+    page = family * (512 * 1024 // len(family))
+    began = time.process_time()
+    assert len(links(page)) <= TAGS_MAX
+    assert time.process_time() - began < 1
+
+
+@given(st.text(alphabet="<>!-/ linkscrpte=\"'&#;x\n\0é", max_size=200))
+def test_no_text_raises_and_a_link_after_it_is_found_or_inside_something(text: str):
+    found = links(text)
+    assert all(isinstance(value, str) for one in found for value in one.values())
+    # What closes whatever may be open: a comment, quotes, a tag, raw text.
+    closed = f"{text}-->\"'></script></style></title><link href=last>"
+    assert {"href": "last"} in links(closed) or any(mark in text.lower() for mark in ("<!--", "<", "'", '"'))
