@@ -2,7 +2,8 @@
 
 Everybody's first thumbs are imported, spread over the last 60 days, so that what readers have in common is
 there; a night publishes how much tastes vary; the readers under test get a run, accept what comes, and their
-later thumbs say what it was worth.
+later thumbs say what it was worth. The sources bring news of the last two days, like what was rated: a change
+that moves nothing on a reader's page of today is not proposed.
 """
 
 import json
@@ -19,7 +20,8 @@ from django.conf import settings
 from advisor.models import Run
 from advisor.run.request import run_request
 from digest.feedback.transfer import feedback_import
-from digest.models import Reader
+from digest.feeds.identity import article_hash
+from digest.models import Feed, Item, Reader, Source, Subscription
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
@@ -34,6 +36,8 @@ from tests.lab.world.entities import Asked, Course
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 SPAN = timedelta(days=60)
 PROGRESS_EVERY = 50
+# As many as a page of today shows, and as many again; as old as those of the pools.
+NEWS, NEWS_HOURS = 60, 48
 Json = dict[str, Any]
 Progress = Callable[[int], None]
 
@@ -71,6 +75,7 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
     feedback_import(lines=_lines(histories, trial.thumbs), now=NOW)
     taste_spread_publish(now=NOW)
     readers = {reader.username: reader for reader in Reader.objects.all()}
+    _news_publish(histories, [readers[histories[n].reader] for n in tested], trial.seed)
     topics = start_config(targets_of(histories)).config.topics if trial.thumbs else ()
     courses = []
     for done, n in enumerate(tested, start=1):
@@ -78,6 +83,36 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
         if done % PROGRESS_EVERY == 0:
             progress(done)
     return courses
+
+
+def _news_publish(histories: Sequence[History], readers: Sequence[Reader], seed: int) -> None:
+    """Store fresh articles with titles and sources of what anybody rated, as feeds that the readers read."""
+    found = sorted({(one.source, one.title) for history in histories for one in history.rated})
+    rng = random.Random(seed)
+    drawn = rng.sample(found, min(NEWS, len(found)))
+    sources = sorted({source for source, _ in drawn})
+    Source.objects.bulk_create([Source(key=key, title=key) for key in sources], ignore_conflicts=True)
+    made = Feed.objects.bulk_create([Feed(url=f"https://{key}/news.xml", source_id=key) for key in sources])
+    feeds = {feed.source_id: feed.pk for feed in made}
+    Item.objects.bulk_create(
+        _item(n, feeds[source], source, title, NOW - timedelta(hours=NEWS_HOURS * rng.random()))
+        for n, (source, title) in enumerate(drawn)
+    )
+    Subscription.objects.bulk_create(
+        (
+            Subscription(reader=reader, feed_id=pk, created_at=NOW - SPAN)
+            for reader in readers
+            for pk in feeds.values()
+        ),
+        batch_size=500,
+    )
+
+
+def _item(n: int, feed_id: int, source: str, title: str, at: datetime) -> Item:
+    url = f"https://{source}/news/{n}"
+    dates = {"published_at": at, "first_seen_at": at, "dated_at": at}
+    own = {"guid": url, "url": url, "article": article_hash(url), "own": True, "fingerprint": f"{n:064x}"}
+    return Item(feed_id=feed_id, source_id=source, title=title, text="", **dates, **own)
 
 
 def _lines(histories: Sequence[History], thumbs: int) -> Iterator[str]:
