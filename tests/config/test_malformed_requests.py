@@ -102,3 +102,13 @@ def test_no_cache_keeps_what_the_api_told_one_reader(as_ada):
     for path in ("/api/suggestions", "/api/search?q=x"):
         assert as_ada.get(path)["Cache-Control"] == "no-store"
     assert "no-cache" in as_ada.get("/api/openapi.json")["Cache-Control"], "the description says its own"
+
+
+@pytest.mark.parametrize("name", ["q", "reader__username", "topics", "a\0b"])
+def test_the_admin_asks_the_database_for_no_nul(operator, client: Client, name: str):
+    """PostgreSQL refuses to store or to compare one."""
+    client.force_login(operator)
+    for model in ("digest/feed", "digest/item", "digest/reader", "ranking/rankconfig"):
+        assert client.get(f"/admin/{model}/", {name: "a\0b"}).status_code == 400
+        assert client.post(f"/admin/{model}/add/", {name: "https://a.example/\0"}).status_code == 400
+    assert client.get("/admin/digest/feed/?q=a").status_code == 200
