@@ -38,6 +38,8 @@ USUAL_PATHS: Final = ("/feed", "/rss.xml", "/atom.xml", "/index.xml", "/feed.jso
 HTML_MAX_CHARS: Final = 512 * 1024
 HEAD_TAGS: Final = frozenset({"link", "base"})
 LINKS_MAX: Final = 10
+# Of those that a page names: working an address out takes up to a millisecond.
+LINKS_READ: Final = 100
 TITLE_MAX_CHARS: Final = 200
 
 # One page and what it leads to; a reader waits for the answer.
@@ -267,7 +269,7 @@ def page_feeds(markup: str, *, url: str) -> list[LinkedFeed]:
     for tag, attributes in page_tags(markup[:HTML_MAX_CHARS], names=HEAD_TAGS):
         if tag == "base":
             named_base = named_base or attributes.get("href", "")
-        elif href := _feed_href(attributes):
+        elif len(links) < LINKS_READ and (href := _feed_href(attributes)):
             links.append((href, attributes.get("title", "")))
     base = _join(url, named_base) or url
     found: dict[str, LinkedFeed] = {}
