@@ -6,7 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBadRequest,
+    JsonResponse,
+    UnreadablePostError,
+)
 from django.template.loader import render_to_string
 from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -16,7 +22,7 @@ from config.api.routes import api_missing
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
-API = "/api/"
+API, ADMIN = "/api/", "/admin/"
 FORMS, CHARSET = ("application/x-www-form-urlencoded", "multipart/form-data"), "utf-8"
 NOT_ALLOWED = 405
 # Of path and query together. RFC 9110, section 4.1, recommends support for 8,000 octets.
@@ -55,9 +61,11 @@ def requests_count(get_response: Handler) -> Handler:
 def malformed_requests_refuse(get_response: Handler) -> Handler:
     """Refuse with 400, unread: addresses with a NUL or too long, and forms in another charset than UTF-8.
 
-    PostgreSQL stores no NUL in a text; SQLite compares no pattern beyond 50,000 bytes (the admin searches by
-    address). The charset is fixed by WHATWG URL, application/x-www-form-urlencoded;
-    Django refuses others only when it reads the form, which may be while it renders an error page.
+    PostgreSQL stores no NUL in a text, and compares none: to the admin, which asks it for whatever is typed,
+    neither a query nor a form brings one. Pages and API clean what they read. SQLite compares no pattern
+    beyond 50,000 bytes (the admin searches by address). The charset is fixed by WHATWG URL,
+    application/x-www-form-urlencoded; Django refuses others only when it reads the form, which may be while it
+    renders an error page.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -71,9 +79,19 @@ def malformed_requests_refuse(get_response: Handler) -> Handler:
             if request.content_type in FORMS and _codec(charset) != CHARSET:
                 return _refusal("A form is sent as UTF-8.") if is_api else _bad_request()
             request.encoding = CHARSET  # of the address too; Django knows one of its spellings
+        if request.path.startswith(ADMIN) and _has_nul(request):
+            return _bad_request()
         return get_response(request)
 
     return handle
+
+
+def _has_nul(request: HttpRequest) -> bool:
+    try:
+        fields = [*request.GET.lists(), *request.POST.lists()]
+    except UnreadablePostError:
+        return True  # nobody waits for an answer
+    return any("\0" in text for name, values in fields for text in (name, *values))
 
 
 def _codec(name: str) -> str:

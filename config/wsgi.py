@@ -13,6 +13,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 _site = get_wsgi_application()
 # Load pages and API now, not during the first request (0.7 s of processor time).
 _ = get_resolver().url_patterns
+# RFC 6838, section 4.2: names have 127 characters at most; a boundary has 70.
+CONTENT_TYPE_CHARS = 500
 _CHARSET = re.compile(r"charset\s*+=\s*+(?!\"?utf-?8\"?\s*+(?:;|$))[^;]*+", re.IGNORECASE)
 
 
@@ -20,8 +22,13 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     """Answer a request, whatever charset it names.
 
     Django reads the query of an address in the charset of the body, before any middleware is asked, and
-    breaks on a codec that is none of texts (`hex`). A form in such a charset is refused by the middleware.
+    breaks on a codec that is none of texts (`hex`). A form in such a charset is refused by the middleware, as
+    is one whose parameters are encoded or in pieces (`charset*0=`, RFC 2231), which no browser sends, or too
+    long to be read in linear time.
     """
-    if "charset" in environ.get("CONTENT_TYPE", "").lower():
-        environ["CONTENT_TYPE"] = _CHARSET.sub("charset=other", environ["CONTENT_TYPE"])
+    sent = environ.get("CONTENT_TYPE", "")
+    if "*" in sent or len(sent) > CONTENT_TYPE_CHARS:
+        environ["CONTENT_TYPE"] = f"{sent[:CONTENT_TYPE_CHARS].partition(';')[0]};charset=other"
+    elif "charset" in sent.lower():
+        environ["CONTENT_TYPE"] = _CHARSET.sub("charset=other", sent)
     return _site(environ, start_response)

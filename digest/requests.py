@@ -25,14 +25,17 @@ def is_seen(request: HttpRequest) -> bool:
     """Return whether the reader gets to see the page: a GET that is no prefetch, nor another site's doing.
 
     Another site may lead here by a link that somebody follows, not by a picture or by itself
-    (https://www.w3.org/TR/fetch-metadata/). What it makes a browser load is no sign of interest.
+    (https://www.w3.org/TR/fetch-metadata/), and an article's sound or film, which is played on our own page,
+    may not lead here at all. What a browser is made to load is no sign of interest.
     """
     headers = request.headers
     purposes = (headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
     if request.method != "GET" or any("prefetch" in purpose or "preview" in purpose for purpose in purposes):
         return False
-    followed = headers.get("Sec-Fetch-User") == "?1" and headers.get("Sec-Fetch-Dest") == "document"
-    return headers.get("Sec-Fetch-Site") != "cross-site" or followed
+    place = headers.get("Sec-Fetch-Dest", "document")
+    ours = headers.get("Sec-Fetch-Site", "none") in {"same-origin", "none"}
+    followed = headers.get("Sec-Fetch-User") == "?1"
+    return (place == "document" and (ours or followed)) or (place == "empty" and ours)
 
 
 def page_of(request: HttpRequest) -> int:

@@ -104,7 +104,8 @@ def icon_type(body: bytes) -> str:
 def page_icons(markup: str, *, url: str) -> list[str]:
     """Return the addresses of the icons that the page at `url` names, those for phones last; two at most.
 
-    No SVG, which may run scripts.
+    No SVG, which may run scripts. None of another host: no page has us send requests elsewhere, or borrow a
+    face from there.
     """
     icons: list[str] = []
     touch: list[str] = []
@@ -123,7 +124,7 @@ def page_icons(markup: str, *, url: str) -> list[str]:
             path = urlsplit(address).path.lower()
         except ValueError:  # brackets that are no IPv6 address
             continue
-        if address.startswith(("http://", "https://")) and not path.endswith(".svg"):
+        if host_of(address) == host_of(url) and not path.endswith(".svg"):
             found[address] = None
     return list(found)[:LINKS_MAX]
 

@@ -30,7 +30,7 @@ from digest.items.selectors import item_get as item_of_reader
 from digest.items.selectors import items_visible
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.web.lists import ListAsked, list_mark_read, list_rows
+from digest.web.lists import ListAsked, list_mark_read, list_rows, plain_name
 from ranking.entities import Mute
 from ranking.mutes import KINDS, mute_over
 from ranking.selectors import config_effective
@@ -53,7 +53,8 @@ class ListIn(Schema):
 
     def asked(self, cursor: str = "") -> ListAsked:
         """Return the list, from `cursor` on."""
-        chosen = ListFilter(self.source, self.folder, self.feed, self.unread, self.saved)
+        folder = None if self.folder is None else plain_name(self.folder)
+        chosen = ListFilter(plain_name(self.source), folder, self.feed, self.unread, self.saved)
         return ListAsked(filter_current(chosen=chosen), self.order, cursor)
 
 

@@ -112,12 +112,12 @@ def list_asked(query: Mapping[str, str]) -> ListAsked:
     """Return the list that a query or a form names; what cannot be one counts as not given."""
     feed = query.get("feed", "")
     chosen = ListFilter(
-        source=_plain(query.get("source", "")),
-        folder=_plain(query["folder"]) if "folder" in query else None,
+        source=plain_name(query.get("source", "")),
+        folder=plain_name(query["folder"]) if "folder" in query else None,
         feed=int(feed) if feed.isdecimal() and len(feed) < 19 else None,
         unread=query.get("unread") == "1",
         saved=query.get("saved") == "1",
-        category=_plain(query.get("category", "")),
+        category=plain_name(query.get("category", "")),
     )
     order: Order = "best" if query.get("order") == "best" else "newest"
     return ListAsked(filter_current(chosen=chosen), order, query.get("before", "")[:80])
@@ -277,5 +277,6 @@ def _orders(asked: ListAsked) -> list[SideLine]:
     ]
 
 
-def _plain(typed: str) -> str:
+def plain_name(typed: str) -> str:
+    """Return a typed name without NUL, which PostgreSQL compares with nothing, and at most so long."""
     return typed.replace("\0", "")[:NAME_CHARS]

@@ -1,5 +1,6 @@
 """What no browser sends gets 400 at the door, as a page or as JSON, and breaks nothing."""
 
+import time
 from wsgiref.util import setup_testing_defaults
 
 import pytest
@@ -9,6 +10,14 @@ from config.wsgi import application
 
 pytestmark = pytest.mark.django_db
 FORM = "application/x-www-form-urlencoded"
+PIECES = [
+    "charset*0=he; charset*1=x",
+    "charset*=utf-8''hex",
+    "charset*=undefined''hex",
+    "x*=nonsense''hex",
+    "x*" + "9" * 5000 + "=hex",
+    'x="' + ";" * 60_000,
+]
 
 
 @pytest.mark.parametrize("path", ["/feeds/%00/atom.xml", "/feeds/a%00b/feed.json", "/ui/\0", "/%00"])
@@ -53,6 +62,20 @@ def test_an_address_is_read_as_utf_8_whatever_charset_a_body_has(method: str, ki
     assert refused or method == "POST" or 'value="/é"' in page
 
 
+@pytest.mark.parametrize("charset", PIECES)
+@pytest.mark.parametrize("kind", ["text/html", FORM, "multipart/form-data; boundary=x"])
+def test_a_charset_in_pieces_or_encoded_breaks_nothing(kind: str, charset: str):
+    """RFC 2231, as Django reads the header of a form, and of nothing but forms."""
+    environ = {"PATH_INFO": "/accounts/login/", "REQUEST_METHOD": "POST", "HTTP_HOST": "127.0.0.1"}
+    environ["CONTENT_TYPE"] = f"{kind}; {charset}"
+    setup_testing_defaults(environ)
+    got: list[str] = []
+    began = time.process_time()
+    b"".join(application(environ, lambda status, headers: got.append(status)))
+    assert got == ["403 Forbidden" if kind == "text/html" else "400 Bad Request"]
+    assert time.process_time() - began < 1
+
+
 @pytest.mark.parametrize("charset", ["utf-8", "UTF-8", "utf8"])
 def test_a_form_in_utf_8_is_read_however_that_is_spelt(charset):
     answer = Client().post("/accounts/login/", b"login=ada", content_type=f"{FORM}; charset={charset}")
@@ -79,3 +102,13 @@ def test_no_cache_keeps_what_the_api_told_one_reader(as_ada):
     for path in ("/api/suggestions", "/api/search?q=x"):
         assert as_ada.get(path)["Cache-Control"] == "no-store"
     assert "no-cache" in as_ada.get("/api/openapi.json")["Cache-Control"], "the description says its own"
+
+
+@pytest.mark.parametrize("name", ["q", "reader__username", "topics", "a\0b"])
+def test_the_admin_asks_the_database_for_no_nul(operator, client: Client, name: str):
+    """PostgreSQL refuses to store or to compare one."""
+    client.force_login(operator)
+    for model in ("digest/feed", "digest/item", "digest/reader", "ranking/rankconfig"):
+        assert client.get(f"/admin/{model}/", {name: "a\0b"}).status_code == 400
+        assert client.post(f"/admin/{model}/add/", {name: "https://a.example/\0"}).status_code == 400
+    assert client.get("/admin/digest/feed/?q=a").status_code == 200

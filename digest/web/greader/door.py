@@ -39,10 +39,9 @@ class Sent:
             if any("\0" in value for _, values in fields.lists() for value in values):
                 raise ValueError("A field has a character NUL, which no text may have.")
 
-    @property
-    def secret(self) -> str:
-        """Return the field `T` of the body; never of the address, which servers log."""
-        return str(self._body.get("T", "")).strip()
+    def secret(self, name: str) -> str:
+        """Return a field of the body with a token in it; never of the address, which servers log."""
+        return str(self._body.get(name, "")).strip()
 
     def all(self, name: str) -> list[str]:
         """Return all values of a field."""
@@ -116,7 +115,7 @@ def token_of(request: HttpRequest, scope: str) -> ApiToken:
     """
     header = request.headers.get("Authorization", "").strip()
     found = _HEADER.fullmatch(header)
-    secret = found[1] if found else "" if header else Sent(request).secret
+    secret = found[1] if found else "" if header else Sent(request).secret("T")
     if not secret:
         raise InvalidToken("Log in first: POST Email and Passwd, an app token, to /accounts/ClientLogin.")
     return authorise(secret, scope)

@@ -38,7 +38,7 @@ def client_login(request: HttpRequest) -> HttpResponse:
     They are the token itself: whoever has it needs no other secret.
     """
     sent = Sent(request)
-    secret, name = sent.one("Passwd"), sent.one("Email").casefold()
+    secret, name = sent.secret("Passwd"), sent.one("Email").casefold()
     reader = authorise(secret, READ).reader
     if not name or name not in {reader.username.casefold(), reader.email.casefold()}:
         raise InvalidToken("This token is not one of that reader. Make one on your account page.")

@@ -133,7 +133,8 @@ def test_lists_show_it_or_a_letter_and_never_another_site(feed, httpserver: HTTP
 @pytest.mark.parametrize(
     ("markup", "found"),
     [
-        ("<link rel=icon href=//a.example/i.png>", ["https://a.example/i.png"]),
+        ("<link rel=icon href=//s.example/i.png>", ["https://s.example/i.png"]),
+        ("<link rel=icon href=//bank.example/i.png><link rel=icon href=//s.example.bank.example/i.png>", []),
         (
             '<link rel="apple-touch-icon" href="t.png"><link rel="icon" href="i.ico">',
             ["https://s.example/i.ico", "https://s.example/t.png"],

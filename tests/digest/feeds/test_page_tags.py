@@ -13,7 +13,9 @@ LINK = frozenset({"link"})
 FAMILIES = [
     "<link ", '<link "', "<link a='", "<link a=", "<link/", "<!--", "<!-- -->", "<![if ", "<![if", "<!", "<?",
     "<script>", "<script></scrip", "<a", "<", "&#", "<link href='&#" + "9" * 5000 + ";'>", "<title>", "</",
-    "<link\n", "<link x" + " " * 500, "<link rel=icon href=/a>",
+    "<link\n", "<link x" + " " * 500,
+    "<link rel=icon href=/a>",
+    "<a =", "<a b='c'd", "<p ='>", "<a b=\"<a '", "<a x x",
 ]  # fmt: skip
 
 
@@ -36,6 +38,13 @@ def links(markup: str) -> list[dict[str, str]]:
         ("<links href=a><link>", [{}]),
         ("a < b <link href = c >", [{"href": "c"}]),
         ("<link href=a", []),
+        (
+            "<meta content='<link href=a>'><my-a b=\"<link href=a>\"></p c='<link href=a>'><link href=b>",
+            [{"href": "b"}],
+        ),
+        ("<!doctype html><?xml <link href=a>?><link href=b>", [{"href": "b"}]),
+        ("<p title='never ends><link href=a>", []),
+        ("<link rel= href=><link =a href=b>", [{"rel": "href="}, {"=a": "", "href": "b"}]),
         ("<![if IE]><link href=a><![endif]>", [{"href": "a"}]),
     ],
 )

@@ -304,6 +304,14 @@ def test_the_api_marks_many_and_undoes_exactly_those(page: Client, ada: Reader, 
     assert read_titles(ada) == {"No 0"} and read_titles(ben) == set()
 
 
+def test_no_name_of_a_list_brings_a_nul_to_the_database(page: Client, ada: Reader):
+    """PostgreSQL compares none."""
+    shelf(ada)
+    found = page.get("/api/items", {"source": "gazette\0.example", "folder": "Ne\0ws"}).json()["items"]
+    assert [one["title"] for one in found] == ["No 0", "No 2"]
+    assert posted(page, "/api/items/read", {"list": {"source": "gazette\0.example"}})["count"] == 2
+
+
 def test_a_token_that_may_rate_may_mark_many_and_one_that_reads_may_list(client: Client, ada: Reader):
     item, now = shelf(ada)[0], timezone.now()
     secret = {

@@ -184,6 +184,13 @@ def test_a_feed_is_subscribed_to_in_a_folder(app: App, site: str):
     assert Subscription.objects.get().folder == "Water"
 
 
+def test_an_app_adds_no_feed_beyond_the_greatest_number(app: App, site: str, item: Item, settings):
+    settings.SUBSCRIPTIONS_MAX = 1
+    assert app.post("subscription/edit", s=f"feed/{site}feed", ac="subscribe").status_code == 409
+    assert "1 feed" in app.post("subscription/quickadd", quickadd=site).json()["error"]
+    assert Subscription.objects.get().feed_id == item.feed_id
+
+
 def test_what_cannot_be_added_says_why(app: App, site: str):
     said = app.post("subscription/quickadd", quickadd="http://127.0.0.1:1/").json()
     assert said["numResults"] == 0 and said["error"]

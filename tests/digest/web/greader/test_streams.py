@@ -63,6 +63,7 @@ def test_a_form_may_carry_the_token_and_an_address_may_not(app: App, ada: Reader
     assert client.post(path, form | {"T": "x"}).status_code == 401
     assert client.post(f"{path}?T={app.secret}", {"i": item.pk}).status_code == 401
     assert client.get(path, form).status_code == 401
+    assert client.post(f"{LOGIN}?Passwd={app.secret}", {"Email": "ada"}).status_code == 401
 
 
 def test_a_revoked_and_an_expired_token_are_shut_out(app: App, ada: Reader):
