@@ -29,7 +29,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
-from redis.exceptions import RedisError
 
 from advisor.audit.kpis import State, kpis
 from advisor.models import GuidanceEvent, Heartbeat, Run
@@ -37,7 +36,7 @@ from advisor.selectors import ACTIVE_STATUSES, JOB_PREFIX
 from config.jobs.schedule import JOBS, QUEUES
 from config.middleware import REQUESTS
 from config.models import NightlyReport
-from config.readiness import broker_client, error_text, is_ready, readiness
+from config.readiness import error_text, is_ready, queue_lengths, readiness
 from digest.models import Feed, Reader, Spend
 from suggestions.models import Suggestion
 
@@ -134,12 +133,7 @@ class InstallationMetrics(Collector):
         yield _family("build_info", "1, with the running version.", [((version(),), 1.0)], ("version",))
         if not settings.REDIS_URL:
             return
-        lengths: dict[str, int] = {}
-        try:
-            with broker_client() as redis:
-                lengths = {name: redis.llen(name) for name in QUEUES}
-        except RedisError as error:
-            log.warning("broker_down", error=error_text(error))
+        lengths = queue_lengths(QUEUES)
         yield _one("broker_up", "1 where the broker answers.", float(bool(lengths)))
         waiting = [((name,), float(length)) for name, length in lengths.items()]
         yield _family("queue_messages", "Messages that no worker has taken.", waiting, ("queue",))

@@ -1,21 +1,22 @@
 """Readiness checks behind `/readyz`, and the warm-up of a new process."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, cast
 
 import structlog
 from django.conf import settings
 from django.db import connection
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from advisor.run.workers import jobs_last_started
 from advisor.selectors import worker_alive
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 log = structlog.get_logger(__name__)
 
@@ -59,14 +60,31 @@ def is_ready(checks: list[Check]) -> bool:
     return all(check.ok for check in checks if check.needed)
 
 
-def broker_client() -> Redis:
+def broker_client() -> "Redis":
     """Return a client of the broker with a short timeout and no retry; a context manager that closes it."""
+    # A tenth of a second for who runs without.
+    from redis import Redis  # noqa: PLC0415
+    from redis.backoff import NoBackoff  # noqa: PLC0415
+    from redis.retry import Retry  # noqa: PLC0415
+
     return Redis.from_url(
         settings.REDIS_URL,
         socket_connect_timeout=BROKER_TIMEOUT_S,
         socket_timeout=BROKER_TIMEOUT_S,
         retry=Retry(NoBackoff(), 0),
     )
+
+
+def queue_lengths(names: Iterable[str]) -> dict[str, int]:
+    """Return how many messages wait in each of the broker's queues; none of any where it does not answer."""
+    from redis.exceptions import RedisError  # noqa: PLC0415
+
+    try:
+        with broker_client() as redis:
+            return {name: cast(int, redis.llen(name)) for name in names}
+    except RedisError as error:
+        log.warning("broker_down", error=error_text(error))
+        return {}
 
 
 def error_text(error: BaseException) -> str:

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
 
-from scipy.special import betainc, logit
-
+from ranking.common.probability import beta_below, log_odds
 from ranking.entities import EffectiveConfig, SourceTally, WeightChange, clamp_weight
 
 # Thumbs at which the data outweigh the prior (measured: 8 keeps 45 % of an oracle's uplift with no reader
@@ -44,7 +43,7 @@ class Posterior:
     @property
     def log_odds(self) -> float:
         """Return how far the target lies above (+) or below (-) the reader's base rate, in logits."""
-        return float(logit(self.mean) - logit(self.base))
+        return log_odds(self.mean) - log_odds(self.base)
 
 
 def base_rate(likes: float, n: float) -> float:
@@ -62,7 +61,7 @@ def posterior(
     expected = min(BASE_MAX, max(BASE_MIN, base if prior is None else prior))
     a = kappa * expected + likes
     b = kappa * (1 - expected) + max(0.0, n - likes)
-    return Posterior(n, likes, base, float(a / (a + b)), float(1 - betainc(a, b, base)))
+    return Posterior(n, likes, base, float(a / (a + b)), 1 - beta_below(a, b, base))
 
 
 def wilson(hits: int, total: int) -> tuple[float, float]:

@@ -19,14 +19,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ranking.common.text import FUNCTION_WORDS, fold
 from ranking.learning import KAPPA
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # 2^18 buckets: 50,000 terms share one with another in one case of eleven, at 1 MB for the counts of all.
 HASH_BUCKETS = 2**18
@@ -187,8 +190,10 @@ def profile_of(taste: Taste) -> Floats:
     return dense
 
 
-def vectors_stack(packed: Sequence[bytes]) -> csr_array:
+def vectors_stack(packed: Sequence[bytes]) -> "csr_array":
     """Return packed vectors as the rows of one sparse matrix."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  # as in ranking.common.probability
+
     sizes = np.array([len(one) // 6 for one in packed], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     indices = np.frombuffer(b"".join(one[: len(one) // 6 * 4] for one in packed), "<u4")
@@ -198,7 +203,7 @@ def vectors_stack(packed: Sequence[bytes]) -> csr_array:
     )
 
 
-def similarities(profile: Floats, vectors: csr_array) -> Floats:
+def similarities(profile: Floats, vectors: "csr_array") -> Floats:
     """Return each row's cosine with the profile, between 0 and 1."""
     found: Floats = np.clip(vectors @ profile, 0.0, 1.0)
     return found

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from advisor.guidance import run_context
 from digest import throttling
 from digest.models import Reader
+from tests.support.chromium import chromium_close
 from tests.support.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -85,6 +87,18 @@ def _skip_what_is_missing(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {reason}"))
         if os.environ.get("TIDINGS_SERVICES") and _asks_no_service(item):
             item.add_marker(pytest.mark.skip(reason="asks neither database nor broker: `make test` runs it"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Close the browser before a test that drives none."""
+    if not item.get_closest_marker("browser"):
+        chromium_close()
+
+
+def pytest_sessionfinish() -> None:
+    """Close the browser."""
+    chromium_close()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -198,8 +212,15 @@ def _drop_database(name: str, verbosity: int) -> None:
 def _database_back(path: Path) -> None:
     """Put back the database as it was installed: a twentieth of the time it takes to empty every table."""
     connection.ensure_connection()
-    with closing(sqlite3.connect(path)) as copy:
-        copy.backup(connection.connection)
+    for left in reversed(range(100)):
+        try:
+            with closing(sqlite3.connect(path)) as copy:
+                copy.backup(connection.connection)
+            return
+        except sqlite3.OperationalError:  # a browser asked for something that is still being answered
+            if not left:
+                raise
+            time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")

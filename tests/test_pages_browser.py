@@ -1,6 +1,5 @@
 """The pages in a real browser: scripts, keyboard, small screens, and no complaint in the console."""
 
-import os
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -8,36 +7,30 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect
 
 from advisor.models import Run, Step
 from digest.models import Feedback, Reader
 from ranking.selectors import config_effective
 from suggestions.models import Suggestion
 from tests.support.browser import fresh_item, suggested
+from tests.support.chromium import chromium
 from tests.support.histories import opinionated
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PAGES = ["/", "/ui/account", "/ui/sources", "/ui/config", "/ui/suggestions", "/accounts/password/change/"]
 PAGES += ["/ui/search?q=word", "/ui/saved", "/ui/calendar", "/ui/history"]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium. Its driver keeps an event loop in this thread, which Django must be told to bear."""
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+@pytest.fixture
+def browser() -> Browser:
+    """Chromium, which all files share."""
+    return chromium()
 
 
 @cache
 def window_of(browser: Browser, origin: str) -> Page:
-    """One tab for a file's tests, one after the other: a browser starts three processes for a new profile."""
+    """One tab for all tests, one after the other: a browser starts three processes for a new profile."""
     context = browser.new_context(base_url=origin, reduced_motion="reduce", timezone_id="Asia/Tokyo")
     return context.new_page()
 

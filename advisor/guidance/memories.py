@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from scipy.special import betainc
-
 from advisor.guidance.entities import WRITE, Phase
 from advisor.guidance.wording import DOING
 from advisor.models import Memory
+from ranking.common.probability import beta_below
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 from suggestions.outcomes.effects import HARMED, HELPED
 from suggestions.outcomes.profile import ACCEPTED, BACKFIRES, REJECTED
@@ -323,7 +322,7 @@ def _pattern(key: tuple[str, ...], outcomes: Sequence[tuple[bool, datetime]]) ->
     if not (lean := lean_of(hits, total)):
         return None
     target = "".join(key[2:])
-    below_half = float(betainc(hits + 1, total - hits + 1, 0.5))
+    below_half = beta_below(hits + 1, total - hits + 1, 0.5)
     worth, about = (total, round(max(below_half, 1 - below_half), 4)), (key[1], target, lean)
     words: dict[str, Any] = {"hits": hits, "misses": total - hits, "total": total}
     words["change"] = DOING[key[1]].format("a") + (" asked about before" if target else "")

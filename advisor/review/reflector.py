@@ -29,7 +29,6 @@ import structlog
 from django.db import transaction
 from django.db.models import Max
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
-from scipy.special import expit, logit
 
 from advisor.models import Judgment
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
@@ -38,6 +37,7 @@ from advisor.review.votes import ReviewCase, text_preview
 from digest.feedback.peers import community_opinion
 from digest.llm.entities import preview
 from digest.llm.structured_output import UNREACHABLE, data_fence, typed_ask
+from ranking.common.probability import log_odds, logistic
 from ranking.community import Opinion
 from suggestions.entities import LIKED_TYPES, SOURCE_WEIGHTS, Proposal
 from suggestions.selectors import profile_for
@@ -148,7 +148,7 @@ def judge_second(own: OwnEvidence, news: NewEvidence, liked: bool) -> Verdict:
     """Return the verdict of round 2; without news that of round 1."""
     if not news.has_any:
         return replace(judge_first(own), reasoning="nothing new; as in round 1")
-    p = float(expit(logit(_clamped(own.p_helpful)) + news.log_odds_shift(liked)))
+    p = logistic(log_odds(_clamped(own.p_helpful)) + news.log_odds_shift(liked))
     return _verdict(p, own, f"{_summary(news)}; {own.p_helpful:.2f} becomes {p:.2f}; {_answers(own)}")
 
 
@@ -159,7 +159,9 @@ def lower_by_doubt(p_helpful: float, *, helps: bool, confidence: float) -> float
     """
     if helps:
         return p_helpful
-    return min(p_helpful, float(expit((logit(_clamped(p_helpful)) + logit(_clamped(1.0 - confidence))) / 2)))
+    return min(
+        p_helpful, logistic((log_odds(_clamped(p_helpful)) + log_odds(_clamped(1.0 - confidence))) / 2)
+    )
 
 
 def _verdict(p_helpful: float, own: OwnEvidence, reasoning: str) -> Verdict:

@@ -9,17 +9,19 @@ import hashlib
 import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import ip_address
 from itertools import takewhile
 from pathlib import PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
-from tldextract import TLDExtract
 from url_normalize import url_normalize
 
 from ranking.common.text import FUNCTION_WORDS, fold
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 # Below these every name is a publisher of its own, as below a public suffix.
 _SUFFIX_NAMES: Final = """
@@ -135,9 +137,6 @@ _UNWANTED: Final = re.compile(
     "[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
 # The snapshot of the public suffix list that ships with the library; it must never ask the network.
-_PUBLIC_SUFFIXES: Final = TLDExtract(
-    suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True, extra_suffixes=PLATFORM_SUFFIXES
-)
 
 
 def canonical_url(url: str) -> str:
@@ -246,7 +245,7 @@ def _registrable(host: str) -> str:
         return str(ip_address(host))
     except ValueError:
         pass  # a name, then
-    found = _PUBLIC_SUFFIXES(host).top_domain_under_public_suffix.casefold()
+    found = _public_suffixes()(host).top_domain_under_public_suffix.casefold()
     if found.startswith("blogspot.") and found != host:  # one blog under the names of many countries
         return f"{host.removesuffix(f'.{found}').rpartition('.')[2]}.blogspot.com"
     # A suffix that is not on the list counts as one label (the list's own default rule).
@@ -321,3 +320,16 @@ def title_agreed(titles: Collection[str]) -> str:
     while shared and not any(map(str.isalnum, shared[-1])):
         shared.pop()
     return " ".join(shared)[:200] if {*map(fold, shared)} - {*FUNCTION_WORDS} else ""
+
+
+@cache
+def _public_suffixes() -> "TLDExtract":
+    """Return what finds a publisher's name, with the list of public suffixes that came with it."""
+    from tldextract import TLDExtract  # noqa: PLC0415  # it imports a client of HTTP that nobody uses
+
+    return TLDExtract(
+        suffix_list_urls=(),
+        cache_dir=None,
+        include_psl_private_domains=True,
+        extra_suffixes=PLATFORM_SUFFIXES,
+    )

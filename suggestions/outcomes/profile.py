@@ -34,8 +34,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from scipy.special import betainc
-
+from ranking.common.probability import beta_below
 from ranking.common.text import fold, term_matches
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 from suggestions.outcomes.effects import HARMED, HELPED
@@ -172,7 +171,7 @@ def acceptance_confidence(accepted: float, rejected: float, decisions: int | Non
     made = accepted + rejected if decisions is None else decisions
     if made < DECISIONS_MIN or accepted + rejected < LEFT * DECISIONS_MIN - TINY:
         return "low"
-    below_half = float(betainc(accepted + 1, rejected + 1, 0.5))
+    below_half = beta_below(accepted + 1, rejected + 1, 0.5)
     return "high" if max(below_half, 1 - below_half) >= CERTAIN else "medium"
 
 
@@ -261,7 +260,7 @@ def _backfires(tally: _Tally) -> bool:
     """Return True if changes of a type harmed, or were reverted, more often than they helped."""
     if tally.harmed + tally.reverted < BACKFIRE_MIN or tally.bad < LEFT * BACKFIRE_MIN - TINY:
         return False
-    return float(betainc(1 + tally.good, 1 + tally.bad, 0.5)) >= BACKFIRE_P
+    return beta_below(1 + tally.good, 1 + tally.bad, 0.5) >= BACKFIRE_P
 
 
 def _trends(newest: Sequence[SettledSuggestion], put_off: int, now: datetime) -> dict[str, Any]:

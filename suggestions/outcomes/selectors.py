@@ -11,10 +11,12 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 from uuid import UUID
 
-import bm25s
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 
 from ranking.common.text import search_terms
@@ -34,8 +36,6 @@ QUERY_CHARS_MAX, QUERY_TERMS_MAX = 200, 32
 # The database filters by reader, type and outcome, and at most so many rows are ranked here (some tens
 # of milliseconds). Full text search would differ between databases.
 ROWS_MAX = 500
-# The library turns on its debug messages when it is imported.
-logging.getLogger("bm25s").setLevel(logging.WARNING)
 Kind = Outcome.Kind
 _LINE_FIELDS = ("id", "reader_id", "suggestion_type", "target_key", "outcome", "decided_at")
 _TEXT_FIELDS = ("user_reason", "suggestion__label")
@@ -197,12 +197,20 @@ def _bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
     corpus = [search_terms(text) for text in texts]
     if not wanted or not any(corpus):
         return [0.0] * len(texts)
-    index = bm25s.BM25()
+    index = _bm25s().BM25()
     index.index(corpus, show_progress=False)
     known = [term for term in wanted if term in index.vocab_dict]
     if not known:
         return [0.0] * len(texts)
     return [round(float(score), 6) for score in index.get_scores(known)]
+
+
+@cache
+def _bm25s() -> ModuleType:
+    """Return the library, which takes a tenth of a second to import and then turns on its debug messages."""
+    library = import_module("bm25s")
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return library
 
 
 def _picked(reader_id: UUID, ids: Sequence[int], most: int) -> list[Outcome]:

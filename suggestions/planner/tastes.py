@@ -25,10 +25,10 @@ from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtr
 
 from digest.entities import RatedItem
 from ranking.common.categories import category_keys, topic_matches
+from ranking.common.probability import logistic, normal_above
 from ranking.common.text import fold
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from suggestions.planner.phrases import Attributes
@@ -117,7 +117,7 @@ class Taste:
     @property
     def p_helps(self) -> float:
         """Return P(more of the target helps): logistic in lean / sd, one half at 0."""
-        return float(expit(SURENESS_SLOPE * self.lean / self.sd)) if self.sd > 0 else 0.5
+        return logistic(SURENESS_SLOPE * self.lean / self.sd) if self.sd > 0 else 0.5
 
     @property
     def expected_gain(self) -> float:
@@ -134,7 +134,7 @@ class Taste:
             return 0.0
         t = abs(self.lean) / self.sd
         density = float(np.exp(-t * t / 2) / np.sqrt(2 * np.pi))
-        return GAIN_SLOPE * self.reach * (self.sd * density - abs(self.lean) * float(ndtr(-t)))
+        return GAIN_SLOPE * self.reach * (self.sd * density - abs(self.lean) * normal_above(t))
 
     @property
     def is_known(self) -> bool:

@@ -85,7 +85,7 @@ def test_a_source_is_named_after_its_domain_without_the_network(url: str, key: s
         raise AssertionError("a source key must not need the network")
 
     monkeypatch.setattr(socket.socket, "connect", refused)
-    monkeypatch.setattr(identity._PUBLIC_SUFFIXES, "_extractor", None)  # as in a process that just began
+    monkeypatch.setattr(identity._public_suffixes(), "_extractor", None)  # as in a process that just began
     source_key.cache_clear()
     assert source_key(url) == key
 

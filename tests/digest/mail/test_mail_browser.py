@@ -1,6 +1,5 @@
 """A link of a mail in a real browser: one tap for a person, nothing for a program that only looks."""
 
-import os
 import re
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,34 +7,25 @@ from datetime import timedelta
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from digest.mail.links import thumb_sign, unsubscribe_sign
 from digest.mail.send import digests_deliver
 from digest.models import Feedback, Item, Reader
 from tests.support.browser import fresh_item
+from tests.support.chromium import chromium
 from tests.support.factories import confirmed
 from tests.support.mailbox import Mailbox
 
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 # Without it the browser says that a program drives it, as the browsers of mail scanners do.
 AS_A_PERSON = "--disable-blink-features=AutomationControlled"
 
 
-@pytest.fixture(scope="module")
-def browsers() -> Iterator[dict[str, Browser]]:
+@pytest.fixture
+def browsers() -> dict[str, Browser]:
     """A person's Chromium and a scanner's."""
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as driver:
-        launch = driver.chromium.launch
-        person = launch(executable_path=CHROMIUM, args=[*FLAGS, AS_A_PERSON])
-        scanner = launch(executable_path=CHROMIUM, args=FLAGS)
-        yield {"person": person, "scanner": scanner}
-        person.close()
-        scanner.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+    return {"person": chromium(AS_A_PERSON), "scanner": chromium()}
 
 
 @pytest.fixture

@@ -1,0 +1,46 @@
+"""One Chromium for all files of a process, closed before the first test that drives none."""
+
+import os
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, Playwright, sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+ASYNC_UNSAFE = "DJANGO_ALLOW_ASYNC_UNSAFE"
+
+
+@dataclass
+class _Running:
+    """The driver and its browsers, by the flags they were started with."""
+
+    driver: Playwright
+    browsers: dict[tuple[str, ...], Browser]
+
+
+_running: list[_Running] = []
+
+
+def chromium(*more: str) -> Browser:
+    """Return the browser with these further flags; it is started where it does not run.
+
+    Its driver keeps an event loop in this thread, which Django must be told to bear.
+    """
+    if not _running:
+        os.environ[ASYNC_UNSAFE] = "true"
+        _running.append(_Running(sync_playwright().start(), {}))
+    browsers = _running[0].browsers
+    if more not in browsers:
+        launch = _running[0].driver.chromium.launch
+        browsers[more] = launch(executable_path=CHROMIUM, args=[*FLAGS, *more])
+    return browsers[more]
+
+
+def chromium_close() -> None:
+    """End the browsers and their driver: other tests have event loops of their own."""
+    while _running:
+        running = _running.pop()
+        for browser in running.browsers.values():
+            browser.close()
+        running.driver.stop()
+        del os.environ[ASYNC_UNSAFE]
