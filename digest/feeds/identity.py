@@ -252,6 +252,18 @@ def _registrable(host: str) -> str:
     return found or ".".join(host.split(".")[-2:])
 
 
+def domain_in(text: str) -> str:
+    """Return the first name below a public suffix in `text`, which mail programs make a link of; "" for none."""
+    for words in re.findall(r"[^\W_][\w.]*", text.replace("_", " "))[:20]:
+        names = words.casefold().split(".")
+        if names[0] == "www" and names[1:]:
+            return words
+        for end in range(2, min(len(names), 20) + 1):
+            if found := _public_suffixes()(".".join(names[:end])).top_domain_under_public_suffix:
+                return found
+    return ""
+
+
 def clamp_published(published: datetime | None, now: datetime) -> datetime:
     """Return the publisher's date, from 1995 to a day ahead; `now` where there is none."""
     if published is None:
