@@ -253,14 +253,16 @@ def _registrable(host: str) -> str:
 
 
 def domain_in(text: str) -> str:
-    """Return the first name below a public suffix in `text`, which mail programs make a link of; "" for none."""
-    for words in re.findall(r"[^\W_][\w.]*", text.replace("_", " "))[:20]:
+    """Return the first domain in `text` of which a mail program would make a link, or ""."""
+    for words in re.findall(r"[^\W_][\w.]*", text.replace("_", " ")):
         names = words.casefold().split(".")
         if names[0] == "www" and names[1:]:
             return words
-        for end in range(2, min(len(names), 20) + 1):
-            if found := _public_suffixes()(".".join(names[:end])).top_domain_under_public_suffix:
-                return found
+        for end in range(2, len(names) + 1):
+            # No suffix that counts has more than two names.
+            found = _public_suffixes()(".".join(names[max(0, end - 3) : end]))
+            if found.top_domain_under_public_suffix:
+                return found.top_domain_under_public_suffix
     return ""
 
 
