@@ -262,7 +262,7 @@ def domain_in(text: str) -> str:
             # No suffix that counts has more than two names.
             found = _public_suffixes()(".".join(names[max(0, end - 3) : end]))
             if found.top_domain_under_public_suffix:
-                return found.top_domain_under_public_suffix
+                return str(found.top_domain_under_public_suffix)
     return ""
 
 
