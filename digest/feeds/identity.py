@@ -257,12 +257,12 @@ def domain_in(text: str) -> str:
     for words in re.findall(r"[^\W_][\w.]*", text.replace("_", " ")):
         names = words.casefold().split(".")
         if names[0] == "www" and names[1:]:
-            return words
+            return str(words)
         for end in range(2, len(names) + 1):
             # No suffix that counts has more than two names.
             found = _public_suffixes()(".".join(names[max(0, end - 3) : end]))
-            if found.top_domain_under_public_suffix:
-                return str(found.top_domain_under_public_suffix)
+            if name := str(found.top_domain_under_public_suffix):
+                return name
     return ""
 
 
