@@ -311,15 +311,23 @@ class SignIn(LoginLimit, LoginView):  # type: ignore[misc]
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Ask before leading to the provider, and lead there; a page that says so where it does not answer."""
+    """Ask before leading to the provider, and lead there; a page that says so where it does not answer.
+
+    By a page, since the policy of ours lets no form end at another site.
+    """
     from allauth.socialaccount.providers.openid_connect.views import login  # noqa: PLC0415  # with OIDC_ISSUER
 
     try:
-        return cast(HttpResponse, login(request, provider_id=provider_id))
+        answer = cast(HttpResponse, login(request, provider_id=provider_id))
     except (OSError, ValueError, KeyError) as error:  # those of requests are OSErrors
         log.warning("oidc_unreachable", exception=type(error).__name__)
         page = {"name": settings.OIDC_NAME, "unreachable": True}
         return render(request, "socialaccount/authentication_error.html", page, status=503)
+    if not answer.has_header("Location"):
+        return answer
+    return render(
+        request, "socialaccount/leaving.html", {"name": settings.OIDC_NAME, "address": answer["Location"]}
+    )
 
 
 class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from html import unescape
 from pathlib import Path
 from shutil import copy
 from urllib.parse import urlsplit
@@ -95,7 +96,9 @@ class Visitor:
         """Press the button of the sign-in page, or the account's."""
         page = self.http.get(f"{self.site}/accounts/{'3rdparty/' if fields else 'login/'}")
         assert "Harbour" in page.text
-        return self.post("/accounts/oidc/oidc/login/", page, **fields)
+        leaving = self.post("/accounts/oidc/oidc/login/", page, **fields)
+        link = re.search(r'href="([^"]+)" data-leaving', leaving.text)
+        return self.http.get(unescape(link[1])) if link else leaving
 
     def comes_back(self, sub: str, verified: bool = True, **fields: str) -> httpx.Response:
         """Sign in at the provider as `sub`, whose address it has confirmed or not, and come back."""
