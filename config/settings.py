@@ -186,6 +186,9 @@ MFA_TOTP_ISSUER = "Tidings"
 MFA_TOTP_TOLERANCE = 1
 # Without a mail server no address can be confirmed, and a second factor helps all the same.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
+# Sign-in by passkeys, beside passwords, and as a second factor.
+PASSKEYS = MFA_PASSKEY_LOGIN_ENABLED = env.bool("PASSKEYS", default=False)
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", *(["webauthn"] if PASSKEYS else [])]
 # Sign-in by OpenID Connect, beside passwords. Its tables come with it: `make migrate` after setting it.
 OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")
 OIDC_NAME = env.str("OIDC_NAME", default="single sign-on")

@@ -109,7 +109,23 @@ def check_relay(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_sign_in(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E022`: sign-in by OpenID Connect is half set, or its issuer would be asked in clear."""
+    """Check the other ways to sign in.
+
+    Errors: `tidings.E022` OpenID Connect is half set, or its issuer would be asked in clear; `E023` browsers
+    make no passkeys for the address of this site.
+    """
+    return [*_check_oidc(), *_check_passkeys()]
+
+
+def _check_passkeys() -> list[CheckMessage]:
+    site = urlsplit(settings.SITE_URL)
+    if not settings.PASSKEYS or site.scheme == "https" or site.hostname == "localhost":
+        return []
+    text = f"PASSKEYS is on, and browsers make none for SITE_URL={settings.SITE_URL}."
+    return [Error(text, hint="https://, or http://localhost to try them.", id="tidings.E023")]
+
+
+def _check_oidc() -> list[CheckMessage]:
     names = ("OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET")
     missing = [name for name in names if not getattr(settings, name)]
     if len(missing) == len(names):
