@@ -189,6 +189,11 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True
 # Sign-in by passkeys, beside passwords, and as a second factor.
 PASSKEYS = MFA_PASSKEY_LOGIN_ENABLED = env.bool("PASSKEYS", default=False)
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", *(["webauthn"] if PASSKEYS else [])]
+_PASSKEY_FORMS = {"login": "PasskeySignIn", "authenticate": "PasskeyCode", "reauthenticate": "PasskeyAgain"}
+MFA_FORMS |= {
+    f"{name}_webauthn": f"digest.accounts.passkeys.{form}Form"
+    for name, form in (_PASSKEY_FORMS | {"add": "NewPasskey"}).items()
+}
 # Sign-in by OpenID Connect, beside passwords. Its tables come with it: `make migrate` after setting it.
 OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")
 OIDC_NAME = env.str("OIDC_NAME", default="single sign-on")

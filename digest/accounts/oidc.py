@@ -9,11 +9,23 @@ from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.http import HttpRequest
 from django.shortcuts import render
 
+from digest.models import Reader
+
 log = structlog.get_logger(__name__)
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     """Links a provider's account to a reader by an address that both sides have confirmed, no other."""
+
+    def populate_user(self, request: HttpRequest, sociallogin: Any, data: dict[str, Any]) -> Reader:
+        """Return the reader to be, once what the provider says of addresses is true or false.
+
+        Some say "false" in text (Amazon Cognito), which Python takes for true: anybody's account would open.
+        """
+        for address in sociallogin.email_addresses:
+            address.verified = address.verified is True or address.verified == "true"
+        reader: Reader = super().populate_user(request, sociallogin, data)
+        return reader
 
     def can_authenticate_by_email(self, login: Any, email: str) -> bool:
         """Return whether an account of ours has confirmed the address, which the provider has, too.

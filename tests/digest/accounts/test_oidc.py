@@ -100,7 +100,7 @@ class Visitor:
         link = re.search(r'href="([^"]+)" data-leaving', leaving.text)
         return self.http.get(unescape(link[1])) if link else leaving
 
-    def comes_back(self, sub: str, verified: bool = True, **fields: str) -> httpx.Response:
+    def comes_back(self, sub: str, verified: bool | str = True, **fields: str) -> httpx.Response:
         """Sign in at the provider as `sub`, whose address it has confirmed or not, and come back."""
         claims = {"email": f"{sub}@example.org", "email_verified": verified, "preferred_username": sub}
         httpx.put(f"{self.provider}/users/{sub}-{verified}", json=claims).raise_for_status()
@@ -152,6 +152,18 @@ def test_an_address_that_the_provider_has_not_confirmed_links_nothing(visitor: V
     page = visitor.comes_back("ada", verified=False)
     assert "Your new account" in page.text
     assert ("ada-False", "ada") not in accounts(place)
+
+
+def test_a_confirmation_in_text_is_read_as_it_is_meant(visitor: Visitor, site: str, provider: str, place):
+    """Amazon Cognito says "false", which is true in Python."""
+    page = visitor.comes_back("ada", verified="false")
+    assert "Your new account" in page.text and ("ada-false", "ada") not in accounts(place)
+    fields = {"username": "adam", "email": "ada@example.org", "time_zone": "Europe/Berlin"}
+    visitor.post("/accounts/3rdparty/signup/", page, **fields)
+    assert ("ada-false", "adam") in accounts(place)
+    with Visitor(site, provider) as other:
+        assert urlsplit(str(other.comes_back("ada", verified="true").url)).path in {"/", "/ui/welcome"}
+    assert ("ada-true", "ada") in accounts(place)
 
 
 def test_who_signed_up_with_somebodys_address_does_not_get_their_sign_in(visitor: Visitor, place):
