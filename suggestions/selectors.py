@@ -14,7 +14,7 @@ from django.urls import reverse
 from digest.feedback.selectors import feedback_by_urls, feedback_source_counts
 from digest.items.muting import items_hidden, mutes_in_force
 from digest.items.selectors import reader_sources
-from digest.notifications.news import LOOKBACK, Due, Event, News, told_since
+from digest.notifications.news import LOOKBACK, Due, Event, News, news_since
 from ranking.common.rows import export_rows
 from ranking.common.text import topic_key
 from ranking.config_body import body_effective
@@ -276,7 +276,7 @@ def suggestions_news(*, due: Due, now: datetime) -> list[News]:
             reverse("suggestions:list"),
         )
         for reader_id, pk, label, at in found
-        if at > told_since(due[reader_id], now)
+        if at > news_since(due[reader_id], now)
     ]  # fmt: skip
 
 
@@ -292,7 +292,7 @@ def effects_news(*, due: Due, now: datetime) -> list[News]:
             reverse("suggestions:history"),
         )
         for reader_id, pk, label, result, at in found
-        if at > told_since(due[reader_id], now)
+        if at > news_since(due[reader_id], now)
     ]  # fmt: skip
 
 

@@ -188,7 +188,7 @@ def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
     yield "exposures", export_rows(Exposure.objects.filter(reader=reader), **_ITEM)
     yield "deliveries", export_rows(Delivery.objects.filter(reader=reader))
     settings = NotificationSettings.objects.filter(reader=reader)
-    yield "notification_settings", export_rows(settings, without=["told"])
+    yield "notification_settings", export_rows(settings, without=["notified_keys"])
     yield "destinations", export_rows(Destination.objects.filter(reader=reader), without=_OPENING)
     yield "notifications", export_rows(Notification.objects.filter(reader=reader), without=["uid"])
     yield "used_links", export_rows(UsedLink.objects.filter(reader=reader), without=["digest"])

@@ -24,10 +24,10 @@ class NotificationSettings(models.Model):
     quiet_from = models.PositiveSmallIntegerField(default=22, help_text="An hour in the reader's zone.")
     quiet_until = models.PositiveSmallIntegerField(default=7, help_text="The same hour: never quiet.")
     since = models.DateTimeField(help_text="Nothing earlier is told.")
-    told_at = models.DateTimeField(null=True, blank=True, help_text="Changes with every notification.")
-    told_on = models.DateField(null=True, blank=True, help_text="Its day, in the reader's zone.")
-    told_count = models.PositiveSmallIntegerField(default=0, help_text="On that day.")
-    told = models.JSONField(default=list, blank=True, help_text="Keys of what was told lately.")
+    notified_at = models.DateTimeField(null=True, blank=True, help_text="Changes with every notification.")
+    notified_on = models.DateField(null=True, blank=True, help_text="Its day, in the reader's zone.")
+    notified_count = models.PositiveSmallIntegerField(default=0, help_text="On that day.")
+    notified_keys = models.JSONField(default=list, blank=True, help_text="Keys of what was told lately.")
 
     class Meta:
         verbose_name_plural = "notification settings"

@@ -19,7 +19,7 @@ from digest.mail.render import site_link
 from digest.models import Destination, Item, Notification, NotificationSettings, Reader
 from digest.notifications.news import NOTIFIED, Event
 from digest.notifications.send import failure_words, host_is_allowed, link_post, message_post
-from digest.notifications.wire import SECRET_PREFIX, Message, Told, push_keys_read
+from digest.notifications.wire import SECRET_PREFIX, Line, Message, push_keys_read
 from ranking.common.encryption import secret_encrypt
 
 Kind = Destination.Kind
@@ -168,8 +168,8 @@ def destination_test(*, reader: Reader, destination_id: int, now: datetime) -> D
     row = Destination.objects.filter(reader=reader, pk=destination_id, kind__in=NOTIFIED).first()
     if row is None:
         raise DestinationMissing("You have no such destination.")
-    told = Told("test", "This is a test. News of your digest will look like this.", site_link("/"))
-    message = Message(uuid4().hex, [told], now)
+    line = Line("test", "This is a test. News of your digest will look like this.", site_link("/"))
+    message = Message(uuid4().hex, [line], now)
     _deliver(row, lambda: message_post(destination=row, message=message, now=now))
     return row
 

@@ -25,7 +25,7 @@ LOOKBACK = timedelta(days=2)
 # A round of fetching stores items some time after the moment that they are dated by.
 OVERLAP = timedelta(hours=1)
 # One look reads so many new items, and a reader's row remembers so many keys of what was told lately.
-ITEMS_MAX, TOLD_MAX = 20_000, 500
+ITEMS_MAX, KEYS_MAX = 20_000, 500
 TITLE_CHARS = 150
 
 Due = Mapping[UUID, NotificationSettings]
@@ -56,9 +56,9 @@ def quiet_end(row: NotificationSettings, at: datetime) -> datetime | None:
     return datetime.combine(day, time(end), zone).astimezone(at.tzinfo)
 
 
-def told_since(row: NotificationSettings, now: datetime) -> datetime:
+def news_since(row: NotificationSettings, now: datetime) -> datetime:
     """Return from when on what happened may be told to this reader."""
-    return max(row.since, now - LOOKBACK, (row.told_at or row.since) - OVERLAP)
+    return max(row.since, now - LOOKBACK, (row.notified_at or row.since) - OVERLAP)
 
 
 def notifications_due(*, now: datetime) -> dict[UUID, NotificationSettings]:
@@ -74,7 +74,7 @@ def notifications_due(*, now: datetime) -> dict[UUID, NotificationSettings]:
 
 def _today(row: NotificationSettings, now: datetime) -> int:
     """Return how many notifications the reader had on their today."""
-    return row.told_count if row.told_on == day_of(now, row.reader.zone) else 0
+    return row.notified_count if row.notified_on == day_of(now, row.reader.zone) else 0
 
 
 def digests_news(*, due: Due, now: datetime) -> list[News]:
@@ -86,7 +86,7 @@ def digests_news(*, due: Due, now: datetime) -> list[News]:
     return [
         News(pk, Event.DIGEST, (f"digest:{day}",), f"Your digest is ready. First: {_title(title)}", "/")
         for pk, day, built_at, title in tops
-        if day == days[pk] and built_at > told_since(due[pk], now)
+        if day == days[pk] and built_at > news_since(due[pk], now)
     ]
 
 
@@ -102,7 +102,7 @@ def words_news(*, due: Due, now: datetime) -> list[News]:
     }
     if not watching:
         return []
-    since = {pk: told_since(due[pk], now) for pk in watching}
+    since = {pk: news_since(due[pk], now) for pk in watching}
     muted = {
         pk: MuteFilter(mutes, day_of(now, due[pk].reader.zone))
         for pk, mutes in config_mutes_many(reader_ids=list(watching)).items()
@@ -119,7 +119,7 @@ def words_news(*, due: Due, now: datetime) -> list[News]:
     )
     for pk, article, seen_at, *fields in columns[:ITEMS_MAX].iterator():
         key, item = f"article:{article}", Candidate(*fields)
-        if seen_at <= since[pk] or key in due[pk].told or (pk in muted and muted[pk].finds(item)):
+        if seen_at <= since[pk] or key in due[pk].notified_keys or (pk in muted and muted[pk].finds(item)):
             continue
         for word in watching[pk]:
             if hit := word.finds(item):
@@ -146,7 +146,7 @@ def notifications_make(*, due: Due, news: Iterable[News], now: datetime) -> int:
     by_reader: defaultdict[UUID, list[News]] = defaultdict(list)
     for one in news:
         row = due[one.reader_id]
-        if one.event in row.events and not set(one.keys) <= set(row.told):
+        if one.event in row.events and not set(one.keys) <= set(row.notified_keys):
             by_reader[one.reader_id].append(one)
     places: defaultdict[UUID, list[Destination]] = defaultdict(list)
     for place in Destination.objects.filter(reader_id__in=by_reader, off_at=None, kind__in=NOTIFIED):
@@ -156,14 +156,18 @@ def notifications_make(*, due: Due, news: Iterable[News], now: datetime) -> int:
 
 @transaction.atomic
 def _make(row: NotificationSettings, news: list[News], places: list[Destination], now: datetime) -> bool:
-    told = [*row.told, *(key for one in news for key in one.keys)][-TOLD_MAX:]
-    fields = {"told_at": now, "told_on": day_of(now, row.reader.zone), "told_count": _today(row, now) + 1}
-    same = NotificationSettings.objects.filter(pk=row.pk, told_at=row.told_at)
-    if not same.update(**fields, told=told):
+    keys = [*row.notified_keys, *(key for one in news for key in one.keys)][-KEYS_MAX:]
+    fields = {
+        "notified_at": now,
+        "notified_on": day_of(now, row.reader.zone),
+        "notified_count": _today(row, now) + 1,
+    }
+    same = NotificationSettings.objects.filter(pk=row.pk, notified_at=row.notified_at)
+    if not same.update(**fields, notified_keys=keys):
         return False
-    said = [{"event": one.event, "words": one.words, "path": one.path} for one in news]
+    lines = [{"event": one.event, "words": one.words, "path": one.path} for one in news]
     Notification.objects.bulk_create(
-        Notification(reader_id=row.pk, destination=place, news=said, created_at=now, next_at=now)
+        Notification(reader_id=row.pk, destination=place, news=lines, created_at=now, next_at=now)
         for place in places
     )
     return True

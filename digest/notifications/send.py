@@ -22,9 +22,9 @@ from digest.mail.render import site_link
 from digest.models import Destination, Notification
 from digest.notifications.news import quiet_end
 from digest.notifications.wire import (
+    Line,
     Message,
     Outgoing,
-    Told,
     Vapid,
     karakeep_request,
     ntfy_request,
@@ -202,11 +202,11 @@ def _write(row: Notification, **fields: object) -> bool:
 
 def _attempt(row: Notification, *, now: datetime) -> str:
     """Send one claimed row in a thread, without a query; return the code of its failure, "" for none."""
-    told = [Told(one["event"], one["words"], site_link(one["path"])) for one in row.news]
+    lines = [Line(one["event"], one["words"], site_link(one["path"])) for one in row.news]
     try:
         if row.destination:
             message_post(
-                destination=row.destination, message=Message(row.uid.hex, told, row.created_at), now=now
+                destination=row.destination, message=Message(row.uid.hex, lines, row.created_at), now=now
             )
         return ""
     except FeedProblem as problem:

@@ -35,7 +35,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Line:
     """One thing to tell: its event, its words, and where the reader finds more, as a whole address."""
 
     event: str
@@ -48,13 +48,13 @@ class Message:
     """What one notification says; `uid` is the same at every attempt."""
 
     uid: str
-    told: Sequence[Told]
+    lines: Sequence[Line]
     at: datetime
 
     @property
     def text(self) -> str:
         """Return everything it tells, one thing a line."""
-        return "\n".join(one.words for one in self.told)
+        return "\n".join(one.words for one in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ def vapid_of(seed: bytes, contact: str) -> Vapid:
 
 def webhook_request(message: Message, *, address: str, secret: str, now: datetime) -> Outgoing:
     """Return a request signed by the Standard Webhooks specification 1.0 (symmetric, HMAC-SHA256)."""
-    told = [{"type": one.event, "text": one.words, "url": one.url} for one in message.told]
-    event = message.told[0].event if len(message.told) == 1 else "several"
-    body = _json({"type": event, "timestamp": message.at.astimezone(UTC).isoformat(), "data": {"told": told}})
+    news = [{"type": one.event, "text": one.words, "url": one.url} for one in message.lines]
+    event = message.lines[0].event if len(message.lines) == 1 else "several"
+    body = _json({"type": event, "timestamp": message.at.astimezone(UTC).isoformat(), "data": {"news": news}})
     uid, at = f"msg_{message.uid}", str(int(now.timestamp()))
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     signed = hmac.digest(key, f"{uid}.{at}.".encode() + body, hashlib.sha256)
@@ -92,7 +92,7 @@ def webhook_request(message: Message, *, address: str, secret: str, now: datetim
 def ntfy_request(message: Message, *, address: str, token: str) -> Outgoing:
     """Return a request to an ntfy server whose topic is the last part of `address` (publishing as JSON)."""
     server, _, topic = address.rstrip("/").rpartition("/")
-    body = {"topic": topic, "title": NAME, "message": message.text, "click": message.told[0].url}
+    body = {"topic": topic, "title": NAME, "message": message.text, "click": message.lines[0].url}
     return Outgoing(f"{server}/", _authorised(token), _json(body))
 
 
@@ -103,9 +103,9 @@ def push_request(
 
     `keys` are the subscription's `p256dh` and `auth`. Raises `ValueError` for keys that are none.
     """
-    said = _json({"title": NAME, "body": message.text[:PUSH_TEXT_CHARS], "url": message.told[0].url})
+    shown = _json({"title": NAME, "body": message.text[:PUSH_TEXT_CHARS], "url": message.lines[0].url})
     body = http_ece.encrypt(
-        said,
+        shown,
         private_key=ec.generate_private_key(ec.SECP256R1()),
         dh=b64url_decode(keys["p256dh"]),
         auth_secret=b64url_decode(keys["auth"]),
@@ -151,9 +151,9 @@ def wallabag_login(*, address: str, secret: str) -> Outgoing:
     One in each line. Raises `ValueError` for another number of lines.
     """
     names = ("client_id", "client_secret", "username", "password")
-    said = {"grant_type": "password", **dict(zip(names, secret.split("\n"), strict=True))}
+    login = {"grant_type": "password", **dict(zip(names, secret.split("\n"), strict=True))}
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-    return Outgoing(f"{address.rstrip('/')}/oauth/v2/token", headers, urlencode(said).encode())
+    return Outgoing(f"{address.rstrip('/')}/oauth/v2/token", headers, urlencode(login).encode())
 
 
 def wallabag_request(link: str, *, address: str, answer: bytes) -> Outgoing:

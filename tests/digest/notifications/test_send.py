@@ -25,7 +25,7 @@ from digest.models import Destination, Notification, Reader
 from digest.notifications.destinations import destination_add, destination_test, item_send_on
 from digest.notifications.news import News, notifications_due, notifications_make
 from digest.notifications.send import BACKOFF, CLAIM_LASTS, OFF_AFTER, message_post, notifications_send, vapid
-from digest.notifications.wire import Message, Told, b64url, b64url_decode, public_bytes
+from digest.notifications.wire import Line, Message, b64url, b64url_decode, public_bytes
 from ranking.common.encryption import SecretUnreadable, key_derive, secret_decrypt, secret_encrypt
 from tests.conftest import NOW
 from tests.support.browser import fresh_item
@@ -77,12 +77,12 @@ def test_a_webhook_is_signed_so_that_the_specs_own_library_takes_it_and_nothing_
     row, asked = added(ada, httpserver, "webhook"), answers(httpserver, 200)
     assert row.made not in row.secret and secret_decrypt(row.secret) == row.made
     now = timezone.now()  # the library looks at the clock
-    message = Message("abc", [Told("digest", "Your digest is ready.", "https://a.example/")], now)
+    message = Message("abc", [Line("digest", "Your digest is ready.", "https://a.example/")], now)
     message_post(destination=row, message=message, now=now)
     headers, body = dict(asked[0].headers), asked[0].get_data()
     headers = {name.lower(): value for name, value in headers.items()}
     data = Webhook(row.made).verify(body, headers)
-    assert data["type"] == "digest" and data["data"]["told"][0]["text"] == "Your digest is ready."
+    assert data["type"] == "digest" and data["data"]["news"][0]["text"] == "Your digest is ready."
     assert headers["webhook-id"] == "msg_abc"
     with pytest.raises(WebhookVerificationError):
         Webhook(row.made).verify(body + b" ", headers)
