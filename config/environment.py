@@ -24,6 +24,7 @@ EMAIL_URL_EXAMPLE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
 SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
 # Settings that are secrets, and those that are addresses and may carry a password.
 SECRET_SETTINGS = (
+    "SECRETS_KEY",
     "METRICS_TOKEN",
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",

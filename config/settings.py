@@ -37,6 +37,7 @@ private_folder_create(VAR_DIR, "TIDINGS_VAR_DIR")
 
 # --- Core -----------------------------------------------------------------------------------------
 SECRET_KEY = env.str("SECRET_KEY", default="") or stored_secret_key(VAR_DIR / "secret_key")
+SECRETS_KEY = env.str("SECRETS_KEY", default="")
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -263,6 +264,7 @@ PICTURE_CACHE_MB = env.int("PICTURE_CACHE_MB", default=256)
 
 # --- Delivery -------------------------------------------------------------------------------------
 SITE_URL = env.str("SITE_URL", default=f"http://127.0.0.1:{env.int('PORT', default=8000)}")
+NOTIFY_ALLOW_HOSTS = env.list("NOTIFY_ALLOW_HOSTS", default=[])
 NIGHTLY_HOUR = env.int("NIGHTLY_HOUR", default=3)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition("://")[0]
 

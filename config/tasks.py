@@ -33,7 +33,10 @@ from config.jobs.nightly import nightly_run
 from config.jobs.schedule import jobs_due, night_has_begun
 from digest.build.services import digests_build_missing
 from digest.mail.send import digests_deliver
+from digest.notifications.news import digests_news, notifications_due, notifications_make, words_news
+from digest.notifications.send import notifications_send
 from digest.tasks import feeds_fetch_task, first_round_task
+from suggestions.selectors import effects_news, suggestions_news
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
 
@@ -47,9 +50,9 @@ def nightly_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
 
 @shared_task(name="config.daily_builds")
 def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
-    """Build the digests of days that have begun, and send the mail that is due.
+    """Build the digests of days that have begun, send the mail that is due, and notify who wants it.
 
-    Asked to stop, leave the mail, and digests that are not built yet, to the next round.
+    Asked to stop, leave mail, notifications, and digests that are not built yet, to the next round.
     """
     now = timezone.now()
     digests_build_missing(now=now, stopping=stopping)
@@ -59,6 +62,16 @@ def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None
     if report.down:
         reason = f"Mails waiting for the next round: {report.left}. {report.down}"
         alert_raise(kind="mail_down", where="The mail server", reason=reason, now=now)
+    _notify(now, stopping)
+
+
+def _notify(now: datetime, stopping: Callable[[], bool]) -> None:
+    """Tell readers what there is to tell, and send what waits."""
+    if due := notifications_due(now=now):
+        news = [*digests_news(due=due, now=now), *words_news(due=due, now=now)]
+        news += [*suggestions_news(due=due, now=now), *effects_news(due=due, now=now)]
+        notifications_make(due=due, news=news, now=now)
+    notifications_send(now=now, stopping=stopping)
 
 
 @shared_task(name="config.idempotency_keys_prune")

@@ -31,6 +31,7 @@ from digest.models import (
     FeedbackTag,
     Impression,
     Item,
+    Notification,
     Reader,
     ReasonTag,
     Source,
@@ -166,6 +167,17 @@ class DeliveryAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_display = ["date", "reader", "status", "attempts", "items", "error", "sent_at"]
     list_filter = ["status"]
     list_select_related = ["reader"]
+    search_fields = ["reader__username"]
+
+
+@admin.register(Notification)
+class NotificationAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Notifications with their status and the code of a failure; what they tell is the reader's own."""
+
+    list_display = ["created_at", "reader", "destination", "status", "attempts", "code", "sent_at"]
+    list_filter = ["status", "destination__kind"]
+    list_select_related = ["reader", "destination"]
+    exclude = ["news", "uid"]
     search_fields = ["reader__username"]
 
 

@@ -232,6 +232,31 @@ class InvalidSourceKey(DigestError):
     status = 422
 
 
+class DestinationInvalid(DigestError):
+    """An address or a secret that nothing can be sent to or with."""
+
+    code = "destination_invalid"
+    status = 422
+
+
+class DestinationMissing(DigestError):
+    """A destination that the reader does not have."""
+
+    code = "destination_missing"
+    status = 404
+
+
+class DeliveryFailed(DigestError):
+    """Something that a destination did not take. `reason` is the stable code of why."""
+
+    code = "delivery_failed"
+    status = 502
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class DigestMissing(DigestError):
     """A past day for which no digest was made."""
 

@@ -20,6 +20,7 @@ from digest.models import (
     Feedback,
     Impression,
     Item,
+    Notification,
     PrunedEntry,
     Reading,
     SpendRefusal,
@@ -36,6 +37,7 @@ DIGESTS_BATCH = 200
 PRUNED: tuple[tuple[str, QuerySet[Any], str, int], ...] = (
     ("mail", UsedLink.objects.all(), "used_at", BATCH),
     ("mail", Delivery.objects.all(), "claimed_at", BATCH),
+    ("mail", Notification.objects.all(), "created_at", BATCH),
     ("refusals", SpendRefusal.objects.all(), "created_at", BATCH),
     ("showings", Exposure.objects.all(), "shown_at", BATCH),
     ("digests", Digest.objects.all(), "date", DIGESTS_BATCH),

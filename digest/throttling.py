@@ -50,7 +50,8 @@ LOOKUP = Limit(
 TEACH = Limit("teach", 120, MINUTE, "You can answer 120 questions a minute. Wait for the next one.")
 PICTURES = Limit("pictures", 600, MINUTE, "More than 600 pictures in a minute. Wait for the next one.")
 FULL_TEXT = Limit("full_text", 30, HOUR, "You can fetch 30 full texts an hour. Wait for the next one.")
-LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT, TEACH, PICTURES, FULL_TEXT)
+SEND_ON = Limit("send_on", 20, MINUTE, "You can send 20 things on in a minute. Wait for the next one.")
+LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT, TEACH, PICTURES, FULL_TEXT, SEND_ON)
 
 
 def limit_count(*, limit: Limit, who: object, now: datetime) -> None:

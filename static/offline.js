@@ -28,5 +28,7 @@ for (const form of document.querySelectorAll('form[action$="/logout/"]')) {
   form.addEventListener("submit", () => {
     workers?.controller?.postMessage({ reader: "" });
     globalThis.caches?.delete("today-1");
+    // Nor is anybody else here notified of their news.
+    workers?.ready.then(({ pushManager }) => pushManager?.getSubscription()).then((push) => push?.unsubscribe());
   });
 }

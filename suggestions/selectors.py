@@ -9,10 +9,12 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, F, Max, Prefetch, Q, QuerySet
+from django.urls import reverse
 
 from digest.feedback.selectors import feedback_by_urls, feedback_source_counts
 from digest.items.muting import items_hidden, mutes_in_force
 from digest.items.selectors import reader_sources
+from digest.notifications.news import LOOKBACK, Due, Event, News, news_since
 from ranking.common.rows import export_rows
 from ranking.common.text import topic_key
 from ranking.config_body import body_effective
@@ -30,6 +32,11 @@ from suggestions.models import (
 from suggestions.rules import Facts, Target, types_declined
 
 Status = Suggestion.Status
+EFFECT_WORDS = {
+    Outcome.Result.HELPED: "it helped",
+    Outcome.Result.HARMED: "it did harm",
+    Outcome.Result.UNCLEAR: "whether it helped is not clear",
+}
 DECIDED = (Status.ACCEPTED, Status.REJECTED)
 WAITING = (Status.PENDING, Status.SNOOZED)
 TARGET_CHARS, REASON_CHARS = 64, 120
@@ -257,6 +264,36 @@ def _acceptance_row(row: Outcome, now: datetime, later: str = "") -> dict[str, A
         **({"reason": reason} if reason else {}),
         **({"later": later} if later else {}),
     }
+
+
+def suggestions_news(*, due: Due, now: datetime) -> list[News]:
+    """Return the suggestions that began to wait lately for the readers in `due`; one query."""
+    rows = Suggestion.objects.filter(reader_id__in=due, status=Status.PENDING, created_at__lte=now)
+    found = rows.order_by("pk").values_list("reader_id", "pk", "label", "created_at")
+    return [
+        News(
+            reader_id, Event.SUGGESTION, (f"suggestion:{pk}",), f"A suggestion waits for you: {label}",
+            reverse("suggestions:list"),
+        )
+        for reader_id, pk, label, at in found
+        if at > news_since(due[reader_id], now)
+    ]  # fmt: skip
+
+
+def effects_news(*, due: Due, now: datetime) -> list[News]:
+    """Return what is lately known about changes that the readers in `due` accepted; one query."""
+    rows = Outcome.objects.filter(reader_id__in=due, kind=Outcome.Kind.EFFECT)
+    rows = rows.filter(decided_at__gt=now - LOOKBACK, decided_at__lte=now).order_by("pk")
+    found = rows.values_list("reader_id", "pk", "suggestion__label", "outcome", "decided_at")
+    return [
+        News(
+            reader_id, Event.EFFECT, (f"effect:{pk}",),
+            f"Two weeks after your change to {label}: {EFFECT_WORDS[Outcome.Result(result)]}.",
+            reverse("suggestions:history"),
+        )
+        for reader_id, pk, label, result, at in found
+        if at > news_since(due[reader_id], now)
+    ]  # fmt: skip
 
 
 def reader_export_suggestions(*, reader_id: UUID) -> Iterator[tuple[str, object]]:

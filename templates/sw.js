@@ -48,6 +48,18 @@ async function storeToday(reader) {
   if (theirs && before === wiped) await (await caches.open(TODAY)).put(DIGEST, answer);
 }
 
+// A notification: what was encrypted for this browser, shown, and led to by a tap.
+self.addEventListener("push", (event) => {
+  const { title, body, url } = event.data.json();
+  const looks = { body, data: url, icon: "{% static 'icon-192.png' %}" };
+  event.waitUntil(self.registration.showNotification(title, looks));
+});
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(self.clients.openWindow(event.notification.data));
+});
+
 async function unreachable(url) {
   const digest = await caches.match(DIGEST, { cacheName: TODAY });
   if (digest && url.pathname === "/") return digest;

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from advisor.models import Memory, Run, Tip
 from digest.accounts.tokens import token_issue
-from digest.models import ApiToken, Feedback, Reader, Reading, Subscription
+from digest.models import ApiToken, Destination, Feedback, Reader, Reading, Subscription
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
@@ -67,6 +67,9 @@ def ids(ada: Reader) -> dict[str, list[object]]:
         "suggestion_id": [suggested(ada, reason=SECRET, run_id=run.pk).pk],
         "run_id": [run.pk],
         "tip_id": [tip_of(ada, now).pk],
+        "destination_id": [
+            Destination.objects.create(reader=ada, kind="ntfy", address=SECRET, created_at=now).pk
+        ],
         "token_id": [token_issue(reader=ada, name=SECRET, scope="read", expires_at=None, now=now).token.pk],
         "version": [config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)],
         "stream": ["user/-/state/com.google/reading-list"],
@@ -100,6 +103,7 @@ def state(ada: Reader) -> tuple[object, ...]:
         list(Reading.objects.filter(reader=ada).values()),
         list(Run.objects.filter(reader=ada).values()),
         list(ApiToken.objects.filter(reader=ada).values()),
+        list(Destination.objects.filter(reader=ada).values()),
         list(Tip.objects.filter(reader=ada).values()),
         config_effective(reader_id=ada.pk),
     )

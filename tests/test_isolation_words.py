@@ -7,6 +7,7 @@ or arguments are known.
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
@@ -25,7 +26,8 @@ from digest.items.selectors import items_visible
 from digest.mail.content import draft_daily, draft_weekly
 from digest.mail.links import feed_token_issue, thumb_sign, unsubscribe_sign
 from digest.mail.render import mail_message
-from digest.models import Feed, Feedback, Impression, Item, Reader
+from digest.models import Destination, Feed, Feedback, Impression, Item, NotificationSettings, Reader
+from digest.notifications.news import digests_news, notifications_due, words_news
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Evidence
 from tests.support.marked_worlds import MARK, World, foreign, marked_world
@@ -126,6 +128,7 @@ def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
         "suggestion_id": [*reader.suggestions.values_list("pk", flat=True)] or [1],
         "run_id": [*reader.runs.values_list("pk", flat=True)],
         "tip_id": [tip],
+        "destination_id": [notified(reader)],
         "token_id": [token_issue(reader=reader, name="x", scope="read", expires_at=None, now=now).token.pk],
         "signed": [],  # a picture: no words
         "version": [0, 1],
@@ -171,6 +174,28 @@ def of_mails(reader: Reader) -> Answers:
         yield "mail", "\n".join([message.subject, str(message.body), *parts, str(message.extra_headers)])
 
 
+def notified(reader: Reader) -> int:
+    """A destination of the reader, who watches for a word of every feed and was told of them."""
+    row = Destination.objects.create(
+        reader=reader, kind="ntfy", address="https://ntfy.sh/x", created_at=timezone.now()
+    )
+    since = timezone.now() - timedelta(days=2)
+    given = {"events": ["digest", "word"], "words": ["ferry", "noon", "author"], "since": since}
+    NotificationSettings.objects.update_or_create(
+        reader=reader, defaults=given | {"quiet_from": 0, "quiet_until": 0}
+    )
+    return row.pk
+
+
+def of_notifications(reader: Reader) -> Answers:
+    """What the reader is told of new items and of the digest."""
+    notified(reader)
+    due = {pk: row for pk, row in notifications_due(now=timezone.now()).items() if pk == reader.pk}
+    for news in (words_news, digests_news):
+        for one in news(due=due, now=timezone.now()):
+            yield "news", one.words
+
+
 def of_commands(reader: Reader) -> Answers:
     """What operators' commands hand out about one reader."""
     out = StringIO()
@@ -183,6 +208,7 @@ def answers(world: World, reader: Reader) -> Answers:
     yield from of_tools(reader)
     yield from of_mails(reader)
     yield from of_commands(reader)
+    yield from of_notifications(reader)
     client = Client()
     client.force_login(reader)
     ids = ids_of(reader, tip_of(reader, world.now).pk)
@@ -212,7 +238,7 @@ def test_no_answer_holds_a_word_of_a_feed_that_only_another_reads(world: World):
     assert Evidence.objects.exists() and Feedback.objects.count() > 50
 
 
-WITH_WORDS = (
+WITH_WORDS = ("news", 
     *("mail", "export_records", "tool query_user_feedback", "tool test_suggestion", "tool compare_configs"),
     *("GET digest:today", "GET digest:day", "GET digest:item", "GET digest:left_out", "GET digest:saved"),
     *("GET digest:search", "GET digest:source", "GET digest:sources", "GET digest:opml_export"),

@@ -46,7 +46,14 @@ NO_SECRETS = {"SITE_URL"}
 CANARIES = {
     name: f"{MARK}-{name.lower()}-0f9e8d7c6b5a"
     for name in (
-        *("SECRET_KEY", "METRICS_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"),
+        *(
+            "SECRET_KEY",
+            "SECRETS_KEY",
+            "METRICS_TOKEN",
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+        ),
         *("OPENROUTER_API_KEY", *URL_SETTINGS),
     )
 }

@@ -17,11 +17,14 @@ from digest.feedback.transfer import records_export
 from digest.models import (
     ApiToken,
     Delivery,
+    Destination,
     Digest,
     Exposure,
     Feedback,
     FeedbackTag,
     Impression,
+    Notification,
+    NotificationSettings,
     Reader,
     Reading,
     Spend,
@@ -51,6 +54,8 @@ ACCOUNT_TABLES = ("digest.Reader", "account.EmailAddress", "mfa.Authenticator")
 
 # Never in an export: with one of these, anybody could act as the reader.
 _SECRET = ("password", "feed_token")
+# An address of a webhook, a topic or a browser lets anybody send to it.
+_OPENING = ("address", "secret")
 # Sums over hashed words, and the ratings in them, which are exported as feedback.
 _HASHED = ("terms", "thumbs")
 _ITEM = {"url": "item__url", "title": "item__title", "source": "item__source_id"}
@@ -182,6 +187,10 @@ def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
     )
     yield "exposures", export_rows(Exposure.objects.filter(reader=reader), **_ITEM)
     yield "deliveries", export_rows(Delivery.objects.filter(reader=reader))
+    settings = NotificationSettings.objects.filter(reader=reader)
+    yield "notification_settings", export_rows(settings, without=["notified_keys"])
+    yield "destinations", export_rows(Destination.objects.filter(reader=reader), without=_OPENING)
+    yield "notifications", export_rows(Notification.objects.filter(reader=reader), without=["uid"])
     yield "used_links", export_rows(UsedLink.objects.filter(reader=reader), without=["digest"])
     yield "api_tokens", export_rows(ApiToken.objects.filter(reader=reader), without=["digest"])
     yield "spend", export_rows(Spend.objects.filter(reader=reader))

@@ -1,4 +1,4 @@
-"""Fetch of one feed or picture over HTTP: conditional GET, few redirects, bounded bytes and seconds.
+"""Requests to others over HTTP: conditional GETs with few redirects, POSTs with none, all bounded.
 
 A name is resolved once, every address is checked, and the connection goes to a checked address, so that a
 name that changes between check and use gains nothing; TLS is still verified by name. Proxies and other
@@ -7,8 +7,8 @@ settings of the environment are ignored.
 
 import ssl
 import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -28,6 +28,8 @@ Headers = dict[str | bytes, str | bytes]
 CONNECT_TIMEOUT_S: Final = 5.0
 READ_TIMEOUT_S: Final = 10.0
 TOTAL_TIMEOUT_S: Final = 30.0
+POST_TIMEOUT_S: Final = 10.0
+POST_ANSWER_BYTES: Final = 64 * 1024
 REDIRECTS_MAX: Final = 3
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 PERMANENT_STATUSES: Final = frozenset({301, 308})
@@ -145,8 +147,47 @@ def host_of(url: str) -> str:
         return ""
 
 
+def post(
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes,
+    allow: Sequence[str] = (),
+    ports: Collection[int] = PORTS,
+    total_s: float = POST_TIMEOUT_S,
+) -> bytes:
+    """POST `body` to `url`, through the same guard as `fetch`, and return up to 64 KiB of the answer.
+
+    No redirect is followed: what is sent is for this address alone. Raises `FeedProblem` with the codes of
+    `fetch`, `redirected` for a redirect, and `http_<status>` for any answer that is not in the 200s.
+    """
+    limits = _Limits(allow, ports, time.monotonic() + total_s, total_s, POST_ANSWER_BYTES, POST_ANSWER_BYTES)
+    sent: Headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+    sent |= dict[str | bytes, str | bytes](headers.items())
+    with _exchange("POST", url, sent, limits, body) as response:
+        if response.status in REDIRECT_STATUSES:
+            raise FeedProblem("redirected", "The server sends us to another address.")
+        if not 200 <= response.status < 300:
+            raise FeedProblem(f"http_{response.status}", f"The server answered with {response.status}.")
+        answer = b""
+        for chunk in response.iter_stream():
+            answer += chunk
+            if len(answer) >= POST_ANSWER_BYTES:
+                break
+        return answer[:POST_ANSWER_BYTES]
+
+
 def _get(url: str, headers: Headers, limits: _Limits) -> FetchResponse | _Redirect:
     """Send one request; return the answer, or the address it redirects to."""
+    with _exchange("GET", url, headers, limits) as response:
+        return _answer(url, response, limits)
+
+
+@contextmanager
+def _exchange(
+    method: str, url: str, headers: Headers, limits: _Limits, body: bytes | None = None
+) -> Iterator[httpcore2.Response]:
+    """Send one request to a checked address and yield the answer, until it is read."""
     parts, port = split_address(url)
     host, read_s = parts.hostname or "", limits.read_s
     left = limits.deadline - time.monotonic()
@@ -159,9 +200,11 @@ def _get(url: str, headers: Headers, limits: _Limits) -> FetchResponse | _Redire
     try:
         with (
             closing(connection),
-            connection.stream("GET", target, headers=headers, extensions={"timeout": timeouts}) as response,
+            connection.stream(
+                method, target, headers=headers, content=body, extensions={"timeout": timeouts}
+            ) as response,
         ):
-            return _answer(url, response, limits)
+            yield response
     except httpcore2.TimeoutException as error:
         raise FeedProblem("timeout", "The server took too long to answer.") from error
     except httpcore2.ConnectError as error:

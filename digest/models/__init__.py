@@ -17,12 +17,14 @@ from digest.models.feeds import (
     TermCounts,
 )
 from digest.models.llm import Spend, SpendRefusal, SuggestedReasons, Summary
+from digest.models.notifications import Destination, Notification, NotificationSettings
 from digest.models.readers import ApiToken, Delivery, Reader, Reading, UsedLink
 
 __all__ = [
     "ApiToken",
     "CommunityRound",
     "Delivery",
+    "Destination",
     "Digest",
     "Exposure",
     "Favicon",
@@ -35,6 +37,8 @@ __all__ = [
     "ItemBody",
     "ItemFigure",
     "ItemVector",
+    "Notification",
+    "NotificationSettings",
     "PrunedEntry",
     "Reader",
     "Reading",

@@ -27,6 +27,7 @@ from digest.feedback.trends import trends_of, weeks_until
 from digest.items.reading import item_open, item_save, item_unread, items_read, items_unread
 from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader, Reading
+from digest.notifications.destinations import saving_destination
 from digest.requests import is_seen, page_of, reader_of, referrer_path, return_path
 from digest.web.articles import article_of
 from digest.web.forms import ThumbForm
@@ -172,7 +173,7 @@ def item(request: HttpRequest, item_id: int) -> HttpResponseBase:
         item_open(reader=reader, item_id=item_id, door=door, now=now)
     page = item_page(reader, found, now) | {"came_from": referrer_path(request)}
     article = article_of(reader=reader, item=found)
-    page |= {"article": article}
+    page |= {"article": article, "send_on": saving_destination(reader_id=reader.pk)}
     if "pane" in request.GET:
         return render(request, "digest/item_pane.html", page | {"back": page["came_from"]})
 

@@ -18,6 +18,7 @@ from digest.models import (
     Feedback,
     Impression,
     Item,
+    Notification,
     PrunedEntry,
     Reading,
     SpendRefusal,
@@ -40,6 +41,10 @@ def used_link(reader, at: datetime) -> UsedLink:
 
 def delivery(reader, at: datetime) -> Delivery:
     return Delivery.objects.create(reader=reader, date=at.date(), claimed_at=at)
+
+
+def notification(reader, at: datetime) -> Notification:
+    return Notification.objects.create(reader=reader, news=[], created_at=at, next_at=at)
 
 
 def exposure(reader, at: datetime) -> Exposure:
@@ -67,7 +72,15 @@ def digest(reader, at: datetime) -> Digest:
     return Digest.objects.create(reader=reader, date=at.date(), config_version=0, built_at=at)
 
 
-KINDS = [(used_link, 90), (delivery, 90), (exposure, 400), (refusal, 400), (reading, 730), (digest, 730)]
+KINDS = [
+    (used_link, 90),
+    (delivery, 90),
+    (notification, 90),
+    (exposure, 400),
+    (refusal, 400),
+    (reading, 730),
+    (digest, 730),
+]
 
 
 @pytest.mark.parametrize(("make", "days"), KINDS)

@@ -22,6 +22,7 @@ from digest.throttling import (
     LOOKUP,
     PICTURES,
     SEARCH,
+    SEND_ON,
     TEACH,
     Limit,
     limit_count,
@@ -46,6 +47,8 @@ REQUESTS = [
     *((TEACH, "post", f"/ui/teach/{what}") for what in ("answer", "stop")),
     (PICTURES, "get", "/ui/picture/x"),
     (FULL_TEXT, "post", "/ui/item/1/full-text"),
+    (SEND_ON, "post", "/ui/item/1/send"),
+    (SEND_ON, "post", "/ui/account/destinations/1/test"),
 ]
 
 

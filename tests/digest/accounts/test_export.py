@@ -21,7 +21,7 @@ from config.export import SCHEMA_VERSION, reader_export_parts, reader_export_str
 from config.models import IdempotentResponse
 from digest.accounts import services as digest_part
 from digest.accounts.tokens import token_issue
-from digest.models import ApiToken, Digest, Feedback, FeedbackTag, Impression, Reader, UsedLink
+from digest.models import ApiToken, Destination, Digest, Feedback, FeedbackTag, Impression, Reader, UsedLink
 from ranking import selectors as ranking_part
 from ranking.common.rows import export_rows
 from ranking.services import ConfigEdit, config_edit
@@ -115,12 +115,16 @@ def test_no_key_that_opens_anything_is_in_the_export(ada: Reader):
     issued = token_issue(reader=ada, name="notes", scope="full", expires_at=None, now=NOW)
     UsedLink.objects.create(reader=ada, digest="link-hash-link-hash", used_at=NOW)
     Authenticator.objects.create(user=ada, type="totp", data={"secret": "TOTPSECRETTOTP"})
+    fields = {"address": "https://a.example/WEBHOOK-PATH", "secret": "ENCRYPTED-TOKEN", "created_at": NOW}
+    Destination.objects.create(reader=ada, kind="ntfy", **fields)
     text = "".join(reader_export_stream(reader=ada, now=NOW))
     for secret in (
         ada.password,
         ada.feed_token,
         "link-hash",
         "TOTPSECRET",
+        "WEBHOOK-PATH",
+        "ENCRYPTED-TOKEN",
         issued.secret,
         issued.token.digest,
     ):

@@ -1,0 +1,204 @@
+"""Where a reader is notified and saves to: destinations added, tested and removed, and what they are told."""
+
+import base64
+import secrets
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from threading import BoundedSemaphore
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import transaction
+
+from digest.errors import DeliveryFailed, DestinationInvalid, DestinationMissing
+from digest.feeds.connect import check_host
+from digest.feeds.entities import FeedProblem
+from digest.feeds.fetch import split_address
+from digest.feeds.identity import web_url
+from digest.mail.render import site_link
+from digest.models import Destination, Item, Notification, NotificationSettings, Reader
+from digest.notifications.news import NOTIFIED, Event
+from digest.notifications.send import failure_words, host_is_allowed, link_post, message_post
+from digest.notifications.wire import SECRET_PREFIX, Line, Message, push_keys_read
+from ranking.common.encryption import secret_encrypt
+
+Kind = Destination.Kind
+SAVING = (Kind.READECK, Kind.KARAKEEP, Kind.WALLABAG)
+DESTINATIONS_MAX = 10
+WORDS_MAX, WORD_CHARS_MAX, PER_DAY_MAX = 5, 60, 10
+RECENT_MAX = 10
+ADDRESS_CHARS_MAX, SECRET_CHARS_MAX = 2000, 2000
+WEBHOOK_KEY_BYTES = 32
+# Of the eight threads of a web process; see `digest.feeds.discovery`.
+_REQUESTS = BoundedSemaphore(2)
+
+
+def destinations_of(*, reader_id: UUID) -> list[Destination]:
+    """Return the reader's destinations, oldest first, without their secrets; one query."""
+    return list(Destination.objects.filter(reader_id=reader_id).defer("secret"))
+
+
+def saving_destination(*, reader_id: UUID) -> Destination | None:
+    """Return the service that the reader saves articles to; `None` where there is none. One query."""
+    return Destination.objects.filter(reader_id=reader_id, kind__in=SAVING).first()
+
+
+def notification_settings_of(*, reader: Reader, now: datetime) -> NotificationSettings:
+    """Return what the reader is told and when; not stored yet where they never said. One query."""
+    row = NotificationSettings.objects.filter(reader=reader).first()
+    return row or NotificationSettings(reader=reader, events=list(Event.values), since=now)
+
+
+def notifications_recent(*, reader_id: UUID) -> list[Notification]:
+    """Return the reader's ten newest notifications with their destinations; one query."""
+    rows = Notification.objects.filter(reader_id=reader_id).select_related("destination")
+    return list(rows.order_by("-created_at", "-pk")[:RECENT_MAX])
+
+
+def notification_settings_update(
+    *,
+    reader: Reader,
+    events: Sequence[str],
+    words: Sequence[str],
+    per_day: int,
+    quiet_from: int,
+    quiet_until: int,
+    now: datetime,
+) -> None:
+    """Store what the reader is told, how often a day at most, and between which hours nothing is.
+
+    What is newly asked for counts from `now` on. Raises `ValueError` for anything that is not on offer.
+    """
+    chosen = [Event(event).value for event in events]
+    if not (1 <= per_day <= PER_DAY_MAX and 0 <= quiet_from <= 23 and 0 <= quiet_until <= 23):
+        raise ValueError(f"no such times: {per_day} a day, quiet from {quiet_from} until {quiet_until}")
+    if len(words) > WORDS_MAX or any(len(word) > WORD_CHARS_MAX for word in words):
+        raise ValueError("too many words, or too long ones")
+    row = notification_settings_of(reader=reader, now=now)
+    if not (set(chosen) <= set(row.events) and set(words) <= set(row.words)):
+        row.since = now
+    row.events, row.words, row.per_day = chosen, list(words), per_day
+    row.quiet_from, row.quiet_until = quiet_from, quiet_until
+    asked = {name: getattr(row, name) for name in ("events", "words", "per_day", "quiet_from", "quiet_until")}
+    # What was told is a worker's to write.
+    NotificationSettings.objects.update_or_create(reader=reader, defaults=asked | {"since": row.since})
+
+
+def destination_add(
+    *, reader: Reader, kind: str, address: str, secret: str, now: datetime
+) -> tuple[Destination, str]:
+    """Add a destination; return it with the secret that was made for it ("" for all but webhooks).
+
+    `secret`: a token of ntfy (or ""), a browser's subscription in JSON, the token of a service that saves, or
+    Wallabag's four lines. One service saves: a new one takes the place of another. A browser notifies one
+    reader: whoever asked last. Raises `DestinationInvalid`.
+    """
+    _check_address(address)
+    made = ""
+    if kind == Kind.WEBHOOK:
+        secret = made = SECRET_PREFIX + base64.b64encode(secrets.token_bytes(WEBHOOK_KEY_BYTES)).decode()
+    secret = _checked_secret(kind, secret)
+    with transaction.atomic():
+        Reader.objects.select_for_update().get(pk=reader.pk)
+        if kind in SAVING:
+            Destination.objects.filter(reader=reader, kind__in=SAVING).delete()
+        elif kind == Kind.PUSH:
+            Destination.objects.filter(kind=kind, address=address).delete()
+        if Destination.objects.filter(reader=reader).count() >= DESTINATIONS_MAX:
+            raise DestinationInvalid(f"You have {DESTINATIONS_MAX} destinations. Remove one first.")
+        row = Destination.objects.create(
+            reader=reader,
+            kind=kind,
+            address=address,
+            secret=secret_encrypt(secret) if secret else "",
+            created_at=now,
+        )
+        first = {"events": list(Event.values), "since": now}
+        NotificationSettings.objects.get_or_create(reader=reader, defaults=first)
+    return row, made
+
+
+def _check_address(address: str) -> None:
+    """Refuse what shows without a look-up; what a name resolves to is checked with every request."""
+    try:
+        parts, port = split_address(address)
+        host = parts.hostname or ""
+        check_host(host, port, allow=settings.NOTIFY_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
+    except FeedProblem as problem:
+        raise DestinationInvalid(failure_words(problem.code)) from problem
+    if parts.scheme != "https" and not host_is_allowed(host, port):
+        raise DestinationInvalid(failure_words("not_https"))
+    if parts.username is not None or len(address) > ADDRESS_CHARS_MAX:
+        raise DestinationInvalid("An address has 2,000 characters at most, and no name or password in it.")
+
+
+def _checked_secret(kind: str, secret: str) -> str:
+    lines = [line.strip() for line in secret.split("\n") if line.strip()]
+    secret = secret if kind == Kind.PUSH else "\n".join(lines)
+    if len(secret) > SECRET_CHARS_MAX:
+        raise DestinationInvalid("That is longer than any token.")
+    if kind == Kind.WALLABAG and len(lines) != 4:
+        raise DestinationInvalid(
+            "For Wallabag type four lines: client id, client secret, user name, password."
+        )
+    if kind in (Kind.READECK, Kind.KARAKEEP, Kind.NTFY):
+        if len(lines) != 1 and (lines or kind != Kind.NTFY):
+            raise DestinationInvalid("Type the token of that service, in one line.")
+        if not secret.isascii() or not secret.isprintable():
+            raise DestinationInvalid("A token has plain letters, numbers and signs only.")
+    if kind == Kind.PUSH:
+        try:
+            push_keys_read(secret)
+        except ValueError as error:
+            raise DestinationInvalid("This is no subscription of a browser. Try again.") from error
+    return secret
+
+
+def destination_remove(*, reader: Reader, destination_id: int) -> bool:
+    """Remove one of the reader's destinations with its secret; return whether there was one."""
+    deleted, _ = Destination.objects.filter(reader=reader, pk=destination_id).delete()
+    return deleted > 0
+
+
+def destination_test(*, reader: Reader, destination_id: int, now: datetime) -> Destination:
+    """Send a test at once, whatever the hour; one that arrives switches the destination on again.
+
+    Raises `DestinationMissing`, and `DeliveryFailed` for one that does not arrive.
+    """
+    row = Destination.objects.filter(reader=reader, pk=destination_id, kind__in=NOTIFIED).first()
+    if row is None:
+        raise DestinationMissing("You have no such destination.")
+    line = Line("test", "This is a test. News of your digest will look like this.", site_link("/"))
+    message = Message(uuid4().hex, [line], now)
+    _deliver(row, lambda: message_post(destination=row, message=message, now=now))
+    return row
+
+
+def item_send_on(*, reader: Reader, item: Item) -> Destination:
+    """Have the reader's service store the address of the item, and nothing else of it.
+
+    Raises `DestinationMissing` without a service or an address, `DeliveryFailed` where it does not take it.
+    """
+    row, link = saving_destination(reader_id=reader.pk), web_url(item.url)
+    if row is None or not link:
+        raise DestinationMissing("There is no service to save to, or the item has no address.")
+    _deliver(row, lambda: link_post(destination=row, link=link))
+    return row
+
+
+def _deliver(row: Destination, send: Callable[[], None]) -> None:
+    """Send something a reader waits for, and store with its destination how it went."""
+    if not _REQUESTS.acquire(blocking=False):
+        raise DeliveryFailed("Too much is being sent just now. Try again in a moment.", reason="busy")
+    code = ""
+    try:
+        send()
+    except FeedProblem as problem:
+        code = problem.code
+    finally:
+        _REQUESTS.release()
+    same = Destination.objects.filter(pk=row.pk)
+    if code:
+        same.update(code=code)
+        raise DeliveryFailed(f"{row.get_kind_display()}: {failure_words(code)}", reason=code)
+    same.update(code="", failing_since=None, off_at=None)
