@@ -49,8 +49,9 @@ ALL_S: Final = 20.0
 CHOICES_MAX: Final = 5
 # Between two requests to one host: as a person clicks, since a person waits; rounds pause FETCH_HOST_GAP_S.
 PAUSE_S: Final = 0.5
-# A web process has eight threads: two may wait for sites that readers look up, three for pictures, two for
-# suggestions (`advisor.api`), and one is left for pages, however slow all of those are.
+# A web process has eight threads: two may wait for sites that readers look up, for articles' pages and for
+# services that readers named, three for pictures, two for suggestions (`advisor.api`), and one is left for
+# pages, however slow all of those are.
 LOOKUPS_AT_ONCE: Final = 2
 LOOKUPS: Final = BoundedSemaphore(LOOKUPS_AT_ONCE)
 # How a server without https answers to it: no connection, silence, or no TLS.
