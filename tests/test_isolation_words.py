@@ -238,7 +238,8 @@ def test_no_answer_holds_a_word_of_a_feed_that_only_another_reads(world: World):
     assert Evidence.objects.exists() and Feedback.objects.count() > 50
 
 
-WITH_WORDS = ("news", 
+WITH_WORDS = (
+    "news",
     *("mail", "export_records", "tool query_user_feedback", "tool test_suggestion", "tool compare_configs"),
     *("GET digest:today", "GET digest:day", "GET digest:item", "GET digest:left_out", "GET digest:saved"),
     *("GET digest:search", "GET digest:source", "GET digest:sources", "GET digest:opml_export"),
