@@ -11,7 +11,6 @@ from django.db.models import Exists, F, OuterRef
 from django.urls import reverse
 
 from digest.days import day_of
-from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.muting import CANDIDATE_FIELDS
 from digest.models import Destination, Impression, Item, Notification, NotificationSettings
 from ranking.entities import Candidate, Mute
@@ -24,6 +23,8 @@ NOTIFIED = (Kind.WEBHOOK, Kind.NTFY, Kind.PUSH)
 LOOKBACK = timedelta(days=2)
 # A round of fetching stores items some time after the moment that they are dated by.
 OVERLAP = timedelta(hours=1)
+# An item dated earlier is none of the new ones, whenever it was seen; dates are looked up by index.
+NEW_WITHIN = LOOKBACK + timedelta(days=1)
 # One look reads so many new items, and a reader's row remembers so many keys of what was told lately.
 ITEMS_MAX, KEYS_MAX = 20_000, 500
 TITLE_CHARS = 150
@@ -109,7 +110,7 @@ def words_news(*, due: Due, now: datetime) -> list[News]:
     }
     rows = Item.objects.annotate(of=F("feed__subscriptions__reader_id")).filter(
         of__in=watching,
-        dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS),  # by index, and no feed's old posts
+        dated_at__gt=now - NEW_WITHIN,
         first_seen_at__gt=min(since.values()),
         first_seen_at__lte=now,
     )

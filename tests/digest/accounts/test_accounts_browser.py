@@ -9,7 +9,8 @@ import pytest
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from playwright.sync_api import Page, expect
 
-from digest.models import ApiToken, Reader, Subscription
+from digest.models import ApiToken, Destination, Notification, Reader, Subscription
+from tests.conftest import NOW
 from tests.test_axe_browser import complaints, ready
 from tests.test_pages_browser import browser, page, tab
 
@@ -27,6 +28,7 @@ SHOTS = os.environ.get("TIDINGS_SHOTS", "")
 PAGES = {
     "account": "/ui/account",
     "tokens": "/ui/account/tokens",
+    "notifications": "/ui/account/notifications",
     "delete": "/ui/account/delete",
     "welcome": "/ui/welcome",
     "email": "/accounts/email/",
@@ -86,7 +88,12 @@ def test_from_signing_up_to_a_paper_that_is_being_fetched(tab: Page):
     assert Subscription.objects.filter(reader__username="cleo").count() == 6
 
 
-def test_the_pages_fit_and_complain_of_nothing(own: Page):
+def test_the_pages_fit_and_complain_of_nothing(own: Page, ada: Reader):
+    fields = {"kind": "webhook", "address": f"https://hooks.example/{'a-long-path-' * 20}"}
+    failing = {"code": "http_503", "off_at": NOW, "created_at": NOW}
+    row = Destination.objects.create(reader=ada, **fields, **failing)
+    news = [{"event": "word", "words": "“tides”: Tides rise", "path": "/"}]
+    Notification.objects.create(reader=ada, destination=row, news=news, created_at=NOW, next_at=NOW)
     ready(own)
     for name, address in PAGES.items():
         own.set_viewport_size({"width": 1100, "height": 800})

@@ -1,0 +1,63 @@
+"""Web Push in a real browser: subscribing by the page, and showing what a push service hands on."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from digest.models import Destination, Reader
+from ranking.common.encryption import secret_decrypt
+from tests.digest.notifications.test_send import SUBSCRIPTION
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+ENDPOINT = "https://push.example/ada"
+
+
+@pytest.fixture
+def allowed(page: Page) -> Iterator[Page]:
+    """Ada's page of notifications, which may show some. The one thing made up is what a push service answers:
+    none can be asked from here."""
+    page.goto("/ui/account/notifications")
+    page.context.grant_permissions(["notifications"], origin=page.evaluate("location.origin"))
+    yield page
+    page.context.clear_permissions()
+
+
+def test_a_browser_subscribes_with_our_key_and_is_listed(allowed: Page, ada: Reader):
+    allowed.evaluate(
+        """(made) => {
+          PushManager.prototype.getSubscription = async () => null;
+          PushManager.prototype.subscribe = async ({ applicationServerKey, userVisibleOnly }) => {
+            if (!userVisibleOnly || applicationServerKey.length !== 87) throw new Error("refused");
+            return { ...made, toJSON: () => made };
+          };
+        }""",
+        json.loads(SUBSCRIPTION) | {"endpoint": ENDPOINT},
+    )
+    allowed.get_by_role("button", name="Notify me in this browser").click()
+    expect(allowed.locator(".rows strong")).to_have_text("This browser")
+    row = Destination.objects.get(reader=ada)
+    assert row.address == ENDPOINT and json.loads(secret_decrypt(row.secret)).keys() >= {"keys"}
+
+
+def test_a_push_is_shown_with_its_words_and_where_it_leads(allowed: Page):
+    origin = allowed.evaluate("location.origin")
+    allowed.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    data = json.dumps({"title": "Tidings", "body": "“tides”: Tides rise", "url": f"{origin}/ui/saved"})
+    # A private window has no push service, and a worker is given more time for events of its browser alone.
+    shown = allowed.context.service_workers[-1].evaluate(
+        """async (data) => {
+          const event = new PushEvent("push", { data });
+          await new Promise((done) => {
+            event.waitUntil = done;
+            self.dispatchEvent(event);
+          });
+          const [one] = await self.registration.getNotifications();
+          return [one.title, one.body, one.data];
+        }""",
+        data,
+    )
+    assert shown == ["Tidings", "“tides”: Tides rise", f"{origin}/ui/saved"]
