@@ -161,6 +161,7 @@ TEXT_FUNCTIONS = (
 LEFT_OUT = (
     "digest.feeds.discovery.feeds_discover",
     "digest.feeds.fetch.fetch",
+    "digest.feeds.fetch.post",
     "digest.feeds.polling.count_sighting",
     "digest.items.search.items_about",
     "digest.feedback.records.record_row",
