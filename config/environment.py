@@ -25,6 +25,7 @@ SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
 # Settings that are secrets, and those that are addresses and may carry a password.
 SECRET_SETTINGS = (
     "SECRETS_KEY",
+    "OIDC_CLIENT_SECRET",
     "METRICS_TOKEN",
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
