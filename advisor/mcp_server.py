@@ -83,15 +83,7 @@ def session_open(*, reader: Reader, now: datetime) -> Session:
     Refused where the advisor is off, the account inactive, or the reader turned models off: an MCP client is
     a model or passes everything to one.
     """
-    if not settings.ADVISOR_ENABLED:
-        raise SessionRefused("The advisor is switched off here. Set ADVISOR_ENABLED=true.")
-    if not reader.is_active:
-        raise SessionRefused(f"The account of {reader.username} is not active. Activate it in the admin.")
-    if not models_allowed(reader_id=reader.pk):
-        raise SessionRefused(
-            f"{reader.username} has turned models off, for everything or for a feed, so nothing of theirs is "
-            "shown to one. Only they can turn them on, on their account and sources pages."
-        )
+    _check_allowed(reader)
     run = Run.objects.create(
         reader=reader,
         day=day_of(now, reader.zone),
@@ -111,11 +103,30 @@ def session_open(*, reader: Reader, now: datetime) -> Session:
     return session
 
 
+def _check_allowed(reader: Reader) -> None:
+    """Refuse a session of this reader. Raises `SessionRefused`."""
+    if not settings.ADVISOR_ENABLED:
+        raise SessionRefused("The advisor is switched off here. Set ADVISOR_ENABLED=true.")
+    if not reader.is_active:
+        raise SessionRefused(f"The account of {reader.username} is not active. Activate it in the admin.")
+    if not models_allowed(reader_id=reader.pk):
+        raise SessionRefused(
+            f"{reader.username} has turned models off, for everything or for a feed, so nothing of theirs is "
+            "shown to one. Only they can turn them on, on their account and sources pages."
+        )
+
+
 def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], now: datetime) -> ToolOutcome:
     """Run one tool for the session's reader as the loop would: validated, reviewed, retried once, recorded.
 
-    Raises `FenceLost` once the session is over: its lease ran out, or it was closed.
+    A session ends with the first call after its reader turned models off. Raises `FenceLost` once it is over:
+    its lease ran out, or it was closed.
     """
+    try:
+        _check_allowed(Reader.objects.get(pk=session.run.reader_id))
+    except (SessionRefused, Reader.DoesNotExist):
+        session_close(session=session, now=now)
+        return SESSION_OVER
     session.calls += 1
     context = replace(session.dispatcher.context, now=now, review=None)
     moment = RunClock(now)

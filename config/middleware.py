@@ -64,8 +64,8 @@ def malformed_requests_refuse(get_response: Handler) -> Handler:
     PostgreSQL stores no NUL in a text, and compares none: to the admin, which asks it for whatever is typed,
     neither a query nor a form brings one. Pages and API clean what they read. SQLite compares no pattern
     beyond 50,000 bytes (the admin searches by address). The charset is fixed by WHATWG URL,
-    application/x-www-form-urlencoded; Django refuses others only when it reads the form, which may be while it
-    renders an error page.
+    application/x-www-form-urlencoded; Django refuses others only when it reads the form, which may be while
+    it renders an error page.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:

@@ -86,7 +86,6 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-ASGI_APPLICATION = "config.asgi.application"
 
 TEMPLATES = [
     {
@@ -188,6 +187,29 @@ MFA_TOTP_ISSUER = "Tidings"
 MFA_TOTP_TOLERANCE = 1
 # Without a mail server no address can be confirmed, and a second factor helps all the same.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
+# Sign-in by passkeys, beside passwords, and as a second factor.
+PASSKEYS = MFA_PASSKEY_LOGIN_ENABLED = env.bool("PASSKEYS", default=False)
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", *(["webauthn"] if PASSKEYS else [])]
+_PASSKEY_FORMS = {"login": "PasskeySignIn", "authenticate": "PasskeyCode", "reauthenticate": "PasskeyAgain"}
+MFA_FORMS |= {
+    f"{name}_webauthn": f"digest.accounts.passkeys.{form}Form"
+    for name, form in (_PASSKEY_FORMS | {"add": "NewPasskey"}).items()
+}
+# Sign-in by OpenID Connect, beside passwords. Its tables come with it: `make migrate` after setting it.
+OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")
+OIDC_NAME = env.str("OIDC_NAME", default="single sign-on")
+OIDC_CLIENT_ID, OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_ID", ""), env.str("OIDC_CLIENT_SECRET", "")
+if OIDC_ISSUER:
+    at = INSTALLED_APPS.index("allauth.mfa")
+    INSTALLED_APPS[at:at] = ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"]
+    SOCIALACCOUNT_ADAPTER = "digest.accounts.oidc.SingleSignOnAdapter"
+    _OIDC = {"provider_id": "oidc", "name": OIDC_NAME, "settings": {"server_url": OIDC_ISSUER}}
+    _OIDC |= {"client_id": OIDC_CLIENT_ID, "secret": OIDC_CLIENT_SECRET}
+    SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"OAUTH_PKCE_ENABLED": True, "APPS": [_OIDC]}}
+    # To the account with the same address, where the provider and we have both confirmed it.
+    SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+    # A new reader chooses a name and a time zone.
+    SOCIALACCOUNT_AUTO_SIGNUP = False
 vars().update(env.mail("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default="tidings@localhost")
 # A mail server that hangs must not block a request.

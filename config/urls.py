@@ -1,6 +1,7 @@
 """All URLs of the site."""
 
 from allauth.account.decorators import secure_admin_login
+from django.conf import settings
 from django.contrib import admin
 from django.templatetags.static import static
 from django.urls import include, path, re_path
@@ -9,13 +10,19 @@ from django.views.generic import RedirectView, TemplateView
 from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
 from config.metrics import healthz, metrics, readyz
-from digest.web.account import SecondFactor, SecondFactorAgain, SignIn
+from digest.web.account import SecondFactor, SecondFactorAgain, SignIn, oidc_login
 
 # The admin uses the site's sign-in, with its second factor.
 admin.site.site_header = admin.site.site_title = "Tidings"
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler429 = "digest.throttling.too_many_requests_page"  # for allauth
+# Where there is no provider, there is no such page.
+OIDC = (
+    [path("accounts/oidc/<str:provider_id>/login/", oidc_login, name="openid_connect_login")]
+    if settings.OIDC_ISSUER
+    else []
+)
 urlpatterns = [
     path("", include("digest.urls")),
     path("", include("ranking.urls")),
@@ -28,6 +35,7 @@ urlpatterns = [
     path("accounts/login/", SignIn.as_view(), name="account_login"),
     path("accounts/2fa/authenticate/", SecondFactor.as_view(), name="mfa_authenticate"),
     path("accounts/2fa/reauthenticate/", SecondFactorAgain.as_view(), name="mfa_reauthenticate"),
+    *OIDC,
     path("accounts/", include("allauth.urls")),
     path("ui/account/export", reader_export, name="reader_export"),
     path("admin/", admin.site.urls),

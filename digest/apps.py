@@ -30,6 +30,7 @@ from digest.mail.render import mail_goes_out
 OPENAI_HOST = "api.openai.com"
 # Each may hold a document of 10 MiB.
 FETCH_WORKERS_MAX = 256
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def check_models(**kwargs: Any) -> list[CheckMessage]:
@@ -107,6 +108,42 @@ def check_relay(**kwargs: Any) -> list[CheckMessage]:
     return [Warning(text, hint=hint, id="tidings.W020")]
 
 
+def check_sign_in(**kwargs: Any) -> list[CheckMessage]:
+    """Check the other ways to sign in.
+
+    Errors: `tidings.E022` OpenID Connect is half set, or its issuer would be asked in clear; `E023` browsers
+    make no passkeys for the address of this site.
+    """
+    return [*_check_oidc(), *_check_passkeys()]
+
+
+def _check_passkeys() -> list[CheckMessage]:
+    site = urlsplit(settings.SITE_URL)
+    if not settings.PASSKEYS or site.scheme == "https" or site.hostname == "localhost":
+        return []
+    text = f"PASSKEYS is on, and browsers make none for SITE_URL={settings.SITE_URL}."
+    return [Error(text, hint="https://, or http://localhost to try them.", id="tidings.E023")]
+
+
+def _check_oidc() -> list[CheckMessage]:
+    names = ("OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET")
+    missing = [name for name in names if not getattr(settings, name)]
+    if len(missing) == len(names):
+        return []
+    if missing:
+        hint = "Set all three as the provider shows them, or none."
+        return [
+            Error(f"Sign-in by OpenID Connect needs {' and '.join(missing)}.", hint=hint, id="tidings.E022")
+        ]
+    issuer = urlsplit(settings.OIDC_ISSUER)
+    if issuer.scheme == "https" or (issuer.scheme == "http" and issuer.hostname in LOOPBACK):
+        return []
+    hint = "As in https://login.example.org, without /.well-known/…"
+    return [
+        Error(f"OIDC_ISSUER={settings.OIDC_ISSUER} must begin with https://.", hint=hint, id="tidings.E022")
+    ]
+
+
 def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
     found: list[CheckMessage] = [warning for ref in refs if (warning := _unpriced(ref))]
     if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
@@ -152,6 +189,6 @@ class DigestConfig(AppConfig):
         from ranking.selectors import reader_sources_register  # noqa: PLC0415
 
         reader_sources_register(reader_sources)
-        for check in (check_accounts, check_models, check_fetching):
+        for check in (check_accounts, check_models, check_fetching, check_sign_in):
             register(check)
         register(check_relay, deploy=True)

@@ -21,6 +21,8 @@ import pytest
 from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
@@ -200,6 +202,16 @@ def now() -> datetime:
 def _reason_tags_back(**_: object) -> None:
     """Put back what a migration had filled: a transactional test ends by emptying every table."""
     import_module("digest.migrations.0001_initial").reason_tags_add(apps, None)
+
+
+def _read_without_locks(connection: BaseDatabaseWrapper, **_: object) -> None:
+    """Let a test look at rows that its server changes: one memory holds both, and a reader's lock there is
+    an error for whoever writes, who cannot wait."""
+    if connection.vendor == "sqlite":
+        connection.connection.execute("PRAGMA read_uncommitted = 1")
+
+
+connection_created.connect(_read_without_locks)
 
 
 def _drop_database(name: str, verbosity: int) -> None:

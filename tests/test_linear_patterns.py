@@ -77,6 +77,10 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "digest.feedback.records.record_parse": lambda f, text: f(json.dumps({"instruction": _table(text)})),
     "digest.feeds.body_html.html_clean": lambda f, text: f(text, base=BASE),
     "digest.feeds.discovery.page_feeds": lambda f, text: f(text, url="https://example.org/"),
+    "digest.feeds.page_tags.page_tags": lambda f, text: (
+        [*f(text, names=frozenset({"a", "link"}))],
+        [*f(f"<link {text * 4}", names=frozenset({"a", "link"}))],
+    ),
     "digest.items.clustering.story_title": lambda f, text: f(story=1, article=1, title=text, text=text),
     "digest.items.clustering.title_proves": lambda f, text: f(text, has_text=False),
     "digest.days.month_first": lambda f, text: f(text, NOW.date()),
@@ -157,6 +161,7 @@ TEXT_FUNCTIONS = (
 LEFT_OUT = (
     "digest.feeds.discovery.feeds_discover",
     "digest.feeds.fetch.fetch",
+    "digest.feeds.fetch.post",
     "digest.feeds.polling.count_sighting",
     "digest.items.search.items_about",
     "digest.feedback.records.record_row",
@@ -185,6 +190,7 @@ TEXT_MODULES = (
     "digest.feeds.links",
     "digest.feeds.media",
     "digest.feeds.opml",
+    "digest.feeds.page_tags",
     "digest.feeds.parse",
     "digest.feeds.polling",
     "digest.feeds.prechecks",

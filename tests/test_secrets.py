@@ -50,6 +50,7 @@ CANARIES = {
             "SECRET_KEY",
             "SECRETS_KEY",
             "METRICS_TOKEN",
+            "OIDC_CLIENT_SECRET",
             "OPENAI_API_KEY",
             "ANTHROPIC_API_KEY",
             "GEMINI_API_KEY",

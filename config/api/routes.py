@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPostDataException
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
@@ -151,6 +151,12 @@ def on_body_too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpRes
     """Return 413 for a body beyond `DATA_UPLOAD_MAX_MEMORY_SIZE`, which is not read."""
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
     return error_response(request, "body_too_large", f"A body may have {most} KB.", 413)
+
+
+@api.exception_handler(RawPostDataException)
+def on_multipart_body(request: HttpRequest, error: RawPostDataException) -> HttpResponse:
+    """Return 400 for a form whose parts were read in search of a CSRF token: no operation takes one."""
+    return error_response(request, "bad_request", "Send the body as JSON.", 400)
 
 
 @api.exception_handler(HttpError)

@@ -28,6 +28,7 @@ from digest.accounts.limits import (
     login_key,
     readers_by_login,
 )
+from digest.feeds.identity import domain_in
 from digest.mail.render import site_link
 from digest.models import Reader
 
@@ -48,13 +49,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Return a new username in compatibility form (NFKC), so that no two differ in width alone.
 
         Raises `ValidationError` for one that is taken or too long in that form, and for an address: signing
-        in takes either.
+        in takes either, and mails say the name to a mailbox whose owner may not know of it.
         """
         if "@" in username:
             raise ValidationError("A username is no e-mail address. Leave out the “@”.")
         name = unicodedata.normalize("NFKC", username)
         if len(name) > NAME_CHARS:
             raise ValidationError(f"A username has at most {NAME_CHARS} characters.")
+        if domain_in(name):
+            raise ValidationError("A username is no web address. Leave out the dot.")
         return str(super().clean_username(name, shallow))
 
     def is_safe_url(self, url: str) -> bool:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
-from threading import BoundedSemaphore
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -29,6 +28,7 @@ from digest.articles.page_text import page_article, robots_answer
 from digest.articles.pictures import inside_allowed
 from digest.errors import FullTextMissing
 from digest.feeds.bodies import LEVEL
+from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import FetchResponse, fetch, host_of
 from digest.feeds.identity import web_url
@@ -162,8 +162,6 @@ def _markup(answer: FetchResponse) -> str:
     return decode(body)
 
 
-# A web process has four threads: two are left for pages, however slow the servers of articles are.
-FETCHES_AT_ONCE: Final = 2
 # A worker's round of the feeds that always want it: its end, how many items, and how old they may be.
 ROUND_S: Final = 60.0
 ROUND_ITEMS: Final = 100
@@ -183,7 +181,6 @@ _MESSAGES: Final = {
     "parse_unavailable": "No process could be started to read that page. Tell whoever runs this site.",
 }
 
-_FETCHES: Final = BoundedSemaphore(FETCHES_AT_ONCE)
 log = structlog.get_logger(__name__)
 
 
@@ -226,12 +223,12 @@ def full_text_get(*, item: Item, now: datetime) -> None:
         raise FullTextMissing("There is no page to fetch the full text from.")
     if full_text_of(item=item):
         return
-    if not _FETCHES.acquire(blocking=False):
+    if not LOOKUPS.acquire(blocking=False):
         raise FullTextMissing("Other full texts are being fetched. Try again in a few seconds.")
     try:
         problem = _fetch(item, now)
     finally:
-        _FETCHES.release()
+        LOOKUPS.release()
     if problem:
         raise FullTextMissing(_MESSAGES.get(problem.code, problem.message))
 

@@ -38,6 +38,8 @@ USUAL_PATHS: Final = ("/feed", "/rss.xml", "/atom.xml", "/index.xml", "/feed.jso
 HTML_MAX_CHARS: Final = 512 * 1024
 HEAD_TAGS: Final = frozenset({"link", "base"})
 LINKS_MAX: Final = 10
+# Of those that a page names: working an address out takes up to a millisecond.
+LINKS_READ: Final = 100
 TITLE_MAX_CHARS: Final = 200
 
 # One page and what it leads to; a reader waits for the answer.
@@ -47,8 +49,9 @@ ALL_S: Final = 20.0
 CHOICES_MAX: Final = 5
 # Between two requests to one host: as a person clicks, since a person waits; rounds pause FETCH_HOST_GAP_S.
 PAUSE_S: Final = 0.5
-# A web process has eight threads: two may wait for sites that readers look up, three for pictures, two for
-# suggestions (`advisor.api`), and one is left for pages, however slow all of those are.
+# A web process has eight threads: two may wait for sites that readers look up, for articles' pages and for
+# services that readers named, three for pictures, two for suggestions (`advisor.api`), and one is left for
+# pages, however slow all of those are.
 LOOKUPS_AT_ONCE: Final = 2
 LOOKUPS: Final = BoundedSemaphore(LOOKUPS_AT_ONCE)
 # How a server without https answers to it: no connection, silence, or no TLS.
@@ -267,7 +270,7 @@ def page_feeds(markup: str, *, url: str) -> list[LinkedFeed]:
     for tag, attributes in page_tags(markup[:HTML_MAX_CHARS], names=HEAD_TAGS):
         if tag == "base":
             named_base = named_base or attributes.get("href", "")
-        elif href := _feed_href(attributes):
+        elif len(links) < LINKS_READ and (href := _feed_href(attributes)):
             links.append((href, attributes.get("title", "")))
     base = _join(url, named_base) or url
     found: dict[str, LinkedFeed] = {}

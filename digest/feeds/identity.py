@@ -252,6 +252,20 @@ def _registrable(host: str) -> str:
     return found or ".".join(host.split(".")[-2:])
 
 
+def domain_in(text: str) -> str:
+    """Return the first domain in `text` of which a mail program would make a link, or ""."""
+    for words in re.findall(r"[^\W_][\w.]*", text.replace("_", " ")):
+        names = words.casefold().split(".")
+        if names[0] == "www" and names[1:]:
+            return str(words)
+        for end in range(2, len(names) + 1):
+            # No suffix that counts has more than two names.
+            found = _public_suffixes()(".".join(names[max(0, end - 3) : end]))
+            if name := str(found.top_domain_under_public_suffix):
+                return name
+    return ""
+
+
 def clamp_published(published: datetime | None, now: datetime) -> datetime:
     """Return the publisher's date, from 1995 to a day ahead; `now` where there is none."""
     if published is None:

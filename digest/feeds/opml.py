@@ -25,6 +25,9 @@ FEEDS_MAX: Final = 2_000
 DEPTH_MAX: Final = 64
 # No real outline comes near it.
 OUTLINE_MAX_CHARS: Final = 16 * 1024
+# lxml takes time quadratic in the attributes of an element to list them: 2 MiB of them take minutes.
+ATTRIBUTES_MAX: Final = 100
+TOO_LONG: Final = "The line is too long to be an outline."
 TITLE_MAX_CHARS: Final = 200
 FOLDER_MAX_CHARS: Final = 100
 FOLDER_SEPARATOR: Final = " / "
@@ -118,6 +121,8 @@ def _read_strictly(text: str) -> list[_Tag] | None:
         line = element.sourceline or 0
         if event == "end":
             tags.append(_Tag(line, None))
+        elif len(element.attrib) > ATTRIBUTES_MAX:
+            tags.append(_Tag(line, {}, broken=TOO_LONG))
         else:
             tags.append(_Tag(line, {str(k).lower(): str(v) for k, v in element.attrib.items()}))
     return tags
@@ -134,7 +139,7 @@ def _read_leniently(text: str) -> Iterator[_Tag]:
             continue
         inside = text[cut.end() : following.start() if following else len(text)]
         if len(inside) > OUTLINE_MAX_CHARS:
-            yield _Tag(line, {}, empty=True, broken="The line is too long to be an outline.")
+            yield _Tag(line, {}, empty=True, broken=TOO_LONG)
             continue
         inside = inside.strip()
         found = _attributes(inside)

@@ -4,7 +4,6 @@ import base64
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from threading import BoundedSemaphore
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -12,6 +11,7 @@ from django.db import transaction
 
 from digest.errors import DeliveryFailed, DestinationInvalid, DestinationMissing
 from digest.feeds.connect import check_host
+from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import split_address
 from digest.feeds.identity import web_url
@@ -29,8 +29,6 @@ WORDS_MAX, WORD_CHARS_MAX, PER_DAY_MAX = 5, 60, 10
 RECENT_MAX = 10
 ADDRESS_CHARS_MAX, SECRET_CHARS_MAX = 2000, 2000
 WEBHOOK_KEY_BYTES = 32
-# Of the eight threads of a web process; see `digest.feeds.discovery`.
-_REQUESTS = BoundedSemaphore(2)
 
 
 def destinations_of(*, reader_id: UUID) -> list[Destination]:
@@ -190,7 +188,7 @@ def item_send_on(*, reader: Reader, item: Item) -> Destination:
 
 def _deliver(row: Destination, send: Callable[[], None]) -> None:
     """Send something a reader waits for, and store with its destination how it went."""
-    if not _REQUESTS.acquire(blocking=False):
+    if not LOOKUPS.acquire(blocking=False):
         raise DeliveryFailed("Too much is being sent just now. Try again in a moment.", reason="busy")
     code = ""
     try:
@@ -198,7 +196,7 @@ def _deliver(row: Destination, send: Callable[[], None]) -> None:
     except FeedProblem as problem:
         code = problem.code
     finally:
-        _REQUESTS.release()
+        LOOKUPS.release()
     same = Destination.objects.filter(pk=row.pk)
     if code:
         same.update(code=code)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django import template
+from django.conf import settings
 from django.forms import BoundField
 from django.utils import timezone
 from django.utils.dateformat import format as formatted
@@ -236,3 +237,9 @@ def weight_rows(
 def source_title(key: str, names: Mapping[str, str]) -> str:
     """Return the title of the source `key`; any other target stays as it is."""
     return names.get(key, key)
+
+
+@register.simple_tag
+def oidc_name() -> str:
+    """Return the name of the provider that signs readers in, "" where none is configured."""
+    return str(settings.OIDC_NAME) if settings.OIDC_ISSUER else ""

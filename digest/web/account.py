@@ -8,13 +8,15 @@ browser.
 from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
+import structlog
 from allauth.account.decorators import reauthentication_required
 from allauth.account.views import LoginView
 from allauth.core import ratelimit
 from allauth.mfa.base.views import AuthenticateView, ReauthenticateView
 from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
@@ -63,6 +65,7 @@ from digest.web.forms import (
     WelcomeForm,
 )
 
+log = structlog.get_logger(__name__)
 FEED_ON = "Your feed is on, at the addresses below."
 FEED_MOVED = "Your feed has a new address; the earlier one no longer works."
 TOO_OFTEN = "Too many tries. Wait a minute, then type it again."
@@ -304,6 +307,27 @@ class LoginLimit:
 
 class SignIn(LoginLimit, LoginView):  # type: ignore[misc]
     """Signs in by name or address, and password."""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Ask before leading to the provider, and lead there; a page that says so where it does not answer.
+
+    By a page, since the policy of ours lets no form end at another site.
+    """
+    from allauth.socialaccount.providers.openid_connect.views import login  # noqa: PLC0415  # with OIDC_ISSUER
+
+    try:
+        answer = cast(HttpResponse, login(request, provider_id=provider_id))
+    except (OSError, ValueError, KeyError) as error:  # those of requests are OSErrors
+        log.warning("oidc_unreachable", exception=type(error).__name__)
+        page = {"name": settings.OIDC_NAME, "unreachable": True}
+        return render(request, "socialaccount/authentication_error.html", page, status=503)
+    if not answer.has_header("Location"):
+        return answer
+    return render(
+        request, "socialaccount/leaving.html", {"name": settings.OIDC_NAME, "address": answer["Location"]}
+    )
 
 
 class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]

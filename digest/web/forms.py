@@ -162,6 +162,8 @@ class DeleteForm(forms.Form):
         """Return the password, checked against the account's. Raises `ValidationError`."""
         password: str = self.cleaned_data["password"]
         if not self.reader.check_password(password):
+            if not self.reader.has_usable_password():
+                raise forms.ValidationError("You have no password. Set one first, on your account page.")
             raise forms.ValidationError("This is not your password.")
         return password
 

@@ -188,6 +188,20 @@ def test_some_readers_have_no_session(ada, change, words):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("change", [{"is_active": False}, {"ai_enabled": False}])
+def test_a_session_ends_when_its_reader_turns_models_off(ada, now, change):
+    opinionated(ada)
+    session = session_open(reader=ada, now=now)
+    first = session_call(session=session, name="query_user_feedback", arguments={}, now=now)
+    Reader.objects.filter(pk=ada.pk).update(**change)
+    then = session_call(session=session, name="query_user_feedback", arguments={}, now=now)
+    assert "Loved" in first.content and then.error_code == "session_over" and "Loved" not in then.content
+    Reader.objects.filter(pk=ada.pk).update(is_active=True, ai_enabled=True)
+    with pytest.raises(FenceLost):
+        session_call(session=session, name="query_user_feedback", arguments={}, now=now)
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("named", ["nobody", "3f0c2a52-8d4e-4b52-9f0b-7c3f0a1d2e4f", "", "💥"])
 def test_an_unknown_reader_is_a_clear_error(named):
     with pytest.raises(CommandError, match="There is no reader"):

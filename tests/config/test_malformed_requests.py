@@ -37,6 +37,16 @@ def test_scripts_are_told_so_in_their_own_shape(as_ada):
     assert answer["Cache-Control"] == "no-store"
 
 
+def test_a_form_with_files_is_no_body_of_an_operation(ada):
+    """Its token is looked for first, and then it cannot be read as JSON any more."""
+    client = Client(raise_request_exception=False, enforce_csrf_checks=True)
+    client.force_login(ada)
+    client.cookies["csrftoken"] = "M" * 32
+    for headers in ({}, {"Idempotency-Key": "once"}):
+        answer = client.post("/api/items/read", {"csrfmiddlewaretoken": "M" * 32}, headers=headers)
+        assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
+
+
 @pytest.mark.parametrize("charset", ["latin-1", "utf-7", "utf-16", "hex", "idna", "nonsense"])
 @pytest.mark.parametrize("kind", [FORM, "multipart/form-data; boundary=x"])
 @pytest.mark.parametrize("path", ["/accounts/login/", "/ui/config", "/api/suggestions/accept-all"])

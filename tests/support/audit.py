@@ -20,8 +20,8 @@ from typing import Any
 from tests.lab.bench.peers import ROOT, PeersMissing, environment
 
 TOOL = ("pip-audit>=2.10,<3",)
-# Old, vulnerable, and not among our pins: CVE-2019-10906 (sandbox escape) and CVE-2020-35654 (heap overflow).
-CONTROLS = ("jinja2==2.10", "pillow==8.0.0")
+# Old, vulnerable, and not among our pins: CVE-2020-6802 (mutation XSS) and CVE-2020-35654 (heap overflow).
+CONTROLS = ("bleach==3.1.0", "pillow==8.0.0")
 CLEAN, VULNERABLE, NOT_AUDITED = 0, 1, 3
 LONGEST_S = 900
 Json = Mapping[str, Any]

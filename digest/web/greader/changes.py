@@ -40,6 +40,8 @@ from digest.web.lists import ListAsked, list_mark_read
 
 # A thumb changes what is learned of a reader, so each is a step of its own; the most that a client sends.
 THUMBS_MAX = 200
+# Each is looked for among all that the reader has.
+FEEDS_MAX = 1_000
 NO_LABEL = "Labels are Useful and Not useful; no other can be given."
 
 
@@ -117,8 +119,8 @@ def subscription_edit(request: HttpRequest) -> HttpResponse:
     """
     reader, now, sent = reader_of(request), timezone.now(), Sent(request)
     streams, action = [stream_read(text) for text in sent.all("s")], sent.one("ac")
-    if not streams or any(stream.kind != Kind.FEED for stream in streams):
-        raise ValueError("Name the feeds by s, as feed/… .")
+    if not 1 <= len(streams) <= FEEDS_MAX or any(stream.kind != Kind.FEED for stream in streams):
+        raise ValueError(f"Name 1 to {FEEDS_MAX:,} feeds by s, as feed/… .")
     if action == "subscribe":
         ids = [_subscribe(reader, stream.name, now).subscription.feed_id for stream in streams]
         feeds = [one for one in feeds_read(reader_id=reader.pk) if one.feed_id in ids]

@@ -253,7 +253,7 @@ def test_a_security_mail_tells_the_readers_own_time_and_its_zone(
     client.post("/accounts/password/reset/", {"email": ada.email})
     form = client.get(link_in(mailbox.messages[-1].get_content()))  # of a visitor: nobody is signed in
     client.post(form.url, {"password1": NEW, "password2": NEW})
-    words = re.search(r"\) on (.+ [+]0545)\.", mailbox.messages[-1].get_content())[1]
+    words = re.search(r"from \S+ on (.+ [+]0545)\.", mailbox.messages[-1].get_content())[1]
     moment = datetime.strptime(words, "%A, %d %B %Y, %H:%M %z")
     assert abs(timezone.now() - moment) < timedelta(minutes=5)
 
@@ -277,6 +277,37 @@ def test_links_in_mails_lead_to_the_sites_own_address_whatever_host_was_asked_fo
     for message in mailbox.messages:
         assert "https://news.example/accounts/" in message.get_content()
         assert "4444" not in message.get_content() and "other.example/" not in message.get_content()
+
+
+def test_no_mail_brings_a_strangers_words_to_a_mailbox_that_they_name(db: None, mailbox: Mailbox):
+    """An address counts before it is confirmed, and a mail program makes a link of any domain."""
+    lure = "Your account is limited. Confirm it at www.evil.example"
+    client = Client(HTTP_USER_AGENT=lure)
+    sign_up(client, email="victim@elsewhere.example")
+    typed = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+    assert client.post("/accounts/password/change/", typed).status_code == 302
+    client.post("/accounts/password/reset/", {"email": "victim@elsewhere.example"})
+    assert len(mailbox.messages) == 2
+    assert not [message for message in mailbox.messages if "evil" in message.as_string()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "www.evil.com",
+        "ask-evil.de",
+        "evil.com.x1",
+        "evil.com-x",
+        "a-" * 30 + "evil.com",
+        "a." * 30 + "evil.or.at",
+        "www.evil",
+        "Limited_evil.co.uk+now",
+        "x.évil.fr",
+    ],
+)
+def test_nobody_signs_up_under_a_name_that_mails_would_show_as_a_link(db: None, name: str):
+    assert "no web address" in sign_up(Client(), name).content.decode()
+    assert sign_up(Client(), "ada.lovelace_1.5").status_code == 302
 
 
 @pytest.mark.parametrize("name", ["\uff21da", "ada@example.org", "ADA"])

@@ -358,3 +358,8 @@ def test_a_web_process_has_a_thread_more_than_may_wait_for_others():
     threads = re.search(r"^threads = (\d+)$", Path("deploy/gunicorn.conf.py").read_text(), re.MULTILINE)
     waiting = discovery.LOOKUPS_AT_ONCE + pictures.FETCHES_AT_ONCE + WAITS_AT_ONCE
     assert int(threads[1]) > waiting
+    # All that wait take one of those places; the resolver's are threads of its own.
+    places = {"digest/feeds/connect.py", "digest/feeds/discovery.py", "digest/articles/pictures.py"}
+    rooms = ("advisor", "config", "digest", "ranking", "suggestions")
+    found = (path for room in rooms for path in Path(room).rglob("*.py"))
+    assert {str(p) for p in found if "Semaphore(" in p.read_text()} == places | {"advisor/api.py"}

@@ -112,6 +112,16 @@ def test_no_list_costs_much_time(piece: str):
     assert spent(OPML_BYTES_MAX // 16) < 80 * max(spent(OPML_BYTES_MAX // 256), 0.005)
 
 
+def test_an_outline_with_thousands_of_attributes_is_refused_and_the_next_one_read():
+    many = " ".join(f'a{n}=""' for n in range(60_000))
+    feed = '<outline xmlUrl="https://a.example/"/>'
+    began = time.thread_time()
+    found = opml_read(f"<opml><body><outline {many}>{feed}</outline></body></opml>".encode())
+    assert time.thread_time() - began < 1
+    assert found.well_formed and [one.url for one in found.feeds] == ["https://a.example/"]
+    assert [one.code for one in found.rejects] == ["unreadable"]
+
+
 def test_a_list_of_blanks_is_refused_as_fast_as_any_other():
     # Blanks before everything else are cut off when it is decoded, so the list begins with a tag.
     document = b"<opml>" + b" " * (192 * 1024)

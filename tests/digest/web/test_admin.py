@@ -15,6 +15,7 @@ from digest.models import (
     Digest,
     Feedback,
     Item,
+    Notification,
     Reader,
     ReasonTag,
     Spend,
@@ -60,6 +61,7 @@ def fill(reader: Reader, now, items: int = 3) -> None:
     alias_store(old=f"before-{source.key}", new=source.key, now=now)
     token_issue(reader=reader, name="notes", scope="read", expires_at=None, now=now)
     Delivery.objects.create(reader=reader, date=now.date(), status="sent", claimed_at=now)
+    Notification.objects.create(reader=reader, news=[], created_at=now, next_at=now)
     Spend.objects.create(
         surface="advisor", reader=reader, model="m", reserved_usd=1, day=now.date(), created_at=now
     )

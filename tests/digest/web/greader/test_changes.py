@@ -191,6 +191,13 @@ def test_an_app_adds_no_feed_beyond_the_greatest_number(app: App, site: str, ite
     assert Subscription.objects.get().feed_id == item.feed_id
 
 
+def test_so_many_feeds_are_changed_at_a_time(app: App, item: Item):
+    one = f"feed/{item.feed_id}"
+    for count, status in ((1_000, 200), (1_001, 400)):
+        sent = app.post("subscription/edit", s=[one] * count, ac="edit", a="user/-/label/Water")
+        assert sent.status_code == status
+
+
 def test_what_cannot_be_added_says_why(app: App, site: str):
     said = app.post("subscription/quickadd", quickadd="http://127.0.0.1:1/").json()
     assert said["numResults"] == 0 and said["error"]

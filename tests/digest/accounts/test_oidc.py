@@ -1,0 +1,241 @@
+"""Sign-in by OpenID Connect: a site of its own, and a provider that others wrote, over real sockets."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from html import unescape
+from pathlib import Path
+from shutil import copy
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from digest.apps import check_sign_in
+from tests.config.test_serve import ROOT, environment, fetched, port_free
+
+pytestmark = [pytest.mark.alike, pytest.mark.django_db]
+PASSWORD = "a-lamp-and-a-kettle"
+SEED = f"""
+from allauth.account.models import EmailAddress
+from digest.models import Reader
+for name, confirmed in (("ada", True), ("mallory", False)):
+    reader = Reader.objects.create_user(name, f"{{name}}@example.org", "{PASSWORD}")
+    address = "ben@example.org" if name == "mallory" else reader.email
+    EmailAddress.objects.create(user=reader, email=address, verified=confirmed, primary=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    """The address of a provider, in a process of its own."""
+    port = port_free()
+    command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            address = f"http://localhost:{port}"
+            assert b"issuer" in fetched(f"{address}/.well-known/openid-configuration")
+            yield address
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="module")
+def place(installed: Path, provider: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An installation that has switched it on, where Ada has confirmed her address and Mallory not Ben's."""
+    folder = tmp_path_factory.mktemp("oidc")
+    copy(installed, folder / "tidings.sqlite3")
+    place = environment(folder) | {
+        "OIDC_ISSUER": provider,
+        "OIDC_CLIENT_ID": "tidings",
+        "OIDC_CLIENT_SECRET": "s3cret",
+        "OIDC_NAME": "Harbour",
+    }
+    for command in (["migrate", "-v0"], ["shell", "-v0", "-c", SEED]):
+        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=place, check=True)
+    return place
+
+
+@pytest.fixture(scope="module")
+def site(place: dict[str, str]) -> Iterator[str]:
+    """The address of the site, which is served."""
+    port = port_free()
+    command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "config.wsgi"]
+    with subprocess.Popen(command, cwd=ROOT, env=place, stderr=subprocess.DEVNULL) as server:
+        try:
+            assert fetched(f"http://127.0.0.1:{port}/healthz") == b"ok"
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+
+
+class Visitor:
+    """A browser without scripts: it follows redirects and sends forms with their token."""
+
+    def __init__(self, site: str, provider: str) -> None:
+        self.site, self.provider = site, provider
+        self.http = httpx.Client(follow_redirects=True, timeout=20)
+
+    def __enter__(self) -> "Visitor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def post(self, path: str, page: httpx.Response, **fields: str) -> httpx.Response:
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+        assert token, page.text
+        sent = {"csrfmiddlewaretoken": token[1], **fields}
+        return self.http.post(self.site + path, data=sent, headers={"Referer": str(page.url)})
+
+    def to_provider(self, **fields: str) -> httpx.Response:
+        """Press the button of the sign-in page, or the account's."""
+        page = self.http.get(f"{self.site}/accounts/{'3rdparty/' if fields else 'login/'}")
+        assert "Harbour" in page.text
+        leaving = self.post("/accounts/oidc/oidc/login/", page, **fields)
+        link = re.search(r'href="([^"]+)" data-leaving', leaving.text)
+        return self.http.get(unescape(link[1])) if link else leaving
+
+    def comes_back(self, sub: str, verified: bool | str = True, **fields: str) -> httpx.Response:
+        """Sign in at the provider as `sub`, whose address it has confirmed or not, and come back."""
+        claims = {"email": f"{sub}@example.org", "email_verified": verified, "preferred_username": sub}
+        httpx.put(f"{self.provider}/users/{sub}-{verified}", json=claims).raise_for_status()
+        asked = self.to_provider(**fields)
+        assert urlsplit(str(asked.url)).netloc == urlsplit(self.provider).netloc
+        return self.http.post(str(asked.url), data={"sub": f"{sub}-{verified}"})
+
+    @property
+    def name(self) -> str:
+        """Who is signed in, by the account page."""
+        page = self.http.get(f"{self.site}/ui/account")
+        found = re.search(r"<h1>([^<]*)</h1>", page.text)
+        return found[1] if found and page.url.path == "/ui/account" else ""
+
+
+@pytest.fixture
+def visitor(site: str, provider: str) -> Iterator[Visitor]:
+    with Visitor(site, provider) as one:
+        yield one
+
+
+def accounts(place: dict[str, str]) -> list[tuple[str, str]]:
+    """Which reader each of the provider's people signs in as."""
+    query = "SELECT uid, username FROM socialaccount_socialaccount s JOIN digest_reader r ON r.id = s.user_id"
+    with closing(sqlite3.connect(Path(place["TIDINGS_VAR_DIR"]) / "tidings.sqlite3")) as database:
+        return sorted(database.execute(query).fetchall())
+
+
+def test_who_is_new_chooses_a_name_and_is_known_the_next_time(visitor: Visitor, site, provider, place):
+    form = visitor.comes_back("cleo")
+    assert "Your new account" in form.text and 'value="cleo"' in form.text
+    fields = {"username": "cleo", "email": "cleo@example.org", "time_zone": "Europe/Berlin"}
+    done = visitor.post("/accounts/3rdparty/signup/", form, **fields)
+    assert done.status_code == 200 and urlsplit(str(done.url)).path in {"/", "/ui/welcome"}
+    with Visitor(site, provider) as again:
+        assert urlsplit(str(again.comes_back("cleo").url)).path in {"/", "/ui/welcome"}
+        assert ("cleo-True", "cleo") in accounts(place)
+        page = again.http.get(f"{site}/ui/account")
+        refused = again.post("/ui/account/delete", page, username="cleo", password="x")
+    assert "You have no password. Set one first" in refused.text
+
+
+def test_an_address_that_both_sides_have_confirmed_links_the_accounts(visitor: Visitor, place):
+    assert urlsplit(str(visitor.comes_back("ada").url)).path in {"/", "/ui/welcome"}
+    assert ("ada-True", "ada") in accounts(place)
+
+
+def test_an_address_that_the_provider_has_not_confirmed_links_nothing(visitor: Visitor, place):
+    page = visitor.comes_back("ada", verified=False)
+    assert "Your new account" in page.text
+    assert ("ada-False", "ada") not in accounts(place)
+
+
+def test_a_confirmation_in_text_is_read_as_it_is_meant(visitor: Visitor, site: str, provider: str, place):
+    """Amazon Cognito says "false", which is true in Python."""
+    page = visitor.comes_back("ada", verified="false")
+    assert "Your new account" in page.text and ("ada-false", "ada") not in accounts(place)
+    fields = {"username": "adam", "email": "ada@example.org", "time_zone": "Europe/Berlin"}
+    visitor.post("/accounts/3rdparty/signup/", page, **fields)
+    assert ("ada-false", "adam") in accounts(place)
+    with Visitor(site, provider) as other:
+        assert urlsplit(str(other.comes_back("ada", verified="true").url)).path in {"/", "/ui/welcome"}
+    assert ("ada-true", "ada") in accounts(place)
+
+
+def test_who_signed_up_with_somebodys_address_does_not_get_their_sign_in(visitor: Visitor, place):
+    """Mallory has an account with Ben's address, which nobody has confirmed."""
+    page = visitor.comes_back("ben")
+    assert "Your new account" in page.text
+    assert "mallory" not in {name for _, name in accounts(place)}
+
+
+def test_a_signed_in_reader_connects_and_disconnects_it(visitor: Visitor, site: str, place):
+    page = visitor.http.get(f"{site}/accounts/login/")
+    visitor.post("/accounts/login/", page, login="mallory", password=PASSWORD)
+    asked = visitor.comes_back("dora", process="connect")
+    assert asked.url.path == "/accounts/reauthenticate/" and ("dora-True", "mallory") not in accounts(place)
+    visitor.post(f"{asked.url.path}?{asked.url.query.decode()}", asked, password=PASSWORD)
+    assert ("dora-True", "mallory") in accounts(place)
+    page = visitor.http.get(f"{site}/accounts/3rdparty/")
+    number = re.search(r'name="account" value="(\d+)"', page.text)
+    visitor.post("/accounts/3rdparty/", page, account=number[1])
+    assert ("dora-True", "mallory") not in accounts(place)
+
+
+def test_an_answer_that_nobody_asked_for_or_that_comes_twice_signs_nobody_in(visitor: Visitor, site: str):
+    for query in ("code=x&state=y", "code=x", "error=access_denied", "state="):
+        page = visitor.http.get(f"{site}/accounts/oidc/oidc/login/callback/?{query}")
+        assert page.status_code == 401 and "Not signed in" in page.text
+    back = visitor.comes_back("ada")
+    callback = next(str(one.url) for one in back.history if "/callback/" in str(one.url))
+    with Visitor(site, visitor.provider) as stranger:
+        for who in (stranger, visitor):
+            assert "Not signed in" in who.http.get(callback).text
+        assert stranger.name == "" != visitor.name
+
+
+def test_a_provider_that_does_not_answer_is_said_and_passwords_still_work(place: dict[str, str], site: str):
+    port = port_free()
+    down = place | {"OIDC_ISSUER": f"http://localhost:{port_free()}"}
+    command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "config.wsgi"]
+    with subprocess.Popen(command, cwd=ROOT, env=down, stderr=subprocess.DEVNULL) as server:
+        try:
+            here = f"http://127.0.0.1:{port}"
+            assert fetched(f"{here}/healthz") == b"ok"
+            visitor = Visitor(here, "")
+            page = visitor.to_provider()
+            assert page.status_code == 503 and "Harbour does not answer right now" in page.text
+            visitor.post(
+                "/accounts/login/",
+                visitor.http.get(f"{here}/accounts/login/"),
+                login="ada",
+                password=PASSWORD,
+            )
+            assert "/ui/account" in str(visitor.http.get(f"{here}/ui/account").url)
+        finally:
+            server.terminate()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"OIDC_ISSUER": "https://a.example"}, "OIDC_CLIENT_ID and OIDC_CLIENT_SECRET"),
+        ({"OIDC_CLIENT_ID": "x"}, "OIDC_ISSUER and OIDC_CLIENT_SECRET"),
+        ({"OIDC_ISSUER": "http://a.example", "OIDC_CLIENT_ID": "x", "OIDC_CLIENT_SECRET": "y"}, "https://"),
+    ],
+)
+def test_settings_that_cannot_work_are_said_at_the_start(settings, wrong: dict[str, str], said: str):
+    for name, value in wrong.items():
+        setattr(settings, name, value)
+    [found] = check_sign_in()
+    assert found.id == "tidings.E022" and said in found.msg
+
+
+def test_without_it_there_is_no_such_page(client):
+    assert client.get("/accounts/oidc/oidc/login/").status_code == 404
+    assert "oidc" not in client.get("/accounts/login/").content.decode()
+    assert "OIDC_ISSUER" not in os.environ
