@@ -268,7 +268,8 @@ def _acceptance_row(row: Outcome, now: datetime, later: str = "") -> dict[str, A
 
 def suggestions_news(*, due: Due, now: datetime) -> list[News]:
     """Return the suggestions that began to wait lately for the readers in `due`; one query."""
-    rows = Suggestion.objects.filter(reader_id__in=due, status=Status.PENDING, created_at__lte=now)
+    rows = Suggestion.objects.filter(reader_id__in=due, status=Status.PENDING)
+    rows = rows.filter(created_at__gt=now - LOOKBACK, created_at__lte=now)
     found = rows.order_by("pk").values_list("reader_id", "pk", "label", "created_at")
     return [
         News(

@@ -61,6 +61,8 @@ def test_the_pages_of_readers_refuse_it(ada: Reader, door: Client, text: str):
     door.force_login(ada)
     subscription = SubscriptionFactory(reader=ada, feed=FeedFactory())
     item = ItemFactory(source=subscription.feed.source)
+    told = {"words": "tides", "per_day": "1", "quiet_from": "1", "quiet_until": "2"}
+    place = {"kind": "ntfy", "address": "https://ntfy.sh/x", "secret": "x"}
     mail = {"rhythm": "daily", "hour": "7", "weekday": "0"}
     sent = [
         *(("/ui/sources", {"url": url, **as_is}) for url in (text, URL) for as_is in ({}, {"as_is": "on"})),
@@ -69,6 +71,8 @@ def test_the_pages_of_readers_refuse_it(ada: Reader, door: Client, text: str):
         ("/ui/account", {"time_zone": text}),
         *(("/ui/account/mail", mail | {name: text}) for name in mail),
         ("/ui/account/tokens", {"name": text, "scope": "read", "days": "30"}),
+        *(("/ui/account/notifications", told | {name: text}) for name in told),
+        *(("/ui/account/destinations", place | {name: text}) for name in place),
         ("/ui/account/delete", {"username": text, "password": text}),
         ("/accounts/reauthenticate/", {"password": text}),
         ("/accounts/password/change/", {"oldpassword": text, "password1": text, "password2": text}),

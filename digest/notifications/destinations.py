@@ -91,7 +91,7 @@ def destination_add(
     Wallabag's four lines. One service saves: a new one takes the place of another. A browser notifies one
     reader: whoever asked last. Raises `DestinationInvalid`.
     """
-    _check_address(address)
+    _check_address(kind, address)
     made = ""
     if kind == Kind.WEBHOOK:
         secret = made = SECRET_PREFIX + base64.b64encode(secrets.token_bytes(WEBHOOK_KEY_BYTES)).decode()
@@ -116,7 +116,7 @@ def destination_add(
     return row, made
 
 
-def _check_address(address: str) -> None:
+def _check_address(kind: str, address: str) -> None:
     """Refuse what shows without a look-up; what a name resolves to is checked with every request."""
     try:
         parts, port = split_address(address)
@@ -128,6 +128,8 @@ def _check_address(address: str) -> None:
         raise DestinationInvalid(failure_words("not_https"))
     if parts.username is not None or len(address) > ADDRESS_CHARS_MAX:
         raise DestinationInvalid("An address has 2,000 characters at most, and no name or password in it.")
+    if kind == Kind.NTFY and not parts.path.strip("/"):
+        raise DestinationInvalid("The address of ntfy ends with your topic, like https://ntfy.sh/my-topic.")
 
 
 def _checked_secret(kind: str, secret: str) -> str:

@@ -6,7 +6,7 @@ with the same id; one that may have arrived all the same (a timeout) only to web
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -54,7 +54,10 @@ SECONDS_MAX = 240.0
 UNKNOWN = frozenset({"timeout", "broken_response"})
 PASSING = UNKNOWN | {"connect_failed", "tls_failed", "not_found", "http_408", "http_425", "http_429"}
 # By which a destination says that it is gone for good (RFC 8030, section 7.3; Standard Webhooks).
-GONE = {Kind.PUSH: frozenset({"http_404", "http_410"}), Kind.WEBHOOK: frozenset({"http_410"})}
+GONE: Mapping[str, frozenset[str]] = {
+    Kind.PUSH: frozenset({"http_404", "http_410"}),
+    Kind.WEBHOOK: frozenset({"http_410"}),
+}
 FAILURES = {
     "not_https": "Its address has to begin with https://.",
     "bad_url": "Its address is no web address.",
@@ -232,6 +235,6 @@ def _store(row: Notification, code: str, now: datetime, report: SendReport) -> N
         report.failed += _write(row, status=Status.FAILED, code=code)
     on = places.filter(off_at=None)
     on.update(failing_since=Coalesce("failing_since", now), code=code)
-    if code not in GONE.get(Kind(kind), ()):
+    if code not in GONE.get(kind, frozenset()):
         on = on.filter(failing_since__lte=now - OFF_AFTER)
     on.update(off_at=now)

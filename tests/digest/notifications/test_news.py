@@ -199,6 +199,7 @@ def test_a_destination_is_added_its_secret_shown_once_and_removed(ada: Reader, b
         {"kind": "ntfy", "secret": "tökén"},
         {"address": "https://name:password@hooks.example/"},
         {"address": "file:///etc/passwd"},
+        {"kind": "ntfy", "address": "https://ntfy.sh/"},
         {"address": "https://[half/"},
     ):
         assert page.post("/ui/account/destinations", new | wrong).status_code == 422, wrong

@@ -22,6 +22,7 @@ from werkzeug import Request, Response
 
 from digest.errors import DeliveryFailed, DestinationInvalid
 from digest.models import Destination, Notification, Reader
+from digest.notifications import send
 from digest.notifications.destinations import destination_add, destination_test, item_send_on
 from digest.notifications.news import News, notifications_due, notifications_make
 from digest.notifications.send import BACKOFF, CLAIM_LASTS, OFF_AFTER, message_post, notifications_send, vapid
@@ -184,7 +185,10 @@ def test_what_may_have_arrived_is_tried_again_with_webhooks_only(ada: Reader, se
     assert statuses == {"webhook": "waiting", "ntfy": "failed"}
 
 
-def test_a_process_that_ends_between_claim_and_result_doubles_nothing(ada: Reader, httpserver: HTTPServer):
+@pytest.mark.parametrize(("step", "sent"), [("_attempt", 0), ("_store", 1)])
+def test_a_process_that_ends_between_claim_and_result_doubles_nothing(
+    ada: Reader, httpserver: HTTPServer, step: str, sent: int
+):
     added(ada, httpserver, "webhook")
     asked = answers(httpserver, 200)
     row = told(ada)[0]
@@ -192,15 +196,18 @@ def test_a_process_that_ends_between_claim_and_result_doubles_nothing(ada: Reade
     class Killed(BaseException):
         """The process ends."""
 
+    def killed(*_: object, **more: object) -> None:
+        raise Killed
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("digest.notifications.send._store", lambda *_: (_ for _ in ()).throw(Killed))
+        patch.setattr(send, step, killed)
         with pytest.raises(Killed):
             notifications_send(now=NOW)
-    assert len(asked) == 1
+    assert len(asked) == sent
     for at in (NOW, NOW + CLAIM_LASTS, NOW + 2 * CLAIM_LASTS):
         notifications_send(now=at)
     row.refresh_from_db()
-    assert (row.status, row.code, len(asked)) == ("failed", "unknown_fate", 1)
+    assert (row.status, row.code, len(asked)) == ("failed", "unknown_fate", sent)
 
 
 @pytest.mark.django_db(transaction=True)

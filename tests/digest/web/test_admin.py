@@ -38,6 +38,7 @@ RECORDS = [
     "digest.delivery",
     "digest.digest",
     "digest.feedback",
+    "digest.notification",
     "digest.spend",
     "digest.spendrefusal",
     "digest.suggestedreasons",
