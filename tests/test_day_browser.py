@@ -105,6 +105,7 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     assert config_effective(reader_id=cleo.pk).weights() == {}
 
 
+@pytest.mark.alike
 def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
     keys = tab.keyboard
     tab.goto("/accounts/signup/")

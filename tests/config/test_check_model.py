@@ -21,6 +21,9 @@ from digest.models import Reader
 from tests.support.processes import wait_until
 from tests.support.scripted_model import Body, Script, Step, calls, status, text
 
+# A model's words and a throwaway SQLite file, whatever the database of the tests is.
+pytestmark = pytest.mark.alike
+
 APPROVAL = {"verdict": "approve", "confidence": 0.9, "helps": True, "accepts": True, "reasoning": "Because."}
 RIGHT = {"changes": [{"direction": "less", "kind": "source", "name": "gigawow.example"}]}
 CLOSING = '{"suggestions": [], "skipped": [], "meta": {}}'
@@ -186,7 +189,6 @@ def rows() -> dict[str, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.alike
 def test_a_check_leaves_no_row_and_no_file(site: Path, chain: HTTPServer):
     before, out, err = rows(), StringIO(), StringIO()
     with Script(chain, [], beyond=good), pytest.raises(SystemExit) as ended:
@@ -197,7 +199,6 @@ def test_a_check_leaves_no_row_and_no_file(site: Path, chain: HTTPServer):
 
 
 @pytest.mark.slow
-@pytest.mark.alike
 def test_ctrl_c_in_the_middle_leaves_nothing_either(site: Path):
     def interrupt() -> None:
         wait_until(lambda: [*site.rglob("*.sqlite3")], "no database was made")

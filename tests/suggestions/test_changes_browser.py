@@ -12,7 +12,7 @@ from tests.suggestions.test_preview_page import paper
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 
 
 def test_an_accepted_suggestion_is_told_marked_and_undone(page: Page, ada: Reader):

@@ -10,7 +10,7 @@ from tests.test_axe_browser import complaints, ready
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 
 
 def test_it_is_applied_and_undone_from_todays_page(page: Page, ada: Reader):
