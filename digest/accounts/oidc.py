@@ -6,12 +6,54 @@ import structlog
 from allauth.account.models import EmailAddress
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.app_settings import UID_MAX_LENGTH
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from django.http import HttpRequest
 from django.shortcuts import render
 
 from digest.models import Reader
 
 log = structlog.get_logger(__name__)
+
+# RFC 5321, section 4.5.3.1: what a mail server must take, and our column of addresses.
+ADDRESS_CHARS_MAX = 254
+NAME_CHARS_MAX = 1000
+_CLAIMS = {
+    "sub": UID_MAX_LENGTH,
+    "email": ADDRESS_CHARS_MAX,
+    **dict.fromkeys(("preferred_username", "name", "given_name", "family_name"), NAME_CHARS_MAX),
+}
+
+
+def claims_checked(claims: Any) -> dict[str, Any]:
+    """Return a provider's claims about who signs in, once those that are used are text of a bounded length.
+
+    Raises `OAuth2Error`, which becomes the page of a sign-in that failed.
+    """
+    if not isinstance(claims, dict) or not claims.get("sub"):
+        raise OAuth2Error("the provider named nobody")
+    for name, longest in _CLAIMS.items():
+        claim = claims.get(name)
+        if claim is not None and not (isinstance(claim, str) and len(claim) <= longest and "\0" not in claim):
+            raise OAuth2Error(f"the provider's {name} is no text of at most {longest} characters")
+    return claims
+
+
+def provider_of(request: HttpRequest, provider_id: str) -> Any:
+    """Return the provider, of whose answers those that no account can be made of are refused.
+
+    Its module needs the library's tables, which are there with OIDC_ISSUER alone.
+    """
+    from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter  # noqa: PLC0415
+
+    class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
+        def _fetch_user_info(self, access_token: str) -> dict[str, Any]:
+            return claims_checked(super()._fetch_user_info(access_token))
+
+        def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
+            return claims_checked(super()._decode_id_token(app, id_token))
+
+    return Provider(request, provider_id)
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]

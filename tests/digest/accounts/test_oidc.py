@@ -173,6 +173,23 @@ def test_who_signed_up_with_somebodys_address_does_not_get_their_sign_in(visitor
     assert "mallory" not in {name for _, name in accounts(place)}
 
 
+@pytest.mark.parametrize(
+    "claims",
+    [{"email": 7}, {"email": "a" * 300}, {"email": ["a@example.org"]}, {"preferred_username": {"a": 1}}],
+)
+def test_an_answer_that_no_account_can_be_made_of_is_said(visitor: Visitor, provider: str, place, claims):
+    known = accounts(place)
+    httpx.put(f"{provider}/users/odd", json={"email_verified": True, **claims}).raise_for_status()
+    page = visitor.http.post(str(visitor.to_provider().url), data={"sub": "odd"})
+    assert page.status_code == 401 and "Not signed in" in page.text
+    assert accounts(place) == known
+
+
+def test_a_number_of_the_provider_that_is_too_long_is_said(visitor: Visitor, place):
+    page = visitor.comes_back("a" * 300)
+    assert page.status_code == 401 and "Not signed in" in page.text
+
+
 def test_a_signed_in_reader_connects_and_disconnects_it(visitor: Visitor, site: str, place):
     page = visitor.http.get(f"{site}/accounts/login/")
     visitor.post("/accounts/login/", page, login="mallory", password=PASSWORD)
