@@ -21,8 +21,6 @@ import pytest
 from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
@@ -42,6 +40,8 @@ gc.disable()
 hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
 hypothesis_settings.load_profile("tidings")
 STORED = {"db", "transactional_db", "live_server", "own_cache"}
+# Seconds in which a browser is given what it last asked for.
+LAST_ANSWER_S = 20
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
@@ -204,14 +204,15 @@ def _reason_tags_back(**_: object) -> None:
     import_module("digest.migrations.0001_initial").reason_tags_add(apps, None)
 
 
-def _read_without_locks(connection: BaseDatabaseWrapper, **_: object) -> None:
-    """Let a test look at rows that its server changes: one memory holds both, and a reader's lock there is
-    an error for whoever writes, who cannot wait."""
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep SQLite's test database in a file, as an installation does: a memory that threads share has locks
+    of its own, for which nobody can wait."""
     if connection.vendor == "sqlite":
-        connection.connection.execute("PRAGMA read_uncommitted = 1")
-
-
-connection_created.connect(_read_without_locks)
+        file = tmp_path_factory.mktemp("database") / "tests.sqlite3"
+        connection.settings_dict["TEST"]["NAME"] = str(file)
+        # What a machine loses with its power, no test asks for.
+        connection.settings_dict["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
 
 
 def _drop_database(name: str, verbosity: int) -> None:
@@ -223,16 +224,16 @@ def _drop_database(name: str, verbosity: int) -> None:
 
 def _database_back(path: Path) -> None:
     """Put back the database as it was installed: a twentieth of the time it takes to empty every table."""
+    deadline = time.monotonic() + LAST_ANSWER_S
+
+    def fail_when_late(*_: int) -> None:
+        # A copy waits for whoever still reads, for ever and deaf to signals.
+        if time.monotonic() > deadline:
+            raise TimeoutError("another connection still uses the test database: close it in the test")
+
     connection.ensure_connection()
-    for left in reversed(range(100)):
-        try:
-            with closing(sqlite3.connect(path)) as copy:
-                copy.backup(connection.connection)
-            return
-        except sqlite3.OperationalError:  # a browser asked for something that is still being answered
-            if not left:
-                raise
-            time.sleep(0.05)
+    with closing(sqlite3.connect(path)) as copy:
+        copy.backup(connection.connection, progress=fail_when_late)
 
 
 @pytest.fixture(scope="session")
