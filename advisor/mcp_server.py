@@ -22,6 +22,7 @@ from anyio.abc import TaskStatus
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import close_old_connections
+from django.db.models import F
 from django.utils import timezone
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -83,7 +84,7 @@ def session_open(*, reader: Reader, now: datetime) -> Session:
     Refused where the advisor is off, the account inactive, or the reader turned models off: an MCP client is
     a model or passes everything to one.
     """
-    _check_allowed(reader)
+    check_allowed(reader)
     run = Run.objects.create(
         reader=reader,
         day=day_of(now, reader.zone),
@@ -96,17 +97,55 @@ def session_open(*, reader: Reader, now: datetime) -> Session:
         lease_until=now + timedelta(seconds=LEASE_S),
     )
     log.info("advisor_run_started", user_id=str(reader.pk), run_id=str(run.pk), trigger=run.trigger)
+    return _session(run, now)
+
+
+def _session(run: Run, now: datetime) -> Session:
     fence = fence_of(run)
-    dispatcher = CountingDispatch(ToolContext(reader.pk, run.pk, now, fence))
+    dispatcher = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence))
     session = Session(run, dispatcher, StepLog(run, fence, RunClock(now)))
+    session.calls = session.steps.n
     session.guide = guide_for(run=run, context=dispatcher.context, moment=lambda: session.steps.clock.now)
     return session
 
 
-def _check_allowed(reader: Reader) -> None:
+def session_resume(*, reader: Reader, client: str, now: datetime) -> Session:
+    """Take up the reader's session with `client`, or begin one; to be released after each call.
+
+    Over HTTP there is no hang-up: a session that nobody called for `LEASE_S` is ended by the reconciler. One
+    call at a time holds it, by raising its fence; a call beside it begins another. Raises `SessionRefused`.
+    """
+    check_allowed(reader)
+    idle = {"client": client, "idle": True}
+    claimed = {"meta": {"client": client}, "lease_until": now + timedelta(seconds=LEASE_S)}
+    running = Run.objects.filter(reader=reader, trigger=Run.Trigger.MCP, status=Run.Status.RUNNING)
+    for run in running.filter(meta=idle, lease_until__gt=now):
+        if running.filter(pk=run.pk, fence=run.fence, meta=idle).update(fence=F("fence") + 1, **claimed):
+            run.refresh_from_db()
+            return _session(run, now)
+    session = session_open(reader=reader, now=now)
+    run_owned(session.run).update(meta=claimed["meta"])
+    return session
+
+
+def session_release(*, session: Session, client: str, now: datetime) -> bool:
+    """Leave the session to the next call of `client`; `False` where it is over."""
+    until = now + timedelta(seconds=LEASE_S)
+    return bool(run_owned(session.run).update(meta={"client": client, "idle": True}, lease_until=until))
+
+
+def check_allowed(reader: Reader) -> None:
     """Refuse a session of this reader. Raises `SessionRefused`."""
     if not settings.ADVISOR_ENABLED:
         raise SessionRefused("The advisor is switched off here. Set ADVISOR_ENABLED=true.")
+    models_check(reader)
+
+
+def models_check(reader: Reader) -> None:
+    """Refuse to show a model anything of a reader who is inactive or turned models off.
+
+    Raises `SessionRefused`.
+    """
     if not reader.is_active:
         raise SessionRefused(f"The account of {reader.username} is not active. Activate it in the admin.")
     if not models_allowed(reader_id=reader.pk):
@@ -123,7 +162,7 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
     its lease ran out, or it was closed.
     """
     try:
-        _check_allowed(Reader.objects.get(pk=session.run.reader_id))
+        check_allowed(Reader.objects.get(pk=session.run.reader_id))
     except (SessionRefused, Reader.DoesNotExist):
         session_close(session=session, now=now)
         return SESSION_OVER
@@ -203,29 +242,41 @@ async def _serve(session: Session) -> None:
 
 
 def _server(session: Session) -> Server[Any]:
+    async def call(name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        return await _in_thread(lambda: _call(session, name, arguments))
+
+    return server_of(tools=tools_listed(), call=call, instructions=INSTRUCTIONS)
+
+
+def server_of(
+    *,
+    tools: list[types.Tool],
+    call: Callable[[str, Mapping[str, Any]], Awaitable[ToolOutcome]],
+    instructions: str,
+) -> Server[Any]:
+    """Return an MCP server that lists `tools` and answers each call by `call(name, arguments)`."""
+
     async def list_tools(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=tools_listed())
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        outcome = await _in_thread(lambda: _call(session, params))
+        outcome = await call(params.name, params.arguments or {})
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=outcome.content)],
             structured_content=json.loads(outcome.content),
             is_error=bool(outcome.error_code),
         )
 
-    return Server(NAME, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(NAME, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def _call(session: Session, params: types.CallToolRequestParams) -> ToolOutcome:
+def _call(session: Session, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
     try:
-        return session_call(
-            session=session, name=params.name, arguments=params.arguments or {}, now=timezone.now()
-        )
+        return session_call(session=session, name=name, arguments=arguments, now=timezone.now())
     except FenceLost:
         return SESSION_OVER
 

@@ -117,6 +117,24 @@ def check_full_text(**kwargs: Any) -> list[CheckMessage]:
     return [Error(f"FULL_TEXT needs {' and '.join(missing)}.", hint=hint, id="tidings.E021")]
 
 
+def check_assistants(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E024`: `MCP_HTTP` is on where no assistant could connect, or tokens could be read."""
+    if not settings.MCP_HTTP:
+        return []
+    found: list[CheckMessage] = []
+    parts = _parts(settings.SITE_URL)
+    is_local = parts is not None and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if not (settings.DEBUG or is_local or settings.SITE_URL.startswith("https://")):
+        text = (
+            "MCP_HTTP needs a SITE_URL that begins with https://: tokens must not be readable on their way."
+        )
+        found.append(Error(text, hint="Set SITE_URL, or take MCP_HTTP out.", id="tidings.E024"))
+    if not settings.REDIS_URL and settings.DATABASES["default"]["ENGINE"] != "django.db.backends.sqlite3":
+        text = "MCP_HTTP needs REDIS_URL beside PostgreSQL: another web process redeems a connection's code."
+        found.append(Error(text, hint="Set REDIS_URL, or take MCP_HTTP out.", id="tidings.E024"))
+    return found
+
+
 def _parts(address: str) -> SplitResult | None:
     """Split an address; `None` where its host or port is invalid."""
     try:
@@ -161,3 +179,4 @@ class ConfigConfig(AppConfig):
         register(check_bounds)
         register(check_addresses)
         register(check_full_text)
+        register(check_assistants)

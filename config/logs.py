@@ -112,6 +112,7 @@ def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
                 "propagate": False,
             },
             "httpx2": {"level": "WARNING"},
+            "mcp": {"level": "WARNING"},
             "openai": {"level": "WARNING"},
         },
     }

@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.idp.oidc",
     "csp",
     "ninja",
     "ranking",
@@ -210,6 +211,14 @@ if OIDC_ISSUER:
     SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
     # A new reader chooses a name and a time zone.
     SOCIALACCOUNT_AUTO_SIGNUP = False
+# Assistants of readers, over MCP at /mcp: clients register themselves, are public, and use PKCE.
+MCP_HTTP = env.bool("MCP_HTTP", default=False)
+IDP_OIDC_ADAPTER = "digest.accounts.oauth.AssistantAdapter"
+IDP_OIDC_AUTH_METHODS = ["none"]
+IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = False
+IDP_OIDC_RATE_LIMITS = {"client_registration": "10/m/ip,60/d/ip"}
+# Seconds: an hour, and a month without use.
+IDP_OIDC_ACCESS_TOKEN_EXPIRES_IN, IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN = 3600, 30 * 86_400
 vars().update(env.mail("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default="tidings@localhost")
 # A mail server that hangs must not block a request.

@@ -7,10 +7,12 @@ from django.templatetags.static import static
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
+from config.api.assistants import mcp
 from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
 from config.metrics import healthz, metrics, readyz
-from digest.web.account import SecondFactor, SecondFactorAgain, SignIn, oidc_login
+from digest.web import assistants
+from digest.web.account import SecondFactor, SecondFactorAgain, SignIn, oidc_callback, oidc_login
 
 # The admin uses the site's sign-in, with its second factor.
 admin.site.site_header = admin.site.site_title = "Tidings"
@@ -18,12 +20,29 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 handler429 = "digest.throttling.too_many_requests_page"  # for allauth
 # Where there is no provider, there is no such page.
+_OIDC = "accounts/oidc/<str:provider_id>/login"
 OIDC = (
-    [path("accounts/oidc/<str:provider_id>/login/", oidc_login, name="openid_connect_login")]
+    [
+        path("accounts/oidc/<str:provider_id>/login/", oidc_login, name="openid_connect_login"),
+        path(
+            "accounts/oidc/<str:provider_id>/login/callback/", oidc_callback, name="openid_connect_callback"
+        ),
+    ]
     if settings.OIDC_ISSUER
     else []
 )
+# What programs ask for; the page on which a reader answers is among the pages of digest.
+ASSISTANTS = [
+    path("mcp", mcp, name="mcp"),
+    path("oauth/token", assistants.token, name="token"),
+    path("oauth/revoke", assistants.revoke, name="revoke"),
+    path("oauth/register", assistants.register, name="register"),
+    path(".well-known/oauth-authorization-server", assistants.server_metadata, name="authorization_server"),
+    path(".well-known/oauth-protected-resource", assistants.resource_metadata, name="protected_resource"),
+    path(".well-known/oauth-protected-resource/mcp", assistants.resource_metadata, name="protected_mcp"),
+]
 urlpatterns = [
+    path("", include((ASSISTANTS, "assistants"))),
     path("", include("digest.urls")),
     path("", include("ranking.urls")),
     path("", include("suggestions.urls")),

@@ -19,6 +19,7 @@ from digest.models import ApiToken, Destination, Feedback, Reader, Reading, Subs
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
+from tests.support.assistants import Connected
 from tests.support.browser import fresh_item, subscribe, suggested
 from tests.support.factories import FeedbackFactory
 from tests.support.routes import ANYTHING, Route, routes
@@ -37,6 +38,9 @@ OWN = {"reader_export"}
 OPEN = {
     *("api:openapi-json", "api_docs", "healthz", "readyz", "metrics", "offline", "worker", "icon"),
     "greader:ready",
+    # What programs ask by secrets of their own (tests/advisor/test_mcp_http).
+    *(f"assistants:{name}" for name in ("mcp", "token", "revoke", "register")),
+    *(f"assistants:{name}" for name in ("authorization_server", "protected_resource", "protected_mcp")),
 }
 # Readers' own pages at whose address visitors see what Tidings is.
 FRONT = "digest:today"
@@ -52,9 +56,9 @@ ACCOUNTS = [route for route in routes() if route.place.startswith("accounts/")]
 
 
 @pytest.fixture
-def ids(ada: Reader) -> dict[str, list[object]]:
+def ids(ada: Reader, settings) -> dict[str, list[object]]:
     """Ada's objects by the name their ids go by in addresses."""
-    now = timezone.now()
+    settings.MCP_HTTP, now = True, timezone.now()
     item = fresh_item(ada, key="ada.example", title=SECRET, text=SECRET)
     FeedbackFactory(reader=ada, item=item)
     run = Run.objects.create(
@@ -70,6 +74,7 @@ def ids(ada: Reader) -> dict[str, list[object]]:
         "destination_id": [
             Destination.objects.create(reader=ada, kind="ntfy", address=SECRET, created_at=now).pk
         ],
+        "client_id": [Connected(ada, name=SECRET).client_id],
         "token_id": [token_issue(reader=ada, name=SECRET, scope="read", expires_at=None, now=now).token.pk],
         "version": [config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)],
         "stream": ["user/-/state/com.google/reading-list"],

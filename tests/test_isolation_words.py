@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from advisor.mcp_server import session_call, session_close, session_open
 from advisor.tools.registry import TOOLS
+from config.api.assistant_tools import READER_TOOLS
 from digest.accounts.tokens import token_issue
 from digest.build.services import digest_build
 from digest.days import day_of
@@ -30,6 +31,7 @@ from digest.models import Destination, Feed, Feedback, Impression, Item, Notific
 from digest.notifications.news import digests_news, notifications_due, words_news
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Evidence
+from tests.support.assistants import Connected
 from tests.support.marked_worlds import MARK, World, foreign, marked_world
 from tests.support.routes import ANYTHING, Route, routes
 from tests.test_isolation import tip_of
@@ -54,6 +56,7 @@ CHANGE = {"suggestion_type": "add_topic", "target": "ferry strike"}
 @pytest.fixture
 def world(request: pytest.FixtureRequest, ada: Reader, ben: Reader, settings: Any) -> World:
     """The world of a seed, with a digest of today for each reader."""
+    settings.MCP_HTTP = True
     settings.FETCH_ALLOW_HOSTS = ["localhost", "127.0.0.1"]  # feeds move there without a look-up
     made = marked_world(request.param, ada, ben)
     for name, reader in made.readers.items():
@@ -111,6 +114,23 @@ def of_tools(reader: Reader) -> Answers:
     assert session_close(session=session, now=timezone.now())
 
 
+def of_assistant(reader: Reader, item_ids: list[Any]) -> Answers:
+    """What the tools beside the advisor's answer an assistant over HTTP, about items of whomever."""
+    assistant = Connected(reader)
+    items = [{"item_id": pk} for pk in item_ids]
+    arguments: dict[str, list[dict[str, Any]]] = {
+        "get_digest": [{}],
+        "search_items": [{"query": "ferry"}, {"query": "author"}, {"query": "noon", "page": 2}],
+        "explain_item": items,
+        "get_left_out": [{}, {"page": 2}, {"reason": "same_story"}],
+        "list_sources": [{}],
+        "rate_item": [one | {"useful": True} for one in items[-4:]],
+    }
+    for name in READER_TOOLS:
+        for given in arguments[name]:
+            yield f"assistant {name}", str(assistant.call(name, given))
+
+
 def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
     """The reader's own objects by the name their ids go by in addresses, and some items of others."""
     now, today = timezone.now(), day_of(timezone.now(), reader.zone)
@@ -129,6 +149,7 @@ def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
         "run_id": [*reader.runs.values_list("pk", flat=True)],
         "tip_id": [tip],
         "destination_id": [notified(reader)],
+        "client_id": [Connected(reader).client_id],
         "token_id": [token_issue(reader=reader, name="x", scope="read", expires_at=None, now=now).token.pk],
         "signed": [],  # a picture: no words
         "version": [0, 1],
@@ -212,6 +233,7 @@ def answers(world: World, reader: Reader) -> Answers:
     client = Client()
     client.force_login(reader)
     ids = ids_of(reader, tip_of(reader, world.now).pk)
+    yield from of_assistant(reader, ids["item_id"])
     secret = token_issue(reader=reader, name="app", scope="read", expires_at=None, now=timezone.now()).secret
     app = Client(headers={"Authorization": f"GoogleLogin auth={secret}"})
     named = {"i": [*Item.objects.values_list("pk", flat=True)]}
@@ -240,6 +262,8 @@ def test_no_answer_holds_a_word_of_a_feed_that_only_another_reads(world: World):
 
 WITH_WORDS = (
     "news",
+    *("assistant get_digest", "assistant search_items", "assistant explain_item", "assistant get_left_out"),
+    "assistant list_sources",
     *("mail", "export_records", "tool query_user_feedback", "tool test_suggestion", "tool compare_configs"),
     *("GET digest:today", "GET digest:day", "GET digest:item", "GET digest:left_out", "GET digest:saved"),
     *("GET digest:search", "GET digest:source", "GET digest:sources", "GET digest:opml_export"),

@@ -20,6 +20,7 @@ from advisor.run.scheduling import readers_advise
 from advisor.run.workers import job_failed
 from config.jobs.lease import CRASHES_MAX, LEASE, Step, night_claim, night_lease_renewal, night_save
 from config.models import NightlyReport
+from digest.accounts.assistants import assistants_prune
 from digest.articles.pictures import pictures_prune
 from digest.build.services import digests_build
 from digest.feedback.implicit import implicit_update_all
@@ -65,6 +66,7 @@ def cluster(now: datetime) -> Counts:
     stories, vectors = stories_update(now=now).as_dict(), item_vectors_update(now=now)
     pruned = item_vectors_prune(now=now)
     rows = rows_prune(now=now) + snapshots_prune(now=now) + traces_prune(now=now)
+    rows += assistants_prune(now=now)
     # The evidence of a suggestion outlives the retention of items.
     items = items_prune(now=now, referenced_by=[Evidence.objects.filter(item=OuterRef("pk"))])
     pictures = pictures_prune(now=now)

@@ -28,6 +28,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
+from digest.accounts.assistants import assistant_connections
 from digest.accounts.services import (
     deleted_words,
     reader_delete,
@@ -194,6 +195,8 @@ def _page(
         "mail_confirmed": address_is_confirmed(reader=reader),
         "mail_trouble": delivery_trouble(reader_id=reader.pk),
         "feeds": _feeds(request, reader),
+        "mcp_http": settings.MCP_HTTP,
+        "assistant_count": len(assistant_connections(reader_id=reader.pk)) if settings.MCP_HTTP else 0,
         "token_count": len(tokens_of(reader_id=reader.pk)),
         "second_factor": is_mfa_enabled(reader),
         "export_opml": _address("digest:opml_export"),
@@ -328,6 +331,20 @@ def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
     return render(
         request, "socialaccount/leaving.html", {"name": settings.OIDC_NAME, "address": answer["Location"]}
     )
+
+
+def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Sign in whom the provider names; a page that says so where its answer names nobody."""
+    from allauth.socialaccount.models import SocialApp  # noqa: PLC0415  # with OIDC_ISSUER
+    from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView  # noqa: PLC0415
+
+    from digest.accounts.oidc import provider_of  # noqa: PLC0415
+
+    try:
+        view = OAuth2CallbackView.adapter_view(provider_of(request, provider_id))
+        return cast(HttpResponse, view(request))
+    except SocialApp.DoesNotExist as error:
+        raise Http404 from error
 
 
 class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]

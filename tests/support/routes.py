@@ -10,6 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 # Something for every kind of id an address may hold; nothing needs to be there.
 ANYTHING: Mapping[str, Any] = {
     "app_label": "digest",
+    "client_id": "abc",
     "content_type_id": 1,
     "date": date(2026, 3, 18),
     "key": "abc-def",

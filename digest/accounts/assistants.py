@@ -1,0 +1,142 @@
+"""Assistants that readers connected over MCP: their tokens, what they may do, and how they are disconnected.
+
+Clients and tokens are those of `allauth.idp.oidc`, which stores no token but its hash.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from allauth.idp.oidc.models import Client, Token
+from django.conf import settings
+from django.core.cache import cache
+from django.db.models import Exists, OuterRef, QuerySet
+
+from digest.errors import InvalidToken
+from digest.models import Reader
+
+READ, RATE, PROPOSE = "read", "rate", "propose"
+# What each scope lets an assistant do, as the reader is told before they allow it.
+SCOPES: Mapping[str, str] = MappingProxyType(
+    {
+        READ: "Read your digest, sources and articles, search them, and see why each is where it is",
+        RATE: "Give your thumbs up or down. Ranking learns from these as from your own",
+        PROPOSE: "See your thumbs and settings, and propose changes, which wait until you accept them here",
+    }
+)
+MCP_PATH = "/mcp"
+# Room for every assistant of a large installation; a flood of registrations ends here.
+CLIENTS_MAX = 500
+# A client that nobody allowed anything is forgotten after a day, and in a full table after a quarter hour.
+UNUSED_LIFETIME = timedelta(days=1)
+UNUSED_LEAST = timedelta(minutes=15)
+# A code is redeemed within a minute.
+CODE_CLAIM_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a token allows: its reader, the client it was given to, and its scopes."""
+
+    reader: Reader
+    client: str
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One assistant that a reader allowed something; `host` is where it is reached."""
+
+    client_id: str
+    name: str
+    host: str
+    allowed: tuple[str, ...]
+    since: datetime
+    renewed_at: datetime
+
+
+def mcp_resource() -> str:
+    """Return the address of the MCP endpoint, for which alone tokens are valid (RFC 8707)."""
+    return f"{settings.SITE_URL.rstrip('/')}{MCP_PATH}"
+
+
+def access_of(*, secret: str) -> Access:
+    """Return what the access token `secret` allows at our MCP endpoint.
+
+    Raises `InvalidToken` for one that is unknown, expired, revoked, for another resource, or of a reader who
+    is switched off.
+    """
+    token = Token.objects.select_related("user").filter(client__isnull=False)
+    found = token.lookup(Token.Type.ACCESS_TOKEN, secret) if secret else None
+    if found is None or not isinstance(found.user, Reader) or not found.user.is_active:
+        raise InvalidToken("This token is not valid here, or no longer. Connect the assistant again.")
+    if found.get_resources() != [mcp_resource()]:
+        raise InvalidToken(f"This token is for another resource. Ask for one for {mcp_resource()}.")
+    return Access(found.user, str(found.client_id), frozenset(found.get_scopes()) & SCOPES.keys())
+
+
+def code_claim(*, code: str) -> bool:
+    """Return whether an authorization code is redeemed for the first time; of many at once, one is."""
+    return bool(cache.add(f"digest:oauth:code:{sha256(code.encode()).hexdigest()}", 1, timeout=CODE_CLAIM_S))
+
+
+def client_host(client: Client) -> str:
+    """Return the host that a client is reached at; "this device" for a program of the reader's own."""
+    host = urlsplit((client.get_redirect_uris() or [""])[0]).hostname or ""
+    return "a program on your own device" if host in ("127.0.0.1", "::1", "localhost") else host
+
+
+def client_name(client: Client) -> str:
+    """Return the name that a client gave itself, in quotes where it is shown; else that of its host."""
+    return client.name or client_host(client)
+
+
+def assistant_connections(*, reader_id: UUID) -> list[Connection]:
+    """Return the assistants that may still use something of the reader's, by name; two queries."""
+    tokens: dict[str, list[Any]] = {}
+    for token in Token.objects.valid().filter(user_id=reader_id).select_related("client"):
+        tokens.setdefault(token.client_id, []).append(token)
+    found = []
+    for client_id, own in tokens.items():
+        scopes = {scope for token in own for scope in token.get_scopes()}
+        moments = [token.created_at for token in own]
+        client = own[0].client
+        allowed = tuple(words for scope, words in SCOPES.items() if scope in scopes)
+        found.append(
+            Connection(
+                client_id, client_name(client), client_host(client), allowed, client.created_at, max(moments)
+            )
+        )
+    return sorted(found, key=lambda row: (row.name.casefold(), row.client_id))
+
+
+def assistant_disconnect(*, reader: Reader, client_id: str) -> bool:
+    """Revoke at once all that the reader allowed a client; return whether there was anything."""
+    deleted, _ = Token.objects.filter(user=reader, client_id=client_id).delete()
+    return int(deleted) > 0
+
+
+def client_room_make(*, now: datetime) -> bool:
+    """Return whether one more client may register, after forgetting those that nobody uses."""
+    _unused(now - UNUSED_LIFETIME).delete()
+    if Client.objects.count() < CLIENTS_MAX:
+        return True
+    oldest = list(_unused(now - UNUSED_LEAST).order_by("created_at").values_list("pk", flat=True)[:1])
+    deleted, _ = Client.objects.filter(pk__in=oldest).delete()
+    return int(deleted) > 0
+
+
+def assistants_prune(*, now: datetime) -> int:
+    """Delete expired tokens, and clients that nobody allows anything any more; return how many rows."""
+    deleted, _ = Token.objects.filter(expires_at__lte=now).delete()
+    return int(deleted) + int(_unused(now - UNUSED_LIFETIME).delete()[0])
+
+
+def _unused(before: datetime) -> QuerySet[Any]:
+    used = Exists(Token.objects.filter(client=OuterRef("pk")))
+    return Client.objects.filter(~used, created_at__lt=before)  # type: ignore[no-any-return]

@@ -1,0 +1,98 @@
+"""How `allauth.idp.oidc` authorises assistants here: who may register, where codes go, and for what."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.idp.oidc.adapter import DefaultOIDCAdapter
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import JsonResponse
+from django.utils import timezone
+
+from digest.accounts.assistants import READ, SCOPES, client_room_make, mcp_resource
+
+# Far above what clients send: the longest known registration has 1,100 bytes.
+REGISTRATION_BYTES_MAX: Final = 8192
+URIS_MAX: Final = 10
+URI_CHARS_MAX: Final = 500
+NAME_CHARS_MAX: Final = 60
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+# Browsers read a backslash as a slash, so that what we take for a host may be another's path.
+_ODD: Final = frozenset("\\*<>\"'`{}|^ ")
+
+
+def redirect_problem(uri: object) -> str:
+    """Return why codes are not sent to `uri`, in words; "" where they may be.
+
+    https anywhere, or plain http on the reader's own device (RFC 8252, section 7.3), without credentials and
+    fragments.
+    """
+    if not isinstance(uri, str) or not 0 < len(uri) <= URI_CHARS_MAX:
+        return f"A redirect URI is a text of {URI_CHARS_MAX} characters at most."
+    if not uri.isascii() or not uri.isprintable() or _ODD & set(uri):
+        return "A redirect URI has characters that no address has."
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError:
+        return "A redirect URI cannot be read."
+    if not parts.hostname or "@" in parts.netloc or "#" in uri:
+        return "A redirect URI names a host, without a user and a fragment."
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
+        return ""
+    return "A redirect URI begins with https://, or leads to the reader's own device (http://127.0.0.1)."
+
+
+def registration_clean(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a registration (RFC 7591) we keep, with what we decide ourselves in its place.
+
+    Each client is public, redeems codes and refreshes tokens, and asks for scopes of ours alone.
+    """
+    asked = metadata.get("scope")
+    asked_for = asked.split() if isinstance(asked, str) else []
+    name = metadata.get("client_name")
+    plain = " ".join(name.split()) if isinstance(name, str) else ""
+    return {
+        "client_name": "".join(c for c in plain if c.isprintable() and c not in "<>")[:NAME_CHARS_MAX],
+        "redirect_uris": metadata.get("redirect_uris"),
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "scope": " ".join(scope for scope in SCOPES if scope in asked_for) or " ".join(SCOPES),
+    }
+
+
+class AssistantAdapter(DefaultOIDCAdapter):  # type: ignore[misc]
+    """Bounds registration, names the scopes in plain words, and issues tokens for our MCP endpoint alone."""
+
+    scope_display = dict(SCOPES)
+
+    def get_issuer(self) -> str:
+        """Return the address of this installation, by which clients know who issued a token."""
+        return str(settings.SITE_URL).rstrip("/")
+
+    def validate_client_registration(self, *, client: Any, client_metadata: Any, **more: Any) -> None:
+        """Refuse a client whose codes would leave by another way, and any where there are too many."""
+        uris = client.get_redirect_uris()
+        problems = [words for uri in uris if (words := redirect_problem(uri))]
+        if len(uris) > URIS_MAX:
+            problems.append(f"A client has {URIS_MAX} redirect URIs at most.")
+        if problems:
+            raise ImmediateHttpResponse(_refusal("invalid_redirect_uri", problems[0], 400))
+        if not client_room_make(now=timezone.now()):
+            words = (
+                "As many assistants are registered here as there may be. Try again in a quarter of an hour."
+            )
+            raise ImmediateHttpResponse(_refusal("temporarily_unavailable", words, 503))
+        client.set_default_scopes([READ])
+
+    def validate_resource_uris(self, *, uris: list[str], **more: Any) -> None:
+        """Refuse a token for anything but our MCP endpoint. Raises `ValidationError`."""
+        if any(uri != mcp_resource() for uri in uris):
+            raise ValidationError(f"Tokens are issued here for {mcp_resource()} alone.")
+
+
+def _refusal(code: str, words: str, status: int) -> JsonResponse:
+    return JsonResponse({"error": code, "error_description": words}, status=status)

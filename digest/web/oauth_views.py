@@ -1,0 +1,48 @@
+"""The views of `allauth.idp.oidc` as this site has them: its own page, its own scopes, its own clients."""
+
+from typing import Any, cast
+
+from allauth.idp.oidc.forms import AuthorizationForm
+from allauth.idp.oidc.views import AuthorizationView, ClientRegistrationView, RevokeView, TokenView
+
+from digest.accounts.assistants import SCOPES, client_host, client_name, mcp_resource
+from digest.accounts.oauth import registration_clean
+
+__all__ = ["Consent", "Registration", "RevokeView", "TokenView"]
+
+
+class ConsentForm(AuthorizationForm):  # type: ignore[misc]
+    """What the reader may allow, the least first; each can be taken out."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        order = list(SCOPES)
+        self.fields["scopes"].choices = sorted(
+            self.fields["scopes"].choices, key=lambda one: order.index(one[0])
+        )
+        self.fields["scopes"].error_messages["required"] = "Choose what it may do, or cancel."
+
+
+class Consent(AuthorizationView):  # type: ignore[misc]
+    """The page of `allauth`, for our resource where the client names none."""
+
+    form_class = ConsentForm
+    template_name = "digest/assistant_consent.html"
+
+    def get_initial(self) -> dict[str, Any]:
+        """Return the signed request."""
+        self._request_info["resources"] = self._request_info.get("resources") or [mcp_resource()]
+        return cast(dict[str, Any], super().get_initial())
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add who asks, in the reader's terms."""
+        page = super().get_context_data(**kwargs)
+        return {**page, "name": client_name(page["client"]), "host": client_host(page["client"])}
+
+
+class Registration(ClientRegistrationView):  # type: ignore[misc]
+    """Registers a client as we decide that it is."""
+
+    def _get_client_metadata(self) -> dict[str, Any] | None:
+        metadata = super()._get_client_metadata()
+        return None if metadata is None else registration_clean(metadata)
