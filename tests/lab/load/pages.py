@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.lab.bench.running import Watch
 from tests.lab.load.asking import Answer, Ask, ask_all, ask_at_once
+from tests.lab.load.lines import FOLDERS
 from tests.lab.load.seed import SETTLED
 from tests.lab.load.server import Site, database_s, processor_s, site
 from tests.lab.load.setting import Json, django_up, head, rows_of, spread, target, told
@@ -28,17 +29,21 @@ EMPTY, FIRST, AGAIN = "empty", "today, first visit", "today, again"
 # So many of a hundred requests; the empty pages come on top.
 MIX = {
     FIRST: 20,
-    AGAIN: 18,
+    AGAIN: 15,
     "item": 12,
     "all": 6,
     "all, older": 2,
     "all, unread": 2,
     "all, best": 2,
     "all, one feed": 2,
+    "all, one folder": 2,
+    "all, one source": 2,
     "suggestions": 8,
-    "search": 6,
-    "yesterday": 4,
-    "saved": 4,
+    "search": 5,
+    "search, one source": 1,
+    "yesterday": 3,
+    "saved": 3,
+    "all, saved": 1,
     "sources": 3,
     "settings": 3,
     "history": 3,
@@ -48,10 +53,13 @@ MIX = {
     "trends": 1,
 }
 EMPTY_SHARE = 0.1
+# So many of each page are asked for alone.
+ALONE = 30
 AGE = timedelta(hours=6)
 P95_MS, P99_MS = 200.0, 500.0
 TIMED = {FIRST: "digest", AGAIN: "digest", "suggestions": "suggestions"}
-TIMED |= dict.fromkeys(("all", "all, older", "all, unread", "all, best", "all, one feed"), "all items")
+TIMED |= dict.fromkeys((name for name in MIX if name.startswith("all")), "all items")
+TIMED |= dict.fromkeys(("search", "search, one source"), "search")
 
 
 @dataclass
@@ -86,6 +94,7 @@ def main() -> None:
         used = [processor_s(running.workers()), database_s()]
         answers = ask_all(asks, port=running.port, rate=options.rate, seed=options.seed)
         used = [processor_s(running.workers()) - used[0], database_s() - used[1]]
+        report["alone"] = alone([*asks, *first_visits(visitors)], running)
         report["memory"] = running.memory()
         report["processor_ms_a_page"] = {
             "site": round(1000 * used[0] / len(asks), 1),
@@ -138,6 +147,10 @@ def plan(
     """The requests, in order: of each page its share, by readers drawn at random."""
     fresh = iter([visitor for visitor in visitors if not visitor.came])
     back = [visitor for visitor in visitors if visitor.came]
+
+    def source(visitor: Visitor) -> str:
+        return f"s{dice.choice(visitor.feeds) - 1}.example"
+
     paths: dict[str, Callable[[Visitor], str]] = {
         "item": lambda v: f"/ui/item/{dice.choice(v.items)}" if v.items else "/ui/saved",
         "all": lambda v: "/ui/all",
@@ -145,7 +158,11 @@ def plan(
         "all, unread": lambda v: "/ui/all?unread=1",
         "all, best": lambda v: "/ui/all?order=best",
         "all, one feed": lambda v: f"/ui/all?feed={dice.choice(v.feeds)}",
+        "all, one folder": lambda v: f"/ui/all?folder={dice.choice(FOLDERS)}",
+        "all, one source": lambda v: f"/ui/all?source={source(v)}",
+        "all, saved": lambda v: "/ui/all?saved=1",
         "search": lambda v: f"/ui/search?q={dice.choice(words)}",
+        "search, one source": lambda v: f"/ui/search?q={dice.choice(words)}&source={source(v)}",
         "feed": lambda v: f"/feeds/{v.token}/atom.xml",
         "yesterday": lambda v: f"/ui/date/{yesterday}",
         "left out": lambda v: f"/ui/date/{yesterday}/left-out",
@@ -161,6 +178,7 @@ def plan(
     for page in dice.choices(list(MIX), list(MIX.values()), k=count):
         if page == FIRST:
             visitor = next(fresh)
+            visitor.came = True
             back.append(visitor)
         else:
             # Somebody who came a while ago, so that their digest is built by now.
@@ -186,6 +204,31 @@ def firsts(visitors: Sequence[Visitor], running: Site) -> Json:
     warm = ask_all([Ask("warm", "/", v.cookie) for v in some[8:]], port=running.port, rate=8, seed=1)
     assert all(answer.status == 200 for answer in [*cold, *warm]), Counter(a.status for a in [*cold, *warm])
     return {"cold": spread([a.seconds for a in cold]), "then": spread([a.seconds for a in warm])}
+
+
+def first_visits(visitors: Sequence[Visitor]) -> list[Ask]:
+    """Front pages of readers who did not come yet."""
+    return [Ask(FIRST, "/", visitor.cookie) for visitor in visitors if not visitor.came][-ALONE:]
+
+
+def alone(asks: Sequence[Ask], running: Site) -> list[Json]:
+    """By page, the last of `asks` one after the other: by the clock, and of the processors' time.
+
+    What else the machine does makes a page slow, but hardly adds to the processor time that it takes.
+    """
+    pages: dict[str, list[Ask]] = {}
+    for ask in asks:
+        pages.setdefault(ask.page, []).append(ask)
+    rows = []
+    for name in MIX:
+        some = pages.get(name, [])[-ALONE:]
+        used = [processor_s(running.workers()), database_s()]
+        answers = [ask_at_once([ask], port=running.port)[0] for ask in some]
+        used = [processor_s(running.workers()) - used[0], database_s() - used[1]]
+        site_ms, database_ms = (round(1000 * seconds / max(len(some), 1), 1) for seconds in used)
+        took = spread([answer.seconds for answer in answers])
+        rows.append({"page": name, "site_ms": site_ms, "database_ms": database_ms, **took})
+    return rows
 
 
 def figures(answers: Sequence[Answer]) -> Json:
