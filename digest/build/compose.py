@@ -100,7 +100,7 @@ def muted_items(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None)
 def novelty_draw(
     seed: str, known: Collection[str], effective: EffectiveConfig, old: Collection[int] = ()
 ) -> NoveltyDraw:
-    """Return the draw without `known` sources, those pinned as avoided, weights below 0.5, and `old` items."""
+    """Return the draw without `known` and avoided sources, weights below 0.5, and `old` items."""
     low = {source for source, weight in effective.weights().items() if weight < NOVELTY_WEIGHT_MIN}
     return NoveltyDraw(seed, frozenset({*known, *effective.config.avoided, *low}), frozenset(old))
 

@@ -18,6 +18,8 @@ WATCHED: Final = timedelta(minutes=15)
 # A feed that has been due for so long has no worker at hand, where none tried another for the longer time.
 START_WITHIN: Final = timedelta(seconds=5)
 AT_WORK: Final = timedelta(seconds=15)
+# A feed due for so long was missed by two rounds.
+OVERDUE: Final = timedelta(minutes=10)
 NEVER_FETCHED: Final = Q(state=Feed.State.ACTIVE, last_fetched_at=None)
 
 
@@ -121,6 +123,19 @@ def readers_filled_anew(*, clustered_at: datetime, now: datetime) -> int:
     found = sorted(set(joined.values_list("reader_id", flat=True)))
     behind = Reader.objects.filter(pk__in=found, sources_filled_at__lt=now)
     return behind.update(sources_filled_at=now) if found else 0
+
+
+def feeds_overdue(*, reader_id: UUID, now: datetime) -> int:
+    """Return how many of the reader's feeds nobody fetched when they were due, if most were not; else 0.
+
+    So it is when the machine was off, or no worker runs. One query.
+    """
+    counts = Feed.objects.filter(subscriptions__reader_id=reader_id, state=Feed.State.ACTIVE).aggregate(
+        polled=Count("pk"),
+        overdue=Count("pk", filter=Q(next_check_at__lte=now - OVERDUE, last_fetched_at__isnull=False)),
+    )
+    overdue: int = counts["overdue"]
+    return overdue if overdue * 2 > counts["polled"] else 0
 
 
 def filling_is_stuck(*, reader_id: UUID, now: datetime, at_work: timedelta = AT_WORK) -> bool:

@@ -90,11 +90,12 @@ def main() -> None:
     with site() as running:
         report["server"] = running.command
         report["first_pages"] = firsts(visitors, running)
-        asks = plan(int(options.rate * 60 * options.minutes), visitors, words, yesterday, dice)
+        paths = paths_of(words, yesterday, dice)
+        report["alone"] = alone(visitors, paths, running, dice)
+        asks = plan(int(options.rate * 60 * options.minutes), visitors, paths, dice)
         used = [processor_s(running.workers()), database_s()]
         answers = ask_all(asks, port=running.port, rate=options.rate, seed=options.seed)
         used = [processor_s(running.workers()) - used[0], database_s() - used[1]]
-        report["alone"] = alone([*asks, *first_visits(visitors)], running)
         report["memory"] = running.memory()
         report["processor_ms_a_page"] = {
             "site": round(1000 * used[0] / len(asks), 1),
@@ -141,17 +142,16 @@ def visitors_of(dice: random.Random) -> tuple[list[Visitor], list[str], str]:
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
-def plan(
-    count: int, visitors: Sequence[Visitor], words: Sequence[str], yesterday: str, dice: random.Random
-) -> list[Ask]:
-    """The requests, in order: of each page its share, by readers drawn at random."""
-    fresh = iter([visitor for visitor in visitors if not visitor.came])
-    back = [visitor for visitor in visitors if visitor.came]
+Paths = dict[str, Callable[[Visitor], str]]
+
+
+def paths_of(words: Sequence[str], yesterday: str, dice: random.Random) -> Paths:
+    """Return by page the address that a visitor asks for; the front page is not among them."""
 
     def source(visitor: Visitor) -> str:
         return f"s{dice.choice(visitor.feeds) - 1}.example"
 
-    paths: dict[str, Callable[[Visitor], str]] = {
+    return {
         "item": lambda v: f"/ui/item/{dice.choice(v.items)}" if v.items else "/ui/saved",
         "all": lambda v: "/ui/all",
         "all, older": lambda v: f"/ui/all?before={_days_ago(dice.randrange(5, 95))}.1",
@@ -174,6 +174,12 @@ def plan(
         "calendar": lambda v: "/ui/calendar",
         "trends": lambda v: "/ui/history/trends",
     }
+
+
+def plan(count: int, visitors: Sequence[Visitor], paths: Paths, dice: random.Random) -> list[Ask]:
+    """The requests, in order: of each page its share, by readers drawn at random."""
+    fresh = iter([visitor for visitor in visitors if not visitor.came])
+    back = [visitor for visitor in visitors if visitor.came]
     asks = []
     for page in dice.choices(list(MIX), list(MIX.values()), k=count):
         if page == FIRST:
@@ -206,28 +212,26 @@ def firsts(visitors: Sequence[Visitor], running: Site) -> Json:
     return {"cold": spread([a.seconds for a in cold]), "then": spread([a.seconds for a in warm])}
 
 
-def first_visits(visitors: Sequence[Visitor]) -> list[Ask]:
-    """Front pages of readers who did not come yet."""
-    return [Ask(FIRST, "/", visitor.cookie) for visitor in visitors if not visitor.came][-ALONE:]
+def alone(visitors: Sequence[Visitor], paths: Paths, running: Site, dice: random.Random) -> list[Json]:
+    """By page, `ALONE` of it one after the other: by the clock, and of the processors' time.
 
-
-def alone(asks: Sequence[Ask], running: Site) -> list[Json]:
-    """By page, the last of `asks` one after the other: by the clock, and of the processors' time.
-
-    What else the machine does makes a page slow, but hardly adds to the processor time that it takes.
+    What else the machine does makes a page slow, but adds less to the processor time that it takes.
     """
-    pages: dict[str, list[Ask]] = {}
-    for ask in asks:
-        pages.setdefault(ask.page, []).append(ask)
     rows = []
+    back = [visitor for visitor in visitors if visitor.came]
+    new = [visitor for visitor in visitors if not visitor.came][-ALONE:]
     for name in MIX:
-        some = pages.get(name, [])[-ALONE:]
+        some = new if name == FIRST else dice.choices(back, k=ALONE)
+        asks = [Ask(name, paths.get(name, lambda v: "/")(visitor), visitor.cookie) for visitor in some]
         used = [processor_s(running.workers()), database_s()]
-        answers = [ask_at_once([ask], port=running.port)[0] for ask in some]
+        answers = [ask_at_once([ask], port=running.port)[0] for ask in asks]
         used = [processor_s(running.workers()) - used[0], database_s() - used[1]]
-        site_ms, database_ms = (round(1000 * seconds / max(len(some), 1), 1) for seconds in used)
+        assert all(answer.status == 200 for answer in answers), name
+        site_ms, database_ms = (round(1000 * seconds / len(asks), 1) for seconds in used)
         took = spread([answer.seconds for answer in answers])
         rows.append({"page": name, "site_ms": site_ms, "database_ms": database_ms, **took})
+    for visitor in new:
+        visitor.came = True
     return rows
 
 
