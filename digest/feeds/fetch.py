@@ -9,7 +9,7 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Final
@@ -62,6 +62,15 @@ STATUS_MESSAGES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """How a private feed is asked: `headers` are secret and go to `origin` alone; `user_agent` may be ""."""
+
+    origin: str
+    headers: Mapping[str, str] = field(repr=False)
+    user_agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FetchResponse:
     """A good answer from `url`, after redirects. `body` is None where nothing changed (304); it may be gzip.
 
@@ -110,24 +119,29 @@ def fetch(
     accept: str = ACCEPT,
     body_max: int | None = None,
     check: Callable[[str], None] | None = None,
+    access: Access | None = None,
 ) -> FetchResponse:
     """GET `url`, following at most three redirects, each checked like the first address.
 
-    `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to the
-    host of each redirect, once `check` got its address, which may raise. `accept` is the header; with
-    `body_max`, in bytes, nothing compressed is asked for. Raises `FeedProblem`: `bad_url`, `bad_port`,
-    `not_found`, `forbidden_address`, `connect_failed`, `tls_failed`, `timeout`, `broken_response`,
-    `too_large`, `too_many_redirects`, `gone`, `http_<status>`, `host_busy`.
+    `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to
+    the host of each redirect, once `check` got its address, which may raise. `accept` is the header; with
+    `body_max`, in bytes, nothing compressed is asked for. The secrets of `access` are sent until a redirect
+    leads to another origin, and from there on no more, wherever it leads. Raises `FeedProblem`: `bad_url`,
+    `bad_port`, `not_found`, `forbidden_address`, `connect_failed`, `tls_failed`, `timeout`,
+    `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_<status>`, `host_busy`.
     """
     most = (body_max, body_max) if body_max else (BODY_MAX_BYTES, COMPRESSED_MAX_BYTES)
     limits = _Limits(allow, ports, time.monotonic() + total_s, read_s, *most)
+    agent = access.user_agent if access and access.user_agent else USER_AGENT
     encoding = "identity" if body_max else "gzip"
-    headers: Headers = {"User-Agent": USER_AGENT, "Accept": accept, "Accept-Encoding": encoding}
-    headers |= {"If-None-Match": etag} if _sendable(etag) else {}
-    headers |= {"If-Modified-Since": last_modified} if _sendable(last_modified) else {}
+    headers: Headers = {"User-Agent": agent, "Accept": accept, "Accept-Encoding": encoding}
+    headers |= _conditions(etag, last_modified)
+    secret: Headers = dict[str | bytes, str | bytes](access.headers.items()) if access else {}
     moved, permanent = "", True
     for _ in range(REDIRECTS_MAX + 1):
-        answer = _get(url, headers, limits)
+        if access and origin_of(url) != access.origin:
+            secret = {}
+        answer = _get(url, headers | secret, limits)
         if isinstance(answer, FetchResponse):
             return replace(answer, moved_url=moved)
         url, permanent = answer.url, permanent and answer.permanent
@@ -145,6 +159,12 @@ def host_of(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+def origin_of(url: str) -> str:
+    """Return the scheme, host and port of a web address. Raises `FeedProblem("bad_url")`."""
+    parts, port = split_address(url)
+    return f"{parts.scheme}://{(parts.hostname or '').rstrip('.')}:{port}"
 
 
 def post(
@@ -287,6 +307,11 @@ def _body(response: httpcore2.Response, headers: dict[str, str], limits: _Limits
         if len(body) > limit:
             raise FeedProblem("too_large", f"What the server sends is larger than {limit >> 20} MiB.")
     return bytes(body)
+
+
+def _conditions(etag: str, last_modified: str) -> Headers:
+    headers: Headers = {"If-None-Match": etag} if _sendable(etag) else {}
+    return headers | ({"If-Modified-Since": last_modified} if _sendable(last_modified) else {})
 
 
 def _sendable(value: str) -> bool:
