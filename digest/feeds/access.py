@@ -9,7 +9,7 @@ from typing import Final
 
 from digest.errors import AccessInvalid
 from digest.feeds.entities import FeedProblem
-from digest.feeds.fetch import Access, origin_of
+from digest.feeds.fetch import Access, Headers, origin_of
 from digest.models import Feed, FeedAccess
 from ranking.common.encryption import SecretUnreadable, secret_decrypt, secret_encrypt
 
@@ -86,7 +86,7 @@ def access_store(*, feed: Feed, given: AccessGiven) -> None:
     )
 
 
-def access_headers(given: AccessGiven) -> dict[str, str]:
+def access_headers(given: AccessGiven) -> Headers:
     """Return the headers that carry the secret."""
     match given.kind:
         case Kind.BASIC:

@@ -66,7 +66,7 @@ class Access:
     """How a private feed is asked: `headers` are secret and go to `origin` alone; `user_agent` may be ""."""
 
     origin: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Headers = field(repr=False)
     user_agent: str = ""
 
 
@@ -125,23 +125,19 @@ def fetch(
 
     `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to
     the host of each redirect, once `check` got its address, which may raise. `accept` is the header; with
-    `body_max`, in bytes, nothing compressed is asked for. The secrets of `access` are sent until a redirect
-    leads to another origin, and from there on no more, wherever it leads. Raises `FeedProblem`: `bad_url`,
-    `bad_port`, `not_found`, `forbidden_address`, `connect_failed`, `tls_failed`, `timeout`,
-    `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_<status>`, `host_busy`.
+    `body_max`, in bytes, nothing compressed is asked for. What is secret in `access` is sent until a redirect
+    leads elsewhere. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`,
+    `connect_failed`, `tls_failed`, `timeout`, `broken_response`, `too_large`, `too_many_redirects`, `gone`,
+    `http_<status>`, `host_busy`.
     """
-    most = (body_max, body_max) if body_max else (BODY_MAX_BYTES, COMPRESSED_MAX_BYTES)
-    limits = _Limits(allow, ports, time.monotonic() + total_s, read_s, *most)
-    agent = access.user_agent if access and access.user_agent else USER_AGENT
-    encoding = "identity" if body_max else "gzip"
+    limits = _limits(allow, ports, total_s, read_s, body_max)
+    agent, encoding = (access and access.user_agent) or USER_AGENT, "identity" if body_max else "gzip"
     headers: Headers = {"User-Agent": agent, "Accept": accept, "Accept-Encoding": encoding}
     headers |= _conditions(etag, last_modified)
-    secret: Headers = dict[str | bytes, str | bytes](access.headers.items()) if access else {}
     moved, permanent = "", True
     for _ in range(REDIRECTS_MAX + 1):
-        if access and origin_of(url) != access.origin:
-            secret = {}
-        answer = _get(url, headers | secret, limits)
+        access = access if access and origin_of(url) == access.origin else None
+        answer = _get(url, headers | (access.headers if access else {}), limits)
         if isinstance(answer, FetchResponse):
             return replace(answer, moved_url=moved)
         url, permanent = answer.url, permanent and answer.permanent
@@ -307,6 +303,13 @@ def _body(response: httpcore2.Response, headers: dict[str, str], limits: _Limits
         if len(body) > limit:
             raise FeedProblem("too_large", f"What the server sends is larger than {limit >> 20} MiB.")
     return bytes(body)
+
+
+def _limits(
+    allow: Sequence[str], ports: Collection[int], total_s: float, read_s: float, body_max: int | None
+) -> _Limits:
+    most = (body_max, body_max) if body_max else (BODY_MAX_BYTES, COMPRESSED_MAX_BYTES)
+    return _Limits(allow, ports, time.monotonic() + total_s, read_s, *most)
 
 
 def _conditions(etag: str, last_modified: str) -> Headers:
