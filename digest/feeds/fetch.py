@@ -36,6 +36,7 @@ PERMANENT_STATUSES: Final = frozenset({301, 308})
 ACCEPT: Final = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 )
+ENCODING: Final = "Accept-Encoding"
 USER_AGENT: Final = f"Tidings/{version('tidings')}"
 # By OpenSSL's numbers for what is wrong with a certificate (x509_vfy.h).
 CERTIFICATE_PROBLEMS: Final = {
@@ -126,14 +127,13 @@ def fetch(
     `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to
     the host of each redirect, once `check` got its address, which may raise. `accept` is the header; with
     `body_max`, in bytes, nothing compressed is asked for. What is secret in `access` is sent until a redirect
-    leads elsewhere. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`,
-    `connect_failed`, `tls_failed`, `timeout`, `broken_response`, `too_large`, `too_many_redirects`, `gone`,
-    `http_<status>`, `host_busy`.
+    leads elsewhere. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`, `timeout`,
+    `connect_failed`, `tls_failed`, `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_…`,
+    `host_busy`.
     """
     limits = _limits(allow, ports, total_s, read_s, body_max)
     agent, encoding = (access and access.user_agent) or USER_AGENT, "identity" if body_max else "gzip"
-    headers: Headers = {"User-Agent": agent, "Accept": accept, "Accept-Encoding": encoding}
-    headers |= _conditions(etag, last_modified)
+    headers = _headers(etag, last_modified) | {"User-Agent": agent, "Accept": accept, ENCODING: encoding}
     moved, permanent = "", True
     for _ in range(REDIRECTS_MAX + 1):
         access = access if access and origin_of(url) == access.origin else None
@@ -178,7 +178,7 @@ def post(
     `fetch`, `redirected` for a redirect, and `http_<status>` for any answer that is not in the 200s.
     """
     limits = _Limits(allow, ports, time.monotonic() + total_s, total_s, POST_ANSWER_BYTES, POST_ANSWER_BYTES)
-    sent: Headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+    sent: Headers = {"User-Agent": USER_AGENT, ENCODING: "identity"}
     sent |= dict[str | bytes, str | bytes](headers.items())
     with _exchange("POST", url, sent, limits, body) as response:
         if response.status in REDIRECT_STATUSES:
@@ -312,7 +312,7 @@ def _limits(
     return _Limits(allow, ports, time.monotonic() + total_s, read_s, *most)
 
 
-def _conditions(etag: str, last_modified: str) -> Headers:
+def _headers(etag: str, last_modified: str) -> Headers:
     headers: Headers = {"If-None-Match": etag} if _sendable(etag) else {}
     return headers | ({"If-Modified-Since": last_modified} if _sendable(last_modified) else {})
 

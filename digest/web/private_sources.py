@@ -34,16 +34,16 @@ class AccessForm(forms.Form):
 
     kind = forms.ChoiceField(choices=Kind.choices, label="What opens it")
     name = forms.CharField(
-        label="Name",
+        label="Name (optional for a cookie)",
         max_length=NAME_CHARS_MAX,
         required=False,
-        help_text="The user name, or the header’s name. For a cookie it stays empty.",
+        help_text="The user name, or the header’s name.",
         widget=forms.TextInput(
             attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
         ),
     )
     value = forms.CharField(
-        label="Secret",
+        label="Secret (optional for a user agent alone)",
         max_length=SECRET_CHARS_MAX,
         required=False,
         strip=False,
