@@ -187,12 +187,10 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
     )
     # As text, since only parsed text is known to fit a JSON column.
     call = ToolCall(f"mcp-{session.calls}", name, json.dumps(dict(arguments), ensure_ascii=False))
-
-    def dispatch(call: ToolCall) -> ToolOutcome:
-        enough = call.name in WRITE_TOOLS and mcp_has_written_enough(reader_id=session.run.reader_id, now=now)
-        return ENOUGH if enough else session.dispatcher(call)
-
-    content, _ = ToolRunner(dispatch, session.steps, schemas(), guide=session.guide).run(call)
+    enough = name in WRITE_TOOLS and mcp_has_written_enough(reader_id=session.run.reader_id, now=now)
+    dispatch = (lambda _: ENOUGH) if enough else session.dispatcher
+    runner = ToolRunner(dispatch, session.steps, schemas(), guide=None if enough else session.guide)
+    content, _ = runner.run(call)
     result = json_object_or_empty(content)
     return ToolOutcome(content, "" if result.get("success", True) else str(result.get("error", "")))
 
