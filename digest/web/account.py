@@ -1,4 +1,4 @@
-"""Views of the account: settings, mail and its signed links, own feed, tokens, deletion, welcome, signing in.
+"""Views of the account: settings, mail and its signed links, own feed, tokens, deletion, welcome.
 
 Nobody signs in behind a signed link; the link is the key. A GET of one never acts, since mail scanners open
 every link of a mail. It shows what the link would do, and a script on the page sends the form in a real
@@ -8,13 +8,10 @@ browser.
 from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
-import structlog
 from allauth.account.decorators import reauthentication_required
-from allauth.account.views import LoginView
 from allauth.core import ratelimit
-from allauth.mfa.base.views import AuthenticateView, ReauthenticateView
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib import messages
@@ -66,13 +63,9 @@ from digest.web.forms import (
     WelcomeForm,
 )
 
-log = structlog.get_logger(__name__)
 FEED_ON = "Your feed is on, at the addresses below."
 FEED_MOVED = "Your feed has a new address; the earlier one no longer works."
 TOO_OFTEN = "Too many tries. Wait a minute, then type it again."
-# As long as failures count against an account (`login_failed` in ACCOUNT_RATE_LIMITS), in seconds.
-LOGIN_RETRY_S = 300
-TOO_MANY = "too_many_login_attempts"
 
 View = Callable[[HttpRequest, str], HttpResponse]
 METHODS = ["GET", "HEAD", "POST"]
@@ -295,64 +288,6 @@ def welcome(request: HttpRequest) -> HttpResponse:
         form.add_error(None, "Choose at least one interest or source, or skip this.")
     page = {"form": form, "interests": starter_interests(), "picked": form.picked()}
     return render(request, "digest/welcome.html", page, status=422 if form.errors else 200)
-
-
-class LoginLimit:
-    """Answers a refused form with status 429 once there were too many failures."""
-
-    def form_invalid(self, form: Any) -> HttpResponse:
-        """Return the form with its errors; the header tells programs when to try again."""
-        answer: HttpResponse = super().form_invalid(form)  # type: ignore[misc]
-        if any(error.code == TOO_MANY for errors in form.errors.as_data().values() for error in errors):
-            answer.status_code, answer["Retry-After"] = 429, str(LOGIN_RETRY_S)
-        return answer
-
-
-class SignIn(LoginLimit, LoginView):  # type: ignore[misc]
-    """Signs in by name or address, and password."""
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Ask before leading to the provider, and lead there; a page that says so where it does not answer.
-
-    By a page, since the policy of ours lets no form end at another site.
-    """
-    from allauth.socialaccount.providers.openid_connect.views import login  # noqa: PLC0415  # with OIDC_ISSUER
-
-    try:
-        answer = cast(HttpResponse, login(request, provider_id=provider_id))
-    except (OSError, ValueError, KeyError) as error:  # those of requests are OSErrors
-        log.warning("oidc_unreachable", exception=type(error).__name__)
-        page = {"name": settings.OIDC_NAME, "unreachable": True}
-        return render(request, "socialaccount/authentication_error.html", page, status=503)
-    if not answer.has_header("Location"):
-        return answer
-    return render(
-        request, "socialaccount/leaving.html", {"name": settings.OIDC_NAME, "address": answer["Location"]}
-    )
-
-
-def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Sign in whom the provider names; a page that says so where its answer names nobody."""
-    from allauth.socialaccount.models import SocialApp  # noqa: PLC0415  # with OIDC_ISSUER
-    from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView  # noqa: PLC0415
-
-    from digest.accounts.oidc import provider_of  # noqa: PLC0415
-
-    try:
-        view = OAuth2CallbackView.adapter_view(provider_of(request, provider_id))
-        return cast(HttpResponse, view(request))
-    except SocialApp.DoesNotExist as error:
-        raise Http404 from error
-
-
-class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]
-    """Asks for the code at sign-in."""
-
-
-class SecondFactorAgain(LoginLimit, ReauthenticateView):  # type: ignore[misc]
-    """Asks for the code before a sensitive change."""
 
 
 def _signed_link(view: View) -> View:
