@@ -13,7 +13,7 @@ from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
 from config.metrics import healthz, metrics, readyz
 from digest.web import assistants
-from digest.web.sign_in import SecondFactor, SecondFactorAgain, SignIn, oidc_again, oidc_callback, oidc_login
+from digest.web.account import SecondFactor, SecondFactorAgain, SignIn, oidc_again, oidc_callback, oidc_login
 
 # The admin uses the site's sign-in, with its second factor.
 admin.site.site_header = admin.site.site_title = "Tidings"
