@@ -1,5 +1,6 @@
 """The cast and the stage: two readers and an operator, a fixed clock, no way out to a real model."""
 
+import faulthandler
 import fcntl
 import gc
 import os
@@ -40,8 +41,9 @@ gc.disable()
 hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
 hypothesis_settings.load_profile("tidings")
 STORED = {"db", "transactional_db", "live_server", "own_cache"}
-# Seconds in which a browser is given what it last asked for.
+# Seconds in which a browser is given what it last asked for, and in which a test is put away.
 LAST_ANSWER_S = 20
+PUT_AWAY_S = 60
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
@@ -98,9 +100,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         chromium_close()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown() -> None:
+    """Bound what follows a test: one that has failed has no limit any more."""
+    _end_when_late()
+
+
 def pytest_sessionfinish() -> None:
     """Close the browser."""
+    _end_when_late()
     chromium_close()
+    faulthandler.cancel_dump_traceback_later()
+
+
+def _end_when_late() -> None:
+    """Print all stacks and end this process in a minute, unless another test has begun and ended by then."""
+    faulthandler.dump_traceback_later(PUT_AWAY_S, exit=True, file=sys.__stderr__)
 
 
 @pytest.hookimpl(optionalhook=True)

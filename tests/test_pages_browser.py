@@ -68,9 +68,9 @@ def as_new(page: Page, origin: str) -> None:
     for other in context.pages:
         if other != page:
             other.close()
-    page.unroute_all()
-    context.unroute_all()
     page.goto("about:blank")
+    page.unroute_all(behavior="ignoreErrors")
+    context.unroute_all(behavior="ignoreErrors")
     context.clear_cookies()
     browser = context.new_cdp_session(page)
     browser.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
