@@ -43,7 +43,7 @@ hypothesis_settings.load_profile("tidings")
 STORED = {"db", "transactional_db", "live_server", "own_cache"}
 # Seconds in which a browser is given what it last asked for, and in which a test is put away.
 LAST_ANSWER_S = 20
-PUT_AWAY_S = 60
+PUT_AWAY_S = 120
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
@@ -114,7 +114,7 @@ def pytest_sessionfinish() -> None:
 
 
 def _end_when_late() -> None:
-    """Print all stacks and end this process in a minute, unless another test has begun and ended by then."""
+    """Print all stacks and end this process when late, unless another test has begun and ended by then."""
     faulthandler.dump_traceback_later(PUT_AWAY_S, exit=True, file=sys.__stderr__)
 
 
