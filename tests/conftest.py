@@ -19,6 +19,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
@@ -32,6 +33,7 @@ from advisor.guidance import run_context
 from digest import throttling
 from digest.models import Reader
 from tests.support.chromium import chromium_close
+from tests.support.databases import database_installed
 from tests.support.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -43,7 +45,7 @@ hypothesis_settings.load_profile("tidings")
 STORED = {"db", "transactional_db", "live_server", "own_cache"}
 # Seconds in which a browser is given what it last asked for, and in which a test is put away.
 LAST_ANSWER_S = 20
-PUT_AWAY_S = 120
+PUT_AWAY_S = 300
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
@@ -101,21 +103,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown() -> None:
+def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Bound what follows a test: one that has failed has no limit any more."""
-    _end_when_late()
+    _end_when_late(item.config)
 
 
-def pytest_sessionfinish() -> None:
+def pytest_sessionfinish(session: pytest.Session) -> None:
     """Close the browser."""
-    _end_when_late()
+    _end_when_late(session.config)
     chromium_close()
     faulthandler.cancel_dump_traceback_later()
 
 
-def _end_when_late() -> None:
+def _end_when_late(config: pytest.Config) -> None:
     """Print all stacks and end this process when late, unless another test has begun and ended by then."""
-    faulthandler.dump_traceback_later(PUT_AWAY_S, exit=True, file=sys.__stderr__)
+    terminal = config.stash[fault_handler_stderr_fd_key]
+    faulthandler.dump_traceback_later(PUT_AWAY_S, exit=True, file=terminal)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -219,24 +222,6 @@ def _reason_tags_back(**_: object) -> None:
     import_module("digest.migrations.0001_initial").reason_tags_add(apps, None)
 
 
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep SQLite's test database in a file, as an installation does: a memory that threads share has locks
-    of its own, for which nobody can wait."""
-    if connection.vendor == "sqlite":
-        file = tmp_path_factory.mktemp("database") / "tests.sqlite3"
-        connection.settings_dict["TEST"]["NAME"] = str(file)
-        # What a machine loses with its power, no test asks for.
-        connection.settings_dict["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
-
-
-def _drop_database(name: str, verbosity: int) -> None:
-    """Drop the test database though a server or worker that a test has ended is still hanging up."""
-    connection.close_pool()
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f"DROP DATABASE {connection.ops.quote_name(name)} WITH (FORCE)")
-
-
 def _database_back(path: Path) -> None:
     """Put back the database as it was installed: a twentieth of the time it takes to empty every table."""
     deadline = time.monotonic() + LAST_ANSWER_S
@@ -253,23 +238,26 @@ def _database_back(path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Path]:
     """The test database, and where it is SQLite the file of a copy made before any test wrote to it."""
-    path = tmp_path_factory.mktemp("installed") / "tidings.sqlite3"
-    post_migrate.connect(_reason_tags_back, sender=apps.get_app_config("digest"))
-    if connection.vendor == "postgresql":
-        # For good: the database is dropped after this fixture has ended.
-        connection.creation._destroy_test_db = _drop_database
-    with django_db_blocker.unblock():
-        if connection.vendor == "sqlite":
-            connection.ensure_connection()
-            with closing(sqlite3.connect(path)) as copy:
-                connection.connection.backup(copy)
-    with pytest.MonkeyPatch.context() as patch:
+    own = tmp_path_factory.mktemp("database")
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if hasattr(request.config, "workerinput") else shared
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        django_db_blocker.unblock(),
+        database_installed(shared, own) as path,
+    ):
+        post_migrate.connect(_reason_tags_back, sender=apps.get_app_config("digest"))
         if connection.vendor == "sqlite":
             patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: _database_back(path))
-        yield path
+        with django_db_blocker.block():
+            yield path
 
 
 @pytest.fixture(scope="session")
