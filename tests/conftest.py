@@ -6,8 +6,6 @@ import gc
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 from django.db.models.signals import post_migrate
-from django.test import TransactionTestCase
+from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -33,7 +31,7 @@ from advisor.guidance import run_context
 from digest import throttling
 from digest.models import Reader
 from tests.support.chromium import chromium_close
-from tests.support.databases import database_installed
+from tests.support.databases import database_installed, file_installed
 from tests.support.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -167,37 +165,36 @@ def _asks_no_service(item: pytest.Item) -> bool:
     return not item.get_closest_marker("django_db") and not fixtures & STORED
 
 
-@pytest.fixture(autouse=True)
-def no_way_out(settings: object) -> None:
-    """No test reaches a paid model or sends a password through a slow hash."""
-    for name in (
-        "OPENAI_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "GEMINI_API_KEY",
-        "OPENROUTER_API_KEY",
-        "LOCAL_LLM_BASE_URL",
-    ):
-        setattr(settings, name, "")
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+# No test reaches a paid model, or sends a password through a slow hash. One test server stands for all
+# publishers: a pause between two of its feeds would be time lost. Guidance leaves out a tenth of its notes,
+# drawn by the random id of a run: no test may turn on that.
+ALIKE_FOR_ALL = {
+    "OPENAI_API_KEY": "",
+    "ANTHROPIC_API_KEY": "",
+    "GEMINI_API_KEY": "",
+    "OPENROUTER_API_KEY": "",
+    "LOCAL_LLM_BASE_URL": "",
+    "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
+    "FETCH_HOST_GAP_S": 0.0,
+    "GUIDANCE": {"holdout": "0"},
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_tests() -> Iterator[None]:
+    """Settings that all tests begin with, set once: each setting tells twenty listeners."""
+    with override_settings(**ALIKE_FOR_ALL):
+        yield
 
 
 @pytest.fixture(autouse=True)
-def embedded(request: pytest.FixtureRequest, settings: object) -> None:
+def embedded(request: pytest.FixtureRequest) -> Iterator[None]:
     """Runs go no further than this process, but for the tests that bring a broker and a worker."""
-    if not request.node.get_closest_marker("services"):
-        settings.REDIS_URL = ""  # type: ignore[attr-defined]
-
-
-@pytest.fixture(autouse=True)
-def no_pause(settings: object) -> None:
-    """One test server stands for all publishers; a pause between two of its feeds would be time lost."""
-    settings.FETCH_HOST_GAP_S = 0.0  # type: ignore[attr-defined]
-
-
-@pytest.fixture(autouse=True)
-def no_holdout(settings: object) -> None:
-    """Guidance leaves out a tenth of its notes, drawn by the random id of a run: no test may turn on that."""
-    settings.GUIDANCE = {"holdout": "0"}  # type: ignore[attr-defined]
+    if not django_settings.REDIS_URL or request.node.get_closest_marker("services"):
+        yield
+        return
+    with override_settings(REDIS_URL=""):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -264,11 +261,7 @@ def django_db_setup(
 @pytest.fixture(scope="session")
 def installed(django_db_setup: Path) -> Path:
     """A SQLite database as `migrate` leaves it, to be copied by tests that start processes."""
-    if not django_db_setup.exists():
-        environment = os.environ | {"DATABASE_URL": f"sqlite:///{django_db_setup}", "REDIS_URL": ""}
-        migrate = [sys.executable, "manage.py", "migrate", "-v0"]
-        subprocess.run(migrate, cwd=django_settings.BASE_DIR, env=environment, check=True)
-    return django_db_setup
+    return file_installed(django_db_setup)
 
 
 @pytest.fixture

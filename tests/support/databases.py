@@ -1,11 +1,15 @@
 """The test database: migrated once a run, then copied for each process of the tests."""
 
 import fcntl
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
@@ -19,14 +23,13 @@ def database_installed(shared: Path, own: Path) -> Iterator[Path]:
 
     `shared` is a folder of all processes, `own` one of this. SQLite's database is a file, as an
     installation's is: a memory that threads share has locks of its own, for which nobody can wait.
-    PostgreSQL's is copied from a template, which goes when the first process ends, and the path is of a file
-    that is not there.
+    PostgreSQL's is copied from a template, which goes when the first process ends; then the path is of a file
+    that `file_installed` makes.
     """
     before, name = connection.settings_dict["NAME"], str(connection.creation._get_test_db_name())
     template, made = f"installed_{before}", shared / "installed.made"
-    file = (shared if connection.vendor == "sqlite" else own) / "installed.sqlite3"
-    with (shared / "installing").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    file = shared / "installed.sqlite3"
+    with _turn(shared):
         if connection.vendor == "sqlite":
             name = _file_copied(file, own)
         else:
@@ -38,8 +41,29 @@ def database_installed(shared: Path, own: Path) -> Iterator[Path]:
     finally:
         _connect_to(before)
         if connection.vendor == "postgresql":
-            made.unlink(missing_ok=True)
-            _drop(name, template)
+            with _turn(shared):
+                made.unlink(missing_ok=True)
+                _drop(name, template)
+
+
+def file_installed(file: Path) -> Path:
+    """Return the file of a SQLite database as `migrate` leaves it, made where it is not there."""
+    with _turn(file.parent):
+        if not file.exists():
+            making = file.with_suffix(".making")
+            environment = os.environ | {"DATABASE_URL": f"sqlite:///{making}", "REDIS_URL": ""}
+            migrate = [sys.executable, "manage.py", "migrate", "-v0"]
+            subprocess.run(migrate, cwd=settings.BASE_DIR, env=environment, check=True)
+            making.rename(file)
+    return file
+
+
+@contextmanager
+def _turn(shared: Path) -> Iterator[None]:
+    """Let one process of the tests install after the other."""
+    with (shared / "installing").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
 
 
 def _file_copied(file: Path, own: Path) -> str:
