@@ -5,9 +5,8 @@ from django.utils import timezone
 
 from digest.articles.favicons import favicons_update
 from digest.articles.full_text import full_texts_update
-from digest.build.first_round import first_round_task
+from digest.build.first_round import first_round_task, stories_refresh
 from digest.feeds.rounds import feeds_fetch
-from digest.items.stories import stories_update
 from digest.items.vectors import item_vectors_update
 from digest.summaries.services import extracts_make
 
@@ -22,7 +21,7 @@ def feeds_fetch_task() -> None:
     Stories come before extracts, whose reasons ask whether other sources report the same.
     """
     feeds_fetch(now=timezone.now(), clock=timezone.now)
-    stories_update(now=timezone.now())
+    stories_refresh(now=timezone.now(), clock=timezone.now)
     item_vectors_update(now=timezone.now())
     extracts_make(now=timezone.now())
     full_texts_update(now=timezone.now())
