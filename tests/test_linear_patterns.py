@@ -22,7 +22,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from advisor.guidance.refresh import BadInsight
-from advisor.guidance.synthesis import NOTE_CHARS
+from advisor.guidance.wording import NOTE_CHARS
 from advisor.models import Memory
 from digest.errors import DigestError
 from digest.feedback.records import QUESTION, BadLine
@@ -44,7 +44,7 @@ ANCHORED = frozenset({"match", "fullmatch"})
 USED_BY: dict[str, frozenset[str]] = {"digest.feeds.identity.PUBLISHER_RULES": frozenset({"match"})}
 # More than linear on input that somebody else bounds: the greatest length in characters, and who keeps it.
 BOUNDED = {
-    "advisor.guidance.synthesis._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
+    "advisor.guidance.wording._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
 }
 BOUNDED_S = 0.05
 REFUSALS = (
@@ -66,7 +66,7 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "advisor.guidance.refresh.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
     "advisor.entities.fit_text": lambda f, text: f(text, 100),
     "advisor.guidance.notes.plain": lambda f, text: f(text),
-    "advisor.guidance.synthesis.is_grounded": lambda f, text: f(text, []),
+    "advisor.guidance.wording.is_grounded": lambda f, text: f(text, []),
     "config.logs.request_path_hide": lambda f, text: f(None, "", {"logger": "django.server", "event": text}),
     "digest.feedback.reasons.reason_tags_map": lambda f, text: f([text], {}),
     "digest.feedback.reasons.reasons_filter": lambda f, text: f([("hype", text)], ()),
@@ -145,7 +145,7 @@ TEXT_FUNCTIONS = (
     "advisor.entities.cut_title",
     "advisor.entities.fit_text",
     "advisor.guidance.ranking.penalty_of",
-    "advisor.guidance.synthesis.is_grounded",
+    "advisor.guidance.wording.is_grounded",
     "advisor.prompts.quotes_prompt",
     "config.templatetags.api_text.breakable",
     "config.templatetags.api_text.code_spans",

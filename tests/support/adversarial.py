@@ -158,7 +158,9 @@ def slower_than_linear(
     """Return how the time of `work` grows, where it more than triples for a doubled length; else ""."""
     # Short ones first: what is exponential shows there and ends.
     for length in SHORT:
-        if seconds(work, make(length)) > SHORT_S and seconds(work, make(length)) > SHORT_S:
+        if (took := seconds(work, make(length))) > SHORT_S and (
+            took > UNDOUBTED_S * RUNS or seconds(work, make(length)) > SHORT_S
+        ):
             return f"more than {SHORT_S} s for {length} signs"
     length, took = SCREENED, seconds(work, make(SCREENED))
     if took < suspect_s:
@@ -173,7 +175,8 @@ def slower_than_linear(
             before, took = (seconds(work, make(size), runs) for size in (length // 2, length))
             # What grows so does it at the next length too; an accident of the clock does not.
             again = took > max(MEASURABLE_S, FACTOR_MAX * before)
-            if again and seconds(work, make(2 * length), runs) > FACTOR_MAX * took:
+            last = 1 if FACTOR_MAX * took > UNDOUBTED_S else runs
+            if again and seconds(work, make(2 * length), last) > FACTOR_MAX * took:
                 return f"{before:.4f} s for {length // 2} signs, {took:.4f} s for {length}"
     return ""
 
