@@ -159,8 +159,8 @@ def cluster_items(
     """Return the stories of two items or more that hold at least one of `fresh`, each in order of time.
 
     `known` are items compared before; those with a `story` stay in it, those without may start one with a
-    fresh item. Deterministic: items go by `dated_at`, then id. Memory grows with the number of titles. `once`: a source has one item in a story, reposts
-    apart.
+    fresh item. Deterministic: items go by `dated_at`, then id. Memory grows with the number of titles.
+    `once`: a source has one item in a story, reposts apart.
     """
     items = sorted(known, key=_time_order) + sorted(fresh, key=_time_order)
     document_max = max(COMMON_COUNT, int(COMMON_SHARE * len(items)))

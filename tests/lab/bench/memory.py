@@ -78,11 +78,11 @@ def served(folder: Path) -> Iterator[tuple[int, str]]:
 
 def measured(pid: int, site: str, urls: Sequence[str], pages: int) -> Iterator[Row]:
     """The rows: after the demo and some pages, then with all feeds read as well."""
-    from digest.models import Feed, Item, Reader, Subscription  # noqa: PLC0415
     from django.test import Client  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
     from digest.feeds.ingest import feed_get_or_create  # noqa: PLC0415
+    from digest.models import Feed, Item, Reader, Subscription  # noqa: PLC0415
 
     reader = Reader.objects.get(username="ada")
     client = Client()
@@ -119,12 +119,11 @@ def settled(name: str, pid: int, ready: Callable[[], bool]) -> Row:
             used, since = now, time.monotonic()
         elif time.monotonic() - since > IDLE_S:
             break
-    each = {f"{kind_of(one)} {one}": round(pss_mb(one)) for one in tree(pid)}
     return {
         "name": name,
         "pss_mb": round(sum(map(pss_mb, tree(pid)))),
         "most_mb": round(most),
-        "processes": [f"{key.split()[0]}: {value} MB" for key, value in each.items()],
+        "processes": [f"{kind_of(one, pid)}: {round(pss_mb(one))} MB" for one in tree(pid)],
     }
 
 
@@ -161,13 +160,15 @@ def cpu_s(pids: Sequence[int]) -> float:
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def kind_of(pid: int) -> str:
+def kind_of(pid: int, site: int) -> str:
     """What a process is: site, worker or parser."""
+    if pid == site:
+        return "site"
     try:
         command = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
     except OSError:
         return "gone"
-    return "parser" if "sandbox_server" in command else "worker" if "\0work" in command else "site"
+    return "parser" if "\0-m\0" in command else "worker"
 
 
 if __name__ == "__main__":
