@@ -3,8 +3,8 @@
 `manage.py demo`, then `manage.py serve` as `make run` starts it: PSS of the site, its worker and their
 children (a page that processes share counts once, divided among them, so that the sum is what the machine
 gives up), after so many pages that a signed-in reader opens and the worker's first jobs, then again with
-feeds of a local publisher read. Both once the worker has been idle for a while; `most` is the largest sum
-seen until then.
+feeds of a local publisher read: the real documents below `TIDINGS_DATA`, else made-up ones. Both once the
+worker has been idle for a while; `most` is the largest sum seen until then.
 """
 
 import argparse
@@ -53,12 +53,10 @@ def main() -> None:
         os.environ["FETCH_ALLOW_HOSTS"] = ",".join(hosts)
         subprocess.run([sys.executable, "manage.py", "demo"], stdout=subprocess.DEVNULL, check=True)
         with served(folder) as (pid, site):
-            rows = list(
-                measured(
-                    pid, site, [f"http://{h}:{port}/good/{n}" for n, h in enumerate(hosts)], options.pages
-                )
-            )
-    report = {"command": "python -m tests.lab bench.memory", **where(), "pages": options.pages, "rows": rows}
+            kind = "real" if os.environ.get("TIDINGS_DATA") else "good"
+            urls = [f"http://{host}:{port}/{kind}/{n}" for n, host in enumerate(hosts)]
+            rows = list(measured(pid, site, urls, options.pages))
+    report = {"command": "python -m tests.lab bench.memory", **where(), "documents": kind, "rows": rows}
     print(json.dumps(report) if options.json else "\n".join(map(str, rows)))
 
 
