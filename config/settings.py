@@ -32,7 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Half a million objects are made at the start and stay. Searched for garbage after every 700, the default,
 # they cost a fifth of the start, and requests their share.
 gc.set_threshold(20_000, 10, 20)
-# One heap for all threads: glibc gives each its own, and documents that sixteen threads had read left 115 MB
+# One heap for all threads: glibc gives each its own, and documents that sixteen threads had read left 31 MB
 # of them behind (measured). Python runs one thread at a time anyway.
 with suppress(AttributeError, OSError):  # another C library
     ctypes.CDLL(None).mallopt(M_ARENA_MAX := -8, 1)
@@ -66,7 +66,6 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.idp.oidc",
     "csp",
-    "ninja",
     "ranking",
     "digest",
     "suggestions",
