@@ -28,6 +28,8 @@ from config.retention import retention_days
 # One thread for linear algebra, before anything imports it: our matrices are small, and workers are the
 # parallelism. With a thread per core a posterior took 50 times as long on a busy machine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Pydantic looks for plugins in every installed distribution; we have none.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 # Half a million objects are made at the start and stay. Searched for garbage after every 700, the default,
 # they cost a fifth of the start, and requests their share.
