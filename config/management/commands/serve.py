@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
-from types import FrameType
 from typing import Any
 
 import structlog
@@ -26,7 +25,7 @@ from django.db import connections
 
 import config.tasks  # noqa: F401  # loaded before the fork
 from config.readiness import migrations_missing
-from ranking.common.commands import whole_number
+from ranking.common.commands import manage_command, signals_as_interrupt, whole_number
 
 # The worker may take this long to finish its job before it is killed.
 SHUTDOWN_S = 10.0
@@ -58,10 +57,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until stopped; exit code 1 where tables are missing or the port is in use."""
         if migrations_missing():
-            raise CommandError("The database is not up to date. Run `make migrate`, then try again.")
-        # SIGINT as well: a shell starts background jobs with it ignored, and Python then leaves it so.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _stop)
+            raise CommandError("The database is not up to date. Run `make migrate`, or `tidings migrate`.")
+        signals_as_interrupt()
         try:
             application = basehttp.get_internal_wsgi_application()  # loads the site, before the fork
             with worker_process(first=worker_fork, write=self.stderr.write):
@@ -77,7 +74,9 @@ class Command(BaseCommand):
         try:
             basehttp.run(host, port, application, threading=True, on_bind=bound, server_cls=Server)
         except OSError as error:
-            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. Try --port.") from error
+            raise CommandError(
+                f"Cannot listen on {host}:{port}: {error.strerror}. Try --port, or PORT."
+            ) from error
 
 
 @contextmanager
@@ -137,8 +136,8 @@ def worker_spawn() -> int:
     """Start a worker as a program of its own, which is safe beside threads; return its process id."""
     # A process group of its own: Ctrl-C in the terminal reaches only the site, which then ends the worker.
     # A killed site cannot do that: the worker watches its parent itself.
-    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "work", "--parent", str(os.getpid())]
-    return os.posix_spawn(sys.executable, command, os.environ, setpgroup=0)
+    command = manage_command("work", "--parent", str(os.getpid()))
+    return os.posix_spawn(command[0], command, os.environ, setpgroup=0)
 
 
 def _worker_end(workers: list[int], watcher: Thread) -> None:
@@ -150,8 +149,3 @@ def _worker_end(workers: list[int], watcher: Thread) -> None:
             os.kill(workers[-1], number)
         with suppress(KeyboardInterrupt):
             watcher.join(patience_s)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    """Leave as on Ctrl-C, so that the worker ends too."""
-    raise KeyboardInterrupt
