@@ -52,8 +52,8 @@ def tfidf_rows(documents: Iterable[Sequence[str]], *, documents_max: int | None 
         columns
     ]
     if documents_max is not None:
-        kept = frequency[columns] <= documents_max
-        columns, rows, weights = columns[kept], rows[kept], weights[kept]
+        few_enough = frequency[columns] <= documents_max
+        columns, rows, weights = columns[few_enough], rows[few_enough], weights[few_enough]
     length = np.sqrt(np.bincount(rows, weights**2, len(sizes)))
     starts = np.searchsorted(rows, np.arange(len(sizes) + 1))
     return TermRows(starts, columns, weights / length[rows], len(numbers))

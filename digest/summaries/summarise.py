@@ -138,7 +138,7 @@ def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extra
         return Extract(tuple(sentences)) if sentences else None
     scores, similarity = _scores(title, sentences)
     # Rounded: of two that are equal the earlier goes first, however sums were rounded.
-    order = sorted(range(len(sentences)), key=lambda n: -round(scores[n], SCORE_DIGITS))
+    order = sorted(range(len(sentences)), key=lambda n: -round(float(scores[n]), SCORE_DIGITS))
     first = order[0]
     fitting = (
         n
