@@ -1,4 +1,4 @@
-"""Memory of a small installation: `python -m tests.lab bench.memory [--json] [--feeds N] [--pages N]`.
+"""Memory of a small installation: `python -m tests.lab bench.footprint [--json] [--feeds N] [--pages N]`.
 
 `manage.py demo`, then `manage.py serve` as `make run` starts it: PSS of the site, its worker and their
 children (a page that processes share counts once, divided among them, so that the sum is what the machine
@@ -56,7 +56,7 @@ def main() -> None:
             kind = "real" if os.environ.get("TIDINGS_DATA") else "good"
             urls = [f"http://{host}:{port}/{kind}/{n}" for n, host in enumerate(hosts)]
             rows = list(measured(pid, site, urls, options.pages))
-    report = {"command": "python -m tests.lab bench.memory", **where(), "documents": kind, "rows": rows}
+    report = {"command": "python -m tests.lab bench.footprint", **where(), "documents": kind, "rows": rows}
     print(json.dumps(report) if options.json else "\n".join(map(str, rows)))
 
 
