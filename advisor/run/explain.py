@@ -17,7 +17,7 @@ TOOLS = {
 }
 THINKING = "Thinking it over…"
 STATUSES = {
-    "ready": "Coming soon: the advisor is not switched on here yet.",
+    "ready": "Suggestions are switched off on this installation.",
     "completed": "Done.",
     "blocked_pending": "Please answer the suggestions you have first.",
     "already_generated": "The advisor has already looked today. It looks again tomorrow.",

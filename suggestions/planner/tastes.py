@@ -43,6 +43,8 @@ Array = NDArray[np.float64]
 ABOUT_TOPIC = frozenset({"on-topic", "off-topic"})
 ABOUT_SOURCE = frozenset({"depth", "original", "practical", "hype", "clickbait", "paywall"})
 ABOUT_ITEM = frozenset({"clarity", "surprising", "shallow", "known"})
+# The reasons for a thumb down, in all three kinds; the others are for a thumb up.
+AGAINST = frozenset({"off-topic", "hype", "clickbait", "paywall", "shallow", "known"})
 # What a thumb counts for the kinds that its reason does not name.
 NOT_NAMED = 0.3
 # A smaller lean, in log-odds, is not worth a question (measured on MovieLens: more questions, no more gain).
@@ -198,8 +200,12 @@ def rating_weight(at: datetime, now: datetime) -> float:
 
 
 def _kind_weights(item: RatedItem) -> tuple[float, float]:
-    """Return what a thumb counts for its source and for its topics; 1 without a reason, or with several."""
-    named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(item.tags)]
+    """Return what a thumb counts for its source and for its topics; 1 without a reason, or with several.
+
+    Imports and the API may bring a thumb up for "hype": a reason that contradicts its thumb names nothing.
+    """
+    tags = {tag for tag in item.tags if (tag in AGAINST) is not item.useful}
+    named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(tags)]
     if len(named) != 1:
         return 1.0, 1.0
     return (

@@ -119,6 +119,13 @@ def test_what_a_source_collects_speaks_against_it_and_clears_its_topic(tag):
     assert silent["harbour"] < told["harbour"] < 0
 
 
+@pytest.mark.parametrize(("useful", "tag"), [(True, "hype"), (True, "off-topic"), (False, "depth")])
+def test_a_reason_that_contradicts_its_thumb_names_nothing(useful, tag):
+    rated = [thumb(n, source="a", title="Harbour", useful=useful) for n in range(10)]
+    rest = [thumb(n, source="b", useful=n % 2 == 0) for n in range(10, 40)]
+    assert leans(with_reason(rated, tag) + rest) == leans(rated + rest)
+
+
 def test_a_reason_weighs_the_target_and_never_the_usual_rate():
     rated = [thumb(n, source="ab"[n % 2], useful=n % 3 > 0) for n in range(30)]
     _, plain = tallied(rated)
