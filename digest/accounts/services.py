@@ -20,9 +20,11 @@ from digest.models import (
     Destination,
     Digest,
     Exposure,
+    FeedAccess,
     Feedback,
     FeedbackTag,
     Impression,
+    Item,
     Notification,
     NotificationSettings,
     Reader,
@@ -30,6 +32,8 @@ from digest.models import (
     Spend,
     SpendRefusal,
     Subscription,
+    SuggestedReasons,
+    Summary,
     TasteProfile,
     UsedLink,
 )
@@ -148,7 +152,8 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
     """Delete the account with all rows about the reader in every room; return row counts by model label.
 
     Rows of model spend stay without the reader, since sums of spend have to stay right; feeds and items are
-    shared and stay. Raises `LastOperator` for the only active operator who may do everything.
+    shared and stay, but for private ones, which go with all that was made of their texts. Raises
+    `LastOperator` for the only active operator who may do everything.
     """
     with transaction.atomic():
         # Locked together, so that the last two cannot go at the same time.
@@ -157,6 +162,9 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
             raise LastOperator(
                 "You are the only operator here. Make somebody else a superuser in the admin, then come back."
             )
+        texts = Item.objects.filter(feed__owner=reader).values("fingerprint")
+        Summary.objects.filter(fingerprint__in=texts).delete()
+        SuggestedReasons.objects.filter(fingerprint__in=texts).delete()
         _, by_label = Reader.objects.filter(pk=reader.pk).delete()
     return Counter(by_label)
 
@@ -173,10 +181,13 @@ def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
         export_rows(
             Subscription.objects.filter(reader=reader),
             url="feed__url",
+            own_address="feed__own_address",
             title="feed__title",
             source="feed__source_id",
         ),
     )
+    accesses = FeedAccess.objects.filter(feed__owner=reader)
+    yield "feed_accesses", export_rows(accesses, without=["secret"])
     yield "feedback", _feedback(reader)
     yield "readings", export_rows(Reading.objects.filter(reader=reader), **_ITEM)
     yield "taste_profile", export_rows(TasteProfile.objects.filter(reader=reader), without=_HASHED)

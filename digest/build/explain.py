@@ -261,6 +261,8 @@ def feed_health(
         return f"Imported from files{read}. {error}".strip()
     if state == FeedCondition.GONE:
         return error or "The publisher took this feed down for good."
+    if state == FeedCondition.REFUSED:
+        return f"{error} It is not asked again until you type another.".strip()
     if state == FeedCondition.PAUSED:
         return f"Paused. {error}".strip()
     if failures:

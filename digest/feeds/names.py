@@ -47,7 +47,7 @@ def feeds_named(*, name: str) -> list[NamedFeed]:
         for feed in interest.feeds
         if all(word in fold(f"{feed.title} {feed.url}") for word in words)
     }
-    known = Feed.objects.filter(state=Feed.State.ACTIVE, failures=0).exclude(url__in=starters)
+    known = Feed.objects.filter(owner=None, state=Feed.State.ACTIVE, failures=0).exclude(url__in=starters)
     for word in words:
         known = known.filter(
             Q(title__icontains=word) | Q(source__title__icontains=word) | Q(source__key__icontains=word)
