@@ -58,6 +58,8 @@ def _silence(reason: str) -> str:
     """Return "Nothing worth asking today" with the reason, unless the reason begins like that."""
     if reason.startswith("Nothing"):
         return reason
+    if reason.startswith("Finished"):  # how a model's run ends that proposed nothing, or only a draft
+        reason = ""
     return f"{SILENT}: {reason}" if reason else f"{SILENT}."
 
 
