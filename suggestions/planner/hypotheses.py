@@ -3,8 +3,8 @@
 1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, if the rules permit it
    and would accept the evidence. A target the reader has decided on needs three new ratings since: the same
    ones prove nothing more.
-2. A change is proposed where the reader clearly leans its way (`tastes`): with a probability of 0.7, and
-   an expected gain that is worth a question, on three decayed thumbs of at least ten.
+2. A change is proposed where the reader clearly leans its way (`tastes`): by 0.15 in log-odds or more, on
+   three decayed thumbs of at least ten.
 3. The one with the largest lean x s(1 - s) comes first, s its target's share of the thumbs, times the share
    of such suggestions this reader has accepted. Pure.
 """
