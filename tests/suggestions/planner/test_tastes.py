@@ -129,8 +129,9 @@ def test_a_reason_that_contradicts_its_thumb_names_nothing(useful, tag):
 def test_a_reason_weighs_the_target_and_never_the_usual_rate():
     rated = [thumb(n, source="ab"[n % 2], useful=n % 3 > 0) for n in range(30)]
     _, plain = tallied(rated)
-    _, told = tallied(with_reason(rated, "surprising"))
-    assert told.base == plain.base
+    liked, disliked = ([one for one in rated if one.useful is useful] for useful in (True, False))
+    _, told = tallied(with_reason(liked, "surprising") + with_reason(disliked, "shallow"))
+    assert told.base == pytest.approx(plain.base)
     assert told.thumbs == pytest.approx(NOT_NAMED * plain.thumbs)
 
 
