@@ -105,7 +105,7 @@ ERRORS = {
 # The end of a run without suggestions, where code knows no closer reason.
 NO_CHANGE = "Nothing was found that your ratings support clearly enough."
 ERROR_OTHER = "Something went wrong. Please try again."
-MEASURED_ON = "The confidence levels were measured on simulated readers."
+MEASURED_ON = "The confidence levels were measured on later ratings of real readers, of films."
 # With the number of pending suggestions for {}.
 ACCEPT_ALL = "Accept all {}"
 ALL_DONE = "All done! Your preferences have been updated."
