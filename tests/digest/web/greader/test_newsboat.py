@@ -86,6 +86,7 @@ def test_newsboat_syncs_reads_stars_and_marks_a_feed(newsboat: Newsboat, ada: Re
     newsboat.shows("(30/30) Gazette")
     newsboat.keys("Enter", "Enter")
     newsboat.shows("Title: Rain 0")
+    newsboat.keys("Down")  # it tells the server before it takes the next key
     wait_until(lambda: read(ada) == {items[0].pk}, "read")
     newsboat.keys("C-e", "s", "Enter")
     newsboat.shows("Flags updated.")
