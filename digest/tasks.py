@@ -17,8 +17,8 @@ __all__ = ["feeds_fetch_task", "first_round_task"]
 
 @shared_task(name="digest.feeds_fetch")
 def feeds_fetch_task() -> None:
-    """Fetch the feeds that are due and the newsletters that came, then make stories, vectors, extracts and full
-    texts of the new items; favicons last.
+    """Fetch the feeds that are due and the newsletters that came, then make stories, vectors, extracts and
+    full texts of the new items; favicons last.
 
     Stories come before extracts, whose reasons ask whether other sources report the same.
     """

@@ -1,8 +1,10 @@
 """A Dovecot in tests: a real IMAP server with one mailbox, on a port of its own."""
 
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,17 +21,13 @@ log_path = {folder}/log
 ssl = no
 disable_plaintext_auth = no
 mail_location = maildir:{folder}/mail
-default_internal_user = root
-default_internal_group = root
-default_login_user = root
-first_valid_uid = 0
 passdb {{
   driver = static
   args = password={password}
 }}
 userdb {{
   driver = static
-  args = uid=0 gid=0 home={folder}
+  args = uid=nobody gid=nogroup home={folder}/mail
 }}
 service imap-login {{
   chroot =
@@ -55,16 +53,19 @@ class Dovecot:
 
     def deliver(self, mail: bytes) -> None:
         """Put a mail into the mailbox."""
-        for name in ("tmp", "new", "cur"):
-            (self.inbox / name).mkdir(parents=True, exist_ok=True)
         name = uuid4().hex
         (self.inbox / "tmp" / name).write_bytes(mail)
         os.rename(self.inbox / "tmp" / name, self.inbox / "new" / name)
 
 
 @contextmanager
-def dovecot_started(folder: Path) -> Iterator[Dovecot]:
-    """Start a server in `folder`; it ends with the block."""
+def dovecot_started() -> Iterator[Dovecot]:
+    """Start a server; it ends with the block. Its processes run as users of their own, who enter its folder."""
+    folder = Path(tempfile.mkdtemp(prefix="dovecot-"))
+    folder.chmod(0o755)
+    for path in (folder / "mail", *(folder / "mail" / name for name in ("tmp", "new", "cur"))):
+        path.mkdir()
+        path.chmod(0o777)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -77,6 +78,7 @@ def dovecot_started(folder: Path) -> Iterator[Dovecot]:
     finally:
         process.terminate()
         process.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _answers(port: int) -> bool:

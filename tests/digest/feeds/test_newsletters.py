@@ -19,13 +19,14 @@ from digest.models import Feed, Item, Reader, Source, Subscription
 from tests.support.dovecot import Dovecot, dovecot_started
 from tests.support.logs import logged
 
+NESTED = b"--a\r\nContent-Type: multipart/mixed; boundary=a\r\n\r\n"
 SPOOL = pytest.mark.dovecot
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dovecot]:
+def server() -> Iterator[Dovecot]:
     """One Dovecot for the tests here."""
-    with dovecot_started(tmp_path_factory.mktemp("dovecot")) as running:
+    with dovecot_started() as running:
         yield running
 
 
@@ -194,7 +195,7 @@ def test_a_huge_mail_is_cut_off_and_a_broken_one_harms_no_other(mailbox: Dovecot
         b"\x00\xff" * 500,
         b"Subject: =?x?b?!?=\r\nFrom: \"<>@\r\nDate: never\r\nList-Id: <>\r\n\r\nWords.",
         b"Content-Type: text/html; charset=no-such\r\n\r\n<p>W\xf6rter",
-        b"Content-Type: multipart/mixed; boundary=a\r\n\r\n" + b"--a\r\nContent-Type: multipart/mixed; boundary=a\r\n\r\n" * 200,
+        b"Content-Type: multipart/mixed; boundary=a\r\n\r\n" + NESTED * 200,
         b"From: " + b"(" * 5000 + b"\r\n\r\nx",
     ],
 )  # fmt: skip
