@@ -60,7 +60,7 @@ class Dovecot:
 
 @contextmanager
 def dovecot_started() -> Iterator[Dovecot]:
-    """Start a server; it ends with the block. Its processes run as users of their own, who enter its folder."""
+    """Start a server; it ends with the block. Its processes are of users who must enter its folder."""
     folder = Path(tempfile.mkdtemp(prefix="dovecot-"))
     folder.chmod(0o755)
     for path in (folder / "mail", *(folder / "mail" / name for name in ("tmp", "new", "cur"))):

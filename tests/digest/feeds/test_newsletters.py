@@ -101,7 +101,9 @@ def test_lists_of_one_sender_are_sources_apart_and_no_sender_takes_a_papers_name
 
 
 @SPOOL
-def test_mail_to_nobody_an_old_address_or_a_removed_list_is_thrown_away(mailbox: Dovecot, ada: Reader):
+def test_mail_to_nobody_an_old_address_or_a_removed_list_is_thrown_away(
+    mailbox: Dovecot, ada: Reader, ben: Reader
+):
     old = newsletter_address_issue(reader=ada)
     to = newsletter_address_issue(reader=ada)
     mailbox.deliver(issue(old))
@@ -117,6 +119,10 @@ def test_mail_to_nobody_an_old_address_or_a_removed_list_is_thrown_away(mailbox:
     page = Client()
     page.force_login(ada)
     assert "Read it again" in page.get("/ui/newsletters").content.decode()
+    other = Client()
+    other.force_login(ben)
+    assert other.post(f"/ui/newsletters/{feed.pk}/resume").status_code == 404
+    assert "Harbour" not in other.get("/ui/newsletters").content.decode()
     page.post(f"/ui/newsletters/{feed.pk}/resume")
     mailbox.deliver(issue(to, 5))
     newsletters_fetch(now=timezone.now())
