@@ -10,6 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from digest.accounts.tokens import READ
 from digest.errors import InvalidToken
 from digest.requests import reader_of
+from digest.web.greader.atom import atom_write
 from digest.web.greader.codec import CONTENTS_MAX, IDS_MAX, STATE, Kind, asked_read, items_read
 from digest.web.greader.door import OK, Sent, answering, authorise, authorised, json, plain
 from digest.web.greader.streams import continuation_after, entries, stream_page, subscriptions, tags, unread
@@ -87,6 +88,19 @@ def unread_count(request: HttpRequest) -> HttpResponse:
 @authorised("GET", "HEAD")
 def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
     """Return a page of a stream with its items; all of the reader's items where none is named."""
+    return json(_stream(request, stream))
+
+
+@authorised("GET", "HEAD")
+def stream_atom(request: HttpRequest, stream: str) -> HttpResponse:
+    """Return the same page as Atom, as clients from before JSON ask for it (Newsboat's mode for FeedHQ)."""
+    return HttpResponse(
+        atom_write(_stream(request, stream)), content_type="application/atom+xml; charset=utf-8"
+    )
+
+
+def _stream(request: HttpRequest, stream: str) -> dict[str, Any]:
+    """Return a page of a stream with its items."""
     reader, now, sent = reader_of(request), timezone.now(), Sent(request)
     name = stream or sent.one("s") or STATE + Kind.ALL.value
     asked = asked_read(name, sent.all, most=CONTENTS_MAX)
@@ -95,7 +109,7 @@ def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
     more = page.continuation
     if seen < len(page.ids):
         more = continuation_after(reader=reader, asked=asked, item_id=page.ids[seen - 1], now=now)
-    return json(_listed(name, items, more))
+    return _listed(name, items, more)
 
 
 @authorised("GET", "HEAD")
