@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from advisor.guidance.refresh import BadInsight
+from advisor.guidance.store import BadInsight
 from advisor.guidance.wording import NOTE_CHARS
 from advisor.models import Memory
 from digest.errors import DigestError
@@ -63,7 +63,7 @@ FUNCTION_SUSPECT_S = 0.006
 CALLS: dict[str, Callable[[Any, str], object]] = {
     "advisor.guidance.admission.admit": lambda f, text: f(_draft(text), now=NOW),
     "advisor.guidance.admission.quality_of_text": lambda f, text: f(_draft(text)),
-    "advisor.guidance.refresh.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
+    "advisor.guidance.store.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
     "advisor.entities.fit_text": lambda f, text: f(text, 100),
     "advisor.guidance.notes.plain": lambda f, text: f(text),
     "advisor.guidance.wording.is_grounded": lambda f, text: f(text, []),
@@ -144,7 +144,9 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
 TEXT_FUNCTIONS = (
     "advisor.entities.cut_title",
     "advisor.entities.fit_text",
+    "advisor.entities.item_of_ref",
     "advisor.guidance.ranking.penalty_of",
+    "advisor.guidance.store.insight_draft",
     "advisor.guidance.wording.is_grounded",
     "advisor.prompts.quotes_prompt",
     "config.templatetags.api_text.breakable",
@@ -192,7 +194,6 @@ QUERY, TERMS = (
 TEXT_MODULES = (
     "advisor.guidance.admission",
     "advisor.guidance.notes",
-    "advisor.guidance.refresh",
     "config.logs",
     "digest.accounts.oauth",
     "digest.feedback.reasons",
@@ -213,7 +214,6 @@ TEXT_MODULES = (
     "digest.items.search_query",
     "digest.llm.entities",
     "digest.llm.phishing",
-    "digest.llm.vocabulary",
     "digest.summaries.grounding",
     "digest.notifications.wire",
     "digest.summaries.summarise",

@@ -33,8 +33,8 @@ from advisor.guidance.entities import (
     situation_of,
 )
 from advisor.guidance.ranking import ITEMS_MAX, TOOL_COOLDOWN_S, Seen, gate, rank
-from advisor.guidance.refresh import memories_refresh
 from advisor.guidance.run_context import EXACT, RunContext, call_facts, packet_add, packet_find, reader_facts
+from advisor.guidance.store import memories_refresh
 from advisor.guidance.tunables import tunables
 from advisor.guidance.wording import (
     PURPOSE,

@@ -158,9 +158,7 @@ def slower_than_linear(
     """Return how the time of `work` grows, where it more than triples for a doubled length; else ""."""
     # Short ones first: what is exponential shows there and ends.
     for length in SHORT:
-        if (took := seconds(work, make(length))) > SHORT_S and (
-            took > UNDOUBTED_S * RUNS or seconds(work, make(length)) > SHORT_S
-        ):
+        if seconds(work, make(length)) > SHORT_S and seconds(work, make(length)) > SHORT_S:
             return f"more than {SHORT_S} s for {length} signs"
     length, took = SCREENED, seconds(work, make(SCREENED))
     if took < suspect_s:

@@ -21,7 +21,7 @@ from tests.lab.bench.running import Watch
 from tests.lab.load.asking import Answer, Ask, ask_all, ask_at_once
 from tests.lab.load.lines import FOLDERS
 from tests.lab.load.seed import SETTLED
-from tests.lab.load.server import Site, database_s, processor_s, site
+from tests.lab.load.server import Site, backends, database_s, processor_ms, processor_s, site
 from tests.lab.load.setting import Json, django_up, head, rows_of, spread, target, told
 
 READERS = 950
@@ -94,7 +94,7 @@ def main() -> None:
         report["server"] = running.command
         report["first_pages"] = firsts(visitors, running)
         paths = paths_of(words, yesterday, dice)
-        report["alone"] = alone(visitors, paths, running, dice, options.tries)
+        report["alone"] = alone(visitors, paths, running, dice)
         asks = plan(int(options.rate * 60 * options.minutes), visitors, paths, dice)
         used = [processor_s(running.workers()), database_s()]
         answers = ask_all(asks, port=running.port, rate=options.rate, seed=options.seed)
@@ -215,28 +215,27 @@ def firsts(visitors: Sequence[Visitor], running: Site) -> Json:
     return {"cold": spread([a.seconds for a in cold]), "then": spread([a.seconds for a in warm])}
 
 
-def alone(
-    visitors: Sequence[Visitor], paths: Paths, running: Site, dice: random.Random, tries: int
-) -> list[Json]:
+def alone(visitors: Sequence[Visitor], paths: Paths, running: Site, dice: random.Random) -> list[Json]:
     """By page, `ALONE` of it one after the other: by the clock, and of the processors' time.
 
-    What else the machine does makes a page slow, but adds less to the processor time that it takes. Of
-    `tries` at a page by the clock the fastest counts, but of a first visit, which there is once.
+    What else the machine does makes a page slow, but adds less to the processor time that it takes.
     """
     rows = []
     back = [visitor for visitor in visitors if visitor.came]
     new = [visitor for visitor in visitors if not visitor.came][-ALONE:]
     for name in MIX:
-        asked = new if name == FIRST else dice.choices(back, k=ALONE)
-        asks = [Ask(name, paths.get(name, lambda v: "/")(visitor), visitor.cookie) for visitor in asked]
-        used = [processor_s(running.workers()), database_s()]
-        often = 1 if name == FIRST else tries
-        answers = [[ask_at_once([ask], port=running.port)[0] for _ in range(often)] for ask in asks]
-        used = [processor_s(running.workers()) - used[0], database_s() - used[1]]
-        assert all(answer.status == 200 for some in answers for answer in some), name
-        site_ms, database_ms = (round(1000 * seconds / len(asks) / often, 1) for seconds in used)
-        took = spread([min(answer.seconds for answer in some) for some in answers])
-        rows.append({"page": name, "site_ms": site_ms, "database_ms": database_ms, **took})
+        some = new if name == FIRST else dice.choices(back, k=ALONE)
+        asks = [Ask(name, paths.get(name, lambda v: "/")(visitor), visitor.cookie) for visitor in some]
+        answers, used = [], []
+        for ask in asks:
+            pids = [*running.workers(), *backends()]
+            began = processor_ms(pids)
+            answers.append(ask_at_once([ask], port=running.port)[0])
+            used.append((processor_ms(pids) - began) / 1000)
+        assert all(answer.status == 200 for answer in answers), name
+        cpu = spread(used)
+        took = spread([answer.seconds for answer in answers])
+        rows.append({"page": name, "cpu_p50_ms": cpu["p50_ms"], "cpu_p95_ms": cpu["p95_ms"], **took})
     for visitor in new:
         visitor.came = True
     return rows
