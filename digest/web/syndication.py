@@ -159,6 +159,7 @@ def _html(item: ChannelItem) -> str:
 
 
 def element_add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
+    """Add an element of Atom to `parent` and return it, without what XML cannot hold."""
     legal = {key: _legal(value) for key, value in attributes.items()}
     child = ET.SubElement(parent, f"{{{ATOM}}}{name}", legal)
     if text:
