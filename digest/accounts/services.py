@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from allauth.account.models import EmailAddress
+from allauth.idp.oidc.models import Token
 from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.db.models import Q
@@ -14,6 +15,7 @@ from django.db.models import Q
 from digest.days import day_of
 from digest.errors import LastOperator
 from digest.feedback.transfer import records_export
+from digest.mail.links import feed_token_revoke
 from digest.models import (
     ApiToken,
     Delivery,
@@ -146,6 +148,19 @@ def reader_display_update(
     reader.list_size, reader.list_density = Reader.ListSize(list_size), Reader.ListDensity(list_density)
     reader.read_on_scroll = read_on_scroll
     reader.save(update_fields=["theme", "list_size", "list_density", "read_on_scroll"])
+
+
+def reader_access_end(*, reader: Reader) -> None:
+    """End what opens the reader's account, or tells of it, without a password and a session.
+
+    Tokens for scripts and reader apps, what assistants were allowed, destinations of notifications and
+    services, and the address of the reader's own feed.
+    """
+    with transaction.atomic():
+        for rows in (ApiToken.objects.filter(reader=reader), Destination.objects.filter(reader=reader)):
+            rows.delete()
+        Token.objects.filter(user=reader).delete()
+        feed_token_revoke(reader=reader)
 
 
 def reader_delete(*, reader: Reader) -> Counter[str]:

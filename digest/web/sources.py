@@ -117,7 +117,7 @@ def sources(request: HttpRequest) -> HttpResponse:
 def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:
     """Return the feeds known by a name. Raises `NoFeedFound` where there are none."""
     limit_count(limit=SEARCH, who=reader_of(request).pk, now=timezone.now())
-    if found := feeds_named(name=name):
+    if found := feeds_named(name=name, now=timezone.now()):
         return found
     raise NoFeedFound("No source known here has that name. Type the site’s address, such as example.org.")
 

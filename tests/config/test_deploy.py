@@ -143,7 +143,7 @@ def test_a_web_process_counts_on_where_its_predecessor_stopped(tmp_path, monkeyp
     for taken in ([], [0], [0, 2], [1, 2]):
         worker = SimpleNamespace()
         others = {n: SimpleNamespace(slot=slot) for n, slot in enumerate(taken)}
-        conf["pre_fork"](SimpleNamespace(WORKERS=others), worker)
+        conf["pre_fork"](SimpleNamespace(WORKERS=others, num_workers=2), worker)
         slots.append(worker.slot)
     assert slots == [0, 1, 1, 0]
 
