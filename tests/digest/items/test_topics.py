@@ -163,10 +163,13 @@ def test_a_refused_save_has_the_ticked_category_among_the_topics(page: Client, a
     assert refused.status_code == 422 and "boats\nRail</textarea>" in refused.content.decode()
 
 
-def test_a_score_names_the_category_that_a_topic_was_found_by(page: Client, ada: Reader):
+@pytest.mark.parametrize(
+    ("fields", "by"), [({"categories": ["Boats"]}, "category"), ({"author": "Ada Hill, Boats"}, "author")]
+)
+def test_a_score_names_the_label_that_a_topic_was_found_by(page: Client, ada: Reader, fields: dict, by: str):
     config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["boats"]), expected_version=0, now=timezone.now())
-    item = filed(ada, "A ferry", "Boats")
-    assert "matched by category" in page.get(f"/ui/item/{item.pk}").content.decode()
+    item = fresh_item(ada, title="A ferry", **fields)
+    assert f"matched by {by}" in page.get(f"/ui/item/{item.pk}").content.decode()
 
 
 def test_ratings_and_evidence_have_the_categories(ada: Reader, now: datetime):
