@@ -4,7 +4,6 @@ The worker is forked from the loaded site, before that has threads, so that the 
 both have loaded.
 """
 
-import gc
 import os
 import signal
 import sys
@@ -114,8 +113,6 @@ def worker_fork() -> int:
     """Fork a worker from this process, which must have no other threads yet; return its process id."""
     connections.close_all()
     sys.stdout.flush()
-    gc.collect()
-    gc.freeze()  # a search for garbage writes to what it looks at, and what is written to is shared no more
     parent = os.getpid()
     if pid := os.fork():
         return pid
