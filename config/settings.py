@@ -285,6 +285,8 @@ FETCH_HOST_GAP_S = env.float("FETCH_HOST_GAP_S", default=2.0)
 FETCH_WORKERS = env.int("FETCH_WORKERS", default=16)
 SUBSCRIPTIONS_MAX = env.int("SUBSCRIPTIONS_MAX", default=1000)
 FETCH_WATCHDOG_MINUTES = env.int("FETCH_WATCHDOG_MINUTES", default=120)
+NEWSLETTERS_URL = env.str("NEWSLETTERS_URL", default="")
+NEWSLETTERS_ADDRESS = env.str("NEWSLETTERS_ADDRESS", default="")
 FULL_TEXT = env.bool("FULL_TEXT", default=False)
 PICTURE_CACHE_MB = env.int("PICTURE_CACHE_MB", default=256)
 
