@@ -5,10 +5,9 @@ from django.utils import timezone
 
 from digest.articles.favicons import favicons_update
 from digest.articles.full_text import full_texts_update
-from digest.build.first_round import first_round_task
+from digest.build.first_round import first_round_task, stories_refresh
 from digest.feeds.newsletters import newsletters_fetch
 from digest.feeds.rounds import feeds_fetch
-from digest.items.stories import stories_update
 from digest.items.vectors import item_vectors_update
 from digest.summaries.services import extracts_make
 
@@ -24,7 +23,7 @@ def feeds_fetch_task() -> None:
     """
     feeds_fetch(now=timezone.now(), clock=timezone.now)
     newsletters_fetch(now=timezone.now())
-    stories_update(now=timezone.now())
+    stories_refresh(now=timezone.now(), clock=timezone.now)
     item_vectors_update(now=timezone.now())
     extracts_make(now=timezone.now())
     full_texts_update(now=timezone.now())

@@ -155,7 +155,7 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
     folders = [Folder(name, tuple(rows)) for name, rows in groupby(rest, key=lambda line: line.folder)]
     return {
         "sources": lines,
-        "found": len(found),
+        "count": len(found),
         "troubled": troubled,
         "folders": folders,
         "filed": any(folder.name for folder in folders),
