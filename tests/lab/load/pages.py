@@ -21,7 +21,7 @@ from tests.lab.bench.running import Watch
 from tests.lab.load.asking import Answer, Ask, ask_all, ask_at_once
 from tests.lab.load.lines import FOLDERS
 from tests.lab.load.seed import SETTLED
-from tests.lab.load.server import Site, backends, database_s, processor_ms, processor_s, site
+from tests.lab.load.server import Site, backends, database_s, processor_ms, processor_s, site, used_since
 from tests.lab.load.setting import Json, django_up, head, rows_of, spread, target, told
 
 READERS = 950
@@ -228,10 +228,9 @@ def alone(visitors: Sequence[Visitor], paths: Paths, running: Site, dice: random
         asks = [Ask(name, paths.get(name, lambda v: "/")(visitor), visitor.cookie) for visitor in some]
         answers, used = [], []
         for ask in asks:
-            pids = [*running.workers(), *backends()]
-            began = processor_ms(pids)
+            before = processor_ms([*running.workers(), *backends()])
             answers.append(ask_at_once([ask], port=running.port)[0])
-            used.append((processor_ms(pids) - began) / 1000)
+            used.append(used_since(before, [*running.workers(), *backends()]) / 1000)
         assert all(answer.status == 200 for answer in answers), name
         cpu = spread(used)
         took = spread([answer.seconds for answer in answers])

@@ -15,7 +15,7 @@ from typing import Any
 from django.utils import timezone
 
 from tests.lab.bench.running import Watch
-from tests.lab.load.server import processor_ms
+from tests.lab.load.server import processor_ms, used_since
 from tests.lab.load.setting import Json, django_up, head, rows_of, spread, target, told
 from tests.lab.load.watching import watched
 
@@ -63,7 +63,7 @@ def timed(works: Iterable[Callable[[], Any]]) -> Json:
         began, worked = time.perf_counter(), processor_ms(pids)
         work()
         wall.append(time.perf_counter() - began)
-        own.append((processor_ms(pids) - worked) / 1000)
+        own.append(used_since(worked, pids) / 1000)
     used = spread(own)
     return spread(wall) | {"cpu_p50_ms": used["p50_ms"], "cpu_p95_ms": used["p95_ms"]}
 

@@ -49,16 +49,21 @@ def processor_s(pids: Iterable[int]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def processor_ms(pids: Iterable[int]) -> float:
-    """The same in milliseconds and to the nanosecond, of threads that are there, as `schedstat` has it."""
-    nanoseconds = 0
+def processor_ms(pids: Iterable[int]) -> dict[str, float]:
+    """The same in milliseconds and to the nanosecond, by thread, of those that are there (`schedstat`)."""
+    used = {}
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
             try:
-                nanoseconds += int(task.read_text(encoding="ascii").split()[0])
+                used[task.parent.name] = int(task.read_text(encoding="ascii").split()[0]) / 1_000_000
             except (OSError, IndexError):
                 continue
-    return nanoseconds / 1_000_000
+    return used
+
+
+def used_since(before: dict[str, float], pids: Iterable[int]) -> float:
+    """Milliseconds that those processes used since `before`; new threads count whole, ended ones do not."""
+    return sum(used - before.get(thread, 0.0) for thread, used in processor_ms(pids).items())
 
 
 def backends() -> list[int]:
