@@ -16,6 +16,7 @@ from allauth.idp.oidc.models import Client, Token
 from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import InvalidToken
 from digest.models import Reader
@@ -24,9 +25,13 @@ READ, RATE, PROPOSE = "read", "rate", "propose"
 # What each scope lets an assistant do, as the reader is told before they allow it.
 SCOPES: Mapping[str, str] = MappingProxyType(
     {
-        READ: "Read your digest, sources and articles, search them, and see why each is where it is",
-        RATE: "Give your thumbs up or down. Ranking learns from these as from your own",
-        PROPOSE: "See your thumbs and settings, and propose changes, which wait until you accept them here",
+        READ: gettext_noop(
+            "Read your digest, sources and articles, search them, and see why each is where it is"
+        ),
+        RATE: gettext_noop("Give your thumbs up or down. Ranking learns from these as from your own"),
+        PROPOSE: gettext_noop(
+            "See your thumbs and settings, and propose changes, which wait until you accept them here"
+        ),
     }
 )
 MCP_PATH = "/mcp"
@@ -74,9 +79,15 @@ def access_of(*, secret: str) -> Access:
     token = Token.objects.select_related("user").filter(client__isnull=False)
     found = token.lookup(Token.Type.ACCESS_TOKEN, secret) if secret else None
     if found is None or not isinstance(found.user, Reader) or not found.user.is_active:
-        raise InvalidToken("This token is not valid here, or no longer. Connect the assistant again.")
+        raise InvalidToken(
+            gettext("This token is not valid here, or no longer. Connect the assistant again.")
+        )
     if found.get_resources() != [mcp_resource()]:
-        raise InvalidToken(f"This token is for another resource. Ask for one for {mcp_resource()}.")
+        raise InvalidToken(
+            gettext("This token is for another resource. Ask for one for {mcp_resource}.").format(
+                mcp_resource=mcp_resource()
+            )
+        )
     return Access(found.user, str(found.client_id), frozenset(found.get_scopes()) & SCOPES.keys())
 
 
@@ -88,7 +99,7 @@ def code_claim(*, code: str) -> bool:
 def client_host(client: Client) -> str:
     """Return the host that a client is reached at; "this device" for a program of the reader's own."""
     host = urlsplit((client.get_redirect_uris() or [""])[0]).hostname or ""
-    return "a program on your own device" if host in ("127.0.0.1", "::1", "localhost") else host
+    return gettext("a program on your own device") if host in ("127.0.0.1", "::1", "localhost") else host
 
 
 def client_name(client: Client) -> str:
@@ -106,7 +117,7 @@ def assistant_connections(*, reader_id: UUID) -> list[Connection]:
         scopes = {scope for token in own for scope in token.get_scopes()}
         moments = [token.created_at for token in own]
         client = own[0].client
-        allowed = tuple(words for scope, words in SCOPES.items() if scope in scopes)
+        allowed = tuple(gettext(words) for scope, words in SCOPES.items() if scope in scopes)
         found.append(
             Connection(
                 client_id, client_name(client), client_host(client), allowed, client.created_at, max(moments)

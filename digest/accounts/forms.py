@@ -30,6 +30,7 @@ from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext_lazy
 
 from digest.accounts.limits import (
     ACCOUNTS_MAX,
@@ -129,7 +130,10 @@ class SignInForm(BoundedFields, LoginForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         login, remember = self.fields["login"], self.fields["remember"]
-        login.label, remember.label = "Username or e-mail address", "Keep me signed in on this device"
+        login.label, remember.label = (
+            gettext_lazy("Username or e-mail address"),
+            gettext_lazy("Keep me signed in on this device"),
+        )
         login.widget.attrs.pop("placeholder", None)
         # Browsers keep both under one name; a password manager fills in whichever it knows.
         login.widget.attrs["autocomplete"] = "username"

@@ -10,6 +10,7 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext, gettext_noop
 
 from digest.days import day_of
 from digest.errors import LastOperator
@@ -41,14 +42,14 @@ from ranking.implicit_store import implicit_delete
 NUDGE_QUIET = timedelta(days=7)
 # Tables by the names that readers know; what is not listed counts among "other records".
 TABLE_NAMES = (
-    ("feeds you read", ("digest.Subscription",)),
-    ("thumbs", ("digest.Feedback",)),
-    ("items marked as read or saved", ("digest.Reading",)),
-    ("digests", ("digest.Digest",)),
-    ("versions of your settings", ("ranking.ConfigVersion",)),
-    ("suggestions", ("suggestions.Suggestion",)),
-    ("runs of the advisor", ("advisor.Run",)),
-    ("tokens for scripts", ("digest.ApiToken",)),
+    (gettext_noop("feeds you read"), ("digest.Subscription",)),
+    (gettext_noop("thumbs"), ("digest.Feedback",)),
+    (gettext_noop("items marked as read or saved"), ("digest.Reading",)),
+    (gettext_noop("digests"), ("digest.Digest",)),
+    (gettext_noop("versions of your settings"), ("ranking.ConfigVersion",)),
+    (gettext_noop("suggestions"), ("suggestions.Suggestion",)),
+    (gettext_noop("runs of the advisor"), ("advisor.Run",)),
+    (gettext_noop("tokens for scripts"), ("digest.ApiToken",)),
 )
 ACCOUNT_TABLES = ("digest.Reader", "account.EmailAddress", "mfa.Authenticator")
 
@@ -66,7 +67,11 @@ def deleted_words(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     listed = [(name, sum(counts.get(label, 0) for label in labels)) for name, labels in TABLE_NAMES]
     named = {*ACCOUNT_TABLES, *(label for _, labels in TABLE_NAMES for label in labels)}
     other = sum(count for label, count in counts.items() if label not in named)
-    return [(name, count) for name, count in [*listed, ("other records behind them", other)] if count]
+    return [
+        (gettext(name), count)
+        for name, count in [*listed, (gettext_noop("other records behind them"), other)]
+        if count
+    ]
 
 
 def reader_update(
@@ -155,7 +160,10 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
         list(Reader.objects.select_for_update().filter(is_superuser=True, is_active=True))
         if reader.is_superuser and reader.is_active and not operators_remain(readers=[reader]):
             raise LastOperator(
-                "You are the only operator here. Make somebody else a superuser in the admin, then come back."
+                gettext(
+                    "You are the only operator here. Make somebody else a superuser in the admin, then "
+                    "come back."
+                )
             )
         _, by_label = Reader.objects.filter(pk=reader.pk).delete()
     return Counter(by_label)

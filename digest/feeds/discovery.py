@@ -9,9 +9,10 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from digest.errors import FeedIsGone, InvalidFeedUrl, LookupsBusy, NoFeedFound, SiteUnreachable
-from digest.feeds.entities import FeedProblem, ParsedFeed
+from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem, ParsedFeed
 from digest.feeds.fetch import FetchResponse, fetch, host_of
 from digest.feeds.identity import canonical_url
 from digest.feeds.page_tags import page_tags
@@ -20,6 +21,7 @@ from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.feeds.sanitise import one_line, title_to_text
 from digest.feeds.subscriptions import FEED_GONE, check_address, check_fetchable
+from ranking.language import stored_text
 
 FEED_TYPES: Final = frozenset(
     {
@@ -93,7 +95,7 @@ def feeds_discover(*, url: str) -> list[FoundFeed]:
     """
     addresses = [check_address(url=address) for address in site_addresses(url)]
     if not LOOKUPS.acquire(blocking=False):
-        raise LookupsBusy("Other sites are being looked up right now. Try again in a few seconds.")
+        raise LookupsBusy(_("Other sites are being looked up right now. Try again in a few seconds."))
     until = time.monotonic() + ALL_S
     host_lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
     try:
@@ -112,7 +114,7 @@ def feed_as_typed(*, url: str) -> str:
     try:
         check_fetchable(address)
     except FeedProblem as problem:
-        raise InvalidFeedUrl(problem.message) from problem
+        raise InvalidFeedUrl(stored_text(problem.message, FETCH_PROBLEMS)) from problem
     return address
 
 
@@ -123,17 +125,21 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
         if problem.gone:
             raise FeedIsGone(FEED_GONE) from problem
         if problem.code in HOPELESS:
-            raise SiteUnreachable(problem.message, may_answer=False) from problem
+            raise SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), may_answer=False) from problem
         raise SiteUnreachable(
-            f"{problem.message} You can try again later, or add the address as it is."
+            _("{problem} You can try again later, or add the address as it is.").format(
+                problem=stored_text(problem.message, FETCH_PROBLEMS)
+            )
         ) from problem
     if feed := _parse(response):
         return [_found(address, response, feed)]
     found = list(_candidates(response, lookup))
     if not found:
         raise NoFeedFound(
-            "This site answers, but no feed of its could be found. Look on its pages for “RSS”, “feed” or "
-            "“subscribe”, and paste that address."
+            _(
+                "This site answers, but no feed of its could be found. Look on its pages for “RSS”, "
+                "“feed” or “subscribe”, and paste that address."
+            )
         )
     return found
 
