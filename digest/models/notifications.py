@@ -68,10 +68,10 @@ class Notification(models.Model):
     """One notification to one destination; a row is claimed before it is sent, and never sent again then."""
 
     class Status(models.TextChoices):
-        WAITING = "waiting", gettext_lazy("waiting")
-        SENDING = "sending", gettext_lazy("sending")
-        SENT = "sent", gettext_lazy("sent")
-        FAILED = "failed", gettext_lazy("failed")
+        WAITING = "waiting", gettext_lazy("Waiting")
+        SENDING = "sending", gettext_lazy("Sending")
+        SENT = "sent", gettext_lazy("Sent")
+        FAILED = "failed", gettext_lazy("Failed")
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, help_text="The same at every attempt.")
     reader = models.ForeignKey(
