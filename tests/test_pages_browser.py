@@ -65,11 +65,14 @@ def tab(browser: Browser, live_server) -> Iterator[Page]:
 def as_new(page: Page, origin: str) -> None:
     """Leave nothing of a test in the tab: no second tab, cookie, store, worker, cached file, or size."""
     context = page.context
-    for other in context.pages:
-        if other != page:
-            other.close()
+    others = [other for other in context.pages if other != page]
+    for other in others:
+        # A tab that is taken away while it still loads leaves Chromium waiting for its routes, for ever.
+        other.wait_for_load_state()
     page.unroute_all()
     context.unroute_all()
+    for other in others:
+        other.close()
     page.goto("about:blank")
     context.clear_cookies()
     browser = context.new_cdp_session(page)

@@ -83,6 +83,7 @@ def test_v_opens_the_original_in_a_new_tab_and_marks_it_as_read(page: Page, ada:
         page.keyboard.press("j")
         with page.context.expect_page() as opened:
             page.keyboard.press("v")
+        opened.value.get_by_text("There").wait_for()
         assert opened.value.url == item.url
         opened.value.close()
         until_read(page, ada, {"Lamp 0"})

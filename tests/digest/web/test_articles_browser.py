@@ -178,6 +178,7 @@ def test_keys_open_the_article_here_and_its_original_in_a_new_tab(page: Page, ad
     page.keyboard.press("j")
     with page.context.expect_page() as opened:
         page.keyboard.press("v")
+    opened.value.get_by_text("The publisher's page").wait_for()
     assert opened.value.url == item.url
     assert page.url.endswith("/")
     page.keyboard.press("Enter")
@@ -186,6 +187,7 @@ def test_keys_open_the_article_here_and_its_original_in_a_new_tab(page: Page, ad
     page.wait_for_selector("html[data-scripts=ready]", state="attached")
     with page.context.expect_page() as opened:
         page.keyboard.press("v")
+    opened.value.get_by_text("The publisher's page").wait_for()
     assert opened.value.url == item.url
 
 
