@@ -36,7 +36,7 @@ from suggestions.wording import (
     SMALL_IMPACTS,
     STATUSES,
     TOPIC_SENTENCES,
-    UNDO,
+    UNDO_AT_ONCE,
 )
 
 REASON_MAX_CHARS = 500
@@ -189,7 +189,7 @@ def script_words() -> dict[str, Any]:
         "other": _(ERROR_OTHER),
         "all_done": _(ALL_DONE),
         "all_kept": _(NOTHING_CHANGED),
-        "undo": _(UNDO["rejected"]),
+        "undo": _(UNDO_AT_ONCE),
         "accept_all": _(ACCEPT_ALL),
         "sign_in": _("Sign in"),
     }

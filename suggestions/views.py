@@ -293,7 +293,7 @@ def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) 
     reason = decision.user_reason if decision and decision.user_reason != NEVER else ""
     undo = _undo_label(suggestion, now)
     came_back = any(note in wording.BROUGHT_BACK.values() for note in suggestion.validation_notes)
-    over = undo == _(wording.UNDO["accepted"]) and suggestion_not_in_force(
+    over = undo == _(wording.REVERT) and suggestion_not_in_force(
         suggestion=suggestion, decision=decision, effective=effective
     )
     return Decided(

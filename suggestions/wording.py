@@ -81,8 +81,9 @@ BROUGHT_BACK = {
 }
 CAME_BACK = gettext_noop("the same suggestion, after you undid your first answer")
 NOT_IN_FORCE = gettext_noop("No longer in force: your settings are as they were before.")
+REVERT = gettext_noop("Revert")
 UNDO = {
-    "accepted": gettext_noop("Revert"),
+    "accepted": REVERT,
     "rejected": gettext_noop("Undo"),
     "snoozed": gettext_noop("Bring it back"),
 }

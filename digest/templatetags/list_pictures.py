@@ -16,7 +16,7 @@ register = template.Library()
 IMAGE = '<img src="{}" alt="" width="96" height="72" loading="lazy" decoding="async">'
 SHOWN = '<span class="thumb">{}</span>'
 # A lazy picture of a closed disclosure is not asked for.
-TAP = '<details class="thumb"><summary aria-label="{}">{}</summary>{}</details>'
+TAP = '<details class="thumb"><summary>{}</summary>{}</details>'
 
 
 @register.simple_tag(takes_context=True)
@@ -36,5 +36,5 @@ def thumbnail(context: Mapping[str, Any], item: Item) -> SafeString | str:
     image = format_html(IMAGE, picture_href(item.image, inside=inside_allowed(item=item)))
     if reader.pictures == Reader.Pictures.SHOWN:
         return format_html(SHOWN, image)
-    named = _("Picture of {title}").format(title=item.title)
-    return format_html(TAP, named, _("Picture"), image)
+    named = format_html(_('Picture<span class="visually-hidden"> of {title}</span>'), title=item.title)
+    return format_html(TAP, named, image)

@@ -198,12 +198,14 @@ def _ruled(wish: Wish, draft: Draft, facts: Facts, before: State) -> WishedChang
 
 
 CANNOT = gettext_noop("“{}” cannot be changed so.")
+_AT_THE_END = gettext_noop("“{}” is at the end of its scale already; there is nothing to change.")
+_NO_INTEREST = gettext_noop("“{}” cannot be an interest: it needs a letter or a number, and one line.")
 _REFUSED = {
-    "no_change": gettext_noop("“{}” is at the end of its scale already; there is nothing to change."),
-    "wrong_direction": gettext_noop("“{}” is at the end of its scale already; there is nothing to change."),
+    "no_change": _AT_THE_END,
+    "wrong_direction": _AT_THE_END,
     "topic_already_present": gettext_noop("“{}” is one of your interests already."),
     "topic_not_present": gettext_noop("“{}” is not one of your interests."),
-    "invalid_topic": gettext_noop("“{}” cannot be an interest: it needs a letter or a number, and one line."),
+    "invalid_topic": _NO_INTEREST,
     "source_not_in_history": gettext_noop("You read no source called “{}”."),
 }
 
@@ -220,7 +222,7 @@ def _pinned(field: str, key: str, label: str, effective: EffectiveConfig) -> Ref
 def _boost(wish: Wish, facts: Facts) -> WishedChange | Refusal:
     typed = topic_clean(wish.target.key)
     if typed is None or not term_searchable(term_visible(typed)):
-        return Refusal("invalid_topic", gettext(_REFUSED["invalid_topic"]).format(wish.target.label[:40]))
+        return Refusal("invalid_topic", gettext(_NO_INTEREST).format(wish.target.label[:40]))
     key = topic_key(typed)
     if pinned := _pinned(TOPICS, key, typed, facts.effective):
         return pinned
@@ -231,7 +233,7 @@ def _boost(wish: Wish, facts: Facts) -> WishedChange | Refusal:
     low, high = min(before or 0.0, -BOOST_WISHED_MAX), max(before or 0.0, BOOST_WISHED_MAX)
     after = round(max(low, min(high, (before or 0.0) + step)), 2)
     if after == (before or 0.0):
-        return Refusal("no_change", gettext(_REFUSED["no_change"]).format(word), word)
+        return Refusal("no_change", gettext(_AT_THE_END).format(word), word)
     return WishedChange(BOOSTS, wish.direction, word, before, after or None)
 
 

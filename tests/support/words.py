@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.utils.translation.template import templatize
+
+from digest.feeds.starters import starter_interests
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
@@ -83,11 +86,24 @@ def texts() -> dict[Key, list[str]]:
             files = found.setdefault(key, [])
             if (name := path.relative_to(ROOT).as_posix()) not in files:
                 files.append(name)
+    for name, words in data_words():
+        found.setdefault(("", words, ""), [name])
     for line in LIBRARIES.read_text("utf-8").splitlines():
         singular, _, plural = line.partition(" | ")
         if line:
             found.setdefault(("", singular, plural), ["libraries"])
     return found
+
+
+def data_words() -> Iterator[tuple[str, str]]:
+    """Yield the texts that readers see from data: (file, text) of the interests and of the reasons."""
+    for interest in starter_interests():
+        yield "digest/feeds/starters.toml", interest.name
+    first = import_module("digest.migrations.0001_initial")
+    for _, label, _ in (*first.VALUED, *first.DISLIKED):
+        yield "digest/migrations/0001_initial.py", label
+        # As it stands in a sentence.
+        yield "digest/migrations/0001_initial.py", label.lower()
 
 
 def catalogue_path(language: str) -> Path:
