@@ -32,8 +32,8 @@ migrate: setup
 demo: migrate ## Seed a small world, run the main job once, show what happened
 	@LOG_LEVEL=WARNING $(MANAGE) demo
 
-run: demo ## The demo, then the site on 127.0.0.1:PORT (8000) with its worker
-	@$(MANAGE) serve --port $(PORT)
+run: setup ## The demo, then the site on 127.0.0.1:PORT (8000) with its worker
+	@$(MANAGE) run
 
 test: setup ## All tests on SQLite, without any service
 	$(BIN)/python -m pytest -n auto --dist worksteal

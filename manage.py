@@ -29,7 +29,8 @@ def main() -> None:
     except (OperationalError, ProgrammingError) as error:
         text = SecretRedactor(settings.SECRETS)(None, "", " ".join(str(error).split()))
         sys.exit(
-            f"The database cannot be used: {text}. Missing tables: `make migrate`; else see DATABASE_URL."
+            f"The database cannot be used: {text}. "
+            "Missing tables: `make migrate` or `tidings migrate`; else see DATABASE_URL."
         )
 
 

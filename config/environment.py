@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import environ
+import platformdirs
 from django.core.exceptions import ImproperlyConfigured
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
@@ -47,6 +48,17 @@ def private_folder_create(path: Path, setting: str) -> None:
         raise ImproperlyConfigured(
             f"{setting} cannot be used: the folder “{path}” cannot be made ({error.strerror})."
         ) from error
+
+
+def data_folder(base: Path, *, is_checkout: bool) -> Path:
+    """Return the folder of the data where no setting names one: `var` in a checkout, else the user's own.
+
+    An installed wheel reads its `.env` there, and TIDINGS_VAR_DIR of the environment names another one.
+    """
+    if is_checkout:
+        return base / "var"
+    named = os.environ.get("TIDINGS_VAR_DIR")
+    return Path(named) if named else platformdirs.user_data_path("tidings", appauthor=False)
 
 
 class PrivateConnection(sqlite3.Connection):

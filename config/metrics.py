@@ -6,11 +6,9 @@ holds a reader, a title or an address.
 
 import hmac
 import os
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, time, timedelta
-from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,6 +31,7 @@ from prometheus_client.registry import Collector
 from advisor.audit.kpis import State, kpis
 from advisor.models import GuidanceEvent, Heartbeat, Run
 from advisor.selectors import ACTIVE_STATUSES, JOB_PREFIX
+from config import __version__
 from config.jobs.schedule import JOBS, QUEUES
 from config.middleware import REQUESTS
 from config.models import NightlyReport
@@ -130,7 +129,7 @@ class InstallationMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the families."""
-        yield _family("build_info", "1, with the running version.", [((version(),), 1.0)], ("version",))
+        yield _family("build_info", "1, with the running version.", [((__version__,), 1.0)], ("version",))
         if not settings.REDIS_URL:
             return
         lengths = queue_lengths(QUEUES)
@@ -180,13 +179,6 @@ def _cpu_seconds(process: Path, fields: tuple[int, ...]) -> float:
 def _resident_bytes(process: Path) -> float:
     pages = (process / "statm").read_text(encoding="ascii").split()[1]
     return float(int(pages) * os.sysconf("SC_PAGE_SIZE"))
-
-
-@cache
-def version() -> str:
-    """Return the version of the code that this process has loaded."""
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["version"])
 
 
 class DatabaseMetrics(Collector):

@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import (
     Environment,
     PrivateConnection,
+    data_folder,
     postgresql_settings,
     private_folder_create,
     stored_secret_key,
@@ -29,10 +30,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Environment()
-env.read_settings_file("TIDINGS_ENV_FILE", default=BASE_DIR / ".env")
-
+IS_CHECKOUT = (BASE_DIR / "pyproject.toml").is_file()
+# Templates and static files: at the top of a checkout, inside config in a wheel (pyproject.toml).
+SITE_FILES = BASE_DIR if IS_CHECKOUT else BASE_DIR / "config" / "site"
 # The folder of the embedded mode: its database, its secret key and the demo's feed files.
-VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(BASE_DIR / "var")))
+_DATA = data_folder(BASE_DIR, is_checkout=IS_CHECKOUT)
+env.read_settings_file("TIDINGS_ENV_FILE", default=(BASE_DIR if IS_CHECKOUT else _DATA) / ".env")
+VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(_DATA)))
 private_folder_create(VAR_DIR, "TIDINGS_VAR_DIR")
 
 # --- Core -----------------------------------------------------------------------------------------
@@ -92,7 +96,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [SITE_FILES / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -236,7 +240,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "staticfiles"
 private_folder_create(STATIC_ROOT, "TIDINGS_VAR_DIR")
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [SITE_FILES / "static"]
 WHITENOISE_USE_FINDERS = True
 # The settings page sends three fields for each source; a reader may bring thousands of them by OPML.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 15_000
@@ -275,7 +279,8 @@ FULL_TEXT = env.bool("FULL_TEXT", default=False)
 PICTURE_CACHE_MB = env.int("PICTURE_CACHE_MB", default=256)
 
 # --- Delivery -------------------------------------------------------------------------------------
-SITE_URL = env.str("SITE_URL", default=f"http://127.0.0.1:{env.int('PORT', default=8000)}")
+PORT = env.int("PORT", default=8000)
+SITE_URL = env.str("SITE_URL", default=f"http://127.0.0.1:{PORT}")
 NOTIFY_ALLOW_HOSTS = env.list("NOTIFY_ALLOW_HOSTS", default=[])
 NIGHTLY_HOUR = env.int("NIGHTLY_HOUR", default=3)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition("://")[0]

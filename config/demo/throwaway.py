@@ -5,15 +5,11 @@ Nothing of it reaches the site's tables, cache, mail or night, and nothing is le
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from django.conf import settings
-
-from ranking.common.commands import sigterm_as_exit
+from ranking.common.commands import manage_command, sigterm_as_exit
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +45,7 @@ def throwaway_run(arguments: Sequence[str], *, environment: Mapping[str, str]) -
 
 
 def _manage(arguments: Sequence[str], environment: Mapping[str, str]) -> Ended:
-    command = [sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), *arguments]
-    pipe = subprocess.PIPE
+    pipe, command = subprocess.PIPE, manage_command(*arguments)
     with subprocess.Popen(command, env=dict(environment), stdout=pipe, stderr=pipe, text=True) as process:
         try:
             output, log = process.communicate()

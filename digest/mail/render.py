@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import css_inline
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils.formats import date_format
@@ -115,5 +116,5 @@ def _preheader(content: MailContent) -> str:
 @cache
 def _inliner() -> css_inline.CSSInliner:
     """Return what writes styles into attributes: many mail programs cut style sheets out."""
-    css = (Path(settings.BASE_DIR) / "static" / "mail.css").read_text(encoding="utf-8")
+    css = Path(finders.find("mail.css") or "").read_text(encoding="utf-8")
     return css_inline.CSSInliner(extra_css=css, keep_at_rules=True, load_remote_stylesheets=False)

@@ -1,4 +1,4 @@
-"""What management commands share: argument types, an orderly end, the database's label, input by lines."""
+"""What management commands share: argument types, processes, the database's label, input by lines."""
 
 import signal
 import sys
@@ -8,14 +8,21 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from threading import current_thread, main_thread
+from types import FrameType
 from typing import Any, TextIO
 
+from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import connections
 
 KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 # What a shell says of a process that SIGTERM ended.
 TERMINATED = 128 + signal.SIGTERM
+
+
+def manage_command(*arguments: str) -> list[str]:
+    """Return the command line of `manage.py ARGUMENTS`, from a checkout as from an installed wheel."""
+    return [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
 
 
 def database_label(*, using: str = "default") -> str:
@@ -43,6 +50,17 @@ def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
         return value
 
     return read
+
+
+def signals_as_interrupt() -> None:
+    """Raise `KeyboardInterrupt` on SIGINT, SIGTERM and SIGHUP, so that children can be ended too."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    # SIGINT as well: a shell starts background jobs with it ignored, and Python then leaves it so.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
 
 
 @contextmanager

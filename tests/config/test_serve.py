@@ -32,9 +32,9 @@ def place(installed, tmp_path) -> dict[str, str]:
     return environment(tmp_path)
 
 
-def fetched(url: str) -> bytes:
+def fetched(url: str, *, patience_s: float = PATIENCE_S) -> bytes:
     """The answer of a server that may still be starting."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while True:
         try:
             with urllib.request.urlopen(url, timeout=5) as answer:

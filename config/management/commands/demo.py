@@ -75,7 +75,7 @@ def walkthrough_run(*, now: datetime, write: Write) -> WalkthroughResult:
         text = f"{_counted(waiting, 'suggestion')} to decide on." if waiting else advice.reason
         write(_wrapped(f"{reader.username.title()}: {text}"))
     names = f"{ADA.name}, {BEN.name}, {CLEO.name} (readers) or {OLGA.name} (operator)"
-    write(f"\nNEXT: `make run` serves it on {settings.SITE_URL.rstrip('/')}/")
+    write(f"\nNEXT: `make run` (or `tidings run`) serves it on {settings.SITE_URL.rstrip('/')}/")
     write(f"      Log in as {names}; the password is {PASSWORD}.")
     write("      The suggestions that wait are at /ui/suggestions, the runs step by step in /admin/.")
     return result

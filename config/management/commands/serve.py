@@ -1,15 +1,12 @@
 """`manage.py serve`: the site and its worker in one terminal, for one machine and few readers."""
 
 import os
-import signal
 import subprocess
-import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
-from types import FrameType
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.servers import basehttp
 
 from config.readiness import migrations_missing
-from ranking.common.commands import whole_number
+from ranking.common.commands import manage_command, signals_as_interrupt, whole_number
 
 # The worker may take this long to finish its job before it is killed.
 SHUTDOWN_S = 10.0
@@ -47,10 +44,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until stopped; exit code 1 where tables are missing or the port is in use."""
         if migrations_missing():
-            raise CommandError("The database is not up to date. Run `make migrate`, then try again.")
-        # SIGINT as well: a shell starts background jobs with it ignored, and Python then leaves it so.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _stop)
+            raise CommandError("The database is not up to date. Run `make migrate`, or `tidings migrate`.")
+        signals_as_interrupt()
         try:
             with worker_process(write=self.stderr.write):
                 self._serve(options["host"], options["port"])
@@ -66,7 +61,9 @@ class Command(BaseCommand):
         try:
             basehttp.run(host, port, application, threading=True, on_bind=bound, server_cls=Server)
         except OSError as error:
-            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. Try --port.") from error
+            raise CommandError(
+                f"Cannot listen on {host}:{port}: {error.strerror}. Try --port, or PORT."
+            ) from error
 
 
 @contextmanager
@@ -104,8 +101,7 @@ def worker_process(
 def _worker_start() -> subprocess.Popen[bytes]:
     # A process group of its own: Ctrl-C in the terminal reaches only the site, which then ends the worker.
     # A killed site cannot do that: the worker watches its parent itself.
-    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "work", "--parent", str(os.getpid())]
-    return subprocess.Popen(command, process_group=0)
+    return subprocess.Popen(manage_command("work", "--parent", str(os.getpid())), process_group=0)
 
 
 def _worker_end(worker: subprocess.Popen[bytes]) -> None:
@@ -116,8 +112,3 @@ def _worker_end(worker: subprocess.Popen[bytes]) -> None:
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         worker.kill()
         worker.wait()
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    """Leave as on Ctrl-C, so that the worker ends too."""
-    raise KeyboardInterrupt

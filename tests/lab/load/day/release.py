@@ -61,12 +61,12 @@ def release_copy(folder: Path) -> Path:
 def release_next(folder: Path) -> Path:
     """The release after it: another version, columns that its code reads, a migration that makes them."""
     release_copy(folder)
-    project = folder / "pyproject.toml"
-    told, count = re.subn(
-        r'^version = "[^"]+"', f'version = "{NEXT}"', project.read_text(), count=1, flags=re.M
+    config = folder / "config" / "__init__.py"
+    text, count = re.subn(
+        r'^__version__ = "[^"]+"', f'__version__ = "{NEXT}"', config.read_text(), flags=re.M
     )
-    assert count == 1, "pyproject.toml names no version"
-    project.write_text(told)
+    assert count == 1, "config names no version"
+    config.write_text(text)
     for path, head, before in FIELDS.values():
         code = (folder / path).read_text()
         begin = code.index(head)

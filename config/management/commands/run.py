@@ -1,0 +1,47 @@
+"""`manage.py run`: bring the database up to date, show the demo, serve the site with its worker."""
+
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+from ranking.common.commands import manage_command, signals_as_interrupt
+
+
+class Command(BaseCommand):
+    """Do what `migrate`, `demo` and `serve` do, one after the other."""
+
+    help = "Bring the database up to date, show the demo, serve the site with its worker. Ctrl-C ends it."
+    # `migrate` runs them.
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add the address to listen on, and whether to show the demo."""
+        parser.add_argument("--host", default="127.0.0.1", help="links go by SITE_URL, or PORT")
+        parser.add_argument("--no-demo", action="store_true", help="begin with an empty site")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Serve on PORT after the steps before; leave with the exit code of a step that failed."""
+        signals_as_interrupt()
+        self.stdout.write(f"The data is in {settings.VAR_DIR.resolve()}")
+        try:
+            self._step("migrate", "--verbosity", "0")
+            if not options["no_demo"]:
+                self._step("demo")
+        except KeyboardInterrupt:
+            self.stdout.write("Stopped.")
+            return
+        call_command("serve", host=options["host"], port=settings.PORT)
+
+    def _step(self, *arguments: str) -> None:
+        """Run a command in a process of its own: the site needs nothing of what it loads."""
+        self.stdout.flush()
+        environment = os.environ | {"LOG_LEVEL": "WARNING"}
+        done = subprocess.run(manage_command(*arguments), env=environment, check=False)
+        if done.returncode:
+            sys.exit(done.returncode)
