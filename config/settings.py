@@ -234,7 +234,7 @@ ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 LANGUAGE_CODE = "en"
 # What readers may choose, each by its own name. A catalogue is in LOCALE_PATHS; a test says what it lacks.
 LANGUAGES = [("en", "English")]
-LOCALE_PATHS = [BASE_DIR / "config" / "locale"]
+LOCALE_PATHS = [Path(__file__).resolve().parent / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"

@@ -6,6 +6,7 @@ and compiles it.
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib import import_module
@@ -19,7 +20,6 @@ from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.utils.translation.template import templatize
 
-from digest.feeds.starters import starter_interests
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
@@ -97,8 +97,9 @@ def texts() -> dict[Key, list[str]]:
 
 def data_words() -> Iterator[tuple[str, str]]:
     """Yield the texts that readers see from data: (file, text) of the interests and of the reasons."""
-    for interest in starter_interests():
-        yield "digest/feeds/starters.toml", interest.name
+    listed = tomllib.loads((ROOT / "digest/feeds/starters.toml").read_text("utf-8"))["interest"]
+    for interest in listed:
+        yield "digest/feeds/starters.toml", interest["name"]
     first = import_module("digest.migrations.0001_initial")
     for _, label, _ in (*first.VALUED, *first.DISLIKED):
         yield "digest/migrations/0001_initial.py", label
