@@ -9,12 +9,6 @@ from ranking.language import gettext_noop, pgettext
 
 # Weights of sources: half as much, or half as much again. `None` is the default, from which thumbs move it.
 LEVELS: Mapping[str, float | None] = {"less": 0.5, "usual": None, "more": 1.5}
-# Their names as a reader sees them, marked here for catalogues.
-LEVEL_NAMES = (
-    pgettext("level", "less"),
-    pgettext("level", "usual"),
-    pgettext("level", "more"),
-)
 # What a keyword adds to the interest of an item, 1 by itself: so it counts as a source's weight does.
 BOOSTS: Mapping[str, float] = {"less": -0.5, "more": 0.5}
 # Hours until an item counts half, and the share of likeness, each with what it does to a digest.
@@ -46,7 +40,14 @@ def weight_level(weight: float) -> str:
 
 def level_words(name: str) -> str:
     """Return the name of one of `LEVELS` in the language in force, as it is shown and may be typed."""
-    return pgettext("level", name) if name in LEVELS else name
+    match name:
+        case "less":
+            return pgettext("level", "less")
+        case "usual":
+            return pgettext("level", "usual")
+        case "more":
+            return pgettext("level", "more")
+    return name
 
 
 def level_named(typed: str) -> str:

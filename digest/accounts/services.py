@@ -75,18 +75,25 @@ def deleted_words(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def reader_update(
-    *, reader: Reader, time_zone: str, ai_enabled: bool, peers_enabled: bool, suggestions_enabled: bool
+    *,
+    reader: Reader,
+    time_zone: str,
+    ai_enabled: bool,
+    peers_enabled: bool,
+    suggestions_enabled: bool,
+    language: str = "",
 ) -> None:
-    """Store the reader's time zone (an IANA name) and switches, which take effect from the next use on.
+    """Store the reader's time zone (an IANA name), language (one of `LANGUAGES`, "" for the browser's) and
+    switches, which take effect from the next use on.
 
     The switches: models may use their feedback, sums over readers include it, suggestions are made.
 
     Raises `ValidationError` for a zone that does not exist.
     """
     reader.time_zone, reader.ai_enabled, reader.peers_enabled = time_zone, ai_enabled, peers_enabled
-    reader.suggestions_enabled = suggestions_enabled
+    reader.suggestions_enabled, reader.language = suggestions_enabled, language
     reader.clean_fields(exclude=["username", "password", "email"])
-    reader.save(update_fields=["time_zone", "ai_enabled", "peers_enabled", "suggestions_enabled"])
+    reader.save(update_fields=["time_zone", "language", "ai_enabled", "peers_enabled", "suggestions_enabled"])
 
 
 def reader_reading_update(

@@ -20,6 +20,7 @@ from digest.feeds.entities import FeedProblem
 from digest.feeds.prechecks import decode
 from digest.feeds.sanitise import clean_text, one_line
 from ranking.language import gettext as _
+from ranking.language import gettext_noop
 
 OPML_BYTES_MAX: Final = 2 * 1024 * 1024
 FEEDS_MAX: Final = 2_000
@@ -28,7 +29,7 @@ DEPTH_MAX: Final = 64
 OUTLINE_MAX_CHARS: Final = 16 * 1024
 # lxml takes time quadratic in the attributes of an element to list them: 2 MiB of them take minutes.
 ATTRIBUTES_MAX: Final = 100
-TOO_LONG: Final = _("The line is too long to be an outline.")
+TOO_LONG: Final = gettext_noop("The line is too long to be an outline.")
 TITLE_MAX_CHARS: Final = 200
 FOLDER_MAX_CHARS: Final = 100
 FOLDER_SEPARATOR: Final = " / "
@@ -125,7 +126,7 @@ def _read_strictly(text: str) -> list[_Tag] | None:
         if event == "end":
             tags.append(_Tag(line, None))
         elif len(element.attrib) > ATTRIBUTES_MAX:
-            tags.append(_Tag(line, {}, broken=TOO_LONG))
+            tags.append(_Tag(line, {}, broken=_(TOO_LONG)))
         else:
             tags.append(_Tag(line, {str(k).lower(): str(v) for k, v in element.attrib.items()}))
     return tags
@@ -142,7 +143,7 @@ def _read_leniently(text: str) -> Iterator[_Tag]:
             continue
         inside = text[cut.end() : following.start() if following else len(text)]
         if len(inside) > OUTLINE_MAX_CHARS:
-            yield _Tag(line, {}, empty=True, broken=TOO_LONG)
+            yield _Tag(line, {}, empty=True, broken=_(TOO_LONG))
             continue
         inside = inside.strip()
         found = _attributes(inside)

@@ -25,7 +25,7 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
@@ -69,9 +69,9 @@ from digest.web.forms import (
 )
 
 log = structlog.get_logger(__name__)
-FEED_ON = _("Your feed is on, at the addresses below.")
-FEED_MOVED = _("Your feed has a new address; the earlier one no longer works.")
-TOO_OFTEN = _("Too many tries. Wait a minute, then type it again.")
+FEED_ON = gettext_noop("Your feed is on, at the addresses below.")
+FEED_MOVED = gettext_noop("Your feed has a new address; the earlier one no longer works.")
+TOO_OFTEN = gettext_noop("Too many tries. Wait a minute, then type it again.")
 # As long as failures count against an account (`login_failed` in ACCOUNT_RATE_LIMITS), in seconds.
 LOGIN_RETRY_S = 300
 TOO_MANY = "too_many_login_attempts"
@@ -143,7 +143,7 @@ def feed(request: HttpRequest) -> HttpResponse:
         reader = reader_of(request)
         had = bool(reader.feed_token)
         feed_token_issue(reader=reader)
-        messages.success(request, FEED_MOVED if had else FEED_ON)
+        messages.success(request, _(FEED_MOVED) if had else _(FEED_ON))
     return redirect(f"{reverse('digest:account')}#feed")
 
 
@@ -157,7 +157,7 @@ def delete(request: HttpRequest) -> HttpResponse:
         return _delete_page(request, DeleteForm(reader=reader))
     # A password is checked here, so tries are counted as they are where it is asked for again.
     if not ratelimit.consume(request, action="reauthenticate", user=reader):
-        answer = _delete_page(request, DeleteForm(reader=reader), TOO_OFTEN, status=429)
+        answer = _delete_page(request, DeleteForm(reader=reader), _(TOO_OFTEN), status=429)
         answer["Retry-After"] = "60"
         return answer
     form = DeleteForm(request.POST, reader=reader)

@@ -38,7 +38,10 @@ from digest.throttling import MINUTE, Limit, limit_count
 
 # Of one network address: a token lives an hour, so this is room for hundreds of assistants.
 TOKENS = Limit(
-    "oauth_token", 60, MINUTE, _("More than 60 requests for tokens in a minute. Wait for the next one.")
+    "oauth_token",
+    60,
+    MINUTE,
+    gettext_noop("More than 60 requests for tokens in a minute. Wait for the next one."),
 )
 NO_PKCE = gettext_noop("The assistant did not protect its request (PKCE with S256), so nothing was allowed.")
 NOT_OURS = gettext_noop("The assistant asked for something that is not here, so nothing was allowed.")

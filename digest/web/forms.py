@@ -4,10 +4,11 @@ from functools import cache
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.dates import WEEKDAYS
+from django.utils.translation import get_language, gettext, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from digest.accounts.limits import LOGIN_CHARS, PASSWORD_CHARS
 from digest.feeds.starters import StarterFeed, starter_feeds_chosen, starter_interests
@@ -37,13 +38,28 @@ class SignupTimeZoneForm(TimeZoneForm):
     """Adds the reader's time zone to sign-up; a script fills it in from the browser."""
 
     def signup(self, request: HttpRequest, user: Reader) -> None:
-        """Store the chosen zone with the new account (called by allauth)."""
+        """Store the chosen zone, and the language of the page, with the new account (called by allauth)."""
         user.time_zone = self.cleaned_data["time_zone"]
-        user.save(update_fields=["time_zone"])
+        # Mails come without a browser to say which language; whoever reads English here chose nothing yet.
+        language = get_language() or settings.LANGUAGE_CODE
+        user.language = "" if language == settings.LANGUAGE_CODE else language
+        user.save(update_fields=["time_zone", "language"])
+
+
+def language_choices() -> list[tuple[str, str]]:
+    """Return the languages on offer, each by its own name, and first the browser's."""
+    return [("", gettext("as my browser")), *settings.LANGUAGES]
 
 
 class AccountForm(TimeZoneForm):
-    """The reader's time zone, and switches for models, shared ratings and suggestions."""
+    """The reader's time zone and language, and switches for models, shared ratings and suggestions."""
+
+    language = forms.ChoiceField(
+        choices=language_choices,
+        required=False,
+        label=gettext_lazy("Language"),
+        help_text=gettext_lazy("Of pages, mails and notifications. “As my browser” means English for mails."),
+    )
 
     ai_enabled = forms.BooleanField(
         label=gettext_lazy("Let a language model study my feedback, where one is set up"),

@@ -20,7 +20,6 @@ from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.utils.translation.template import templatize
 
-
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
 KEYWORDS = {name: None for name in ("_", "gettext", "gettext_lazy", "gettext_noop")}
@@ -124,6 +123,11 @@ def key_of(message: Message) -> Key:
     return message.context or "", singular, plural
 
 
+def forms_of(message: Message) -> list[str]:
+    """Return the translations of a message: one, or one for each number."""
+    return [message.string] if isinstance(message.string, str) else list(message.string)
+
+
 def renewed(old: Catalog, language: str) -> Catalog:
     """Return the catalogue with the texts of today, and what `old` says of them."""
     known = {key_of(message): message.string for message in old if message.id}
@@ -171,6 +175,5 @@ if __name__ == "__main__":
         path = catalogue_path(language)
         made = renewed(catalogue(language) if path.exists() else Catalog(locale=language), language)
         write(path, made)
-        lacking = [message for message in made if message.id and not (message.string and all(
-            [message.string] if isinstance(message.string, str) else message.string))]  # fmt: skip
+        lacking = [message for message in made if message.id and not all(forms_of(message))]
         print(f"{language}: {len(made)} texts, {len(lacking)} without a translation")
