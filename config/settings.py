@@ -233,7 +233,7 @@ ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 # --- Web ------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
 # What readers may choose, each by its own name. A catalogue is in LOCALE_PATHS; a test says what it lacks.
-LANGUAGES = [("en", "English")]
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [Path(__file__).resolve().parent / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

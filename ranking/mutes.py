@@ -13,6 +13,7 @@ from ranking.common.categories import category_key
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, term_finder
 from ranking.entities import Candidate, InvalidMute, Mute, TooManyMutes
 from ranking.language import gettext as _
+from ranking.language import gettext_noop
 
 WORD: Final = "word"
 PHRASE: Final = "phrase"
@@ -47,6 +48,17 @@ def mutes_read(rows: Sequence[Mapping[str, Any]]) -> tuple[Mute, ...]:
     )
 
 
+# What each kind is called in a sentence.
+KIND_WORDS: Mapping[str, str] = {
+    WORD: gettext_noop("word"),
+    PHRASE: gettext_noop("phrase"),
+    SOURCE: gettext_noop("source"),
+    AUTHOR: gettext_noop("author"),
+    ADDRESS: gettext_noop("address"),
+    CATEGORY: gettext_noop("category"),
+}
+
+
 def mutes_check(rows: Sequence[Mapping[str, Any]]) -> list[Mute]:
     """Return the mutes of a body, values on one line. Raises `InvalidMute` or `TooManyMutes`."""
     if len(rows) > MUTES_MAX:
@@ -65,19 +77,23 @@ def mute_check(mute: Mute) -> Mute:
     """Return the mute with its value on one line, without invisible characters. Raises `InvalidMute`."""
     if mute.kind not in KINDS:
         raise InvalidMute(
-            _("One can mute a {kinds}; not a “{kind}”.").format(kinds=", ".join(KINDS), kind=mute.kind[:20])
+            _("One can mute a {kinds}; not a “{kind}”.").format(
+                kinds=", ".join(map(_, KIND_WORDS.values())), kind=mute.kind[:20]
+            )
         )
     value = " ".join("".join(c for c in mute.value if c.isspace() or c.isprintable()).split())
     most = KINDS[mute.kind]
     if len(value) > most:
         raise InvalidMute(
             _("A muted {kind} may have {most} characters; you gave {value}.").format(
-                kind=mute.kind, most=most, value=len(value)
+                kind=_(KIND_WORDS[mute.kind]), most=most, value=len(value)
             )
         )
     if not any(unicodedata.category(c)[0] not in "CZP" for c in value):
         raise InvalidMute(
-            _("Type the {kind} to mute: at least a letter, a number or a sign.").format(kind=mute.kind)
+            _("Type the {kind} to mute: at least a letter, a number or a sign.").format(
+                kind=_(KIND_WORDS[mute.kind])
+            )
         )
     if mute.kind == WORD and " " in value:
         raise InvalidMute(_("“{value}” is more than one word. Choose “phrase” for it.").format(value=value))
