@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
+from uuid import UUID
 
 import anyio
 import mcp_types as types
@@ -34,7 +35,7 @@ from advisor.guidance.engine import Guide, guide_for
 from advisor.models import Run
 from advisor.review.compose import context_with_reviewers
 from advisor.run.execute import ATTEMPTS_MAX, CountingDispatch, RunClock, StepLog, fence_of, run_owned
-from advisor.selectors import run_suggestion_ids, run_totals
+from advisor.selectors import mcp_suggestions_count, run_suggestion_ids, run_totals
 from advisor.tools.registry import TOOLS, schemas
 from digest.days import day_of
 from digest.feeds.selectors import models_allowed
@@ -50,6 +51,13 @@ ENDED = "The session ended."
 NAME = "tidings-advisor"
 RENEW_S = 60
 WRITE_TOOLS = ("write_suggestion",)
+# Each session writes three at most, and over HTTP calls at the same time have a session each.
+WRITTEN_PER_DAY_MAX = 6
+ENOUGH = ToolOutcome(
+    '{"success":false,"error":"enough_for_a_day","details":"As many proposals as a reader gets in a day. '
+    'Go on tomorrow."}',
+    "enough_for_a_day",
+)
 INSTRUCTIONS = (
     "Tools that read one reader's feedback, settings and earlier decisions, and propose changes to how their "
     "news is ranked. A proposal needs three rated items or more as evidence, is checked by rules and "
@@ -179,9 +187,18 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
     )
     # As text, since only parsed text is known to fit a JSON column.
     call = ToolCall(f"mcp-{session.calls}", name, json.dumps(dict(arguments), ensure_ascii=False))
-    content, _ = ToolRunner(session.dispatcher, session.steps, schemas(), guide=session.guide).run(call)
+    enough = name in WRITE_TOOLS and mcp_has_written_enough(reader_id=session.run.reader_id, now=now)
+    dispatch = (lambda _: ENOUGH) if enough else session.dispatcher
+    runner = ToolRunner(dispatch, session.steps, schemas(), guide=None if enough else session.guide)
+    content, _ = runner.run(call)
     result = json_object_or_empty(content)
     return ToolOutcome(content, "" if result.get("success", True) else str(result.get("error", "")))
+
+
+def mcp_has_written_enough(*, reader_id: UUID, now: datetime) -> bool:
+    """Return whether MCP sessions of the last 24 hours wrote as much as a reader may be asked to read."""
+    since = now - timedelta(days=1)
+    return mcp_suggestions_count(reader_id=reader_id, since=since) >= WRITTEN_PER_DAY_MAX
 
 
 def session_renew(*, session: Session, now: datetime) -> bool:

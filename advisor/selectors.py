@@ -104,6 +104,12 @@ def run_suggestion_ids(*, run_id: UUID) -> list[int]:
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
+def mcp_suggestions_count(*, reader_id: UUID, since: datetime) -> int:
+    """Count the suggestions that MCP sessions begun since then wrote for the reader, drafts included."""
+    runs = Run.objects.filter(reader_id=reader_id, trigger=Run.Trigger.MCP, created_at__gt=since)
+    return Suggestion.objects.filter(reader_id=reader_id, run_id__in=runs.values("pk")).count()
+
+
 def run_suggestions_count(*, run_id: UUID) -> int:
     """Count the suggestions a run made that the reader may see: one that came back as a copy counts once."""
     rows = Suggestion.objects.filter(run_id=run_id).exclude(status__in=Suggestion.UNSEEN)

@@ -1,6 +1,7 @@
 """All URLs of the site."""
 
-from allauth.account.decorators import secure_admin_login
+from allauth.account.decorators import reauthentication_required, secure_admin_login
+from allauth.account.views import password_set
 from django.conf import settings
 from django.contrib import admin
 from django.templatetags.static import static
@@ -12,7 +13,7 @@ from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
 from config.metrics import healthz, metrics, readyz
 from digest.web import assistants
-from digest.web.account import SecondFactor, SecondFactorAgain, SignIn, oidc_callback, oidc_login
+from digest.web.account import SecondFactor, SecondFactorAgain, SignIn, oidc_again, oidc_callback, oidc_login
 
 # The admin uses the site's sign-in, with its second factor.
 admin.site.site_header = admin.site.site_title = "Tidings"
@@ -20,9 +21,13 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 handler429 = "digest.throttling.too_many_requests_page"  # for allauth
 # Where there is no provider, there is no such page.
+first_password = reauthentication_required(app="allauth.account")(password_set)
 _OIDC = "accounts/oidc/<str:provider_id>/login"
 OIDC = (
     [
+        path("accounts/oidc/again/", oidc_again, name="oidc_again"),
+        # A first password is a way in, too, and allauth asks nobody for one.
+        path("accounts/password/set/", first_password, name="account_set_password"),
         path("accounts/oidc/<str:provider_id>/login/", oidc_login, name="openid_connect_login"),
         path(
             "accounts/oidc/<str:provider_id>/login/callback/", oidc_callback, name="openid_connect_callback"

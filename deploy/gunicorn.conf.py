@@ -8,6 +8,7 @@ imported by the master: what it has loaded, a reload would not load again.
 import os
 import signal
 import time
+from itertools import count
 from mmap import mmap
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,9 @@ threads = 8
 # A page that takes a minute has failed; a request for suggestions waits 30 s at most.
 timeout = 60
 graceful_timeout = 45
-# Whatever a process loses track of, it loses after some thousand requests.
-max_requests = 5000
-max_requests_jitter = 500
+# Whatever a process loses track of, it loses after so many requests, to a successor that can answer by then.
+# Not by `max_requests`: there the next one starts when the last one has left, and nobody answers meanwhile.
+REQUESTS = 5000
 # Nobody talks to the master but by signals; the socket would be made in a home it may not have.
 control_socket_disable = True
 
@@ -71,8 +72,16 @@ def on_reload(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """The code is loaded: take requests."""
+    """The code is loaded: take requests. A successor has the oldest process leave, which finishes its own."""
     LOADED[worker.slot] = 1
+    if worker.is_successor:
+        os.kill(worker.ppid, signal.SIGTTOU)
+
+
+def post_request(worker: Any, req: Any, environ: Any, resp: Any) -> None:
+    """Ask for a successor of the oldest process, after each so many requests of this one."""
+    if next(worker.answered) % REQUESTS == 0:
+        os.kill(worker.ppid, signal.SIGTTIN)
 
 
 def _ended(pid: int) -> bool:
@@ -97,6 +106,7 @@ def pre_fork(server: Any, worker: Any) -> None:
     taken = {other.slot for other in server.WORKERS.values()}
     worker.slot = next(n for n in range(len(taken) + 1) if n not in taken)
     LOADED[worker.slot] = 0
+    worker.is_successor, worker.answered = server.num_workers > workers, count(1)
 
 
 def post_fork(server: Any, worker: Any) -> None:

@@ -186,6 +186,7 @@ _HEALTHY = Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False)
 CONDITIONS: dict[FeedCondition, Callable[[datetime], Q]] = {
     FeedCondition.FAILING: lambda now: Q(state=Feed.State.ACTIVE, failures__gt=0),
     FeedCondition.GONE: lambda now: Q(state=Feed.State.GONE),
+    FeedCondition.REFUSED: lambda now: Q(state=Feed.State.REFUSED),
     FeedCondition.QUIET: lambda now: _HEALTHY & Q(last_new_at__lt=now - QUIET_AFTER),
     FeedCondition.NEW: lambda now: Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at=None),
     FeedCondition.PAUSED: lambda now: Q(state=Feed.State.PAUSED),
@@ -232,10 +233,13 @@ class FeedAdmin(OperatorAdmin):
     """Feeds and their fetches."""
 
     list_display = ["url", "source", "condition", "failures", "error_message", "last_fetched_at"]
-    list_display += ["last_new_at", "check_minutes", "next_check"]
-    list_filter = [ConditionFilter, ErrorFilter]
-    list_select_related = ["source"]
-    raw_id_fields = ["source"]
+    list_display += ["last_new_at", "check_minutes", "next_check", "owner"]
+    list_filter = [ConditionFilter, ErrorFilter, ("owner", admin.EmptyFieldListFilter)]
+    list_select_related = ["source", "owner"]
+    raw_id_fields = ["source", "owner"]
+    # Where a private feed is fetched is its owner's own affair; what opens it is in no page of the admin.
+    exclude = ["own_address"]
+    readonly_fields = ["owner"]
     search_fields = ["url", "title"]
     actions = ["check_soon", "pause", "resume"]
 

@@ -84,6 +84,13 @@ class InvalidFeedUrl(DigestError):
     status = 422
 
 
+class AccessInvalid(DigestError):
+    """A password, header, cookie or user agent that cannot be sent with a feed's request."""
+
+    code = "access_invalid"
+    status = 422
+
+
 class FutureDate(DigestError):
     """A digest of a day that has not begun for its reader."""
 
@@ -173,14 +180,24 @@ class FeedNotFound(DigestError):
 
 
 class SiteUnreachable(DigestError):
-    """A site that did not answer. `may_answer`: it may later, so its URL may be added as a feed."""
+    """A site that did not answer. `may_answer`: it may later, so its URL may be added as a feed.
+
+    `is_locked`: it answers whom it knows (401, 403), so a password may help.
+    """
 
     code = "site_unreachable"
     status = 422
 
-    def __init__(self, message: str, *, may_answer: bool = True) -> None:
+    def __init__(self, message: str, *, may_answer: bool = True, is_locked: bool = False) -> None:
         super().__init__(message)
-        self.may_answer = may_answer
+        self.may_answer, self.is_locked = may_answer, is_locked
+
+
+class AccessRefused(DigestError):
+    """A server that does not take the password, header or cookie that was typed."""
+
+    code = "access_refused"
+    status = 422
 
 
 class LookupsBusy(DigestError):

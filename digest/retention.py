@@ -5,7 +5,7 @@ deleted here: of items only those that nothing refers to.
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +17,7 @@ from digest.models import (
     Delivery,
     Digest,
     Exposure,
+    FeedAccess,
     Feedback,
     Impression,
     Item,
@@ -25,6 +26,7 @@ from digest.models import (
     Reading,
     SpendRefusal,
     Story,
+    Subscription,
     SuggestedReasons,
     Summary,
     UsedLink,
@@ -51,13 +53,23 @@ def rows_prune(*, now: datetime) -> int:
     Sessions are not counted. What one run leaves, interrupted or at its limit, is deleted by the next.
     """
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
-    deleted = 0
+    deleted = accesses_prune(now=now)
     for kind, rows, at, batch in PRUNED:
         since = retention_start(kind, now)
         if since is not None:
             before: date = since.date() if at == "date" else since
             deleted += rows_delete(rows.all(), at=at, before=before, batch=min(batch, BATCH))
     return deleted
+
+
+def accesses_prune(*, now: datetime) -> int:
+    """Delete what opens private feeds that their owners have not read for a day; return how many.
+
+    A removal can be undone for an hour; no feed is asked after it.
+    """
+    read = Subscription.objects.filter(feed=OuterRef("feed"))
+    ended = FeedAccess.objects.filter(~Exists(read), feed__last_fetched_at__lt=now - timedelta(days=1))
+    return ended.delete()[0]
 
 
 def items_prune(*, now: datetime, referenced_by: Sequence[QuerySet[Any]] = ()) -> int:

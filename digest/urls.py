@@ -15,6 +15,7 @@ from digest.web import (
     muting,
     notifying,
     offline,
+    private_sources,
     reading,
     searching,
     source_changes,
@@ -101,7 +102,9 @@ urlpatterns = [
     path("ui/sources/undo", source_changes.source_undo, name="source_undo"),
     path("ui/sources/change", source_changes.sources_change, name="sources_change"),
     path("ui/sources/folder", source_changes.folder_change, name="folder_change"),
+    path("ui/sources/private", private_sources.private_source, name="private_source"),
     path("ui/sources/<int:feed_id>", sources.source, name="source"),
+    path("ui/sources/<int:feed_id>/access", private_sources.source_access, name="source_access"),
     path("ui/sources/<int:feed_id>/remove", source_changes.source_remove, name="source_remove"),
     path("ui/history/trends", reading.trends, name="trends"),
 ]

@@ -325,6 +325,18 @@ def evidence_words(count: int) -> str:
     return words.format(n=count)
 
 
+def counted_words(enter: int, leave: int, move: int) -> str:
+    """Return how many items of today's digest would come in, drop out and change places."""
+    if not enter and not leave and not move:
+        return _("Nothing moves today; you will see it when matching articles arrive.")
+    counted = (
+        (enter, ngettext("{n} would come in", "{n} would come in", enter)),
+        (leave, ngettext("{n} would drop out", "{n} would drop out", leave)),
+        (move, ngettext("{n} would change places", "{n} would change places", move)),
+    )
+    return f"{', '.join(words.format(n=count) for count, words in counted if count)}."
+
+
 def move_words(before: int | None, after: int | None) -> str:
     """Return the move of an item in today's digest, from rank to rank; `None` is outside."""
     if before is None:

@@ -15,7 +15,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.feedback.selectors import reason_tags
@@ -374,14 +373,7 @@ def _counted_words(left: Side, right: Side) -> str:
     enter = sum(item.before is None for item in right)
     move = sum(item.before is not None and item.before != item.after for item in right)
     leave = sum(item.after is None for item in left)
-    if not enter and not leave and not move:
-        return _("Nothing moves today; you will see it when matching articles arrive.")
-    counted = (
-        (enter, ngettext("{n} would come in", "{n} would come in", enter)),
-        (leave, ngettext("{n} would drop out", "{n} would drop out", leave)),
-        (move, ngettext("{n} would change places", "{n} would change places", move)),
-    )
-    return f"{', '.join(words.format(n=count) for count, words in counted if count)}."
+    return explain.counted_words(enter, leave, move)
 
 
 VERBS: dict[str, Callable[..., Resolved | Refusal]] = {

@@ -5,6 +5,8 @@ const TODAY = "today-1";
 const OFFLINE = "{% url 'offline' %}";
 const DIGEST = "{% url 'digest:today_offline' %}";
 const KEPT = [OFFLINE, "{% static 'tidings.css' %}", "{% static 'reading.css' %}", "{% static 'article.css' %}"];
+// Without a network a device cannot learn that somebody signed out elsewhere.
+const STORED_MS = 3 * 24 * 60 * 60 * 1000;
 const ITEM = /^\/ui\/item\/(\d+)$/;
 let wiped = 0;
 
@@ -60,8 +62,15 @@ self.addEventListener("notificationclick", (event) => {
   event.waitUntil(self.clients.openWindow(event.notification.data));
 });
 
-async function unreachable(url) {
+/** The stored digest; nothing, and it is deleted, once it is so old that its session may have ended elsewhere. */
+async function storedToday() {
   const digest = await caches.match(DIGEST, { cacheName: TODAY });
+  if (!digest || Date.now() - Date.parse(digest.headers.get("Date")) < STORED_MS) return digest;
+  await caches.delete(TODAY);
+}
+
+async function unreachable(url) {
+  const digest = await storedToday();
   if (digest && url.pathname === "/") return digest;
   const item = url.pathname.match(ITEM);
   if (digest && item) return Response.redirect(`/#item-${item[1]}`);

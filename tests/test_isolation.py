@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from advisor.models import Memory, Run, Tip
 from digest.accounts.tokens import token_issue
-from digest.models import ApiToken, Destination, Feedback, Reader, Reading, Subscription
+from digest.models import ApiToken, Destination, Feed, FeedAccess, Feedback, Reader, Reading, Subscription
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
@@ -67,7 +67,7 @@ def ids(ada: Reader, settings) -> dict[str, list[object]]:
     edit = ConfigEdit(topics=[SECRET])
     return {
         "item_id": [item.pk],
-        "feed_id": [subscribe(ada, "ada-too.example", SECRET).feed_id],
+        "feed_id": [private(subscribe(ada, "ada-too.example", SECRET)).pk],
         "suggestion_id": [suggested(ada, reason=SECRET, run_id=run.pk).pk],
         "run_id": [run.pk],
         "tip_id": [tip_of(ada, now).pk],
@@ -80,6 +80,15 @@ def ids(ada: Reader, settings) -> dict[str, list[object]]:
         "stream": ["user/-/state/com.google/reading-list"],
         "verb": list(VERBS),
     }
+
+
+def private(subscription: Subscription) -> Feed:
+    """Ada's feed, as one that she alone has the password of."""
+    feed = subscription.feed
+    feed.owner, feed.own_address, feed.url = subscription.reader, f"https://{SECRET}.example/", "private:ada"
+    feed.save()
+    FeedAccess.objects.create(feed=feed, kind="basic", secret=SECRET)
+    return feed
 
 
 def tip_of(ada: Reader, now: datetime) -> Tip:
@@ -109,6 +118,7 @@ def state(ada: Reader) -> tuple[object, ...]:
         list(Run.objects.filter(reader=ada).values()),
         list(ApiToken.objects.filter(reader=ada).values()),
         list(Destination.objects.filter(reader=ada).values()),
+        list(FeedAccess.objects.filter(feed__owner=ada).values()),
         list(Tip.objects.filter(reader=ada).values()),
         config_effective(reader_id=ada.pk),
     )
@@ -124,6 +134,8 @@ def ask(client: Client, address: Route, ids: dict[str, list[object]]) -> Iterato
     said = {"data": {"useful": 1, "version": 1}}
     if address.name.startswith("api:"):
         said["content_type"] = "application/json"
+    if address.name == "api:feed_access_post":
+        said["data"] = {"kind": "none", "user_agent": "Ben/1"}
     if address.name.startswith("api:suggestion"):  # refuses what is no answer before it looks for anything
         said["data"] = {}
     for verb in ids["verb"] if "verb" in address.ids else [None]:

@@ -83,6 +83,14 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     ),
     "digest.items.clustering.story_title": lambda f, text: f(story=1, article=1, title=text, text=text),
     "digest.items.clustering.title_proves": lambda f, text: f(text, has_text=False),
+    "digest.accounts.oauth.redirect_is_registered": lambda f, text: f(text, [text, f"http://[::1]:1/{text}"]),
+    "digest.accounts.oauth.is_protected": lambda f, text: f(challenge=text, method="S256"),
+    "digest.accounts.oauth.registration_clean": lambda f, text: f({"client_name": text, "scope": text}),
+    "digest.notifications.wire.wallabag_request": lambda f, text: f(text, address=text, answer=text.encode()),
+    "digest.web.greader.codec.asked_read": lambda f, text: f(
+        f"user/-/label/{text}", lambda _: [text], most=1
+    ),
+    "digest.web.greader.codec.items_read": lambda f, text: f(text.split()),
     "digest.days.month_first": lambda f, text: f(text, NOW.date()),
     "digest.feeds.connect.check_host": lambda f, text: f(text, 443),
     "digest.feeds.identity.entry_guid": lambda f, text: f(guid=text, link=text, title=text, text=text),
@@ -168,6 +176,11 @@ LEFT_OUT = (
     "digest.items.search.items_search",
     "digest.feeds.parse.parse_in_sandbox",
     "digest.feeds.discovery.feed_as_typed",
+    "digest.feeds.discovery.feed_open",
+    "digest.notifications.wire.vapid_of",
+    "digest.notifications.wire.webhook_request",
+    "digest.notifications.wire.ntfy_request",
+    "digest.notifications.wire.push_request",
 )
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 BASE = "https://example.org/a"
@@ -181,6 +194,7 @@ TEXT_MODULES = (
     "advisor.guidance.notes",
     "advisor.guidance.refresh",
     "config.logs",
+    "digest.accounts.oauth",
     "digest.feedback.reasons",
     "digest.feedback.records",
     "digest.feeds.body_html",
@@ -201,7 +215,9 @@ TEXT_MODULES = (
     "digest.llm.phishing",
     "digest.llm.vocabulary",
     "digest.summaries.grounding",
+    "digest.notifications.wire",
     "digest.summaries.summarise",
+    "digest.web.greader.codec",
     "ranking.common.text",
     "ranking.mutes",
 )

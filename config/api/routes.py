@@ -42,6 +42,7 @@ from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyReques
 from digest.throttling import API, DECIDE, GENERATE, SEARCH
 from digest.web.api import costs_router, digests_router
 from digest.web.api import feedback_router as digest_router
+from digest.web.feeds_api import feeds_router
 from digest.web.items_api import items_router, mutes_router
 from ranking.entities import RankingError, StaleVersion
 from suggestions.api import SuggestionError
@@ -79,6 +80,7 @@ api.add_router("", costs_router)
 api.add_router("", digests_router)
 api.add_router("", items_router)
 api.add_router("", mutes_router)
+api.add_router("", feeds_router)
 api.add_router("", suggestions_router)
 api.add_router("", advisor_router)
 

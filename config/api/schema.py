@@ -14,6 +14,7 @@ KEY_PATTERN = f"^[ -~]{{1,{KEY_CHARS_MAX}}}$"
 DIGEST_ID_PREFIXES = {
     **dict.fromkeys(("feedback", "reasons"), "digest_api"),
     **dict.fromkeys(("item", "items", "read", "saved", "search"), "digest_api_reading"),
+    **dict.fromkeys(("feed", "feeds"), "digest_api_feeds"),
     **{"costs": "digest_api_costs", "digest": "digest_api_digests", "mutes": "digest_api_mutes"},
 }
 ITEM = tuple(
@@ -30,6 +31,7 @@ DECISIONS = tuple(
 ACCEPT, REVERT, UNDO = DECISIONS[0], DECISIONS[4], DECISIONS[5]
 MUTES = ("digest_api_mutes_mutes_preview_get", "digest_api_mutes_mutes_post")
 DIGEST = "digest_api_digests_digest_get"
+FEEDS = ("digest_api_feeds_feeds_post", "digest_api_feeds_feed_access_post")
 WISH, WISH_ACCEPT = (f"suggestions_api_{verb}_post" for verb in ("wishes", "wishes_accept"))
 
 
@@ -76,6 +78,15 @@ ERROR_CODES = (
     ErrorCode("unknown_reason_tag", 422, "not a reason of the taxonomy", ("digest_api_feedback_post",)),
     ErrorCode("invalid_mute", 422, "it could be in no item, or the source or the day is none", MUTES),
     ErrorCode("too_many_mutes", 422, "your settings have 100 mutes already", (MUTES[1], WISH_ACCEPT)),
+    ErrorCode("invalid_feed_url", 422, "that is no web address", FEEDS[:1]),
+    ErrorCode("site_unreachable", 422, "no answer, a refusal (a password may help), or not allowed", FEEDS),
+    ErrorCode("no_feed_found", 422, "it answers, and there is no feed", FEEDS),
+    ErrorCode("access_invalid", 422, "that secret or user agent cannot be sent", FEEDS),
+    ErrorCode("access_refused", 422, "the server does not take that secret; nothing was stored", FEEDS),
+    ErrorCode("feed_is_gone", 409, "its publisher took it down for good", FEEDS),
+    ErrorCode("feed_not_found", 404, "no such feed that you read", FEEDS[1:]),
+    ErrorCode("too_many_subscriptions", 409, "you read as many feeds as one may", FEEDS[:1]),
+    ErrorCode("lookups_busy", 503, "too many sites are being looked up; try again", FEEDS),
     ErrorCode("words_missing", 422, "there are no words", (WISH,)),
     ErrorCode("words_too_long", 422, "more than 500 characters", (WISH,)),
     ErrorCode("draft_invalid", 422, "the draft is over a day old, or none of yours", (WISH_ACCEPT,)),

@@ -1,20 +1,26 @@
 """Adapters of django-allauth: usernames, links, mails about an account, and the second factor."""
 
 import re
+import time
 import unicodedata
 from smtplib import SMTPException
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import structlog
+from allauth.account import app_settings
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import get_authentication_records
 from allauth.account.models import EmailConfirmationHMAC
+from allauth.core.exceptions import ReauthenticationRequired
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_lazy
 
@@ -35,11 +41,28 @@ from digest.models import Reader
 
 log = structlog.get_logger(__name__)
 
+# As allauth records a sign-in at a provider.
+PROVIDER_METHOD = "socialaccount"
 NAME_CHARS: int = Reader._meta.get_field("username").max_length or 0
 NOT_SENT = gettext_lazy(
     "The mail could not be sent: the mail server did not accept it. Please try again in a "
     "few minutes, and contact the operator of this site if it happens again."
 )
+
+
+def signed_in_again(request: HttpRequest) -> bool:
+    """Return whether the reader signed in again at the provider a short while ago."""
+    records = get_authentication_records(request, cast(AbstractBaseUser, request.user))
+    again = [row["at"] for row in records if row["method"] == PROVIDER_METHOD and row.get("reauthenticated")]
+    return bool(again) and time.time() - again[-1] < app_settings.REAUTHENTICATION_TIMEOUT
+
+
+def _is_known_at_provider(user: Any) -> bool:
+    if not (settings.OIDC_ISSUER and user.is_authenticated):
+        return False
+    from allauth.socialaccount.models import SocialAccount  # noqa: PLC0415  # with OIDC_ISSUER
+
+    return bool(SocialAccount.objects.filter(user=user).exists())
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -95,6 +118,27 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             if usage:
                 usage.rollback()
         return reader
+
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        """Return how a reader can show that it is them; at the provider where there is no other way."""
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        if methods or not _is_known_at_provider(user):
+            return methods
+        words = gettext("Sign in with {name} again").format(name=settings.OIDC_NAME)
+        return [{"id": "oidc_again", "description": words, "url": reverse("oidc_again")}]
+
+    def is_reauthentication_required(self, *, app: str, **more: Any) -> bool:
+        """Return whether `app` asks again at all.
+
+        Raises `ReauthenticationRequired` for a reader whom only the provider knows: allauth asks nothing.
+        """
+        if not super().is_reauthentication_required(app=app, **more):
+            return False
+        user = self.request.user
+        ways = {way["id"] for way in self.get_reauthentication_methods(user)}
+        if ways == {"oidc_again"} and not signed_in_again(self.request):
+            raise ReauthenticationRequired
+        return True
 
     def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
         """Leave the counts to `failures_forget`: an address that is only claimed keeps its own."""

@@ -3,7 +3,7 @@
 Clients and tokens are those of `allauth.idp.oidc`, which stores no token but its hash.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import structlog
 from allauth.idp.oidc.models import Client, Token
 from django.conf import settings
 from django.core.cache import cache
@@ -20,6 +21,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import InvalidToken
 from digest.models import Reader
+
+log = structlog.get_logger(__name__)
 
 READ, RATE, PROPOSE = "read", "rate", "propose"
 # What each scope lets an assistant do, as the reader is told before they allow it.
@@ -40,8 +43,11 @@ CLIENTS_MAX = 500
 # A client that nobody allowed anything is forgotten after a day, and in a full table after a quarter hour.
 UNUSED_LIFETIME = timedelta(days=1)
 UNUSED_LEAST = timedelta(minutes=15)
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 # A code is redeemed within a minute.
 CODE_CLAIM_S = 300
+# A client that lost our answer, or asks twice at once, is no thief; later somebody else has its token.
+REFRESH_GRACE_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +97,57 @@ def access_of(*, secret: str) -> Access:
     return Access(found.user, str(found.client_id), frozenset(found.get_scopes()) & SCOPES.keys())
 
 
+def client_redirects(*, client_id: str) -> list[str]:
+    """Return the places that a client registered for its codes; none where there is no such client."""
+    client = Client.objects.filter(pk=client_id).first()
+    return client.get_redirect_uris() if client else []
+
+
 def code_claim(*, code: str) -> bool:
     """Return whether an authorization code is redeemed for the first time; of many at once, one is."""
     return bool(cache.add(f"digest:oauth:code:{sha256(code.encode()).hexdigest()}", 1, timeout=CODE_CLAIM_S))
 
 
-def client_host(client: Client) -> str:
-    """Return the host that a client is reached at; "this device" for a program of the reader's own."""
-    host = urlsplit((client.get_redirect_uris() or [""])[0]).hostname or ""
-    return gettext("a program on your own device") if host in ("127.0.0.1", "::1", "localhost") else host
+def refresh_claim(*, secret: str, now: datetime) -> bool:
+    """Return whether a refresh token is used for the first time; of many at once, one is.
+
+    One that comes again after a minute is in two hands, so all that its client was allowed ends (RFC 9700,
+    section 4.14.2). Remembered in the cache for as long as the token would have lived.
+    """
+    key = _refresh_key(secret)
+    used = cache.get(key)
+    if used is None:
+        row = Token.objects.filter(client__isnull=False).lookup(Token.Type.REFRESH_TOKEN, secret)
+        if row is None:
+            return True  # the protocol refuses it
+        claim = (now.timestamp(), row.user_id, row.client_id)
+        return bool(cache.add(key, claim, timeout=settings.IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN))
+    at, reader_id, client_id = used
+    if now.timestamp() - at > REFRESH_GRACE_S:
+        Token.objects.filter(user_id=reader_id, client_id=client_id).delete()
+        log.warning("refresh_token_replayed", user_id=str(reader_id))
+    return False
 
 
-def client_name(client: Client) -> str:
+def refresh_release(*, secret: str) -> None:
+    """Let a refresh token be used again whose use was refused."""
+    cache.delete(_refresh_key(secret))
+
+
+def _refresh_key(secret: str) -> str:
+    return f"digest:oauth:refresh:{sha256(secret.encode()).hexdigest()}"
+
+
+def hosts_words(uris: Sequence[str]) -> str:
+    """Return the hosts that codes are sent to, each once; a program of the reader's own is named as one."""
+    hosts = dict.fromkeys(urlsplit(uri).hostname or "" for uri in uris)
+    words = (gettext("a program on your own device") if host in LOOPBACK else host for host in hosts)
+    return ", ".join(dict.fromkeys(words))
+
+
+def client_name(client: Client, host: str) -> str:
     """Return the name that a client gave itself, in quotes where it is shown; else that of its host."""
-    return client.name or client_host(client)
+    return client.name or host
 
 
 def assistant_connections(*, reader_id: UUID) -> list[Connection]:
@@ -117,11 +160,10 @@ def assistant_connections(*, reader_id: UUID) -> list[Connection]:
         scopes = {scope for token in own for scope in token.get_scopes()}
         moments = [token.created_at for token in own]
         client = own[0].client
+        host = hosts_words(client.get_redirect_uris())
         allowed = tuple(gettext(words) for scope, words in SCOPES.items() if scope in scopes)
         found.append(
-            Connection(
-                client_id, client_name(client), client_host(client), allowed, client.created_at, max(moments)
-            )
+            Connection(client_id, client_name(client, host), host, allowed, client.created_at, max(moments))
         )
     return sorted(found, key=lambda row: (row.name.casefold(), row.client_id))
 

@@ -43,6 +43,7 @@ from digest.accounts.limits import (
     failures_forget,
     readers_by_address,
 )
+from digest.accounts.services import reader_access_end
 from digest.mail.render import site_link
 from digest.models import Reader
 
@@ -72,11 +73,30 @@ class NewAccountForm(BoundedFields, SignupForm):  # type: ignore[misc]
         return value
 
 
-class NewPasswordForm(BoundedFields, ChangePasswordForm):  # type: ignore[misc]
+class EndsAccess(forms.Form):
+    """A form with a new password, which ends what else opens the account, unless the reader objects."""
+
+    user: Reader
+    end_access = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="End all that opens my account without the password",
+        help_text="Tokens for scripts, assistants, the address of your own feed, and where notifications go. "
+        "Leave it on if somebody else may have been in.",
+    )
+
+    def save(self) -> None:
+        """Store the password, and end the rest where that is asked for."""
+        super().save()  # type: ignore[misc]
+        if self.cleaned_data["end_access"]:
+            reader_access_end(reader=self.user)
+
+
+class NewPasswordForm(BoundedFields, EndsAccess, ChangePasswordForm):  # type: ignore[misc]
     """A new password in place of the old one."""
 
 
-class PasswordByLinkForm(BoundedFields, ResetPasswordKeyForm):  # type: ignore[misc]
+class PasswordByLinkForm(BoundedFields, EndsAccess, ResetPasswordKeyForm):  # type: ignore[misc]
     """A new password, chosen by a link that came by mail."""
 
     def save(self) -> None:

@@ -1,26 +1,27 @@
 """How `allauth.idp.oidc` authorises assistants here: who may register, where codes go, and for what."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.idp.oidc.adapter import DefaultOIDCAdapter
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.http import JsonResponse
 from django.utils import timezone
 
-from digest.accounts.assistants import READ, SCOPES, client_room_make, mcp_resource
+from digest.accounts.assistants import LOOPBACK, READ, SCOPES, client_room_make
 
 # Far above what clients send: the longest known registration has 1,100 bytes.
 REGISTRATION_BYTES_MAX: Final = 8192
 URIS_MAX: Final = 10
 URI_CHARS_MAX: Final = 500
 NAME_CHARS_MAX: Final = 60
-LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 # Browsers read a backslash as a slash, so that what we take for a host may be another's path.
 _ODD: Final = frozenset("\\*<>\"'`{}|^ ")
+# A SHA-256 in base64url (RFC 7636, section 4.2).
+_CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def redirect_problem(uri: object) -> str:
@@ -45,6 +46,26 @@ def redirect_problem(uri: object) -> str:
     return "A redirect URI begins with https://, or leads to the reader's own device (http://127.0.0.1)."
 
 
+def redirect_is_registered(uri: str, registered: Sequence[str]) -> bool:
+    """Return whether a client registered `uri`, to the letter (RFC 9700, section 4.1.3).
+
+    Only the port of a program on the reader's own device may be another (RFC 8252, section 7.3).
+    """
+    return _without_port(uri) in map(_without_port, registered)
+
+
+def _without_port(uri: str) -> str:
+    parts = urlsplit(uri)
+    if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "::1"):
+        return uri
+    return parts._replace(netloc=parts.hostname).geturl()
+
+
+def is_protected(*, challenge: str, method: str) -> bool:
+    """Return whether a code is bound to who asked for it, by PKCE with S256."""
+    return method == "S256" and bool(_CHALLENGE.fullmatch(challenge))
+
+
 def registration_clean(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a registration (RFC 7591) we keep, with what we decide ourselves in its place.
 
@@ -65,7 +86,7 @@ def registration_clean(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class AssistantAdapter(DefaultOIDCAdapter):  # type: ignore[misc]
-    """Bounds registration, names the scopes in plain words, and issues tokens for our MCP endpoint alone."""
+    """Bounds registration, and names the scopes in plain words."""
 
     scope_display = dict(SCOPES)
 
@@ -87,11 +108,6 @@ class AssistantAdapter(DefaultOIDCAdapter):  # type: ignore[misc]
             )
             raise ImmediateHttpResponse(_refusal("temporarily_unavailable", words, 503))
         client.set_default_scopes([READ])
-
-    def validate_resource_uris(self, *, uris: list[str], **more: Any) -> None:
-        """Refuse a token for anything but our MCP endpoint. Raises `ValidationError`."""
-        if any(uri != mcp_resource() for uri in uris):
-            raise ValidationError(f"Tokens are issued here for {mcp_resource()} alone.")
 
 
 def _refusal(code: str, words: str, status: int) -> JsonResponse:

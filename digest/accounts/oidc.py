@@ -1,16 +1,22 @@
 """Sign-in by OpenID Connect: whom a provider's answer signs in, and what happens where it gives none."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import structlog
+from allauth.account.internal.flows.login import record_authentication
 from allauth.account.models import EmailAddress
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.app_settings import UID_MAX_LENGTH
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from django.conf import settings
 from django.http import HttpRequest
 from django.shortcuts import render
+from django.utils import timezone
 
+from digest.accounts.adapters import PROVIDER_METHOD
 from digest.models import Reader
 
 log = structlog.get_logger(__name__)
@@ -18,6 +24,10 @@ log = structlog.get_logger(__name__)
 # RFC 5321, section 4.5.3.1: what a mail server must take, and our column of addresses.
 ADDRESS_CHARS_MAX = 254
 NAME_CHARS_MAX = 1000
+# The one provider's id in addresses, and the mark of a sign-in that confirms who is here already.
+PROVIDER, SIGN_IN_AGAIN = "oidc", "again"
+# The way there and back, and clocks that differ.
+FRESH_S = 300
 _CLAIMS = {
     "sub": UID_MAX_LENGTH,
     "email": ADDRESS_CHARS_MAX,
@@ -37,6 +47,18 @@ def claims_checked(claims: Any) -> dict[str, Any]:
         if claim is not None and not (isinstance(claim, str) and len(claim) <= longest and "\0" not in claim):
             raise OAuth2Error(f"the provider's {name} is no text of at most {longest} characters")
     return claims
+
+
+def is_fresh(claims: Mapping[str, Any], *, now: datetime) -> bool:
+    """Return whether a provider says that somebody signed in there just now, or does not say when.
+
+    Its `auth_time` is required where `max_age` was sent (OpenID Connect Core 1.0, section 2). Some leave it
+    out: they can only be taken at their word that they asked.
+    """
+    at = claims.get("auth_time")
+    if at is None:
+        return True
+    return isinstance(at, int | float) and abs(now.timestamp() - at) <= FRESH_S
 
 
 def provider_of(request: HttpRequest, provider_id: str) -> Any:
@@ -68,6 +90,18 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
             address.verified = address.verified is True or address.verified == "true"
         reader: Reader = super().populate_user(request, sociallogin, data)
         return reader
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
+        """Record that a reader signed in again where that was asked for, and nobody else in their place."""
+        if sociallogin.state.get("data") != SIGN_IN_AGAIN:
+            return
+        claims = (sociallogin.account.extra_data or {}).get("id_token") or {}
+        is_theirs = sociallogin.is_existing and sociallogin.user == request.user
+        if not (is_theirs and is_fresh(claims, now=timezone.now())):
+            page = {"name": settings.OIDC_NAME, "again": True}
+            answer = render(request, "socialaccount/authentication_error.html", page, status=403)
+            raise ImmediateHttpResponse(answer)
+        record_authentication(request, request.user, method=PROVIDER_METHOD, reauthenticated=True)
 
     def can_authenticate_by_email(self, login: Any, email: str) -> bool:
         """Return whether an account of ours has confirmed the address, which the provider has, too.

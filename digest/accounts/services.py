@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from allauth.account.models import EmailAddress
+from allauth.idp.oidc.models import Token
 from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.db.models import Q
@@ -15,15 +16,18 @@ from django.utils.translation import gettext, gettext_noop
 from digest.days import day_of
 from digest.errors import LastOperator
 from digest.feedback.transfer import records_export
+from digest.mail.links import feed_token_revoke
 from digest.models import (
     ApiToken,
     Delivery,
     Destination,
     Digest,
     Exposure,
+    FeedAccess,
     Feedback,
     FeedbackTag,
     Impression,
+    Item,
     Notification,
     NotificationSettings,
     Reader,
@@ -31,6 +35,8 @@ from digest.models import (
     Spend,
     SpendRefusal,
     Subscription,
+    SuggestedReasons,
+    Summary,
     TasteProfile,
     UsedLink,
 )
@@ -156,11 +162,25 @@ def reader_display_update(
     reader.save(update_fields=["theme", "list_size", "list_density", "read_on_scroll"])
 
 
+def reader_access_end(*, reader: Reader) -> None:
+    """End what opens the reader's account, or tells of it, without a password and a session.
+
+    Tokens for scripts and reader apps, what assistants were allowed, destinations of notifications and
+    services, and the address of the reader's own feed.
+    """
+    with transaction.atomic():
+        for rows in (ApiToken.objects.filter(reader=reader), Destination.objects.filter(reader=reader)):
+            rows.delete()
+        Token.objects.filter(user=reader).delete()
+        feed_token_revoke(reader=reader)
+
+
 def reader_delete(*, reader: Reader) -> Counter[str]:
     """Delete the account with all rows about the reader in every room; return row counts by model label.
 
     Rows of model spend stay without the reader, since sums of spend have to stay right; feeds and items are
-    shared and stay. Raises `LastOperator` for the only active operator who may do everything.
+    shared and stay, but for private ones, which go with all that was made of their texts. Raises
+    `LastOperator` for the only active operator who may do everything.
     """
     with transaction.atomic():
         # Locked together, so that the last two cannot go at the same time.
@@ -172,6 +192,9 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
                     "come back."
                 )
             )
+        texts = Item.objects.filter(feed__owner=reader).values("fingerprint")
+        Summary.objects.filter(fingerprint__in=texts).delete()
+        SuggestedReasons.objects.filter(fingerprint__in=texts).delete()
         _, by_label = Reader.objects.filter(pk=reader.pk).delete()
     return Counter(by_label)
 
@@ -188,10 +211,13 @@ def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
         export_rows(
             Subscription.objects.filter(reader=reader),
             url="feed__url",
+            own_address="feed__own_address",
             title="feed__title",
             source="feed__source_id",
         ),
     )
+    accesses = FeedAccess.objects.filter(feed__owner=reader)
+    yield "feed_accesses", export_rows(accesses, without=["secret"])
     yield "feedback", _feedback(reader)
     yield "readings", export_rows(Reading.objects.filter(reader=reader), **_ITEM)
     yield "taste_profile", export_rows(TasteProfile.objects.filter(reader=reader), without=_HASHED)

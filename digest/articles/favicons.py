@@ -134,10 +134,12 @@ def _signer() -> Signer:
 
 
 def _wanted(now: datetime) -> list[tuple[str, str, str]]:
-    """Return (source, feed's address, site's address) of sources to ask, newest feeds first; one query."""
+    """Return (source, feed's address, site's) of sources of public feeds to ask, newest first; one query."""
     due = Q(source__favicon=None) | Q(source__favicon__checked_at__lt=now - CHECKED_FOR)
     read = Exists(Subscription.objects.filter(feed=OuterRef("pk")))
-    feeds = Feed.objects.filter(due, read, state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False)
+    feeds = Feed.objects.filter(
+        due, read, owner=None, state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False
+    )
     rows = feeds.order_by("-pk").values_list("source_id", "url", "site_url")
     by_source: dict[str, tuple[str, str, str]] = {}
     for row in rows[: 4 * ROUND_SITES]:

@@ -74,7 +74,7 @@ def inside_allowed(*, item: Item) -> bool:
 
     Any other feed could have us send requests to the operator's own network. At most one query.
     """
-    return bool(settings.FETCH_ALLOW_HOSTS) and item.feed is not None and feed_is_inside(item.feed.url)
+    return bool(settings.FETCH_ALLOW_HOSTS) and item.feed is not None and feed_is_inside(item.feed.address)
 
 
 def pictures_prepare(*, items: Sequence[Item]) -> None:

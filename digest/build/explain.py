@@ -346,6 +346,8 @@ def feed_health(
         return f"{words} {error}".strip()
     if state == FeedCondition.GONE:
         return error or _("The publisher took this feed down for good.")
+    if state == FeedCondition.REFUSED:
+        return f"{error} {_('It is not asked again until you type another.')}".strip()
     if state == FeedCondition.PAUSED:
         return f"{pgettext('a feed', 'Paused.')} {error}".strip()
     if failures:

@@ -139,10 +139,11 @@ def _noised(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, i
 def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:
     """Return the members' thumbs before `day` on items first seen on the UTC days `first` to `last`.
 
-    Not those on articles of which an item came earlier.
+    Not those on articles of which an item came earlier. What private feeds bring is no part of it.
     """
     begins = utc_day_begin(first)
-    earlier = Item.objects.filter(article=OuterRef("article"), first_seen_at__lt=begins)
+    public = Q(feed__owner=None)
+    earlier = Item.objects.filter(public, article=OuterRef("article"), first_seen_at__lt=begins)
     return _shared(day).filter(
         ~Exists(earlier),
         reader__in=community_members(day=day).values("reader_id"),
@@ -152,4 +153,7 @@ def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:
 
 
 def _shared(day: int) -> QuerySet[Feedback]:
-    return Feedback.objects.filter(reader__peers_enabled=True, reader__is_active=True, day__lt=day)
+    """Select the thumbs of readers who share on items of feeds that are everybody's, before `day`."""
+    return Feedback.objects.filter(
+        reader__peers_enabled=True, reader__is_active=True, item__feed__owner=None, day__lt=day
+    )

@@ -62,10 +62,20 @@ def feedback_tallies(*, reader_id: UUID, now: datetime, until: datetime | None =
 
 
 def feedback_recent(
-    *, reader_id: UUID, limit: int | None = 500, since: datetime | None = None, until: datetime | None = None
+    *,
+    reader_id: UUID,
+    limit: int | None = 500,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    public: bool = False,
 ) -> list[RatedItem]:
-    """Return the reader's ratings with `since` <= at < `until`, newest first, in two queries."""
-    return _rated_items(_of_reader(reader_id, since, until).order_by("-at", "-pk")[:limit])
+    """Return the reader's ratings with `since` <= at < `until`, newest first, in two queries.
+
+    `public` leaves out those of what private feeds brought.
+    """
+    rows = _of_reader(reader_id, since, until)
+    rows = rows.filter(item__feed__owner=None) if public else rows
+    return _rated_items(rows.order_by("-at", "-pk")[:limit])
 
 
 def feedback_unmuted(*, reader_id: UUID, rated: Iterable[RatedItem], now: datetime) -> list[RatedItem]:

@@ -41,12 +41,19 @@ def feed_add(
     `subscription_add` does.
     """
     subscription = subscription_add(reader=reader, url=found.url, now=now, alive=found.document is not None)
+    return found_store(subscription=subscription, found=found, now=now, draw=draw)
+
+
+def found_store(
+    *, subscription: Subscription, found: FoundFeed, now: datetime, draw: Callable[[], float] = random.random
+) -> AddedFeed:
+    """Store the document that a lookup downloaded of a feed the reader is subscribed to by now."""
     feed, new = subscription.feed, subscription.created_at == now
     feed.refresh_from_db()
     try:
         items = _document_store(feed, found, now, draw())
     except Exception:  # a fault of our own costs the reader a few seconds, not the subscription
-        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.url))
+        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.address))
         items = None
     feed.refresh_from_db()
     return AddedFeed(subscription, new, feed.last_fetched_at is not None, items or 0)

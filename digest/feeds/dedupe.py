@@ -61,14 +61,18 @@ class IngestPlan:
     rebody: dict[int, IdentifiedEntry] = field(default_factory=dict)
 
 
-def identify_entries(entries: Sequence[ParsedEntry]) -> dict[str, IdentifiedEntry]:
-    """Return entries by guid; where a document repeats one, the first counts."""
+def identify_entries(entries: Sequence[ParsedEntry], *, owner: str = "") -> dict[str, IdentifiedEntry]:
+    """Return entries by guid; where a document repeats one, the first counts.
+
+    With the `owner` of a private feed the fingerprints are that reader's own: nothing that is stored by the
+    fingerprint of a text, such as its summary, is shared with whoever has the same text.
+    """
     found: dict[str, IdentifiedEntry] = {}
     for entry in entries:
         guid = entry_guid(guid=entry.guid, link=entry.link, title=entry.title, text=entry.text)
         if guid not in found:
             url = canonical_url(entry.link) or item_urn(entry.title, entry.text)
-            print_ = fingerprint(entry.title, entry.text)
+            print_ = fingerprint(entry.title, entry.text, owner)
             found[guid] = IdentifiedEntry(entry, guid, url, article_hash(url), print_, _body_hash(entry))
     return found
 

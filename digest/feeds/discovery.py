@@ -3,6 +3,7 @@
 import ssl
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import BoundedSemaphore
 from typing import Final
@@ -11,9 +12,18 @@ from urllib.parse import urljoin, urlsplit
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from digest.errors import FeedIsGone, InvalidFeedUrl, LookupsBusy, NoFeedFound, SiteUnreachable
+from digest.errors import (
+    AccessRefused,
+    DigestError,
+    FeedIsGone,
+    InvalidFeedUrl,
+    LookupsBusy,
+    NoFeedFound,
+    SiteUnreachable,
+)
+from digest.feeds.access import REFUSED, REFUSED_MESSAGE, REFUSED_STATUSES, refusal_read
 from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem, ParsedFeed
-from digest.feeds.fetch import FetchResponse, fetch, host_of
+from digest.feeds.fetch import Access, FetchResponse, fetch, host_of
 from digest.feeds.identity import canonical_url
 from digest.feeds.page_tags import page_tags
 from digest.feeds.parse import parse_document
@@ -78,10 +88,11 @@ class FoundFeed:
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """A lookup under way: the host it has taken, and until when (monotonic) it may send requests."""
+    """A lookup under way: its host, until when (monotonic) it may send requests, and what opens the feed."""
 
     host_lock: LookupLock
     until: float
+    access: Access | None = None
 
 
 def feeds_discover(*, url: str) -> list[FoundFeed]:
@@ -94,12 +105,38 @@ def feeds_discover(*, url: str) -> list[FoundFeed]:
     `NoFeedFound` where it answers without a feed, and `LookupsBusy` where too many are being looked up.
     """
     addresses = [check_address(url=address) for address in site_addresses(url)]
+    with _looking_up() as lookup:
+        return _discover(addresses, lookup)
+
+
+def feed_open(*, address: str, access: Access) -> FoundFeed:
+    """Return the feed at `address` as it answers `access`; no page is searched, and no other scheme tried.
+
+    Raises `AccessRefused` where the server does not take the secret, and what `feeds_discover` raises.
+    """
+    with _looking_up(access) as lookup:
+        try:
+            response = _fetch(address, lookup)
+        except FeedProblem as problem:
+            if refusal_read(problem, access=access).code == REFUSED:
+                raise AccessRefused(f"{_(REFUSED_MESSAGE)} {_('Nothing was stored.')}") from problem
+            raise _unreachable(problem, _("Try again later.")) from problem
+    if feed := _parse(response):
+        return _found(address, response, feed)
+    raise NoFeedFound(
+        _("The server lets us in, but there is no feed at this address. Type the feed’s own address.")
+    )
+
+
+@contextmanager
+def _looking_up(access: Access | None = None) -> Iterator[_Lookup]:
+    """Take one of the places of lookups. Raises `LookupsBusy`."""
     if not LOOKUPS.acquire(blocking=False):
         raise LookupsBusy(_("Other sites are being looked up right now. Try again in a few seconds."))
     until = time.monotonic() + ALL_S
     host_lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
     try:
-        return _discover(addresses, _Lookup(host_lock, until))
+        yield _Lookup(host_lock, until, access)
     finally:
         host_lock.release()
         LOOKUPS.release()
@@ -122,15 +159,8 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
     try:
         address, response = _fetch_first(addresses, lookup)
     except FeedProblem as problem:
-        if problem.gone:
-            raise FeedIsGone(FEED_GONE) from problem
-        if problem.code in HOPELESS:
-            raise SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), may_answer=False) from problem
-        raise SiteUnreachable(
-            _("{problem} You can try again later, or add the address as it is.").format(
-                problem=stored_text(problem.message, FETCH_PROBLEMS)
-            )
-        ) from problem
+        later = _("You can try again later, or add the address as it is.")
+        raise _unreachable(problem, later) from problem
     if feed := _parse(response):
         return [_found(address, response, feed)]
     found = list(_candidates(response, lookup))
@@ -142,6 +172,17 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
             )
         )
     return found
+
+
+def _unreachable(problem: FeedProblem, advice: str) -> DigestError:
+    """Return what a reader is told of an address that gave no document."""
+    if problem.gone:
+        return FeedIsGone(FEED_GONE)
+    if problem.code in HOPELESS:
+        return SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), may_answer=False)
+    if problem.code in REFUSED_STATUSES:
+        return SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), is_locked=True)
+    return SiteUnreachable(f"{stored_text(problem.message, FETCH_PROBLEMS)} {advice}")
 
 
 def _fetch_first(addresses: Sequence[str], lookup: _Lookup) -> tuple[str, FetchResponse]:
@@ -205,6 +246,7 @@ def _fetch(url: str, lookup: _Lookup) -> FetchResponse:
             total_s=min(REQUEST_S, left),
             read_s=REQUEST_S,
             host_lock=lookup.host_lock,
+            access=lookup.access,
         )
     except FeedProblem as problem:
         if hold_s := hold_seconds(problem):

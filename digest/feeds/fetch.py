@@ -9,7 +9,7 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Final
@@ -37,6 +37,7 @@ PERMANENT_STATUSES: Final = frozenset({301, 308})
 ACCEPT: Final = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 )
+ENCODING: Final = "Accept-Encoding"
 USER_AGENT: Final = f"Tidings/{version('tidings')}"
 # By OpenSSL's numbers for what is wrong with a certificate (x509_vfy.h).
 CERTIFICATE_PROBLEMS: Final = {
@@ -60,6 +61,15 @@ STATUS_MESSAGES: Final = {
     503: gettext_noop("The publisher’s server is overloaded or being worked on (status 503)."),
     504: gettext_noop("The publisher’s server took too long (status 504)."),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a private feed is asked: `headers` are secret and go to `origin` alone; `user_agent` may be ""."""
+
+    origin: str
+    headers: Headers = field(repr=False)
+    user_agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +121,24 @@ def fetch(
     accept: str = ACCEPT,
     body_max: int | None = None,
     check: Callable[[str], None] | None = None,
+    access: Access | None = None,
 ) -> FetchResponse:
     """GET `url`, following at most three redirects, each checked like the first address.
 
-    `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to the
-    host of each redirect, once `check` got its address, which may raise. `accept` is the header; with
-    `body_max`, in bytes, nothing compressed is asked for. Raises `FeedProblem`: `bad_url`, `bad_port`,
-    `not_found`, `forbidden_address`, `connect_failed`, `tls_failed`, `timeout`, `broken_response`,
-    `too_large`, `too_many_redirects`, `gone`, `http_<status>`, `host_busy`.
+    `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to
+    the host of each redirect, once `check` got its address, which may raise. `accept` is the header; with
+    `body_max`, in bytes, nothing compressed is asked for. What is secret in `access` is sent until a redirect
+    leads elsewhere. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`, `timeout`,
+    `connect_failed`, `tls_failed`, `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_…`,
+    `host_busy`.
     """
-    most = (body_max, body_max) if body_max else (BODY_MAX_BYTES, COMPRESSED_MAX_BYTES)
-    limits = _Limits(allow, ports, time.monotonic() + total_s, read_s, *most)
-    encoding = "identity" if body_max else "gzip"
-    headers: Headers = {"User-Agent": USER_AGENT, "Accept": accept, "Accept-Encoding": encoding}
-    headers |= {"If-None-Match": etag} if _sendable(etag) else {}
-    headers |= {"If-Modified-Since": last_modified} if _sendable(last_modified) else {}
+    limits = _limits(allow, ports, total_s, read_s, body_max)
+    agent, encoding = (access and access.user_agent) or USER_AGENT, "identity" if body_max else "gzip"
+    headers = _headers(etag, last_modified) | {"User-Agent": agent, "Accept": accept, ENCODING: encoding}
     moved, permanent = "", True
     for _ in range(REDIRECTS_MAX + 1):
-        answer = _get(url, headers, limits)
+        access = access if access and origin_of(url) == access.origin else None
+        answer = _get(url, headers | (access.headers if access else {}), limits)
         if isinstance(answer, FetchResponse):
             return replace(answer, moved_url=moved)
         url, permanent = answer.url, permanent and answer.permanent
@@ -148,6 +158,12 @@ def host_of(url: str) -> str:
         return ""
 
 
+def origin_of(url: str) -> str:
+    """Return the scheme, host and port of a web address. Raises `FeedProblem("bad_url")`."""
+    parts, port = split_address(url)
+    return f"{parts.scheme}://{(parts.hostname or '').rstrip('.')}:{port}"
+
+
 def post(
     url: str,
     *,
@@ -163,7 +179,7 @@ def post(
     `fetch`, `redirected` for a redirect, and `http_<status>` for any answer that is not in the 200s.
     """
     limits = _Limits(allow, ports, time.monotonic() + total_s, total_s, POST_ANSWER_BYTES, POST_ANSWER_BYTES)
-    sent: Headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+    sent: Headers = {"User-Agent": USER_AGENT, ENCODING: "identity"}
     sent |= dict[str | bytes, str | bytes](headers.items())
     with _exchange("POST", url, sent, limits, body) as response:
         if response.status in REDIRECT_STATUSES:
@@ -292,6 +308,18 @@ def _body(response: httpcore2.Response, headers: dict[str, str], limits: _Limits
         if len(body) > limit:
             raise FeedProblem("too_large", f"What the server sends is larger than {limit >> 20} MiB.")
     return bytes(body)
+
+
+def _limits(
+    allow: Sequence[str], ports: Collection[int], total_s: float, read_s: float, body_max: int | None
+) -> _Limits:
+    most = (body_max, body_max) if body_max else (BODY_MAX_BYTES, COMPRESSED_MAX_BYTES)
+    return _Limits(allow, ports, time.monotonic() + total_s, read_s, *most)
+
+
+def _headers(etag: str, last_modified: str) -> Headers:
+    headers: Headers = {"If-None-Match": etag} if _sendable(etag) else {}
+    return headers | ({"If-Modified-Since": last_modified} if _sendable(last_modified) else {})
 
 
 def _sendable(value: str) -> bool:

@@ -20,6 +20,7 @@ class FeedCondition(StrEnum):
     QUIET = "quiet"
     FAILING = "failing"
     GONE = "gone"
+    REFUSED = "refused"
     MOVED = "moved"
     PAUSED = "paused"
     IMPORTED = "imported"
@@ -27,6 +28,7 @@ class FeedCondition(StrEnum):
 
 _NOT_POLLED: Final = (
     FeedCondition.GONE,
+    FeedCondition.REFUSED,
     FeedCondition.MOVED,
     FeedCondition.PAUSED,
     FeedCondition.IMPORTED,
@@ -83,9 +85,9 @@ def feed_condition(facts: FeedFacts, *, now: datetime) -> FeedCondition:
 
 
 def feed_trouble(facts: FeedFacts, *, now: datetime) -> str:
-    """Return what a reader should look at: `gone`, `failing`, `moved`, `empty` (never an item), or ""."""
+    """Return what a reader should look at: `gone`, `refused`, `failing`, `moved`, `empty`, or ""."""
     condition = feed_condition(facts, now=now)
-    if condition in (FeedCondition.GONE, FeedCondition.FAILING):
+    if condition in (FeedCondition.GONE, FeedCondition.REFUSED, FeedCondition.FAILING):
         return condition.value
     if condition in _NOT_POLLED or facts.fetched_at is None:
         return ""

@@ -180,9 +180,12 @@ def _is_tracking(pair: str) -> bool:
     return name in TRACKING_NAMES or name.startswith(TRACKING_PREFIXES)
 
 
-def fingerprint(title: str, text: str) -> str:
-    """Return the SHA-256 of folded title and text, equal where only case or white space differ."""
-    return _sha256(f"{fold(title)}\n{fold(text)}")
+def fingerprint(title: str, text: str, owner: str = "") -> str:
+    """Return the SHA-256 of folded title and text, equal where only case or white space differ.
+
+    With the id of an `owner` it is equal among that reader's private feeds only.
+    """
+    return _sha256(f"{fold(title)}\n{fold(text)}" + (f"\n{owner}" if owner else ""))
 
 
 def item_urn(title: str, text: str) -> str:

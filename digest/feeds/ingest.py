@@ -150,16 +150,16 @@ def _titles_store(documents: Documents) -> None:
 def sources_name(*, keys: Collection[str], before: Mapping[str, Collection[str]] | None = None) -> None:
     """Call each source what the titles of all its feeds begin with; where they do not agree, by its key.
 
-    A source is everybody's and a feed may be one reader's alone: so nobody is shown a word under the name of
-    a publisher that is not also in the title of a feed they read. What a person called the source, which is
-    no beginning of a title of today or of those `before` the change, is left alone. A source without a name
-    gets one when all of its feeds have a title; one with a name keeps it beside feeds that never brought
-    anything. Two queries and a statement, none without `keys`.
+    A source is everybody's and a feed may be one reader's alone (private ones name no source): so nobody is
+    shown a word under the name of a publisher that is not also in the title of a feed they read. What a
+    person called the source, which is no beginning of a title of today or of those `before` the change, is
+    left alone. A source without a name gets one when all of its feeds have a title; one with a name keeps it
+    beside feeds that never brought anything. Two queries and a statement, none without `keys`.
     """
     if not keys:
         return
     brought = Exists(Item.objects.filter(feed=OuterRef("pk")))
-    feeds = Feed.objects.filter(source_id__in=keys).annotate(brought=brought)
+    feeds = Feed.objects.filter(source_id__in=keys, owner=None).annotate(brought=brought)
     titles: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for key, title, has_items in feeds.values_list("source_id", "title", "brought"):
         titles[key][title] = titles[key].get(title, False) or has_items or bool(title)
@@ -249,7 +249,9 @@ def _dates(
 
 def _plans(batch: Documents) -> list[IngestPlan]:
     """Return what each document changes, in three queries for all."""
-    entries = {feed.pk: identify_entries(parsed.entries) for feed, parsed in batch}
+    entries = {
+        feed.pk: identify_entries(parsed.entries, owner=str(feed.owner_id or "")) for feed, parsed in batch
+    }
     stored = known_by_guid(guids={feed: some.keys() for feed, some in entries.items()})
     by_guid: dict[int, dict[str, KnownItem]] = {feed: {} for feed in entries}
     for (feed, guid), item in stored.items():
@@ -296,7 +298,7 @@ def _is_own(feed: Feed, identified: IdentifiedEntry) -> bool:
     An operator may have given the source another key; the address still belongs to its publisher, unless
     another host answers there.
     """
-    keys = {feed.source_id, "" if feed.answered_by else source_key(feed.url)} - {""}
+    keys = {feed.source_id, "" if feed.answered_by else source_key(feed.address)} - {""}
     return source_key(identified.url) in keys
 
 

@@ -1,6 +1,7 @@
 """Sites by name: what a reader types that is no address, among the starters and the feeds many read here."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db.models import Count, Q
@@ -10,8 +11,10 @@ from digest.models import Feed
 from ranking.common.text import fold
 
 # A feed's address may hold a secret of whoever added it (a token in its query, a private list). One that so
-# many readers have is no secret; starters are in our own file.
+# many readers have is no secret; starters are in our own file. Accounts cost nothing, so they have it for a
+# while: time for an operator to see a feed that goes by another's name.
 READERS_MIN: Final = 5
+READ_SINCE: Final = timedelta(days=14)
 FOUND_MAX: Final = 8
 WORDS_MAX: Final = 8
 
@@ -32,11 +35,11 @@ def is_name(text: str) -> bool:
     return len(words) > 1 or (len(words) == 1 and not set(":./") & set(words[0]))
 
 
-def feeds_named(*, name: str) -> list[NamedFeed]:
+def feeds_named(*, name: str, now: datetime) -> list[NamedFeed]:
     """Return the feeds whose titles have every word of `name`, starters first, at most eight; one query.
 
-    Beside the starters only feeds that at least five readers read, who let others learn from them. A word may
-    be a part of one; "r/python" and "python" find the same.
+    Beside the starters only feeds that at least five readers, who let others learn from them, have read for
+    two weeks. A word may be a part of one; "r/python" and "python" find the same.
     """
     words = [word for word in fold(name).replace("/", " ").split() if len(word) > 1][:WORDS_MAX]
     if not words:
@@ -47,12 +50,13 @@ def feeds_named(*, name: str) -> list[NamedFeed]:
         for feed in interest.feeds
         if all(word in fold(f"{feed.title} {feed.url}") for word in words)
     }
-    known = Feed.objects.filter(state=Feed.State.ACTIVE, failures=0).exclude(url__in=starters)
+    known = Feed.objects.filter(owner=None, state=Feed.State.ACTIVE, failures=0).exclude(url__in=starters)
     for word in words:
         known = known.filter(
             Q(title__icontains=word) | Q(source__title__icontains=word) | Q(source__key__icontains=word)
         )
     open_readers = Q(subscriptions__reader__is_active=True, subscriptions__reader__peers_enabled=True)
+    open_readers &= Q(subscriptions__created_at__lte=now - READ_SINCE)
     read = known.annotate(readers=Count("subscriptions", filter=open_readers)).filter(
         readers__gte=READERS_MIN
     )

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
@@ -14,6 +15,7 @@ from typing import Final, TypeVar
 import structlog
 from django.conf import settings
 
+from digest.feeds.access import access_read, accesses_of, refusal_read
 from digest.feeds.entities import FeedProblem, FetchReport, IngestResult, ParsedFeed, internal_problem
 from digest.feeds.fetch import TOTAL_TIMEOUT_S, FetchResponse, fetch, host_of
 from digest.feeds.filling import readers_filled
@@ -31,7 +33,7 @@ from digest.feeds.services import (
     feeds_claim,
     problem_fields,
 )
-from digest.models import Feed
+from digest.models import Feed, FeedAccess
 from ranking.common.rows import rows_set
 
 # A round ends after this time; what it did not reach stays due for the next. Rounds begin every 5 minutes.
@@ -83,7 +85,7 @@ def feeds_fetch(
     report = FetchReport()
     chosen = feeds_due(now=now)[:ROUND_FEEDS] if feeds is None else feeds
     queue = HostQueue(
-        ((host_of(feed.url), feed) for feed in chosen if feed.state == Feed.State.ACTIVE),
+        ((host_of(feed.address), feed) for feed in chosen if feed.state == Feed.State.ACTIVE),
         is_new=lambda feed: feed.last_fetched_at is None,
     )
     until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
@@ -122,8 +124,11 @@ def _fetch_all(
     with ThreadPoolExecutor(workers, thread_name_prefix="fetch") as pool:
         while True:
             free = workers - under_way if time.monotonic() < end else 0
-            for host, feed in _claim_next(queue, limiter, claim_until, free):
-                pool.submit(_fetch_into, answers, host, feed, HostLock(limiter, host), limits.request_s)
+            claimed = _claim_next(queue, limiter, claim_until, free)
+            accesses = accesses_of(feeds=[feed for _, feed in claimed])
+            for host, feed in claimed:
+                ask = partial(_fetch, feed, accesses.get(feed.pk), HostLock(limiter, host), limits.request_s)
+                pool.submit(_fetch_into, answers, host, feed, ask)
                 under_way += 1
             pause = queue.pause_s()
             more = under_way < workers and time.monotonic() + pause < end
@@ -165,31 +170,33 @@ def _collect(answers: Answers, *, timeout: float | None) -> list[tuple[str, Feed
     return group
 
 
-def _fetch_into(answers: Answers, host: str, feed: Feed, host_lock: HostLock, request_s: float) -> None:
+def _fetch_into(answers: Answers, host: str, feed: Feed, ask: Callable[[], Answer]) -> None:
     """Put the answer into `answers`, whatever happens; a fault of our own is this one feed's problem."""
     try:
-        answer = _fetch(feed, host_lock, request_s)
+        answer = ask()
     except Exception as error:
-        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.url))
+        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.address))
         answer = internal_problem("ask for this feed", error)
     answers.put((host, feed, answer))
 
 
-def _fetch(feed: Feed, host_lock: HostLock, request_s: float) -> Answer:
-    hold_s = 0.0
+def _fetch(feed: Feed, row: FeedAccess | None, host_lock: HostLock, request_s: float) -> Answer:
+    hold_s, access = 0.0, None
     try:
+        access = access_read(row=row, address=feed.address)
         return fetch(
-            feed.url,
+            feed.address,
             etag=feed.etag,
             last_modified=feed.last_modified,
             allow=settings.FETCH_ALLOW_HOSTS,
             ports=settings.FETCH_PORTS,
             total_s=request_s,
             host_lock=host_lock,
+            access=access,
         )
     except FeedProblem as problem:
         hold_s = hold_seconds(problem)
-        return problem
+        return refusal_read(problem, access=access)
     finally:
         host_lock.release(hold_s=hold_s)
 
@@ -203,7 +210,7 @@ def _group_store(
         _store_each(
             [one for one in read if isinstance(one, FeedAnswer)],
             store=lambda answers: answers_store(answers=answers, now=now),
-            about=lambda one: {"feed_id": one.feed.pk, "host": host_of(one.feed.url)},
+            about=lambda one: {"feed_id": one.feed.pk, "host": host_of(one.feed.address)},
         )
     )
     outcomes = [next(stored) if isinstance(one, FeedAnswer) else one for one in read]
@@ -214,7 +221,7 @@ def _group_store(
     ]
     failures_store(failures=failures, now=now)
     for failure in failures:
-        host = host_of(failure.feed.url)
+        host = host_of(failure.feed.address)
         log.warning("feed_refused", feed_id=failure.feed.pk, host=host, code=failure.problem.code)
     return outcomes
 
@@ -224,12 +231,12 @@ def _read(feed: Feed, answer: Answer, draw: float) -> FeedAnswer | FeedProblem:
         return answer
     try:
         body = answer.body
-        parsed = None if body is None else parse_document(body, url=answer.url or feed.url)
+        parsed = None if body is None else parse_document(body, url=answer.url or feed.address)
         return FeedAnswer(feed, answer, parsed, draw)
     except FeedProblem as problem:
         return problem
     except Exception as error:
-        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.url))
+        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.address))
         return internal_problem("read this document", error)
 
 

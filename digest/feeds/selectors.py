@@ -15,11 +15,13 @@ from digest.models import Feed, Item, PrunedEntry, Reader, Subscription
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
     """Return active feeds whose next check has come: known ones first, then those waiting longest.
 
-    So no number of new feeds keeps a known one from its round.
+    So no number of new feeds keeps a known one from its round. A private feed is due while its owner reads
+    it.
     """
     due = Q(next_check_at=None) | Q(next_check_at__lte=now)
+    read = Q(owner=None) | Exists(Subscription.objects.filter(feed=OuterRef("pk")))
     is_new = Case(When(last_fetched_at=None, then=1), default=0)
-    return Feed.objects.filter(due, state=Feed.State.ACTIVE).order_by(
+    return Feed.objects.filter(due, read, state=Feed.State.ACTIVE).order_by(
         is_new, F("next_check_at").asc(nulls_first=True), "pk"
     )
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils.translation import gettext_noop
 
 from digest.errors import InvalidSourceKey, UnknownSource
+from digest.feeds.access import REFUSED, UNREADABLE
 from digest.feeds.connect import resolve_addresses
 from digest.feeds.entities import FeedProblem, IngestResult, ParsedFeed
 from digest.feeds.fetch import FetchResponse, host_of, split_address
@@ -78,9 +79,15 @@ class FeedFailure:
         return self.feed.missing + 1 if self.problem.code == "http_404" else 0
 
     @property
-    def is_final(self) -> bool:
-        """Return whether the feed is given up."""
-        return self.problem.gone or self.missing >= MISSING_MAX
+    def final_state(self) -> str:
+        """Return the state of a feed that is not asked again by itself, else "".
+
+        A secret that was refused twice in a row, or cannot be read, waits for its owner.
+        """
+        if self.problem.gone or self.missing >= MISSING_MAX:
+            return Feed.State.GONE
+        again = self.problem.code == REFUSED and self.feed.error_code == REFUSED
+        return Feed.State.REFUSED if again or self.problem.code == UNREADABLE else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +161,7 @@ def _sources_follow(answers: Sequence[FeedAnswer]) -> None:
     the feed has the source of its own address again. No query where neither happened.
     """
     for one in answers:
-        feed, own, last = one.feed, source_key(one.feed.url), source_key(one.response.url)
+        feed, own, last = one.feed, source_key(one.feed.address), source_key(one.response.url)
         other = last if last != own else ""
         if other != feed.answered_by:
             feed.source, feed.answered_by = source_get_or_create(key=last, title=""), other
@@ -166,10 +173,13 @@ def _success_store(rows: Sequence[tuple[Any, ...]]) -> int:
 
 
 def _move(answer: FeedAnswer, now: datetime) -> Move:
-    """Return where the feed moves, as far as known; a move from https to http does not count."""
+    """Return where the feed moves, as far as known; a move from https to http does not count.
+
+    A private feed never moves: what opens it was given for its address.
+    """
     feed, moved_url = answer.feed, answer.response.moved_url
     url = canonical_url(moved_url) if moved_url else ""
-    if url == feed.url or (feed.url.startswith("https:") and url.startswith("http:")):
+    if feed.owner_id or url == feed.url or (feed.url.startswith("https:") and url.startswith("http:")):
         url = ""
     previous = Move(feed.moved_url, feed.moved_sightings, feed.moved_since)
     return count_sighting(url=url, previous=previous, now=now)
@@ -219,9 +229,9 @@ def failures_store(*, failures: Sequence[FeedFailure], now: datetime) -> None:
     again = [(*claim, now + BUSY_PAUSE) for claim in busy]
     rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=("next_check_at",), rows=again)
     rest = sorted((one for one in failures if one.problem.code != "host_busy"), key=lambda one: one.feed.pk)
-    failing = [_failure_row(one, now) for one in rest if not one.is_final]
+    failing = [_failure_row(one, now) for one in rest if not one.final_state]
     rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=FAILURE_COLUMNS, rows=failing)
-    final = [(*_failure_row(one, now), Feed.State.GONE) for one in rest if one.is_final]
+    final = [(*_failure_row(one, now), one.final_state) for one in rest if one.final_state]
     rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=(*FAILURE_COLUMNS, "state"), rows=final)
 
 

@@ -3,7 +3,7 @@
 Nothing is fetched here: new feeds are due at once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -76,15 +76,25 @@ def limit_reached() -> str:
     )
 
 
+def private_at(*, reader: Reader, addresses: Collection[str]) -> list[Subscription]:
+    """Return the reader's subscriptions to private feeds fetched at one of these addresses; one query."""
+    found = Subscription.objects.filter(
+        reader=reader, feed__owner=reader, feed__own_address__in=set(addresses) - {""}
+    )
+    return list(found.select_related("feed"))
+
+
 @transaction.atomic
 def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
     """Subscribe the reader to the feed at `url`; create the feed where nobody reads it yet.
 
-    Doing it again changes nothing. A feed that was given up is fetched again where the caller has just seen
-    it `alive`. Raises `InvalidFeedUrl` for what is no plain web address, `FeedIsGone` for a feed given up,
-    `TooManySubscriptions` beyond the limit.
+    Doing it again changes nothing, and so does the address of a private feed of the reader's. A feed that
+    was given up is fetched again where the caller has just seen it `alive`. Raises `InvalidFeedUrl` for what
+    is no plain web address, `FeedIsGone` for a feed given up, `TooManySubscriptions` beyond the limit.
     """
     url = check_address(url=url)
+    if own := private_at(reader=reader, addresses=[canonical_url(url) or url]):
+        return own[0]
     if not Subscription.objects.filter(reader=reader, feed__url=canonical_url(url) or url).exists():
         check_room(reader=reader)
     feed = feed_get_or_create(url=url, now=now)
@@ -190,6 +200,9 @@ def _listed_url(address: str) -> str:
 def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport, now: datetime) -> None:
     Reader.objects.select_for_update().get(pk=reader.pk)  # so that two lists at once share what is left
     left = subscriptions_left(reader_id=reader.pk)
+    private = {row.feed.own_address for row in private_at(reader=reader, addresses=batch)}
+    report.already += len(private)
+    batch = {url: listed for url, listed in batch.items() if url not in private}
     mine = Q(pk__in=Subscription.objects.filter(reader=reader).values("feed_id"))
     known = Feed.objects.filter(mine | Q(state=Feed.State.GONE), url__in=batch)
     placed = set(known.values_list("url", flat=True))
@@ -218,11 +231,12 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
 def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
     """Return the reader's subscriptions as an OPML list, dated `now` where that is given.
 
-    Sources imported from files have no address and are left out.
+    Sources imported from files have no address and are left out; of a private feed nothing but its address
+    goes along.
     """
     listed = [
-        ListedFeed(row.feed.url, row.feed.name, row.folder)
+        ListedFeed(row.feed.address, row.feed.name, row.folder)
         for row in subscriptions_of(reader_id=reader.pk)
-        if web_url(row.feed.url)
+        if web_url(row.feed.address)
     ]
     return opml_write(listed, title="Tidings", now=now)

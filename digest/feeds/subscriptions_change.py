@@ -120,18 +120,20 @@ def subscriptions_restore(*, reader: Reader, removed: Sequence[Removed], now: da
 def feeds_fetch_now(*, reader: Reader, feed_ids: Collection[int], now: datetime) -> FetchAsked:
     """Make feeds of the reader due now; the next round fetches them.
 
-    One that was given up gets one more try: if that fails as before, it is given up again. Left alone are
-    feeds tried in the last ten minutes, those an operator paused, and imported ones, which have no address.
+    One that was given up or refused gets one more try: if that fails as before, that is it again. Left alone
+    are feeds tried in the last ten minutes, those an operator paused, and imported ones, which have no
+    address.
     """
     mine = Feed.objects.filter(subscriptions__reader=reader, pk__in=feed_ids)
     wanted = set(mine.values_list("pk", flat=True))
-    fetched = (Feed.State.ACTIVE, Feed.State.GONE)
+    fetched = (Feed.State.ACTIVE, Feed.State.GONE, Feed.State.REFUSED)
     open_ = Feed.objects.filter(pk__in=wanted, state__in=fetched)
     total = open_.count()
     rested = Q(last_fetched_at=None) | Q(last_fetched_at__lte=now - FETCH_PAUSE)
     open_.filter(rested, state=Feed.State.GONE).update(
         state=Feed.State.ACTIVE, missing=MISSING_MAX - 1, next_check_at=now
     )
+    open_.filter(rested, state=Feed.State.REFUSED).update(state=Feed.State.ACTIVE, next_check_at=now)
     due = open_.filter(rested, state=Feed.State.ACTIVE).update(next_check_at=now)
     return FetchAsked(due, total - due, len(wanted) - total)
 

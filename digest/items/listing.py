@@ -184,7 +184,7 @@ def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
             row.feed.source_id,
             str(row.feed.source),
             row.folder,
-            row.feed.url,
+            row.feed.address,
             row.feed.site_url,
         )
         for row in rows

@@ -155,17 +155,22 @@ def _ratings_of(reader_id: UUID, day: int) -> Ratings:
 
 
 def _vectors_make(item_ids: Sequence[int]) -> None:
-    """Count the items' terms and store their vectors, 500 a transaction, the counts locked."""
+    """Count the items' terms and store their vectors, 500 a transaction, the counts locked.
+
+    Words of private feeds are in no count.
+    """
     for start in range(0, len(item_ids), BATCH):
         batch = Item.objects.filter(pk__in=item_ids[start : start + BATCH])
-        rows = batch.values_list("pk", "fingerprint", "title", "text")
-        items = [(pk, fingerprint, term_counts(title, text)) for pk, fingerprint, title, text in rows]
+        rows = batch.values_list("pk", "fingerprint", "title", "text", "feed__owner")
+        items = [(pk, fingerprint, term_counts(title, text)) for pk, fingerprint, title, text, _ in rows]
+        private = {pk for pk, *_, owner in rows if owner}
+        public = [terms for pk, _, terms in items if pk not in private]
         with transaction.atomic():
             row, _ = TermCounts.objects.select_for_update().get_or_create(pk=1)
             stored = decompress(bytes(row.counts)) if row.counts else bytes(4 * HASH_BUCKETS)
             before = np.frombuffer(stored, dtype=np.uint32)
-            counts = document_counts_add(before, (terms for _, _, terms in items))
-            row.documents, row.counts = row.documents + len(items), compress(counts.tobytes(), 1)
+            counts = document_counts_add(before, public)
+            row.documents, row.counts = row.documents + len(public), compress(counts.tobytes(), 1)
             row.save()
             vectors = [
                 ItemVector(

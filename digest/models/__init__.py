@@ -5,6 +5,7 @@ from digest.models.digests import Digest, Exposure, Feedback, FeedbackTag, Impre
 from digest.models.feeds import (
     Favicon,
     Feed,
+    FeedAccess,
     FullText,
     Item,
     ItemBody,
@@ -29,6 +30,7 @@ __all__ = [
     "Exposure",
     "Favicon",
     "Feed",
+    "FeedAccess",
     "Feedback",
     "FeedbackTag",
     "FullText",

@@ -1,7 +1,11 @@
 """Sources (publishers), their feeds and subscribers, items with their stories, and taste profiles."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
+from django.db.models.deletion import Collector
+from django.utils.translation import gettext_lazy
 
 
 class Source(models.Model):
@@ -33,12 +37,17 @@ class Favicon(models.Model):
 
 
 class Feed(models.Model):
-    """One URL that is polled for items, shared by all subscribers."""
+    """One URL that is polled for items, shared by all subscribers, or private to its `owner`.
+
+    The `url` of a private feed is a name of its own, `private:` and a random id, and where it is fetched is
+    in `own_address`: no search for an address finds one, so nobody else can come to read it.
+    """
 
     class State(models.TextChoices):
         ACTIVE = "active"
         PAUSED = "paused"
         GONE = "gone"
+        REFUSED = "refused", "refused (its owner has to type its password again)"
         MOVED = "moved", "moved (its readers read the new address)"
         IMPORTED = "imported", "imported (never fetched)"
 
@@ -69,9 +78,34 @@ class Feed(models.Model):
     )
     moved_sightings = models.PositiveIntegerField(default=0, help_text="Redirects there in a row.")
     moved_since = models.DateTimeField(null=True, blank=True, help_text="When the first of them was seen.")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="private_feeds",
+        help_text="The one reader of a private feed; empty: it is everybody's.",
+    )
+    own_address = models.CharField(
+        max_length=2000, blank=True, default="", db_default="", help_text="Where a private feed is fetched."
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "own_address"],
+                condition=~models.Q(own_address=""),
+                name="one_private_feed_per_address",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title or self.url
+
+    @property
+    def address(self) -> str:
+        """Return where the feed is fetched: for a private one its own address, else its `url`."""
+        return self.own_address or self.url
 
     @property
     def name(self) -> str:
@@ -80,6 +114,27 @@ class Feed(models.Model):
         Not the source's title, which may be that of feeds the reader does not read.
         """
         return self.title or self.source_id
+
+
+class FeedAccess(models.Model):
+    """What the owner of a private feed gave to fetch it with; `digest.feeds.access` encrypts the secret."""
+
+    class Kind(models.TextChoices):
+        BASIC = "basic", gettext_lazy("User name and password")
+        HEADER = "header", gettext_lazy("A header")
+        COOKIE = "cookie", gettext_lazy("A cookie")
+        NONE = "none", gettext_lazy("No secret, only a user agent")
+
+    feed = models.OneToOneField(Feed, models.CASCADE, primary_key=True, related_name="access")
+    kind = models.CharField(max_length=6, choices=Kind.choices)
+    secret = models.TextField(blank=True, help_text="Encrypted: a name and a value.")
+    user_agent = models.CharField(max_length=200, blank=True, help_text="Empty: that of Tidings.")
+
+    class Meta:
+        verbose_name_plural = "feed accesses"
+
+    def __str__(self) -> str:
+        return f"access to {self.feed_id}"
 
 
 class Subscription(models.Model):
@@ -117,6 +172,15 @@ class Story(models.Model):
         return f"story {self.pk}"
 
 
+def private_deleted(
+    collector: Collector, field: "models.ForeignKey[Any, Any]", rows: "models.QuerySet[Any]", using: str
+) -> None:
+    """Delete the items of private feeds with them; items of other feeds stay without a feed."""
+    private = models.Q(**{f"{field.name}__owner__isnull": False})
+    models.CASCADE(collector, field, rows.filter(private), using)
+    models.SET_NULL(collector, field, rows.exclude(private), using)
+
+
 # `db_index=False` in this room means that another index begins with that column: one less to write.
 
 
@@ -129,7 +193,7 @@ class Item(models.Model):
 
     feed = models.ForeignKey(
         Feed,
-        models.SET_NULL,
+        private_deleted,
         null=True,
         blank=True,
         related_name="items",

@@ -104,6 +104,9 @@ def extracts_make(
         done = Summary.objects.filter(fingerprint=OuterRef("fingerprint"), model=OFFLINE)
         window = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
         rows = window.filter(~Exists(done)).only("fingerprint", "title", "text", "story_id")
+        # What a private feed brings shows on nobody's items.
+        others = Item.objects.filter(story=OuterRef("story"), feed__owner=None).exclude(pk=OuterRef("pk"))
+        rows = rows.annotate(in_story=Exists(others))
         newest = rows.order_by("-dated_at", "pk")[: min(CHUNK, limit - made)]
         items = list({item.fingerprint: item for item in newest}.values())
         if not items:
@@ -117,7 +120,8 @@ def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], fl
     until = Deadline(clock() + CHUNK_S, clock)
     summaries, reasons = [], []
     for item in items:
-        result, suggested = _extract(item, Deadline(clock() + DOCUMENT_S, clock))
+        clustered = bool(getattr(item, "in_story", False))
+        result, suggested = _extract(item, clustered, Deadline(clock() + DOCUMENT_S, clock))
         summaries.append(_summary_row(item.fingerprint, OFFLINE, result, now))
         reasons.append(_reasons_row(item.fingerprint, OFFLINE, suggested, now))
         if until.left_s < 0:
@@ -128,11 +132,13 @@ def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], fl
     return len(summaries)
 
 
-def _extract(item: Item, deadline: Deadline) -> tuple[SummaryResult, Sequence[SuggestedReason]]:
+def _extract(
+    item: Item, clustered: bool, deadline: Deadline
+) -> tuple[SummaryResult, Sequence[SuggestedReason]]:
     """Return the extract and the reasons of one text; whatever is in it, the next one has its turn."""
     reasons = reasons_filter([], ())
     try:
-        reasons = reasons_offline(item.title, item.text, clustered=item.story_id is not None)
+        reasons = reasons_offline(item.title, item.text, clustered=clustered)
         return summary_offline(item.title, item.text, deadline), reasons
     except TooSlow:
         code = TIME_LIMIT

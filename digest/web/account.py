@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import structlog
 from allauth.account.decorators import reauthentication_required
+from allauth.account.internal.flows.reauthentication import resume_request
 from allauth.account.views import LoginView
 from allauth.core import ratelimit
 from allauth.mfa.base.views import AuthenticateView, ReauthenticateView
@@ -30,6 +31,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
+from digest.accounts.adapters import signed_in_again
 from digest.accounts.assistants import assistant_connections
 from digest.accounts.services import (
     deleted_words,
@@ -335,8 +337,34 @@ def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
     """
     from allauth.socialaccount.providers.openid_connect.views import login  # noqa: PLC0415  # with OIDC_ISSUER
 
+    return _left_by(request, lambda: cast(HttpResponse, login(request, provider_id=provider_id)))
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def oidc_again(request: HttpRequest) -> HttpResponse:
+    """Ask a reader without a password to sign in at the provider again, and go on where they were."""
+    from digest.accounts.oidc import PROVIDER, SIGN_IN_AGAIN, provider_of  # noqa: PLC0415  # with OIDC_ISSUER
+
+    if signed_in_again(request):
+        return resume_request(request) or redirect("digest:account")
+    if request.method != "POST":
+        return render(request, "socialaccount/again.html", {"name": settings.OIDC_NAME})
+    provider = provider_of(request, PROVIDER).get_provider()
+    back, fresh = request.get_full_path(), {"prompt": "login", "max_age": "0"}
+
+    def lead() -> HttpResponse:
+        answer = provider.redirect(request, "redirect", next_url=back, data=SIGN_IN_AGAIN, auth_params=fresh)
+        return cast(HttpResponse, answer)
+
+    return _left_by(request, lead)
+
+
+def _left_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpResponse:
+    """Lead to the provider by a page of ours; one that says so where it does not answer."""
     try:
-        answer = cast(HttpResponse, login(request, provider_id=provider_id))
+        answer = lead()
     except (OSError, ValueError, KeyError) as error:  # those of requests are OSErrors
         log.warning("oidc_unreachable", exception=type(error).__name__)
         page = {"name": settings.OIDC_NAME, "unreachable": True}

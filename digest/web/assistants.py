@@ -13,8 +13,7 @@ from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.template.response import TemplateResponse
 from django.utils import timezone
@@ -28,10 +27,18 @@ from digest.accounts.assistants import (
     SCOPES,
     assistant_connections,
     assistant_disconnect,
+    client_redirects,
     code_claim,
     mcp_resource,
+    refresh_claim,
+    refresh_release,
 )
-from digest.accounts.oauth import REGISTRATION_BYTES_MAX, redirect_problem
+from digest.accounts.oauth import (
+    REGISTRATION_BYTES_MAX,
+    is_protected,
+    redirect_is_registered,
+    redirect_problem,
+)
 from digest.errors import TooManyRequests
 from digest.requests import reader_of
 from digest.throttling import MINUTE, Limit, limit_count
@@ -44,7 +51,10 @@ TOKENS = Limit(
     gettext_noop("More than 60 requests for tokens in a minute. Wait for the next one."),
 )
 NO_PKCE = gettext_noop("The assistant did not protect its request (PKCE with S256), so nothing was allowed.")
+# The longest that we issue has 86 characters, the longest that a client makes 128 (RFC 7636, section 4.1).
+FIELD_CHARS_MAX = 2000
 NOT_OURS = gettext_noop("The assistant asked for something that is not here, so nothing was allowed.")
+UNREADABLE = gettext_noop("A field is longer than any of ours, or has a character NUL.")
 View = Callable[..., HttpResponse]
 
 
@@ -64,10 +74,11 @@ def _switched_on(view: View) -> View:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @_switched_on
+@reauthentication_required(app="allauth.account")  # type: ignore[untyped-decorator]
 def consent(request: HttpRequest) -> HttpResponse:
     """Ask the reader what an assistant may do, and lead back to it with the answer."""
     if request.method != "POST":
-        return cast(HttpResponse, _ask(request))
+        return _ask(request)
     if "request" not in request.POST:
         return _refused(request, NOT_OURS)
     answer = _protocol("Consent", request)
@@ -78,11 +89,14 @@ def consent(request: HttpRequest) -> HttpResponse:
     )
 
 
-@reauthentication_required(app="allauth.account")  # type: ignore[untyped-decorator]
 def _ask(request: HttpRequest) -> HttpResponse:
-    if redirect_problem(request.GET.get("redirect_uri")):
+    asked = {name: request.GET.get(name, "") for name in ("client_id", "redirect_uri")}
+    client, uri = asked["client_id"], asked["redirect_uri"]
+    is_known = "\0" not in client and not redirect_problem(uri) and _is_for_us(request.GET)
+    if not is_known or not redirect_is_registered(uri, client_redirects(client_id=client)):
         return _refused(request, NOT_OURS)
-    if request.GET.get("code_challenge_method") != "S256" or not request.GET.get("code_challenge"):
+    challenge, method = (request.GET.get(f"code_challenge{part}", "") for part in ("", "_method"))
+    if not is_protected(challenge=challenge, method=method):
         return _refused(request, NO_PKCE)
     answer = _protocol("Consent", request)
     if answer.status_code == 302 and not answer["Location"].startswith("/"):
@@ -140,25 +154,41 @@ def _for_programs(view: View) -> View:
     def guarded(request: HttpRequest) -> HttpResponse:
         try:
             limit_count(limit=TOKENS, who=get_ip(request), now=timezone.now())
-            answer = view(request)
+            answer = view(request) if _is_readable(request.POST) else _error("invalid_request", UNREADABLE)
         except TooManyRequests as error:
             answer = _error("temporarily_unavailable", error.message, error.status)
             answer["Retry-After"] = str(error.retry_after_s)
-        except ValidationError as error:
-            answer = _error("invalid_target", " ".join(error.messages))
         answer["Cache-Control"] = "no-store"
         return answer
 
     return csrf_exempt(require_POST(_switched_on(guarded)))
 
 
+def _is_readable(fields: QueryDict) -> bool:
+    """Return whether a form has nothing that is too long to be ours, or that no database stores."""
+    values = [value for _, values in fields.lists() for value in values]
+    return all(len(value) <= FIELD_CHARS_MAX and "\0" not in value for value in values)
+
+
+def _is_for_us(fields: QueryDict) -> bool:
+    """Return whether a token is asked for our MCP endpoint, or for no named resource."""
+    return all(uri == mcp_resource() for uri in fields.getlist("resource"))
+
+
 @_for_programs
 def token(request: HttpRequest) -> HttpResponse:
     """Issue tokens for a code, which is redeemed once, or for a refresh token, which is replaced."""
-    code = request.POST.get("code", "")
+    code, refresh = request.POST.get("code", ""), request.POST.get("refresh_token", "")
     if code and not code_claim(code=code):
         return _error("invalid_grant", "This code was redeemed before. Ask the reader again.")
-    return _protocol("TokenView", request)
+    if not _is_for_us(request.POST):
+        return _error("invalid_target", f"Tokens are issued here for {mcp_resource()} alone.")
+    if refresh and not refresh_claim(secret=refresh, now=timezone.now()):
+        return _error("invalid_grant", "This token was replaced before. Ask the reader again.")
+    answer = _protocol("TokenView", request)
+    if refresh and answer.status_code != 200:
+        refresh_release(secret=refresh)
+    return answer
 
 
 @_for_programs

@@ -6,7 +6,7 @@ from allauth.idp.oidc.forms import AuthorizationForm
 from allauth.idp.oidc.views import AuthorizationView, ClientRegistrationView, RevokeView, TokenView
 from django.utils.translation import gettext as _
 
-from digest.accounts.assistants import SCOPES, client_host, client_name, mcp_resource
+from digest.accounts.assistants import SCOPES, client_name, hosts_words, mcp_resource
 from digest.accounts.oauth import registration_clean
 
 __all__ = ["Consent", "Registration", "RevokeView", "TokenView"]
@@ -36,14 +36,18 @@ class Consent(AuthorizationView):  # type: ignore[misc]
         return cast(dict[str, Any], super().get_initial())
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add who asks, in the reader's terms."""
+        """Add who asks, in the reader's terms, and where this answer goes: a client may have many places."""
         page = super().get_context_data(**kwargs)
-        return {**page, "name": client_name(page["client"]), "host": client_host(page["client"])}
+        host = hosts_words([self._request_info["redirect_uri"]])
+        return {**page, "name": client_name(page["client"], host), "host": host}
 
 
 class Registration(ClientRegistrationView):  # type: ignore[misc]
     """Registers a client as we decide that it is."""
 
     def _get_client_metadata(self) -> dict[str, Any] | None:
-        metadata = super()._get_client_metadata()
+        try:
+            metadata = super()._get_client_metadata()
+        except RecursionError:
+            return None
         return None if metadata is None else registration_clean(metadata)

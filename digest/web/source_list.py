@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop
 
 from digest.build.explain import feed_health
 from digest.feedback.selectors import RatingCounts, feedback_by_source
+from digest.feeds.access import LOCKED
 from digest.feeds.connect import ADDRESS_QUESTION
 from digest.feeds.fetch import host_of
 from digest.feeds.health import FeedCondition, FeedFacts, feed_condition, feed_counts, feed_trouble
@@ -34,6 +35,7 @@ SHOWN: Final = {
 # In this order, with the name each row is marked by.
 TROUBLES: Final = {
     "gone": gettext_noop("Gone"),
+    "refused": gettext_noop("Refused"),
     "failing": gettext_noop("Failing"),
     "moved": gettext_noop("Moved"),
     "empty": gettext_noop("Empty"),
@@ -60,8 +62,20 @@ class SourceLine:
 
     @property
     def failing(self) -> bool:
-        """Return whether the feed is failing or gone."""
-        return self.subscription.feed.failures > 0 or self.condition == FeedCondition.GONE
+        """Return whether the feed is failing, refused or gone."""
+        ended = self.condition in (FeedCondition.GONE, FeedCondition.REFUSED)
+        return self.subscription.feed.failures > 0 or ended
+
+    @property
+    def is_private(self) -> bool:
+        """Return whether nobody else here can read the feed."""
+        return self.subscription.feed.owner_id is not None
+
+    @property
+    def is_locked(self) -> bool:
+        """Return whether its server asks for a password, or does not take the one it was given."""
+        feed = self.subscription.feed
+        return bool(self.address) and bool(feed.failures) and feed.error_code in LOCKED
 
     @property
     def name(self) -> str:
@@ -195,7 +209,7 @@ def _source_line(
     facts = _facts(feed)
     return SourceLine(
         subscription=row,
-        address=web_url(feed.url),
+        address=web_url(feed.address),
         health=health,
         condition=feed_condition(facts, now=now),
         trouble=feed_trouble(facts, now=now),

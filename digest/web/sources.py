@@ -26,6 +26,7 @@ from digest.feeds.weights import sources_weigh
 from digest.requests import reader_of
 from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
 from digest.web.filling import import_filling
+from digest.web.private_sources import PrivateFeedForm, private_page
 from digest.web.source_changes import removal_read
 from digest.web.source_list import FIND_CHARS, SHOWN, source_lines, sources_page
 from ranking.entities import InvalidSetting
@@ -110,6 +111,9 @@ def sources(request: HttpRequest) -> HttpResponse:
             if len(found) == 1:
                 return _subscribe(request, found[0])
         except DigestError as error:
+            if isinstance(error, SiteUnreachable) and error.is_locked:
+                asked = PrivateFeedForm(initial={"url": site_address(form.cleaned_data["url"])})
+                return private_page(request, asked, locked=error.message, status=422)
             form.add_error("url", error.message)
             can_add = isinstance(error, SiteUnreachable) and error.may_answer
             answer = _page(request, form, can_add=can_add, status=422)
@@ -122,7 +126,7 @@ def sources(request: HttpRequest) -> HttpResponse:
 def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:
     """Return the feeds known by a name. Raises `NoFeedFound` where there are none."""
     limit_count(limit=SEARCH, who=reader_of(request).pk, now=timezone.now())
-    if found := feeds_named(name=name):
+    if found := feeds_named(name=name, now=timezone.now()):
         return found
     raise NoFeedFound(_("No source known here has that name. Type the site’s address, such as example.org."))
 

@@ -89,7 +89,7 @@ def _contributions(waiting: list[tuple[UUID, int, int]], day: int, now: datetime
     """Yield what each adds; four queries each at most."""
     until = utc_day_begin(day)
     for reader_id, _, first in waiting:
-        rated = feedback_recent(reader_id=reader_id, until=until)
+        rated = feedback_recent(reader_id=reader_id, until=until, public=True)
         if first:
             rated = _come_since(rated, utc_day_begin(first))
         titles = source_titles(keys={item.source for item in rated})
@@ -100,6 +100,6 @@ def _contributions(waiting: list[tuple[UUID, int, int]], day: int, now: datetime
 def _come_since(rated: list[RatedItem], since: datetime) -> list[RatedItem]:
     """Return the ratings of articles of which no item came before: those given again were counted before."""
     articles = {item.article for item in rated}
-    old = Item.objects.filter(article__in=articles, first_seen_at__lt=since)
+    old = Item.objects.filter(feed__owner=None, article__in=articles, first_seen_at__lt=since)
     known = set(old.values_list("article", flat=True))
     return [item for item in rated if item.article not in known]

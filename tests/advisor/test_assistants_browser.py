@@ -6,9 +6,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.assistants import PASSWORD, Assistant, clients_close
+from tests.support.assistants import PASSWORD, Assistant, clients_close, reader_with_password
 from tests.support.chromium import chromium
-from tests.support.factories import ReaderFactory
 
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 
@@ -18,9 +17,7 @@ def test_a_reader_lets_an_assistant_in_and_out_by_hand(
     width, live_server, settings, own_cache, tmp_path: Path
 ):
     settings.MCP_HTTP, settings.SITE_URL = True, live_server.url
-    ada = ReaderFactory(username="ada", time_zone="UTC")
-    ada.set_password(PASSWORD)
-    ada.save()
+    reader_with_password("ada")
     assistant = Assistant(live_server.url)
     page = chromium().new_page(viewport={"width": width, "height": 800})
     told: list[str] = []

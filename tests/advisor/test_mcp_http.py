@@ -15,59 +15,34 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
+from advisor import mcp_server
 from advisor.mcp_server import LEASE_S, session_call, session_release, session_resume
 from advisor.models import Run, Step
 from advisor.tools.registry import TOOLS
 from config.apps import check_assistants
 from digest.accounts import assistants
 from digest.accounts.assistants import assistants_prune, client_room_make
-from digest.accounts.oauth import redirect_problem
 from digest.models import Feedback, Reader
 from ranking.models import ConfigVersion
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
 from tests.advisor.tools.test_tools import boost, liked_urls
-from tests.support.assistants import ALL, CALLBACK, PASSWORD, Assistant, Person, clients_close
+from tests.support.assistants import ALL, CALLBACK, Assistant, Person, reader_with_password
 from tests.support.browser import fresh_item
-from tests.support.factories import ReaderFactory
 from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db(transaction=True)
+WHY = "You liked 38 of 40 articles from Loved, far more than of other sources."
 
 
 @pytest.fixture(autouse=True)
 def nobody_asked_yet(own_cache):
-    """Nobody has registered from this address yet, and whoever asks hangs up."""
-    yield
-    clients_close()
-
-
-@pytest.fixture
-def site(live_server, settings):
-    settings.MCP_HTTP, settings.SITE_URL = True, live_server.url
-    return live_server.url
-
-
-def reader(name):
-    one = ReaderFactory(username=name, time_zone="UTC")
-    one.set_password(PASSWORD)
-    one.save()
-    return one
+    """Nobody has registered from this address yet."""
 
 
 @pytest.fixture
 def ada(site):
-    return reader("ada")
-
-
-@pytest.fixture
-def person(ada, site):
-    return Person(site, "ada")
-
-
-@pytest.fixture
-def assistant(site):
-    return Assistant(site)
+    return reader_with_password("ada")
 
 
 class Memory:
@@ -163,13 +138,27 @@ def test_an_assistant_reads_rates_and_proposes_for_its_reader(ada, person, assis
     assert assistant.call(token, "rate_item", item_id=item.pk, useful=True)["useful"] is True
     assert Feedback.objects.get(reader=ada, item=item).useful
     assert assistant.call(token, "rate_item", item_id=item.pk)["error"] == "invalid_arguments"
-    why = "You liked 38 of 40 articles from Loved, far more than of other sources."
-    draft = boost(liked_urls(ada, "loved.example")) | {"reason": why}
+    draft = boost(liked_urls(ada, "loved.example"), reason=WHY)
     assert assistant.call(token, "write_suggestion", **draft)["success"] is True
     assert assistant.call(token, "write_suggestion", **draft)["error"] == "blocked"
     assert Suggestion.objects.get().status == "pending"
     run = Run.objects.get()  # both calls are one session
     assert (run.trigger, run.status, run.steps.count()) == ("mcp", "running", 2)
+
+
+def test_however_many_sessions_an_assistant_has_it_asks_a_reader_so_often_a_day(
+    ada, now, monkeypatch, settings
+):
+    settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = False
+    monkeypatch.setattr(mcp_server, "WRITTEN_PER_DAY_MAX", 1)
+    opinionated(ada, now=now)
+    codes = []
+    for client, source in (("harbour", "loved.example"), ("quay", "other.example")):
+        session = session_resume(reader=ada, client=client, now=now)
+        call = {"arguments": boost(liked_urls(ada), reason=WHY, target_key=source)}
+        codes.append(session_call(session=session, name="write_suggestion", now=now, **call).error_code)
+    assert codes == ["", "enough_for_a_day"] and Suggestion.objects.count() == 1
+    assert Step.objects.filter(error_code="enough_for_a_day").count() == 1
 
 
 def test_there_is_no_way_to_accept_nor_to_change_a_setting(ada, person, assistant):
@@ -286,7 +275,7 @@ def test_an_assistant_gives_its_token_back(person, assistant, site):
 
 def test_one_reader_disconnects_nobody_elses_assistant(person, assistant, site):
     token = assistant.connect(person)["access_token"]
-    reader("ben")
+    reader_with_password("ben")
     ben = Person(site, "ben")
     page = ben.http.get(f"{site}/ui/account/assistants")
     assert "Harbour" not in page.text
@@ -295,123 +284,7 @@ def test_one_reader_disconnects_nobody_elses_assistant(person, assistant, site):
     assert assistant.tools(token)
 
 
-# --- Attacks on the way in -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"code_challenge": None},
-        {"code_challenge_method": "plain"},
-        {"code_challenge_method": None},
-        {"redirect_uri": "https://evil.example/callback"},
-        {"redirect_uri": "http://127.0.0.1:8976/elsewhere"},
-        {"redirect_uri": "https://evil.example\\@127.0.0.1/callback"},
-        {"redirect_uri": None},
-        {"resource": "https://bank.example/mcp"},
-        {"scope": "openid"},
-        {"scope": "read full"},
-        {"response_type": "token"},
-        {"client_id": "nobody"},
-    ],
-)
-def test_a_wrong_request_is_answered_on_our_page_and_leads_nowhere(change, person, assistant):
-    page = person.open(assistant.url(**change))
-    assert page.status_code == 400 and "Not connected" in page.text
-    assert str(page.url).startswith(assistant.site) and "evil.example" not in page.text
-
-
-def test_nobody_is_let_in_silently(person, assistant):
-    assistant.connect(person)
-    other = Assistant(assistant.site, "https://evil.example/callback")
-    page = person.open(other.url(prompt="none"))
-    assert "evil.example" in page.text and "Let an assistant in?" in page.text
-
-
-def test_whoever_is_signed_out_signs_in_first(assistant):
-    asked = assistant.http.get(assistant.url())
-    assert asked.status_code == 302 and asked.headers["Location"].startswith("/accounts/login/?next=")
-
-
-def test_a_reader_who_cancels_allows_nothing(person, assistant):
-    assert person.answer(assistant.url(), action="cancel") == {"error": "access_denied", "state": "x1"}
-    assert not Token.objects.exists()
-
-
-def test_a_code_is_redeemed_once_by_who_asked_where_it_was_sent(person, assistant, site):
-    for change in (
-        {"code_verifier": "x" * 64},
-        {"redirect_uri": "http://127.0.0.1:8976/elsewhere"},
-        {"client_id": Assistant(site).client},
-        {"resource": "https://bank.example/mcp"},
-        {"resource": "no address"},
-    ):
-        code = person.answer(assistant.url())["code"]
-        refused = assistant.redeem(code, **change)
-        assert refused.status_code in (400, 401) and "error" in refused.json(), refused.text
-        assert assistant.redeem(code).status_code == 400
-    code = person.answer(assistant.url())["code"]
-    assert assistant.redeem(code).status_code == 200
-    assert assistant.redeem(code).json()["error"] == "invalid_grant"
-
-
-def test_a_refreshed_token_is_for_no_more_than_the_first(person, assistant):
-    tokens = assistant.connect(person, ["read"])
-    more = assistant.refresh(tokens["refresh_token"], scope="read rate propose")
-    assert more.status_code == 400
-    renewed = assistant.refresh(tokens["refresh_token"], resource="https://bank.example/mcp")
-    assert renewed.json()["error"] == "invalid_target"
-    renewed = assistant.refresh(tokens["refresh_token"]).json()
-    assert assistant.tools(renewed["access_token"]) == assistant.tools(tokens["access_token"])
-
-
-def test_a_page_of_another_site_asks_nothing(person, assistant, site):
-    token = assistant.connect(person)["access_token"]
-    assert assistant.post(token, "tools/list", Origin="https://evil.example").status_code == 403
-    assert assistant.post(token, "tools/list", Origin=site).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("uri", "taken"),
-    [
-        ("https://claude.example/api/callback", True),
-        ("http://127.0.0.1:7777/x", True),
-        ("http://localhost/x", True),
-        ("http://[::1]:5/x", True),
-        ("http://claude.example/x", False),
-        ("javascript:alert(1)", False),
-        ("com.example.app:/x", False),
-        ("https://user@claude.example/x", False),
-        ("https://claude.example/x#y", False),
-        ("https://*.example/x", False),
-        ("https://evil.example\\@claude.example/x", False),
-        ("https://claude.example/x\nhttps://evil.example/", False),
-        ("https://claude.example:port/", False),
-        ("https://", False),
-        (f"https://claude.example/{'x' * 500}", False),
-        (None, False),
-    ],
-)
-def test_codes_go_to_https_or_the_readers_own_device(uri, taken):
-    assert (redirect_problem(uri) == "") is taken
-
-
-def test_registrations_are_bounded(site, assistant, monkeypatch):
-    def register(**body):
-        return assistant.http.post(f"{site}/oauth/register", json={"redirect_uris": [CALLBACK]} | body)
-
-    assert register(redirect_uris=["http://evil.example/"]).json()["error"] == "invalid_redirect_uri"
-    assert register(redirect_uris=[]).status_code == 400
-    assert register(client_name="x" * 9000).status_code == 413
-    made = register(client_name="<b>Bank</b>\u202e" + "y" * 90, scope="read openid full").json()
-    assert made["client_name"].startswith("bBank/byyy") and len(made["client_name"]) <= 60
-    assert made["scope"] == "read" and "client_secret" not in made
-    assert made["token_endpoint_auth_method"] == "none"
-    monkeypatch.setattr(assistants, "CLIENTS_MAX", Client.objects.count())
-    assert register().status_code == 503
-    monkeypatch.undo()
-    answers = [register().status_code for _ in range(12)]
-    assert 429 in answers
+# --- What is left over, and settings -----------------------------------------------------------------------
 
 
 def test_clients_that_nobody_uses_are_forgotten(person, assistant, monkeypatch):

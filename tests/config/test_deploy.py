@@ -143,7 +143,7 @@ def test_a_web_process_counts_on_where_its_predecessor_stopped(tmp_path, monkeyp
     for taken in ([], [0], [0, 2], [1, 2]):
         worker = SimpleNamespace()
         others = {n: SimpleNamespace(slot=slot) for n, slot in enumerate(taken)}
-        conf["pre_fork"](SimpleNamespace(WORKERS=others), worker)
+        conf["pre_fork"](SimpleNamespace(WORKERS=others, num_workers=2), worker)
         slots.append(worker.slot)
     assert slots == [0, 1, 1, 0]
 
@@ -204,13 +204,12 @@ def test_how_many_runs_at_once_is_a_setting_wherever_workers_run(name):
     "hosts", ["news.example.org", ".example.org,127.0.0.1", "*", "", "127.0.0.1,localhost"]
 )
 def test_the_probe_of_the_image_asks_by_a_name_the_site_answers_to(hosts, client, settings, monkeypatch):
-    web = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"]["web"]
     asked = []
     monkeypatch.setattr(urllib.request, "urlopen", lambda request, timeout: asked.append(request))
     monkeypatch.setenv("ALLOWED_HOSTS", hosts)
     if hosts:
         settings.ALLOWED_HOSTS = hosts.split(",")
-    exec(web["healthcheck"]["test"][3], {})
+    runpy.run_path(str(ROOT / "deploy/healthcheck.py"))
     (request,) = asked
     assert client.get(request.selector, headers={"Host": request.get_header("Host")}).status_code == 200
     assert client.get(request.selector, headers={"Host": "evil.test"}).status_code == (
@@ -223,6 +222,15 @@ def test_no_settings_and_no_backup_get_into_an_image():
     assert {"**/.env", "**/*.zip", "**/*.sqlite3*", "var", ".git"} <= set(ignored)
     image = (ROOT / "deploy/Dockerfile").read_text()
     assert "chown" not in image and "\nUSER tidings\n" in image
+
+
+def test_one_health_check_asks_the_site_and_no_worker():
+    services = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"]
+    ours = {name: one["healthcheck"] for name, one in services.items() if one["image"] == "tidings"}
+    web = ours.pop("web")
+    image = (ROOT / "deploy/Dockerfile").read_text()
+    assert f"CMD {json.dumps(web['test'][1:])}" in image
+    assert len(ours) == 6 and all(check == {"disable": True} for check in ours.values())
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ SUBCOMMANDS = {
     "faults": Subcommand(
         "tests.lab.faults.__main__", "crashes, kills, floods and lost servers, done on purpose"
     ),
+    "image": Subcommand("tests.lab.image.__main__", "the image, built and run without a Docker daemon"),
     "mutants": Subcommand("tests.lab.mutants.__main__", "do the tests notice when the code is wrong?"),
     "mutations": Subcommand("tests.lab.bench.mutations", "feed documents and mutations, read within limits"),
     "size": Subcommand(

@@ -18,6 +18,7 @@ from django.test import Client as Browser
 from django.utils import timezone
 
 from digest.models import Reader
+from tests.support.factories import ReaderFactory
 
 CALLBACK = "http://127.0.0.1:8976/callback"
 PASSWORD = "a-lamp-and-a-kettle"
@@ -35,6 +36,14 @@ def clients_close() -> None:
     """Hang up, after a test."""
     while _open:
         _open.pop().close()
+
+
+def reader_with_password(name: str) -> Reader:
+    """Make a reader who can sign in at a page."""
+    one = ReaderFactory(username=name, time_zone="UTC")
+    one.set_password(PASSWORD)
+    one.save()
+    return one
 
 
 class Person:

@@ -14,7 +14,6 @@ from io import BytesIO
 from pathlib import Path
 
 from babel.messages.catalog import Catalog, Message
-from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.conf import settings
@@ -22,9 +21,9 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
-KEYWORDS = {name: None for name in ("_", "gettext", "gettext_lazy", "gettext_noop")}
-KEYWORDS |= {name: (1, 2) for name in ("ngettext", "ngettext_lazy")}
-KEYWORDS |= {name: ((1, "c"), 2) for name in ("pgettext", "pgettext_lazy")}
+# What marks a text in code, with the number of texts it takes.
+MARKS = {name: 1 for name in ("_", "gettext", "gettext_lazy", "gettext_noop")}
+MARKS |= {name: 2 for name in ("ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy")}
 # What `templatize` makes of a template's tags.
 _STRING = r"u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 _CALL = re.compile(rf"\b(_|gettext|pgettext|ngettext|npgettext)\(\s*({_STRING}(?:,\s*{_STRING})*)")
@@ -68,11 +67,15 @@ def words_unmarked(source: str) -> list[str]:
 
 
 def texts_of_module(path: Path) -> Iterator[Key]:
-    """Yield the texts that a module marks."""
-    with path.open("rb") as file:
-        for _, message, _, context in extract("python", file, KEYWORDS, (), {"encoding": "utf-8"}):
-            singular, plural = message[:2] if isinstance(message, tuple) else (message, "")
-            yield context or "", singular, plural or ""
+    """Yield the texts that a module marks, also inside of formatted ones."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        if name not in MARKS:
+            continue
+        given = [one.value if isinstance(one, ast.Constant) else None for one in node.args[: MARKS[name]]]
+        if all(isinstance(one, str) for one in given):
+            texts = ["", *given, ""] if "pgettext" not in name else [*given, ""]
+            yield texts[0], texts[1], texts[2]
 
 
 def texts() -> dict[Key, list[str]]:

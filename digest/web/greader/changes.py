@@ -181,7 +181,9 @@ def quick_add(request: HttpRequest) -> HttpResponse:
         if error.status == 429:
             raise
         return json({"numResults": 0, "query": typed, "error": error.message})
-    return json({"numResults": 1, "query": feed.url, "streamId": f"{FEED}{feed.pk}", "streamName": feed.name})
+    return json(
+        {"numResults": 1, "query": feed.address, "streamId": f"{FEED}{feed.pk}", "streamName": feed.name}
+    )
 
 
 @authorised("POST", scope=FULL)

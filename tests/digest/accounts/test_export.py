@@ -21,7 +21,18 @@ from config.export import SCHEMA_VERSION, reader_export_parts, reader_export_str
 from config.models import IdempotentResponse
 from digest.accounts import services as digest_part
 from digest.accounts.tokens import token_issue
-from digest.models import ApiToken, Destination, Digest, Feedback, FeedbackTag, Impression, Reader, UsedLink
+from digest.models import (
+    ApiToken,
+    Destination,
+    Digest,
+    Feed,
+    FeedAccess,
+    Feedback,
+    FeedbackTag,
+    Impression,
+    Reader,
+    UsedLink,
+)
 from ranking import selectors as ranking_part
 from ranking.common.rows import export_rows
 from ranking.services import ConfigEdit, config_edit
@@ -43,17 +54,18 @@ def exported(reader: Reader) -> dict[str, Any]:
 def readers_tables() -> set[type]:
     """Every model of ours whose rows are about one reader: by a foreign key, or by one to such a row.
 
-    A proxy is another view of a table that is there already.
+    A private feed is in the row of its subscription, and its items, as those of all feeds, where the reader
+    rated, read or was shown them. A proxy is another view of a table that is there already.
     """
     ours = [model for model in apps.get_models() if model._meta.app_label in ROOMS]
     models = [model for model in ours if not model._meta.proxy]
-    about: set[type] = {Reader}
+    about: set[type] = {Reader, FeedAccess}
     while True:
         more = {
             model
             for model in models
             for field in model._meta.concrete_fields
-            if field.related_model in about and model not in about
+            if field.related_model in about and model not in about and model is not Feed
         }
         if not more:
             return about

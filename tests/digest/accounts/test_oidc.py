@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from digest.accounts.oidc import is_fresh
 from digest.apps import check_sign_in
 from tests.config.test_serve import ROOT, environment, fetched, port_free
 
@@ -141,6 +142,40 @@ def test_who_is_new_chooses_a_name_and_is_known_the_next_time(visitor: Visitor, 
         page = again.http.get(f"{site}/ui/account")
         refused = again.post("/ui/account/delete", page, username="cleo", password="x")
     assert "You have no password. Set one first" in refused.text
+
+
+def test_who_has_no_password_signs_in_at_the_provider_again_before_a_sensitive_change(
+    visitor: Visitor, provider: str, site: str
+):
+    form = visitor.comes_back("elsa")
+    fields = {"username": "elsa", "email": "elsa@example.org", "time_zone": "Europe/Berlin"}
+    visitor.post("/accounts/3rdparty/signup/", form, **fields)
+    assert visitor.http.get(f"{site}/accounts/password/set/").url.path == "/accounts/oidc/again/"
+    page = visitor.http.get(f"{site}/ui/account/tokens")
+    asked = visitor.post("/ui/account/tokens", page, name="script", scope="read", days="30")
+    assert asked.url.path == "/accounts/oidc/again/" and "sign in with Harbour once more" in asked.text
+
+    def again(sub: str) -> httpx.Response:
+        leaving = visitor.post(f"{asked.url.path}?{asked.url.query.decode()}", asked)
+        link = unescape(re.search(r'href="([^"]+)" data-leaving', leaving.text)[1])
+        assert "prompt=login" in link and "max_age=0" in link
+        return visitor.http.post(str(visitor.http.get(link).url), data={"sub": sub})
+
+    httpx.put(f"{provider}/users/ida", json={"email": "ida@example.org"}).raise_for_status()
+    refused = again("ida")
+    assert refused.status_code == 403 and "named somebody else" in refused.text
+    assert visitor.http.get(f"{site}/accounts/password/set/").url.path == "/accounts/oidc/again/"
+    assert "tidings_" in again("elsa-True").text  # the token that was asked for at first
+    assert visitor.http.get(f"{site}/accounts/password/set/").url.path == "/accounts/password/set/"
+
+
+@pytest.mark.parametrize(
+    ("claims", "fresh"),
+    [({}, True), ({"auth_time": -10}, True), ({"auth_time": -3600}, False), ({"auth_time": "now"}, False)],
+)
+def test_a_provider_that_says_when_somebody_signed_in_is_taken_at_its_word(now, claims, fresh):
+    at = {key: now.timestamp() + value if isinstance(value, int) else value for key, value in claims.items()}
+    assert is_fresh(at, now=now) is fresh
 
 
 def test_an_address_that_both_sides_have_confirmed_links_the_accounts(visitor: Visitor, place):

@@ -1,12 +1,14 @@
 """Names typed under Sources: starters and what many read here, never what only a few do."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 
-from digest.feeds.names import feeds_named, is_name
+from digest.feeds.names import NamedFeed, feeds_named, is_name
 from digest.feeds.starters import starter_interests
-from digest.models import Reader
-from tests.support.factories import FeedFactory, ReaderFactory, SourceFactory, SubscriptionFactory
+from digest.models import Reader, Subscription
+from tests.support.factories import CLOCK, FeedFactory, ReaderFactory, SourceFactory, SubscriptionFactory
 
 PAGE = "/ui/sources"
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_cache")]
@@ -20,6 +22,10 @@ def read_by(count: int, title: str = "Massicotte’s log", **fields: object) -> 
     return feed.url
 
 
+def named(name: str) -> list[NamedFeed]:
+    return feeds_named(name=name, now=CLOCK)
+
+
 @pytest.mark.parametrize("text", ["massicotte", "reddit r/python", "The Guardian", "Quanta: physics", "日本"])
 def test_what_can_be_no_address_is_a_name(text):
     assert is_name(text)
@@ -31,34 +37,40 @@ def test_what_may_be_an_address_is_none(text):
 
 
 def test_starters_are_found_by_any_words_of_theirs():
-    assert [feed.title for feed in feeds_named(name="  GUARDIAN world ")] == ["The Guardian: World"]
-    assert "Ars Technica" in [feed.title for feed in feeds_named(name="technica")]
-    assert feeds_named(name="guardian nobody") == [] == feeds_named(name="a / .")
+    assert [feed.title for feed in named("  GUARDIAN world ")] == ["The Guardian: World"]
+    assert "Ars Technica" in [feed.title for feed in named("technica")]
+    assert named("guardian nobody") == [] == named("a / .")
 
 
 def test_a_feed_is_found_from_its_fifth_reader_on():
     few, many = read_by(4), read_by(5)
-    assert few not in [feed.url for feed in feeds_named(name="massicotte log")]
-    assert many in [feed.url for feed in feeds_named(name="massicotte log")]
+    assert few not in [feed.url for feed in named("massicotte log")]
+    assert many in [feed.url for feed in named("massicotte log")]
+
+
+def test_five_accounts_of_yesterday_get_no_feed_found():
+    read_by(5)
+    Subscription.objects.update(created_at=CLOCK - timedelta(days=13))
+    assert named("massicotte") == []
 
 
 @pytest.mark.parametrize("change", [{"peers_enabled": False}, {"is_active": False}])
 def test_readers_who_share_nothing_count_for_nothing(change):
     read_by(5)
     Reader.objects.filter(pk=Reader.objects.first().pk).update(**change)
-    assert feeds_named(name="massicotte") == []
+    assert named("massicotte") == []
 
 
 def test_what_fails_or_is_gone_is_not_offered():
     read_by(5, failures=3)
     read_by(6)
-    assert len(feeds_named(name="massicotte")) == 1
+    assert len(named("massicotte")) == 1
 
 
 def test_the_most_read_come_first_and_no_more_than_eight():
     for n in range(5, 15):
         read_by(n)
-    found = [feed.url for feed in feeds_named(name="massicotte")]
+    found = [feed.url for feed in named("massicotte")]
     assert found == [f"https://log{n}.example/feed.xml" for n in range(14, 6, -1)]
 
 
@@ -83,4 +95,4 @@ def test_a_name_nobody_has_says_what_to_do(client: Client, ada: Reader):
 def test_every_starter_can_be_found_by_its_title():
     for interest in starter_interests():
         for feed in interest.feeds:
-            assert feed.url in [found.url for found in feeds_named(name=feed.title)]
+            assert feed.url in [found.url for found in named(feed.title)]

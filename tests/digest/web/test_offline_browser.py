@@ -68,6 +68,26 @@ def test_without_a_network_today_and_its_articles_are_read_and_nothing_else(stor
     assert not Reading.objects.exists() and Exposure.objects.count() == exposures
 
 
+def test_after_three_days_without_a_network_it_is_gone(stored: Page):
+    stored.goto("/ui/saved")
+    other = stored.context.new_page()
+    stored.evaluate(
+        """async () => {
+          const cache = await caches.open("today-1"), old = await cache.match("/ui/today/offline");
+          const headers = new Headers(old.headers);
+          headers.set("Date", new Date(Date.now() - 73 * 60 * 60 * 1000).toUTCString());
+          await cache.put("/ui/today/offline", new Response(await old.text(), { headers }));
+        }"""
+    )
+    stored.context.set_offline(True)
+    try:
+        other.goto("/")
+        expect(other.get_by_role("heading", name="You are offline")).to_be_visible()
+        assert gone(other)
+    finally:
+        stored.context.set_offline(False)
+
+
 def test_signing_out_wipes_it(stored: Page):
     stored.goto("/ui/saved")
     stored.locator(".menu summary").click()

@@ -1,10 +1,13 @@
-"""Strings made to be slow, at every door of a site of one's own, while somebody asks whether it is well.
+"""Texts made to be slow, at every door of a site of one's own, while somebody asks whether it is well.
+
+Some repeat one piece, others hold as many different names, keys or words as they have room for.
 
 The site is `serve`, then gunicorn where it is installed, each on the loopback, on the row's own database. A
 publisher of one's own answers with the same strings.
 """
 
 import http.client
+import itertools
 import json
 import os
 import socket
@@ -21,16 +24,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from allauth.idp.oidc.models import Token
 from django.conf import settings
 from django.middleware.csrf import _get_new_csrf_string
 from django.test import Client
+from django.utils import timezone
 
+from digest.accounts.oauth import REGISTRATION_BYTES_MAX
+from digest.accounts.tokens import token_issue
 from digest.feeds.opml import OPML_BYTES_MAX
 from digest.feeds.prechecks import BODY_MAX_BYTES
 from digest.feeds.sanitise import FIELD_MAX_CHARS
 from digest.models import Reader
 from tests.lab.bench.running import Json
 from tests.lab.faults.servers import HOST, spare_port
+from tests.support.assistants import Connected
 from tests.support.factories import FeedFactory, ItemFactory, ReaderFactory, SubscriptionFactory
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,9 +47,9 @@ STARTS_S, ANSWERS_S, PAUSE_S, LEAVES_S = 90.0, 120.0, 0.05, 60.0
 # The longest line that the embedded server reads has 65,536 bytes.
 LINE_BYTES, LEAST_BYTES = 65_000, 64 * 1024
 # Of what a command is given, one text; all of them are in one file.
-LINE_CHARS, COMMAND_S = 1024 * 1024, 900.0
+LINE_CHARS, COMMAND_S = 1024 * 1024, 1800.0
 PASSWORD = "a-lamp-and-a-kettle"
-FAMILIES = {
+REPEATED = {
     "blanks": " ",
     "underscores": "_",
     "dots": ".",
@@ -58,6 +66,23 @@ FAMILIES = {
     "brackets": "[[",
     "sentences": "Ab c d. ",
 }
+# What it begins with, a piece for each number, and what it ends with.
+DISTINCT = {
+    "fields": ("", "a{}=1&", "b=1"),
+    "keys": ("{{", '"k{}":1,', '"b":1}}'),
+    "names": ('{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{', '"k{}":[],', '"b":1}}}}'),
+    "attributes": ("<outline ", 'a{}="1" ', "/>"),
+    "elements": ("<opml>", "<a{0}>", ""),
+    "prefixes": ("<opml ", 'xmlns:a{}="b" ', "/>"),
+    "words": ("", "w{0}x{0} ", ""),
+    "paragraphs": ("", "Ab{0} cde{0} fg. ", ""),
+    "sites": ("", "https://a{0}.example/{0} ", ""),
+    "feeds": ("<opml>", '<outline text="{0}" xmlUrl="https://a{0}.example/"/>', "</opml>"),
+    "links": ("", '<a href="https://a{0}.example/" title="{0}">{0}</a>', ""),
+    "cookies": ("", "c{}=1; ", "d=1"),
+}
+# Each request comes from another address, so that no limit closes a door before it was tried.
+_senders = itertools.count(1)
 
 
 @dataclass
@@ -115,7 +140,8 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
 
     with publisher() as shelf, site(command, port, shelf), ThreadOf(Watch(port)) as watch:
         for size in sizes:
-            texts = {family: piece * (size // len(piece)) for family, piece in FAMILIES.items()}
+            texts = {family: piece * (size // len(piece)) for family, piece in REPEATED.items()}
+            texts |= {family: distinct(*parts, size=size) for family, parts in DISTINCT.items()}
             for family, text in texts.items():
                 reader = ReaderFactory(username=f"{family}-{size}-{command[-1].strip('-')}")
                 for door, knock in (visitors(port) | readers(reader, port, shelf)).items():
@@ -132,6 +158,13 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
         "slowest": [slowest[0], round(slowest[1], 2)],
         "answers": dict(sorted(answers.items())),
     }
+
+
+def distinct(begins: str, piece: str, ends: str, *, size: int) -> str:
+    """A text of at most `size` characters with a piece for each number, none twice."""
+    begins, ends = begins.format(), ends.format()
+    count = (size - len(begins) - len(ends)) // len(piece.format(size))
+    return begins + "".join(map(piece.format, range(count))) + ends
 
 
 def tried(knock: Callable[[Any], int], given: Any) -> int:
@@ -158,6 +191,13 @@ def visitors(port: int) -> dict[str, Callable[[str], int]]:
             port, "POST", path, headers=form, body=fields.replace("TEXT", text).encode()
         )[0]
 
+    def raw(path: str, kind: str, most: int = BODY_MAX_BYTES) -> Callable[[str], int]:
+        headers = {"Content-Type": kind}
+        return lambda text: asked(port, "POST", path, headers=headers, body=text[:most].encode())[0]
+
+    def carried(text: str) -> int:
+        return asked(port, "GET", "/accounts/login/", headers={"Cookie": text[:LINE_BYTES].strip()})[0]
+
     def signed(text: str) -> int:
         headers = {"Authorization": f"Bearer {text[:LINE_BYTES].strip()}"}
         return asked(port, "GET", "/api/search?q=x", headers=headers)[0]
@@ -168,7 +208,14 @@ def visitors(port: int) -> dict[str, Callable[[str], int]]:
         "sign-up": posted("/accounts/signup/", f"username=TEXT&email=TEXT@a.example&{new}"),
         "reset": posted("/accounts/password/reset/", "email=TEXT@a.example"),
         "request line": lambda text: line_sent(port, text[:LINE_BYTES]),
+        "sign-in form": lambda text: asked(
+            port, "POST", "/accounts/login/", headers=form, body=text.encode()
+        )[0],
         "token": signed,
+        "cookies": carried,
+        "assistant's registration": raw("/oauth/register", "application/json", REGISTRATION_BYTES_MAX),
+        "assistant's code": raw("/oauth/token", "application/x-www-form-urlencoded"),
+        "reader app's login": raw("/accounts/ClientLogin", "application/x-www-form-urlencoded"),
     }
 
 
@@ -200,7 +247,34 @@ def readers(reader: Reader, port: int, shelf: "Shelf") -> dict[str, Callable[[st
 
     rating = f"/api/items/{item.pk}/feedback"
     as_json = {**headers, "Content-Type": "application/json"}
+    secret = token_issue(reader=reader, name="app", scope="full", expires_at=None, now=timezone.now()).secret
+    app = {
+        "Authorization": f"GoogleLogin auth={secret}",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    let_in = Connected(reader)
+    resource = {"resources": [f"http://{HOST}:{port}/mcp"]}
+    Token.objects.filter(client_id=let_in.client_id).update(data=resource)
+    assistant = {"Authorization": f"Bearer {let_in.secret}", "Content-Type": "application/json"}
+    assistant["Accept"] = "application/json, text/event-stream"
+
+    def called(text: str) -> bytes:
+        given = {"name": "search_items", "arguments": {"query": text, text: text}}
+        return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": given}).encode()
+
     return {
+        "reader app's tags": sent("POST", "/reader/api/0/edit-tag", app, str.encode),
+        "reader app's feeds": sent(
+            "POST", "/reader/api/0/subscription/edit", app, lambda text: f"ac=edit&s=feed/{text}".encode()
+        ),
+        "assistant's message": sent("POST", "/mcp", assistant, str.encode),
+        "assistant's call": sent("POST", "/mcp", assistant, called),
+        "words to watch for": sent(
+            "POST", "/ui/account/notifications", form, lambda text: f"word=on&words={text}".encode()
+        ),
+        "destination": sent(
+            "POST", "/ui/account/destinations", form, lambda text: f"kind=ntfy&address={text}".encode()
+        ),
         "opml": sent("POST", "/ui/sources/import", upload, part),
         "form": sent("POST", f"/ui/item/{item.pk}/feedback", form, rated),
         "api note": sent("POST", rating, as_json, noted),
@@ -222,8 +296,10 @@ def asked(
 ) -> tuple[int, bytes]:
     """The status and the body of an answer."""
     connection = http.client.HTTPConnection(HOST, port, timeout=ANSWERS_S)
+    n = next(_senders)
+    sender = {"X-Forwarded-For": f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}"}
     try:
-        connection.request(method, path, body, headers or {})
+        connection.request(method, path, body, sender | (headers or {}))
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
@@ -341,6 +417,7 @@ def site(command: tuple[str, ...], port: int, shelf: Shelf) -> Iterator[None]:
     last = f"{HOST}:{port}" if command[-1] == "-b" else str(port)
     more = {"WEB_WORKERS": "1", "SITE_URL": f"http://{HOST}:{port}", "ALLOWED_HOSTS": HOST}
     more |= {"FETCH_ALLOW_HOSTS": HOST, "FETCH_PORTS": str(shelf.port), "FETCH_HOST_GAP_S": "0"}
+    more |= {"MCP_HTTP": "true", "TRUSTED_PROXY_COUNT": "1"}
     with (Path(settings.VAR_DIR) / "site.log").open("ab") as log:
         server = subprocess.Popen(
             [sys.executable, *command, last], cwd=ROOT, env={**os.environ, **more}, stdout=log, stderr=log

@@ -4,12 +4,13 @@ It goes by the clock, so it is run by `make day` and not with the suite.
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -56,27 +57,41 @@ def gone(master: int, old: set[int]) -> None:
         time.sleep(0.1)
 
 
-def test_a_reload_keeps_nobody_waiting_and_code_that_does_not_start_harms_nobody(tmp_path):
-    (tmp_path / "deploy").mkdir()
-    shutil.copy(ROOT / "deploy/gunicorn.conf.py", tmp_path / "deploy")
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config/__init__.py").touch()
-    (tmp_path / "config/readiness.py").write_text("def process_warm_up():\n    pass\n")
-    written(tmp_path, "first")
-    port, log = port_free(), tmp_path / "log"
-    url = f"http://127.0.0.1:{port}/"
-    more = {"BIND": f"127.0.0.1:{port}", "TIDINGS_VAR_DIR": str(tmp_path), "WEB_WORKERS": "2"}
+@contextmanager
+def site_of_one(folder: Path, requests: int = 5000) -> Iterator[tuple[subprocess.Popen[bytes], str, Path]]:
+    """gunicorn by our settings with the app in `folder`, its address and its log."""
+    for name in ("deploy", "config"):
+        (folder / name).mkdir()
+    text = (ROOT / "deploy/gunicorn.conf.py").read_text()
+    assert "REQUESTS = 5000\n" in text
+    (folder / "deploy/gunicorn.conf.py").write_text(text.replace("REQUESTS = 5000", f"REQUESTS = {requests}"))
+    (folder / "config/__init__.py").touch()
+    (folder / "config/readiness.py").write_text("def process_warm_up():\n    pass\n")
+    port, log = port_free(), folder / "log"
+    more = {"BIND": f"127.0.0.1:{port}", "TIDINGS_VAR_DIR": str(folder), "WEB_WORKERS": "2"}
     more |= {
-        "PWD": str(tmp_path),
+        "PWD": str(folder),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "counts"),
+        "PROMETHEUS_MULTIPROC_DIR": str(folder / "counts"),
     }
     command = [sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"]
     with log.open("w") as said:
         site = subprocess.Popen(
-            [*command, "site_of_one:application"], cwd=tmp_path, env=os.environ | more, stderr=said
+            [*command, "site_of_one:application"], cwd=folder, env=os.environ | more, stderr=said
         )
     try:
+        yield site, f"http://127.0.0.1:{port}/", log
+    finally:
+        site.terminate()
+        try:
+            site.wait(PATIENCE_S)
+        finally:
+            site.kill()
+
+
+def test_a_reload_keeps_nobody_waiting_and_code_that_does_not_start_harms_nobody(tmp_path):
+    written(tmp_path, "first")
+    with site_of_one(tmp_path) as (site, url, log):
         assert fetched(url) == b"first"
         written(tmp_path, "second", sleep=LOADING_S)
         old = set(children_of(site.pid))
@@ -91,10 +106,17 @@ def test_a_reload_keeps_nobody_waiting_and_code_that_does_not_start_harms_nobody
             assert time.monotonic() < end, log.read_text()
             assert fetched(url) == b"second"
         assert fetched(url) == b"second" and site.poll() is None
-    finally:
-        site.terminate()
-        try:
-            site.wait(PATIENCE_S)
-        finally:
-            site.kill()
-    assert "no ink" in log.read_text()
+        assert "no ink" in log.read_text()
+
+
+def test_a_process_that_answered_enough_leaves_once_another_answers(tmp_path):
+    written(tmp_path, "first")
+    with site_of_one(tmp_path, requests=50) as (site, url, _):
+        assert fetched(url) == b"first"
+        old = set(children_of(site.pid))
+        written(tmp_path, "first", sleep=LOADING_S)
+        longest, end = 0.0, time.monotonic() + PATIENCE_S
+        while old & set(children_of(site.pid)):
+            longest = max(longest, answers(url, "first"))
+            assert time.monotonic() < end, "the old processes stay"
+        assert longest < LOADING_S and len(children_of(site.pid)) >= 2

@@ -1,0 +1,118 @@
+"""Private feeds: what a reader has a password, header or cookie for, as a row that nobody else comes to."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+from uuid import uuid4
+
+from django.db import transaction
+from django.utils.translation import gettext
+
+from digest.errors import AccessInvalid, FeedNotFound
+from digest.feeds.access import AccessGiven, Kind, access_check, access_of, access_store, secret_read
+from digest.feeds.adding import AddedFeed, found_store
+from digest.feeds.discovery import feed_open, site_address
+from digest.feeds.entities import FeedProblem
+from digest.feeds.identity import canonical_url, source_key, web_url
+from digest.feeds.ingest import source_get_or_create
+from digest.feeds.selectors import subscription_of
+from digest.feeds.subscriptions import check_address, check_room, private_at
+from digest.models import Feed, FeedAccess, Reader, Subscription
+
+# What stands in place of an address in `Feed.url`: no list, redirect or lookup leads to it.
+PRIVATE_PREFIX: Final = "private:"
+
+
+def private_feed_add(*, reader: Reader, url: str, given: AccessGiven, now: datetime) -> AddedFeed:
+    """Fetch the feed at `url` with what the reader gave, and subscribe them to it as a private feed.
+
+    The same address again changes what opens it. Nothing is stored unless it answers as a feed. Raises
+    `AccessInvalid`, `AccessRefused`, `InvalidFeedUrl`, `TooManySubscriptions`, and what `feed_open` raises.
+    """
+    access_check(given)
+    typed = check_address(url=site_address(url))
+    address = canonical_url(typed) or typed
+    found = feed_open(address=address, access=access_of(given, address=address))
+    with transaction.atomic():
+        subscription = _subscription(reader, address, now)
+        access_store(feed=subscription.feed, given=given)
+    return found_store(subscription=subscription, found=found, now=now)
+
+
+def private_feed_change(*, reader: Reader, feed_id: int, given: AccessGiven, now: datetime) -> AddedFeed:
+    """Open a feed the reader reads with what they gave; a public one becomes a private one of theirs.
+
+    Without a new secret of the same kind the stored one stays. The items of a public feed stay where they
+    were rated or saved. Raises `FeedNotFound`, and what `private_feed_add` raises.
+    """
+    row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
+    if row is None or not web_url(row.feed.address):
+        raise FeedNotFound(gettext("You read no such feed that is fetched from an address."))
+    address = row.feed.address
+    stored = access_of_feed(feed=row.feed)
+    if stored and stored.kind == given.kind != Kind.NONE and not (given.name or given.value):
+        given = _given_before(stored, given)
+    access_check(given)
+    found = feed_open(address=address, access=access_of(given, address=address))
+    with transaction.atomic():
+        if row.feed.owner_id is None:
+            row = _subscription_moved(row, address, now)
+        access_store(feed=row.feed, given=given)
+        _feed_due(row.feed, now)
+    return found_store(subscription=row, found=found, now=now)
+
+
+def access_of_feed(*, feed: Feed) -> FeedAccess | None:
+    """Return what opens a private feed, still encrypted; one query, none for a public feed."""
+    return FeedAccess.objects.filter(feed=feed).first() if feed.owner_id else None
+
+
+def private_feed_create(*, reader: Reader, address: str, source: str, now: datetime) -> Feed:
+    """Return the reader's private feed at `address`; a new one names no source."""
+    feed, _ = Feed.objects.get_or_create(
+        owner=reader,
+        own_address=address,
+        defaults={
+            "url": f"{PRIVATE_PREFIX}{uuid4()}",
+            "source": source_get_or_create(key=source, title=""),
+            "next_check_at": now,
+        },
+    )
+    return feed
+
+
+def _subscription(reader: Reader, address: str, now: datetime) -> Subscription:
+    """Return the reader's subscription to their private feed at `address`; create both where they are new."""
+    if own := private_at(reader=reader, addresses=[address]):
+        _feed_due(own[0].feed, now)
+        return own[0]
+    check_room(reader=reader)
+    feed = private_feed_create(
+        reader=reader, address=address, source=source_key(address) or "unknown", now=now
+    )
+    _feed_due(feed, now)
+    return Subscription.objects.create(reader=reader, feed=feed, created_at=now)
+
+
+def _subscription_moved(row: Subscription, address: str, now: datetime) -> Subscription:
+    """Move a subscription, with its folder and switches, from the public feed to a private one."""
+    source = source_key(address) or "unknown"
+    row.feed = private_feed_create(reader=row.reader, address=address, source=source, now=now)
+    row.save(update_fields=["feed"])
+    return row
+
+
+def _feed_due(feed: Feed, now: datetime) -> None:
+    """Make a feed due: what it answered to others, or to another secret, says nothing any more."""
+    feed.state, feed.next_check_at, feed.failures, feed.missing = Feed.State.ACTIVE, now, 0, 0
+    feed.etag = feed.last_modified = feed.error_code = feed.error_message = ""
+    columns = ["state", "next_check_at", "failures", "missing", "etag", "last_modified"]
+    feed.save(update_fields=[*columns, "error_code", "error_message"])
+
+
+def _given_before(stored: FeedAccess, given: AccessGiven) -> AccessGiven:
+    """Return what was given, with the stored secret. Raises `AccessInvalid` where that cannot be read."""
+    try:
+        return replace(secret_read(stored), user_agent=given.user_agent)
+    except FeedProblem as problem:
+        raise AccessInvalid(problem.message) from problem

@@ -1,0 +1,54 @@
+"""A new password ends what else opens the account: tokens, assistants, destinations, the feed's address."""
+
+import pytest
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from allauth.idp.oidc.models import Token
+from django.test import Client
+
+from digest.accounts.tokens import token_issue
+from digest.mail.links import feed_token_issue
+from digest.models import ApiToken, Destination, Reader
+from tests.support.assistants import PASSWORD, Connected, reader_with_password
+
+NEW = "a-kettle-and-a-lamp"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_cache")]
+
+
+def opened(name: str, now) -> Reader:
+    """A reader with one of everything that opens the account."""
+    reader = reader_with_password(name)
+    token_issue(reader=reader, name="script", scope="full", expires_at=None, now=now)
+    Connected(reader)
+    Destination.objects.create(reader=reader, kind="ntfy", address=f"https://ntfy.sh/{name}", created_at=now)
+    feed_token_issue(reader=reader)
+    return reader
+
+
+def opens(reader: Reader) -> list[bool]:
+    rows = (ApiToken.objects.filter(reader=reader), Token.objects.filter(user=reader))
+    places = Destination.objects.filter(reader=reader)
+    token = Reader.objects.get(pk=reader.pk).feed_token
+    return [*(found.exists() for found in rows), places.exists(), token is not None]
+
+
+@pytest.mark.parametrize("ticked", [True, False])
+def test_a_changed_password_ends_them_unless_the_reader_objects(client: Client, now, ticked: bool):
+    opened("ada", now), opened("ben", now)
+    ada, ben = Reader.objects.order_by("username")
+    client.force_login(ada)
+    assert 'name="end_access"' in (page := client.get("/accounts/password/change/").content.decode())
+    assert "checked" in page.partition('name="end_access"')[2].partition(">")[0]
+    typed = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+    answer = client.post("/accounts/password/change/", typed | ({"end_access": "on"} if ticked else {}))
+    assert answer.status_code == 302
+    assert opens(ada) == [not ticked] * 4 and opens(ben) == [True] * 4
+
+
+def test_a_password_chosen_by_a_mails_link_ends_them(client: Client, now):
+    ada = opened("ada", now)
+    key = f"{user_pk_to_url_str(ada)}-{default_token_generator.make_token(ada)}"
+    form = client.get(f"/accounts/password/reset/key/{key}/", follow=True)
+    sent = {"password1": NEW, "password2": NEW, "end_access": "on"}
+    assert client.post(form.redirect_chain[-1][0], sent).status_code == 302
+    assert opens(ada) == [False] * 4 and Reader.objects.get().check_password(NEW)
