@@ -80,9 +80,11 @@ class EndsAccess(forms.Form):
     end_access = forms.BooleanField(
         required=False,
         initial=True,
-        label="End all that opens my account without the password",
-        help_text="Tokens for scripts, assistants, the address of your own feed, and where notifications go. "
-        "Leave it on if somebody else may have been in.",
+        label=gettext_lazy("End all that opens my account without the password"),
+        help_text=gettext_lazy(
+            "Tokens for scripts, assistants, the address of your own feed, and where notifications "
+            "go. Leave it on if somebody else may have been in."
+        ),
     )
 
     def save(self) -> None:
