@@ -91,6 +91,15 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
     assert not Path(f"/proc/{worker}").exists()
 
 
+def test_run_serves_nothing_where_the_demo_is_refused(place):
+    """Its passwords are printed in the documentation."""
+    command = [sys.executable, "manage.py", "run"]
+    public = place | {"ALLOWED_HOSTS": "news.example.org", "PORT": str(port_free())}
+    done = subprocess.run(command, cwd=ROOT, env=public, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "ALLOWED_HOSTS" in done.stderr and "Traceback" not in done.stderr
+    assert "Tidings is on" not in done.stdout
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
 def test_a_worker_leaves_when_the_site_beside_it_is_killed(place):
     """A shell stands for the site, which starts its worker with the same argument."""
