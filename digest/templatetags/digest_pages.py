@@ -87,6 +87,11 @@ def _script_words(language: str) -> SafeString:
     return json_script(words, "script-words")
 
 
+def script_words_forget() -> None:
+    """Forget what was looked up, for tests that exchange catalogues."""
+    _script_words.cache_clear()
+
+
 @register.simple_tag
 def mail_works() -> bool:
     """Return whether mail is really sent."""
