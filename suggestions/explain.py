@@ -21,6 +21,7 @@ from suggestions.rules import weight_bounds, weight_text
 from suggestions.wording import (
     ACCEPT_ALL,
     ALL_DONE,
+    AUTHOR_IMPACTS,
     CONFIDENCE,
     DONE,
     EFFECTS,
@@ -52,12 +53,21 @@ class Bounds:
     high: str
 
 
-def reason_sentence(kind: str, label: str, likes: int, thumbs: int, else_likes: int, else_thumbs: int) -> str:
+def reason_sentence(
+    kind: str,
+    label: str,
+    likes: int,
+    thumbs: int,
+    else_likes: int,
+    else_thumbs: int,
+    *,
+    is_author: bool = False,
+) -> str:
     """Return "You liked 8 of 10 articles from Reuters, against 5 of 10 elsewhere.", in English, to be stored.
 
     The first pair counts the ratings of the target, the second all others, left out where there are none.
     """
-    about = "from" if kind in (BOOST_SOURCE, REDUCE_SOURCE) else "about"
+    about = "from" if kind in (BOOST_SOURCE, REDUCE_SOURCE) else "by" if is_author else "about"
     there = "article" if thumbs == 1 else "articles"
     pattern = next(
         one
@@ -76,7 +86,7 @@ def reason_shown(reason: str) -> str:
 
 def impact_shown(impact: str) -> str:
     """Return a stored expected impact in the language in force."""
-    return stored_text(impact, (*IMPACTS.values(), *SMALL_IMPACTS.values()))
+    return stored_text(impact, (*IMPACTS.values(), *SMALL_IMPACTS.values(), *AUTHOR_IMPACTS.values()))
 
 
 def evidence_sentence(kind: str, label: str, count: int) -> str:
@@ -115,8 +125,10 @@ def model_adds(note: str) -> str:
     return _("The model adds: “{note}”").format(note=note) if note else ""
 
 
-def impact_sentence(kind: str, label: str, step: float = 0.0) -> str:
+def impact_sentence(kind: str, label: str, step: float = 0.0, *, is_author: bool = False) -> str:
     """Return what accepting does, in English, to be stored; `step` is that of the weight, 0 for topics."""
+    if is_author and kind in AUTHOR_IMPACTS:
+        return AUTHOR_IMPACTS[kind].format(label=label)
     sizes = SMALL_IMPACTS if abs(step) <= A_BIT and kind in SMALL_IMPACTS else IMPACTS
     return sizes[kind].format(label=label)
 

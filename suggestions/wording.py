@@ -115,7 +115,7 @@ ERRORS = {
 # The end of a run without suggestions, where code knows no closer reason.
 NO_CHANGE = gettext_noop("Nothing was found that your ratings support clearly enough.")
 ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
-MEASURED_ON = gettext_noop("The confidence levels were measured on simulated readers.")
+MEASURED_ON = gettext_noop("The confidence levels were measured on later ratings of real readers, of films.")
 # With the number of pending suggestions for {}.
 ACCEPT_ALL = gettext_noop("Accept all {}")
 ALL_DONE = gettext_noop("All done! Your preferences have been updated.")
@@ -124,6 +124,14 @@ NOTHING_CHANGED = gettext_noop("All done! Your preferences stay as they are.")
 
 # Sentences that are stored with a suggestion, in English.
 REASONS = (
+    gettext_noop(
+        "You liked {likes} of {thumbs} article by {label}, against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop(
+        "You liked {likes} of {thumbs} articles by {label}, against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} article by {label}."),
+    gettext_noop("You liked {likes} of {thumbs} articles by {label}."),
     gettext_noop(
         "You liked {likes} of {thumbs} article from {label}, against {else_likes} of {else_thumbs} elsewhere."
     ),
@@ -160,6 +168,10 @@ IMPACTS = {
     REMOVE_TOPIC: gettext_noop("Articles about {label} will no longer be lifted in your digest."),
     BOOST_SOURCE: gettext_noop("Articles from {label} will rank higher in your digest."),
     REDUCE_SOURCE: gettext_noop("Articles from {label} will rank lower in your digest."),
+}
+AUTHOR_IMPACTS = {
+    ADD_TOPIC: gettext_noop("Articles by {label} will rank higher in your digest."),
+    REMOVE_TOPIC: gettext_noop("Articles by {label} will no longer be lifted in your digest."),
 }
 SMALL_IMPACTS = {
     BOOST_SOURCE: gettext_noop("Articles from {label} will rank a bit higher in your digest."),

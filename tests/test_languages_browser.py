@@ -28,7 +28,6 @@ OVERHANG = "Math.max(document.documentElement.scrollWidth - innerWidth, 0)"
 def catalogues_forget() -> None:
     """Have Django read its catalogues anew."""
     trans_real.check_for_language.cache_clear()
-    trans_real.get_languages.cache_clear()
     trans_real._translations.clear()
     words_forget()
     script_words_forget()

@@ -21,7 +21,7 @@ TOOLS = {
 }
 THINKING = gettext_noop("Thinking it over…")
 STATUSES = {
-    "ready": gettext_noop("Coming soon: the advisor is not switched on here yet."),
+    "ready": gettext_noop("Suggestions are switched off on this installation."),
     "completed": gettext_noop("Done."),
     "blocked_pending": gettext_noop("Please answer the suggestions you have first."),
     "already_generated": gettext_noop("The advisor has already looked today. It looks again tomorrow."),
@@ -65,6 +65,8 @@ def _silence(reason: str) -> str:
     shown = reason_shown(reason)
     if reason.startswith("Nothing"):
         return shown
+    if reason.startswith("Finished"):  # how a model's run ends that proposed nothing, or only a draft
+        reason = ""
     return f"{_(SILENT)}: {shown}" if reason else f"{_(SILENT)}."
 
 

@@ -13,7 +13,7 @@ from django.db.models import Count
 from django.utils.translation import gettext
 from numpy.typing import NDArray
 
-from digest.build.compose import NoveltyDraw, muted_items, novelty_draw
+from digest.build.compose import NOVELTY_DAYS_MAX, NoveltyDraw, muted_items, novelty_draw
 from digest.build.shares import Choice, choices_make
 from digest.days import day_end, day_of
 from digest.entities import ITEM_WINDOW_DAYS
@@ -107,7 +107,9 @@ class DayCandidates:
 
     def novelty_draw(self, effective: EffectiveConfig) -> NoveltyDraw:
         """Return what the novelty draw of this reader and day needs."""
-        return novelty_draw(self.seed, self.known, effective)
+        since = (self.as_of - dt.timedelta(days=NOVELTY_DAYS_MAX)).timestamp()
+        old = self.pool.ids[self.pool.timestamps < since].tolist()
+        return novelty_draw(self.seed, self.known, effective, old)
 
 
 def digest_candidates(

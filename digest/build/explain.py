@@ -205,7 +205,7 @@ def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
     elif parts["recency"] < HALF_RECENCY and not chips:
         weight = weight_of_source(parts["source_weight"], source)
         usual = _("as usual from {source}").format(source=source)
-        chips.append((weight or usual) if slot == FOUND else _("little else is newer"))
+        chips.append((weight or usual) if slot == FOUND else _("still among the best"))
     return tuple(chips[:CHIPS_MAX]) or (pgettext("an item", "recent"),)
 
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('digest', '0017_private_feeds'),
+        ('digest', '0018_newsletter_addresses'),
     ]
 
     operations = [
