@@ -1,11 +1,9 @@
 """Pages in German, and in a made-up language from right to left: nothing hangs out of the page."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.test import Client
 from django.utils.translation import trans_real
 from playwright.sync_api import Page
 
@@ -27,7 +25,7 @@ OVERHANG = "Math.max(document.documentElement.scrollWidth - innerWidth, 0)"
 
 def catalogues_forget() -> None:
     """Have Django read its catalogues anew."""
-    trans_real.check_for_language.cache_clear()
+    trans_real.get_languages.cache_clear()
     trans_real._translations.clear()
     words_forget()
     script_words_forget()
@@ -76,14 +74,3 @@ def test_a_language_from_right_to_left_has_room(page: Page, ada: Reader, from_ri
     # What begins a line is on the right: the name of the site, before the way through it.
     name, menu = (page.locator(one).bounding_box() for one in (".wordmark", "header nav"))
     assert name["x"] + name["width"] > menu["x"] + menu["width"] or name["y"] < menu["y"]
-
-
-@pytest.mark.django_db
-def test_no_text_of_a_page_stays_english_in_a_made_up_language(ada: Reader, from_right_to_left: str):
-    client = Client()
-    client.force_login(ada)
-    Reader.objects.update(language=from_right_to_left)
-    body = client.get("/ui/account").content.decode()
-    plain = re.sub(r"<(script|style|svg|option|code)\b.*?</\1>|<[^>]*>", "\n", body, flags=re.DOTALL)
-    untouched = {line.strip() for line in plain.splitlines() if re.search(r"[a-z]{4}", line)}
-    assert {line for line in untouched if "\u05d0" not in line} <= {"Tidings", "ada", "ada · ada@example.org"}
