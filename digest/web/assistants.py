@@ -32,7 +32,7 @@ from digest.accounts.assistants import (
     refresh_release,
 )
 from digest.accounts.oauth import (
-    REGISTRATION_BYTES_MAX,
+    BYTES_MAX,
     is_protected,
     redirect_is_registered,
     redirect_problem,
@@ -142,6 +142,16 @@ def _error(code: str, words: str, status: int = 400) -> HttpResponse:
     return JsonResponse({"error": code, "error_description": words}, status=status)
 
 
+def _unread(request: HttpRequest) -> HttpResponse | None:
+    """Return a refusal of what is too long to be read, or of a field that no database stores."""
+    if len(request.body) > BYTES_MAX:
+        return _error("invalid_request", f"What is sent here has {BYTES_MAX} bytes at most.", 413)
+    values = [value for _, values in request.POST.lists() for value in values]
+    if any(len(value) > FIELD_CHARS_MAX or "\0" in value for value in values):
+        return _error("invalid_request", UNREADABLE)
+    return None
+
+
 def _for_programs(view: View) -> View:
     """Take POSTs without a CSRF token, since no browser sends what they hold by itself, and limit them."""
 
@@ -149,7 +159,7 @@ def _for_programs(view: View) -> View:
     def guarded(request: HttpRequest) -> HttpResponse:
         try:
             limit_count(limit=TOKENS, who=get_ip(request), now=timezone.now())
-            answer = view(request) if _is_readable(request.POST) else _error("invalid_request", UNREADABLE)
+            answer = _unread(request) or view(request)
         except TooManyRequests as error:
             answer = _error("temporarily_unavailable", error.message, error.status)
             answer["Retry-After"] = str(error.retry_after_s)
@@ -157,12 +167,6 @@ def _for_programs(view: View) -> View:
         return answer
 
     return csrf_exempt(require_POST(_switched_on(guarded)))
-
-
-def _is_readable(fields: QueryDict) -> bool:
-    """Return whether a form has nothing that is too long to be ours, or that no database stores."""
-    values = [value for _, values in fields.lists() for value in values]
-    return all(len(value) <= FIELD_CHARS_MAX and "\0" not in value for value in values)
 
 
 def _is_for_us(fields: QueryDict) -> bool:
@@ -195,10 +199,6 @@ def revoke(request: HttpRequest) -> HttpResponse:
 @_for_programs
 def register(request: HttpRequest) -> HttpResponse:
     """Register a client (RFC 7591) without asking who it is: it may do nothing until a reader allows it."""
-    if len(request.body) > REGISTRATION_BYTES_MAX:
-        return _error(
-            "invalid_client_metadata", f"A registration has {REGISTRATION_BYTES_MAX} bytes at most.", 413
-        )
     return _protocol("Registration", request)
 
 

@@ -70,7 +70,9 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     shown = _marked(shown, change.places if change else {})
     return {
         "change": change,
-        "filling": today_filling(reader, digest, now) if digest and date == today else None,
+        "filling": (
+            today_filling(reader, digest, now, is_empty=not impressions) if digest and date == today else None
+        ),
         "digest": digest,
         "made": digest is not None,
         "waiting": [

@@ -133,6 +133,7 @@ def test_a_refresh_token_in_two_hands_ends_what_was_allowed(person, assistant, m
 def test_what_no_client_sends_is_refused_and_breaks_nothing(door, person, assistant, site):
     grant = {"grant_type": "authorization_code", "client_id": assistant.client, "token": "x"}
     forms = [grant | {name: text} for name in ("code", "client_id", "resource", "token") for text in ODD]
+    forms += [{"<" * 100_000: "x"}]
     deep = [b"[" * 8000, b'{"redirect_uris":' + b"[" * 8000, b'{"id":' + b"1" * 8000 + b"}", b"\xff"]
     where = f"{site}/{'mcp' if door == 'mcp' else f'oauth/{door}'}"
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -145,6 +146,12 @@ def test_what_no_client_sends_is_refused_and_breaks_nothing(door, person, assist
         sent = [{"data": form} for form in forms]
     for one in sent:
         assert assistant.http.post(where, **one).status_code in (200, 400, 401, 413), one
+
+
+@pytest.mark.parametrize("door", ["token", "revoke", "register"])
+def test_what_is_long_is_refused_before_it_is_taken_apart(door, assistant, site):
+    answer = assistant.http.post(f"{site}/oauth/{door}", content=b"<" * 9000)
+    assert answer.status_code == 413 and "8192 bytes" in answer.json()["error_description"]
 
 
 def test_a_page_of_another_site_asks_nothing(person, assistant, site):

@@ -30,7 +30,7 @@ from django.middleware.csrf import _get_new_csrf_string
 from django.test import Client
 from django.utils import timezone
 
-from digest.accounts.oauth import REGISTRATION_BYTES_MAX
+from digest.accounts.oauth import BYTES_MAX
 from digest.accounts.tokens import token_issue
 from digest.feeds.opml import OPML_BYTES_MAX
 from digest.feeds.prechecks import BODY_MAX_BYTES
@@ -87,10 +87,12 @@ _senders = itertools.count(1)
 
 @dataclass
 class Watch:
-    """Asks /healthz again and again; how long the slowest answer took."""
+    """Asks /healthz again and again; how long the slowest answer took, and the slowest of an idle server."""
 
     port: int
+    control: int
     worst_s: float = 0.0
+    control_s: float = 0.0
     # What is being sent, and what was when the slowest answer came.
     sending: str = ""
     worst_at: str = ""
@@ -109,6 +111,10 @@ class Watch:
             self.asked, took = self.asked + 1, time.monotonic() - began
             if took > self.worst_s:
                 self.worst_s, self.worst_at = took, self.sending
+            began = time.monotonic()
+            with suppress(OSError):
+                asked(self.control, "GET", "/")
+            self.control_s = max(self.control_s, time.monotonic() - began)
 
 
 def run(name: str, full: bool) -> Json:
@@ -124,6 +130,7 @@ def run(name: str, full: bool) -> Json:
         "unanswered": sum(report["unanswered"] for report in found.values()),
         "errors": sum(report["errors"] for report in found.values()),
         "worst_s": max(report["worst_s"] for report in found.values()),
+        "control_s": max(report["control_s"] for report in found.values()),
         "servers": found,
     }
 
@@ -138,7 +145,8 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
         answers[f"{door} {tried(knock, given)}"] += 1
         slowest = max(slowest, (where, time.monotonic() - began), key=lambda one: one[1])
 
-    with publisher() as shelf, site(command, port, shelf), ThreadOf(Watch(port)) as watch:
+    idle = spare_port(port + 1)
+    with publisher() as shelf, site(command, port, shelf), idling(idle), ThreadOf(Watch(port, idle)) as watch:
         for size in sizes:
             texts = {family: piece * (size // len(piece)) for family, piece in REPEATED.items()}
             texts |= {family: distinct(*parts, size=size) for family, parts in DISTINCT.items()}
@@ -155,6 +163,7 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
         "unanswered": watch.failed,
         "worst_s": round(watch.worst_s, 2),
         "worst_at": watch.worst_at,
+        "control_s": round(watch.control_s, 2),
         "slowest": [slowest[0], round(slowest[1], 2)],
         "answers": dict(sorted(answers.items())),
     }
@@ -213,7 +222,7 @@ def visitors(port: int) -> dict[str, Callable[[str], int]]:
         )[0],
         "token": signed,
         "cookies": carried,
-        "assistant's registration": raw("/oauth/register", "application/json", REGISTRATION_BYTES_MAX),
+        "assistant's registration": raw("/oauth/register", "application/json", BYTES_MAX),
         "assistant's code": raw("/oauth/token", "application/x-www-form-urlencoded"),
         "reader app's login": raw("/accounts/ClientLogin", "application/x-www-form-urlencoded"),
     }
@@ -439,6 +448,22 @@ def site(command: tuple[str, ...], port: int, shelf: Shelf) -> Iterator[None]:
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
+
+
+@contextmanager
+def idling(port: int) -> Iterator[None]:
+    """A server that has nothing to do, in a process of its own: what a busy machine costs an answer."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "http.server", "--bind", HOST, str(port)],
+        cwd=settings.VAR_DIR,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        server.terminate()
+        server.wait(LEAVES_S)
 
 
 @dataclass
