@@ -86,7 +86,7 @@ def newsletters_removed(*, reader_id: UUID) -> QuerySet[Feed]:
 @transaction.atomic
 def newsletter_resume(*, reader: Reader, feed_id: int, now: datetime) -> Feed:
     """Take up a newsletter again that was removed. Raises `FeedNotFound`, `TooManySubscriptions`."""
-    feed = newsletters_removed(reader_id=reader.pk).filter(pk__in=[feed_id]).first()
+    feed = newsletters_removed(reader_id=reader.pk).filter(pk=feed_id).first()
     if feed is None:
         raise FeedNotFound("You have removed no such newsletter.")
     check_room(reader=reader)

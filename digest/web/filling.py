@@ -39,7 +39,7 @@ class FillingPart:
 
 
 def today_filling(
-    reader: Reader, digest: Digest, now: datetime, *, is_empty: bool = False
+    reader: Reader, digest: Digest, now: datetime, is_empty: bool = False
 ) -> FillingPart | None:
     """Return the part of the page of today's `digest`; None where there is nothing to say."""
     progress = reader_filling(reader_id=reader.pk, now=now)

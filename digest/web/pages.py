@@ -65,30 +65,27 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     since = scores_changed(reader=reader, scored=fixed, now=now) if date == today else {}
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
     hides = reader.hide_read and date == today and not all_items
-    counts = digest.left_out.values() if digest else ()
-    of_today = digest if date == today else None
-    change = change_read(of_today.change) if of_today else None
+    change = change_read(digest.change) if digest and date == today else None
     shown = _marked(shown, change.places if change else {})
     return {
         "change": change,
-        "filling": today_filling(reader, of_today, now, is_empty=not impressions) if of_today else None,
+        "filling": today_filling(reader, digest, now, not impressions) if digest and date == today else None,
         "digest": digest,
         "made": digest is not None,
-        "waiting": [row for row in subscriptions if _is_awaited(row.feed)],
+        "waiting": [
+            row
+            for row in subscriptions
+            if row.feed.state == Feed.State.ACTIVE and row.feed.last_fetched_at is None
+        ],
         "date": date,
         "is_today": date == today,
         "away_since": away_since(reader=reader, now=now) if date == today else None,
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
         **_read_state(shown, hides=hides),
-        "left_out": sum(count for count in counts if isinstance(count, int)),
+        "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
-
-
-def _is_awaited(feed: Feed) -> bool:
-    """Return whether the feed is fetched here and has not been yet."""
-    return feed.state == Feed.State.ACTIVE and feed.last_fetched_at is None
 
 
 def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
