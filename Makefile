@@ -59,7 +59,7 @@ test-hostile: setup ## 300 injections and 10,000 random tool calls against the i
 	TIDINGS_HOSTILE_ALL=1 TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile
 
 test-mutations: setup ## Every open feed document and 10,000 seeded mutations, read within their limits
-	TIDINGS_MUTATIONS=all $(BIN)/python -m pytest -n auto tests/digest/feeds/test_mutations.py tests/digest/feeds/test_parse.py
+	TIDINGS_MUTATIONS=all $(BIN)/python -m pytest -n auto tests/digest/feeds/test_mutations.py tests/digest/feeds/test_parse.py tests/digest/feeds/test_ingest.py
 	$(BIN)/python -m tests.lab mutations
 
 day: setup ## Some minutes of a distributed installation: kills, Redis gone, a deploy; nothing may be lost

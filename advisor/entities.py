@@ -3,6 +3,7 @@
 Rows go into a tool's result in order of worth until its budget of tokens is full. Pure."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +18,8 @@ from digest.llm.entities import Message, ToolCall, Turn, json_object, json_objec
 from suggestions.entities import Fence, Reviewer
 
 WRITE_TOOL = "write_suggestion"
+# A reference to an item. Of more digits there is no item, and no database takes the number.
+_REF = re.compile(r"#([0-9]{1,18})")
 TARGET_CHARS_MAX = 64
 Clock = Callable[[], float]
 # What stands for a model in the votes of rules.
@@ -347,3 +350,14 @@ def error_result(code: str, details: str, **valid: list[str]) -> dict[str, Any]:
 def cut_title(title: str, chars: int = TITLE_CHARS_MAX) -> str:
     """Return `title` in at most so many characters."""
     return title if len(title) <= chars else f"{title[: chars - 1]}…"
+
+
+def item_ref(item_id: int) -> str:
+    """Return the reference to an item that stands for its address: a dozenth of the tokens."""
+    return f"#{item_id}"
+
+
+def item_of_ref(text: str) -> int | None:
+    """Return the item that a reference names; `None` for any other text."""
+    found = _REF.fullmatch(text)
+    return int(found[1]) if found else None

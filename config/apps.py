@@ -172,7 +172,9 @@ class ConfigConfig(AppConfig):
     label = "tidings"
 
     def ready(self) -> None:
-        """Register the system checks."""
+        """Register the system checks; with a broker, load the Celery app, which messages are sent with."""
+        if settings.REDIS_URL:
+            import config.celery  # noqa: F401, PLC0415
         register(check_schedule)
         register(check_tls, deploy=True)
         register(check_retention)

@@ -33,7 +33,14 @@ SECRET_SETTINGS = (
     "GEMINI_API_KEY",
     "OPENROUTER_API_KEY",
 )
-URL_SETTINGS = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "OPENAI_BASE_URL", "LOCAL_LLM_BASE_URL")
+URL_SETTINGS = (
+    "DATABASE_URL",
+    "REDIS_URL",
+    "EMAIL_URL",
+    "OPENAI_BASE_URL",
+    "LOCAL_LLM_BASE_URL",
+    "NEWSLETTERS_URL",
+)
 
 
 def private_folder_create(path: Path, setting: str) -> None:

@@ -16,6 +16,7 @@ from digest.web import assistants
 from digest.web.account import SecondFactor, SecondFactorAgain, SignIn, oidc_again, oidc_callback, oidc_login
 
 # The admin uses the site's sign-in, with its second factor.
+admin.autodiscover()
 admin.site.site_header = admin.site.site_title = "Tidings"
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 

@@ -144,6 +144,24 @@ def _check_oidc() -> list[CheckMessage]:
     ]
 
 
+def check_newsletters(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E025`: the mailbox of newsletters is half set, or cannot be asked."""
+    url, address = settings.NEWSLETTERS_URL, settings.NEWSLETTERS_ADDRESS
+    if not url and not address:
+        return []
+    parts, wrong = urlsplit(url), ""
+    if not (url and address):
+        wrong = "NEWSLETTERS_URL and NEWSLETTERS_ADDRESS belong together: set both, or none."
+    elif parts.scheme not in ("imap", "imaps") or not (parts.hostname and parts.username and parts.password):
+        wrong = "NEWSLETTERS_URL is not like imaps://NAME:PASSWORD@HOST/FOLDER."
+    elif parts.scheme == "imap" and parts.hostname not in LOOPBACK:
+        wrong = "NEWSLETTERS_URL would send the password in clear: only imaps:// goes to another machine."
+    elif address.count("*") != 1 or address.count("@") != 1 or "*" not in address.partition("@")[0]:
+        wrong = "NEWSLETTERS_ADDRESS needs one * before its @, in the place of each reader's secret."
+    hint = "As in imaps://letters:PASSWORD@mail.example.org and letters+*@example.org."
+    return [Error(wrong, hint=hint, id="tidings.E025")] if wrong else []
+
+
 def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
     found: list[CheckMessage] = [warning for ref in refs if (warning := _unpriced(ref))]
     if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
@@ -189,6 +207,6 @@ class DigestConfig(AppConfig):
         from ranking.selectors import reader_sources_register  # noqa: PLC0415
 
         reader_sources_register(reader_sources)
-        for check in (check_accounts, check_models, check_fetching, check_sign_in):
+        for check in (check_accounts, check_models, check_fetching, check_sign_in, check_newsletters):
             register(check)
         register(check_relay, deploy=True)

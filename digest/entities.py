@@ -27,6 +27,7 @@ class RatedItem:
     dated_at: datetime
     article: int = 0
     categories: tuple[str, ...] = ()
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)

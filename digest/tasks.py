@@ -5,9 +5,9 @@ from django.utils import timezone
 
 from digest.articles.favicons import favicons_update
 from digest.articles.full_text import full_texts_update
-from digest.build.first_round import first_round_task
+from digest.build.first_round import first_round_task, stories_refresh
+from digest.feeds.newsletters import newsletters_fetch
 from digest.feeds.rounds import feeds_fetch
-from digest.items.stories import stories_update
 from digest.items.vectors import item_vectors_update
 from digest.summaries.services import extracts_make
 
@@ -16,13 +16,14 @@ __all__ = ["feeds_fetch_task", "first_round_task"]
 
 @shared_task(name="digest.feeds_fetch")
 def feeds_fetch_task() -> None:
-    """Fetch the feeds that are due, then make stories, vectors, extracts and full texts of the new items;
-    favicons last.
+    """Fetch the feeds that are due and the newsletters that came, then make stories, vectors, extracts and
+    full texts of the new items; favicons last.
 
     Stories come before extracts, whose reasons ask whether other sources report the same.
     """
     feeds_fetch(now=timezone.now(), clock=timezone.now)
-    stories_update(now=timezone.now())
+    newsletters_fetch(now=timezone.now())
+    stories_refresh(now=timezone.now(), clock=timezone.now)
     item_vectors_update(now=timezone.now())
     extracts_make(now=timezone.now())
     full_texts_update(now=timezone.now())

@@ -65,10 +65,7 @@ def posterior(
 
 
 def wilson(hits: int, total: int) -> tuple[float, float]:
-    """Return the 95 % score interval of the share `hits` of `total` (E. B. Wilson, 1927); 0 to 1 of nothing.
-
-    `scipy.stats` has it too, and takes most of a second to import.
-    """
+    """Return the 95 % score interval of the share `hits` of `total` (Wilson, 1927); 0 to 1 of nothing."""
     if total == 0:
         return 0.0, 1.0
     share, square = hits / total, Z_95 * Z_95

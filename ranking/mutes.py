@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
-from ranking.common.categories import category_key
+from ranking.common.categories import author_names, category_key
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, term_finder
 from ranking.entities import Candidate, InvalidMute, Mute, TooManyMutes
 
@@ -160,8 +160,9 @@ class MuteFilter:
         """Return the mute that hides `item`; `None` where it is shown."""
         if item.source in self.sources:
             return self.sources[item.source]
-        if self._authors and (mute := self._authors.get(fold(item.author))):
-            return mute
+        for name in (item.author, *author_names(item.author)) if self._authors else ():
+            if mute := self._authors.get(fold(name)):
+                return mute
         if self._categories:
             for key in map(category_key, item.categories):
                 if mute := self._categories.get(key):

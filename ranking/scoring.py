@@ -15,7 +15,7 @@ from typing import TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ranking.common.categories import category_keys, topic_categories
+from ranking.common.categories import author_names, category_key, category_keys, topic_categories
 from ranking.common.text import first_words, fold_lightly, term_finder, topic_key, topics_distinct
 from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Score, ScoreBreakdown
 from ranking.implicit import IMPLICIT_MAX, NO_LEANS, UNKNOWN, ImplicitLeans
@@ -114,6 +114,7 @@ class Pool:
         self.sources, self._codes = tuple(codes), codes
         self._texts: list[str] = []
         self._by_category: dict[str, list[int]] | None = None
+        self._by_author: dict[str, list[int]] | None = None
         self._matches: dict[str, NDArray[np.bool_]] = {}
 
     def __len__(self) -> int:
@@ -136,7 +137,7 @@ class Pool:
                         rows[term].append(row)
         for term, found in rows.items():
             self._matches[term] = np.zeros(len(self), dtype=np.bool_)
-            self._matches[term][[*found, *self._in_category(term)]] = True
+            self._matches[term][[*found, *self._labelled(term)]] = True
 
     def _folded(self) -> list[str]:
         if not self._texts:
@@ -144,16 +145,17 @@ class Pool:
         return self._texts
 
     def matches(self, term: str) -> NDArray[np.bool_]:
-        """Return which candidates have `term` as whole words in title or text, or as a category."""
+        """Return which candidates have `term` as whole words in title or text, or as a label."""
         if (known := self._matches.get(term)) is None:
             texts, finds = self._folded(), term_finder(term)
             known = self._matches[term] = np.fromiter(map(finds, texts), np.bool_, len(texts))
-            known[self._in_category(term)] = True
+            known[self._labelled(term)] = True
         return known
 
-    def _in_category(self, term: str) -> list[int]:
-        """Return the rows of the candidates with a category that is `term`."""
-        return [row for key in topic_categories(term) for row in self._categories().get(key, ())]
+    def _labelled(self, term: str) -> list[int]:
+        """Return the rows of the candidates with a category or an author that is `term`."""
+        both = self._categories(), self._authors()
+        return [row for key in topic_categories(term) for rows in both for row in rows.get(key, ())]
 
     def _categories(self) -> Mapping[str, list[int]]:
         """Return the rows by the keys of their categories, which are made once."""
@@ -163,6 +165,15 @@ class Pool:
                 for key in category_keys(candidate.categories) if candidate.categories else ():
                     self._by_category.setdefault(key, []).append(row)
         return self._by_category
+
+    def _authors(self) -> Mapping[str, list[int]]:
+        """Return the rows by the keys of their authors' names, which are made once."""
+        if self._by_author is None:
+            self._by_author = {}
+            for row, candidate in enumerate(self.candidates):
+                for name in author_names(candidate.author) if candidate.author else ():
+                    self._by_author.setdefault(category_key(name), []).append(row)
+        return self._by_author
 
     def implicit(self, leans: ImplicitLeans) -> Floats:
         """Return `ImplicitLeans.added` of every candidate, as one column."""

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
@@ -27,9 +26,6 @@ from numpy.typing import NDArray
 
 from ranking.common.text import FUNCTION_WORDS, fold
 from ranking.learning import KAPPA
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 # 2^18 buckets: 50,000 terms share one with another in one case of eleven, at 1 MB for the counts of all.
 HASH_BUCKETS = 2**18
@@ -190,20 +186,29 @@ def profile_of(taste: Taste) -> Floats:
     return dense
 
 
-def vectors_stack(packed: Sequence[bytes]) -> "csr_array":
-    """Return packed vectors as the rows of one sparse matrix."""
-    from scipy.sparse import csr_array  # noqa: PLC0415  # as in ranking.common.probability
+@dataclass(frozen=True, slots=True)
+class VectorRows:
+    """Vectors as the rows of one sparse matrix: row `i` has entries from `starts[i]` to `starts[i + 1]`."""
 
+    starts: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    weights: Floats
+
+
+def vectors_stack(packed: Sequence[bytes]) -> VectorRows:
+    """Return packed vectors as rows."""
     sizes = np.array([len(one) // 6 for one in packed], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     indices = np.frombuffer(b"".join(one[: len(one) // 6 * 4] for one in packed), "<u4")
     weights = np.frombuffer(b"".join(one[len(one) // 6 * 4 :] for one in packed), "<f2")
-    return csr_array(
-        (weights.astype(np.float32), indices.astype(np.int32), starts), shape=(len(packed), HASH_BUCKETS)
-    )
+    return VectorRows(starts, indices.astype(np.int64), weights.astype(np.float32))
 
 
-def similarities(profile: Floats, vectors: "csr_array") -> Floats:
+def similarities(profile: Floats, vectors: VectorRows) -> Floats:
     """Return each row's cosine with the profile, between 0 and 1."""
-    found: Floats = np.clip(vectors @ profile, 0.0, 1.0)
-    return found
+    found: Floats = np.zeros(len(vectors.starts) - 1, dtype=np.float32)
+    some = np.flatnonzero(np.diff(vectors.starts))  # rows without entries would take over a neighbour's
+    if len(some):
+        products = vectors.weights * np.take(profile, vectors.indices)
+        found[some] = np.add.reduceat(products, vectors.starts[some])
+    return np.clip(found, 0.0, 1.0)

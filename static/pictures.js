@@ -9,14 +9,14 @@ function failed({ target: image }) {
   const number = (tries.get(image) ?? 0) + 1;
   tries.set(image, number);
   const small = image.closest(".thumb");
-  small?.classList.add("failed");
+  (small ?? image).classList.add("failed");
   if (number < (small ? SMALL_TRIES : TRIES)) {
     // Not all at once: a list has many.
     const pause = FIRST_MS * number * (small ? 0.5 + Math.random() : 1);
     setTimeout(() => { image.src = image.src; }, pause);
     return;
   }
-  if (small) return;
+  if (small) return small.remove();
   const words = document.createElement("span");
   words.className = "no-picture";
   words.textContent = image.alt ? `Picture: ${image.alt}` : "A picture that cannot be had";
@@ -27,7 +27,7 @@ function failed({ target: image }) {
 export function watchPictures(root) {
   for (const image of root.querySelectorAll(".article img, .thumb img")) {
     image.addEventListener("error", failed);
-    image.addEventListener("load", () => image.closest(".thumb")?.classList.remove("failed"));
+    image.addEventListener("load", () => (image.closest(".thumb") ?? image).classList.remove("failed"));
     if (image.complete && image.src && !image.naturalWidth) failed({ target: image });
   }
 }

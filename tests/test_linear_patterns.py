@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from advisor.guidance.refresh import BadInsight
-from advisor.guidance.synthesis import NOTE_CHARS
+from advisor.guidance.store import BadInsight
+from advisor.guidance.wording import NOTE_CHARS
 from advisor.models import Memory
 from digest.errors import DigestError
 from digest.feedback.records import QUESTION, BadLine
@@ -44,7 +44,7 @@ ANCHORED = frozenset({"match", "fullmatch"})
 USED_BY: dict[str, frozenset[str]] = {"digest.feeds.identity.PUBLISHER_RULES": frozenset({"match"})}
 # More than linear on input that somebody else bounds: the greatest length in characters, and who keeps it.
 BOUNDED = {
-    "advisor.guidance.synthesis._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
+    "advisor.guidance.wording._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
 }
 BOUNDED_S = 0.05
 REFUSALS = (
@@ -63,10 +63,10 @@ FUNCTION_SUSPECT_S = 0.006
 CALLS: dict[str, Callable[[Any, str], object]] = {
     "advisor.guidance.admission.admit": lambda f, text: f(_draft(text), now=NOW),
     "advisor.guidance.admission.quality_of_text": lambda f, text: f(_draft(text)),
-    "advisor.guidance.refresh.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
+    "advisor.guidance.store.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
     "advisor.entities.fit_text": lambda f, text: f(text, 100),
     "advisor.guidance.notes.plain": lambda f, text: f(text),
-    "advisor.guidance.synthesis.is_grounded": lambda f, text: f(text, []),
+    "advisor.guidance.wording.is_grounded": lambda f, text: f(text, []),
     "config.logs.request_path_hide": lambda f, text: f(None, "", {"logger": "django.server", "event": text}),
     "digest.feedback.reasons.reason_tags_map": lambda f, text: f([text], {}),
     "digest.feedback.reasons.reasons_filter": lambda f, text: f([("hype", text)], ()),
@@ -144,8 +144,10 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
 TEXT_FUNCTIONS = (
     "advisor.entities.cut_title",
     "advisor.entities.fit_text",
+    "advisor.entities.item_of_ref",
     "advisor.guidance.ranking.penalty_of",
-    "advisor.guidance.synthesis.is_grounded",
+    "advisor.guidance.store.insight_draft",
+    "advisor.guidance.wording.is_grounded",
     "advisor.prompts.quotes_prompt",
     "config.templatetags.api_text.breakable",
     "config.templatetags.api_text.code_spans",
@@ -192,7 +194,6 @@ QUERY, TERMS = (
 TEXT_MODULES = (
     "advisor.guidance.admission",
     "advisor.guidance.notes",
-    "advisor.guidance.refresh",
     "config.logs",
     "digest.accounts.oauth",
     "digest.feedback.reasons",
@@ -213,7 +214,6 @@ TEXT_MODULES = (
     "digest.items.search_query",
     "digest.llm.entities",
     "digest.llm.phishing",
-    "digest.llm.vocabulary",
     "digest.summaries.grounding",
     "digest.notifications.wire",
     "digest.summaries.summarise",

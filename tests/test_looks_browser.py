@@ -82,3 +82,23 @@ def test_a_compact_digest_shows_titles_alone(page: Page, ada: Reader):
     Reader.objects.update(list_density="compact")
     page.goto("/")
     assert not page.locator(".lede").is_visible() and box(page.locator(".item"))["height"] < height - 20
+
+
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+def test_a_compact_item_takes_two_lines_where_there_is_room(page: Page, ada: Reader, address: str):
+    fresh_item(ada, title="A lamp")
+    Reader.objects.update(list_density="compact")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(address)
+    item, title, useful = (box(page.locator(one)) for one in (".item", ".item h2", ".item [data-key=u]"))
+    assert item["height"] <= 80 and abs(useful["y"] - title["y"]) < 20
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert box(page.locator(".item [data-key=u]"))["height"] >= 44
+
+
+def test_a_long_name_keeps_the_head_of_a_page_on_one_line(page: Page, ada: Reader):
+    Reader.objects.update(username="wilhelmina-x")
+    page.set_viewport_size({"width": 800, "height": 800})
+    page.goto("/")
+    word, menu = (box(page.locator(one)) for one in (".masthead .wordmark", ".masthead .menu > summary"))
+    assert menu["y"] < word["y"] + word["height"] and menu["x"] + menu["width"] <= 800

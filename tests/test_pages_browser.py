@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 
 from advisor.models import Run, Step
 from digest.models import Feedback, Reader
@@ -35,9 +35,16 @@ def window_of(browser: Browser, origin: str) -> Page:
     return context.new_page()
 
 
+# What a browser asks of nobody.
+OWN = ("data:", "blob:", "about:")
+
+
 @pytest.fixture
 def tab(browser: Browser, live_server) -> Iterator[Page]:
-    """An empty tab of a visitor; whatever the console complains of fails the test at its end."""
+    """An empty tab of a visitor; what the console complains of fails the test at its end.
+
+    So does whatever a page of ours asks of another site by itself; to press play or to follow a link is not.
+    """
     window = window_of(browser, live_server.url)
     window.set_default_timeout(8000)
     complaints: list[str] = []
@@ -49,12 +56,21 @@ def tab(browser: Browser, live_server) -> Iterator[Page]:
     def broken(error: Error) -> None:
         complaints.append(str(error))
 
+    def asked(request: Request) -> None:
+        if request.resource_type in {"document", "media"} or request.url.startswith(OWN):
+            return
+        ours = request.service_worker or request.frame.url.startswith(live_server.url)
+        if ours and not request.url.startswith(live_server.url):
+            complaints.append(f"asked {request.url}")
+
     window.on("console", said)
     window.on("pageerror", broken)
+    window.context.on("request", asked)
     goto = window.goto
     window.goto = until_ready(window)  # a click before the scripts are there is a plain form's business
     yield window
     window.context.cookies()  # a question to the browser: what it has said until now has arrived
+    window.context.remove_listener("request", asked)
     window.remove_listener("console", said)
     window.remove_listener("pageerror", broken)
     window.goto = goto

@@ -33,11 +33,20 @@ from advisor.guidance.entities import (
     situation_of,
 )
 from advisor.guidance.ranking import ITEMS_MAX, TOOL_COOLDOWN_S, Seen, gate, rank
-from advisor.guidance.refresh import memories_refresh
 from advisor.guidance.run_context import EXACT, RunContext, call_facts, packet_add, packet_find, reader_facts
-from advisor.guidance.synthesis import PURPOSE, Writer, synthesise, writer_for
+from advisor.guidance.store import memories_refresh
 from advisor.guidance.tunables import tunables
-from advisor.guidance.wording import START_ROWS, Advice, Kind, Scored, start_text
+from advisor.guidance.wording import (
+    PURPOSE,
+    START_ROWS,
+    Advice,
+    Kind,
+    Scored,
+    Writer,
+    start_text,
+    synthesise,
+    writer_for,
+)
 from advisor.models import GuidanceEvent, Memory, Run, Step
 from digest.llm.entities import ToolCall, preview
 from digest.llm.ledger import advisor_account

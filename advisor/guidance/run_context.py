@@ -22,7 +22,7 @@ from advisor.guidance.wording import Scored
 from advisor.models import Memory
 from advisor.selectors import run_cost_usd
 from digest.models import Feedback
-from ranking.common.categories import category_keys, topic_matches
+from ranking.common.categories import label_keys, topic_matches
 from ranking.common.text import fold, topic_key
 from ranking.selectors import config_effective
 from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOPICS
@@ -154,7 +154,7 @@ def _thumbs(situation: Situation, label: str) -> dict[str, int]:
     """
     kind, key = situation.suggestion_type, situation.target_key
     rows = Feedback.objects.filter(reader_id=situation.reader_id).order_by("-at")
-    about = ("item__source_id", "item__title", "item__categories")
+    about = ("item__source_id", "item__title", "item__categories", "item__author")
     newest = list(rows.values_list("useful", *about)[:THUMBS_MAX])
     on_target: list[bool] = []
     if key and label and FIELD_OF_TYPE.get(kind) == SOURCE_WEIGHTS:
@@ -162,8 +162,8 @@ def _thumbs(situation: Situation, label: str) -> dict[str, int]:
     elif key and label:
         on_target = [
             useful
-            for useful, _, title, named in newest
-            if topic_matches(label, fold(title), category_keys(named))
+            for useful, _, title, named, author in newest
+            if topic_matches(label, fold(title), label_keys(named, author))
         ]
     likes = sum(useful for useful, *_ in newest)
     counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}

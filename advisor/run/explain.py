@@ -17,7 +17,7 @@ TOOLS = {
 }
 THINKING = "Thinking it over…"
 STATUSES = {
-    "ready": "Coming soon: the advisor is not switched on here yet.",
+    "ready": "Suggestions are switched off on this installation.",
     "completed": "Done.",
     "blocked_pending": "Please answer the suggestions you have first.",
     "already_generated": "The advisor has already looked today. It looks again tomorrow.",
@@ -58,6 +58,8 @@ def _silence(reason: str) -> str:
     """Return "Nothing worth asking today" with the reason, unless the reason begins like that."""
     if reason.startswith("Nothing"):
         return reason
+    if reason.startswith("Finished"):  # how a model's run ends that proposed nothing, or only a draft
+        reason = ""
     return f"{SILENT}: {reason}" if reason else f"{SILENT}."
 
 

@@ -15,11 +15,12 @@ from advisor.entities import (
     error_result,
     fit_rows,
     fit_text,
+    item_of_ref,
     result_fill,
     tokens_left,
 )
 from advisor.prompts import quotes_prompt
-from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType, item_of_ref
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
 from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_unmuted, feedback_urls
 from suggestions.critique import Issue

@@ -26,12 +26,13 @@ from advisor.entities import (
     fit_items,
     fit_lists,
     fit_rows,
+    item_ref,
     result_fill,
     tokens_left,
 )
 from advisor.guidance.store import memories_detail, memories_recall
 from advisor.selectors import feedback_missing
-from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType, item_ref
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.selectors import (
     feedback_by_urls,

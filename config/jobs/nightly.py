@@ -22,12 +22,12 @@ from config.jobs.lease import CRASHES_MAX, LEASE, Step, night_claim, night_lease
 from config.models import NightlyReport
 from digest.accounts.assistants import assistants_prune
 from digest.articles.pictures import pictures_prune
+from digest.build.first_round import stories_refresh
 from digest.build.services import digests_build
 from digest.feedback.implicit import implicit_update_all
 from digest.feedback.publication import community_publish
 from digest.feedback.services import weights_update
 from digest.feeds.rounds import feeds_fetch
-from digest.items.stories import stories_update
 from digest.items.vectors import item_vectors_prune, item_vectors_update
 from digest.mail.send import digests_deliver
 from digest.models import Feedback, Reader
@@ -63,7 +63,8 @@ def fetch(now: datetime) -> Counts:
 
 def cluster(now: datetime) -> Counts:
     """Group items into stories, update their vectors, and delete rows past their retention."""
-    stories, vectors = stories_update(now=now).as_dict(), item_vectors_update(now=now)
+    stories = stories_refresh(now=now).as_dict()
+    vectors = item_vectors_update(now=now)
     pruned = item_vectors_prune(now=now)
     rows = rows_prune(now=now) + snapshots_prune(now=now) + traces_prune(now=now)
     rows += assistants_prune(now=now)

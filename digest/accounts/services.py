@@ -15,6 +15,7 @@ from django.db.models import Q
 from digest.days import day_of
 from digest.errors import LastOperator
 from digest.feedback.transfer import records_export
+from digest.feeds.newsletters import NEWSLETTER_PREFIX
 from digest.mail.links import feed_token_revoke
 from digest.models import (
     ApiToken,
@@ -22,6 +23,7 @@ from digest.models import (
     Destination,
     Digest,
     Exposure,
+    Feed,
     FeedAccess,
     Feedback,
     FeedbackTag,
@@ -31,6 +33,7 @@ from digest.models import (
     NotificationSettings,
     Reader,
     Reading,
+    Source,
     Spend,
     SpendRefusal,
     Subscription,
@@ -59,7 +62,7 @@ TABLE_NAMES = (
 ACCOUNT_TABLES = ("digest.Reader", "account.EmailAddress", "mfa.Authenticator")
 
 # Never in an export: with one of these, anybody could act as the reader.
-_SECRET = ("password", "feed_token")
+_SECRET = ("password", "feed_token", "newsletter_token")
 # An address of a webhook, a topic or a browser lets anybody send to it.
 _OPENING = ("address", "secret")
 # Sums over hashed words, and the ratings in them, which are exported as feedback.
@@ -180,7 +183,10 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
         texts = Item.objects.filter(feed__owner=reader).values("fingerprint")
         Summary.objects.filter(fingerprint__in=texts).delete()
         SuggestedReasons.objects.filter(fingerprint__in=texts).delete()
+        newsletters = Feed.objects.filter(owner=reader, own_address__startswith=NEWSLETTER_PREFIX)
+        sources = list(newsletters.values_list("source_id", flat=True))
         _, by_label = Reader.objects.filter(pk=reader.pk).delete()
+        Source.objects.filter(pk__in=sources).delete()
     return Counter(by_label)
 
 
@@ -231,6 +237,7 @@ def _account(reader: Reader) -> dict[str, Any]:
     return {
         **row,
         "own_feed": reader.feed_token is not None,
+        "newsletter_address": reader.newsletter_token is not None,
         "email_addresses": list(addresses),
         "second_factors": list(factors),
     }

@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models import Count
 from numpy.typing import NDArray
 
-from digest.build.compose import NoveltyDraw, muted_items, novelty_draw
+from digest.build.compose import NOVELTY_DAYS_MAX, NoveltyDraw, muted_items, novelty_draw
 from digest.build.shares import Choice, choices_make
 from digest.days import day_end, day_of
 from digest.entities import ITEM_WINDOW_DAYS
@@ -106,7 +106,9 @@ class DayCandidates:
 
     def novelty_draw(self, effective: EffectiveConfig) -> NoveltyDraw:
         """Return what the novelty draw of this reader and day needs."""
-        return novelty_draw(self.seed, self.known, effective)
+        since = (self.as_of - dt.timedelta(days=NOVELTY_DAYS_MAX)).timestamp()
+        old = self.pool.ids[self.pool.timestamps < since].tolist()
+        return novelty_draw(self.seed, self.known, effective, old)
 
 
 def digest_candidates(

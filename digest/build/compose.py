@@ -25,6 +25,8 @@ NOVELTY_EVERY = 10
 # From a source below this effective weight nothing is drawn: who wants half of it wants no more of it to try.
 # It moves nothing that has a place by its score.
 NOVELTY_WEIGHT_MIN = 0.5
+# Of a quiet source that is new to the reader older posts compete too, but luck shows none from long ago.
+NOVELTY_DAYS_MAX = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,11 @@ class PlacedItem:
 
 @dataclass(frozen=True, slots=True)
 class NoveltyDraw:
-    """What the novelty draw needs: a seed for reader and day, and the sources that are never drawn."""
+    """What the novelty draw needs: a seed for reader and day, the sources and items that are never drawn."""
 
     seed: str = ""
     closed: Collection[str] = ()
+    old: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +97,12 @@ def muted_items(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None)
     return set(pool.ids[at[total < 0]].tolist())
 
 
-def novelty_draw(seed: str, known: Collection[str], effective: EffectiveConfig) -> NoveltyDraw:
-    """Return the draw that leaves out `known` sources, those pinned as avoided, and weights below 0.5."""
+def novelty_draw(
+    seed: str, known: Collection[str], effective: EffectiveConfig, old: Collection[int] = ()
+) -> NoveltyDraw:
+    """Return the draw without `known` and avoided sources, weights below 0.5, and `old` items."""
     low = {source for source, weight in effective.weights().items() if weight < NOVELTY_WEIGHT_MIN}
-    return NoveltyDraw(seed, frozenset({*known, *effective.config.avoided, *low}))
+    return NoveltyDraw(seed, frozenset({*known, *effective.config.avoided, *low}), frozenset(old))
 
 
 def compose(
@@ -189,7 +194,7 @@ def _pick(
     for count in range(most, 0, -1):
         best = order[: places - count]
         closed = {c.source for c in best} | {item.source for item in rated.values()} | {*draw.closed}
-        open_ = [c for c in choices if c.source not in closed and not c.muted]
+        open_ = [c for c in choices if not (c.source in closed or c.muted or c.item_id in draw.old)]
         if len({choice.source for choice in open_}) >= count:
             return {choice.item_id for choice in best}, _draw(open_, ranks, count, draw.seed, drawn)
     return {choice.item_id for choice in order[:places]}, {}

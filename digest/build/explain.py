@@ -170,7 +170,7 @@ def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
         chips.append("fresh")
     elif parts["recency"] < HALF_RECENCY and not chips:
         weight = f"{weight_words(parts['source_weight'])} from {source}"
-        chips.append(weight if slot == FOUND else "little else is newer")
+        chips.append(weight if slot == FOUND else "still among the best")
     return tuple(chips[:CHIPS_MAX]) or ("recent",)
 
 

@@ -18,9 +18,9 @@ from kombu.exceptions import OperationalError
 
 from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FetchReport
-from digest.feeds.filling import AT_WORK, feeds_new, filling_is_stuck, readers_filled
+from digest.feeds.filling import AT_WORK, feeds_new, filling_is_stuck, readers_filled_anew
 from digest.feeds.rounds import ROUND_FEEDS, feeds_fetch
-from digest.items.stories import stories_update
+from digest.items.stories import StoriesReport, stories_update
 from digest.items.vectors import item_vectors_update
 from digest.models import Reader
 from digest.summaries.services import extracts_make
@@ -54,7 +54,7 @@ def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float 
     """Fetch feeds that were never fetched; after the last, make stories, vectors and extracts of their items.
 
     Return whether some are left that can go on at once; one query where there are none. Claims and pauses are
-    those of every round (`feeds_fetch`). Then the digests of readers who wait for no other feed are due.
+    those of every round (`feeds_fetch`).
     """
     feeds = list(feeds_new(now=now)[:ROUND_FEEDS])
     if not feeds:
@@ -62,13 +62,22 @@ def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float 
     report = feeds_fetch(now=now, feeds=feeds, seconds=seconds, clock=clock)
     tried, left = _count(report), report.left > 0
     if tried and not left:
-        stories_update(now=clock())
-        # Once more: which stories are the same is known only now.
-        readers_filled(feed_ids=[feed.pk for feed in feeds], now=clock())
+        stories_refresh(now=clock(), clock=clock)
         item_vectors_update(now=clock())
         extracts_make(now=clock())
     log.info("first_round_done", fetched=tried, left=report.left)
     return left and tried > 0
+
+
+def stories_refresh(*, now: datetime, clock: Callable[[], datetime] | None = None) -> StoriesReport:
+    """Group new items into stories (`stories_update`); digests made from first items without them are due.
+
+    Those are digests from before it ended, by `clock`, or from before `now` without one.
+    """
+    report = stories_update(now=now)
+    if report.clustered:
+        readers_filled_anew(clustered_at=now, now=clock() if clock else now)
+    return report
 
 
 def _count(report: FetchReport) -> int:

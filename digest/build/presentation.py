@@ -27,7 +27,7 @@ from digest.items.selectors import sources_reporting
 from digest.items.stories import RelatedItem, items_related
 from digest.models import Impression, Item, Reader, ReasonTag
 from digest.summaries.selectors import ShownSummary, reasons_suggested_for, summaries_for
-from ranking.common.categories import topics_in_categories
+from ranking.common.categories import category_keys, label_keys, topics_among
 from ranking.common.text import fold, known_topic, term_named, topic_key
 from ranking.scoring import Signals, rank
 from ranking.selectors import config_effective
@@ -204,12 +204,13 @@ def score_changed(earlier: ScoredItem, later: ScoredItem, *, shown: ScoredItem) 
 
 
 def score_why(entry: ScoredItem) -> Explanation:
-    """Explain an item's score, with the names or the category its topics were found by."""
+    """Explain an item's score, with the name, category or author its topics were found by."""
     topics = [topic for topic in entry.parts["topics"] if known_topic(topic, topic_key)]
     text = fold(f"{entry.item.title}\n{entry.item.text}") if topics else ""
     found = {topic: f"as “{name}”" for topic in topics if (name := term_named(topic, text))}
     terms = (*entry.parts["topics"], *entry.parts["boosts"])
-    found |= dict.fromkeys(topics_in_categories(terms, entry.item.categories), "by category")
+    found |= dict.fromkeys(topics_among(terms, label_keys((), entry.item.author)), "by author")
+    found |= dict.fromkeys(topics_among(terms, category_keys(entry.item.categories)), "by category")
     return score_explain(entry.parts, entry.score, str(entry.item.source), entry.slot, found)
 
 

@@ -188,6 +188,7 @@ def _rated_items(rows: QuerySet[Feedback]) -> list[RatedItem]:
             at=row.at,
             dated_at=row.item.dated_at,
             categories=tuple(row.item.categories),
+            author=row.item.author,
         )
         for row in rows.select_related("item")
     ]

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
+from digest.entities import ITEM_WINDOW_DAYS
 from digest.models import Feed, Item, Reader, Subscription
 
 # Feeds that a reader began to read within this time count as one lot with those that still wait.
@@ -17,6 +18,8 @@ WATCHED: Final = timedelta(minutes=15)
 # A feed that has been due for so long has no worker at hand, where none tried another for the longer time.
 START_WITHIN: Final = timedelta(seconds=5)
 AT_WORK: Final = timedelta(seconds=15)
+# A feed due for so long was missed by two rounds.
+OVERDUE: Final = timedelta(minutes=10)
 NEVER_FETCHED: Final = Q(state=Feed.State.ACTIVE, last_fetched_at=None)
 
 
@@ -97,6 +100,42 @@ def readers_filled(*, feed_ids: Collection[int], now: datetime) -> int:
     done = Reader.objects.filter(~Exists(waiting), pk__in=readers).values_list("pk", flat=True)
     ids = sorted(done)
     return Reader.objects.filter(pk__in=ids).update(sources_filled_at=now) if ids else 0
+
+
+def readers_filled_anew(*, clustered_at: datetime, now: datetime) -> int:
+    """Note once more that a first fetch has ended, where items of it joined stories at `clustered_at` only.
+
+    Digests from before `now` are due again then: they knew nothing of what several sources report. Counts
+    for readers whose first fetch ended within the hour before; return how many. One query without any of
+    them, else three.
+    """
+    lately = Reader.objects.filter(sources_filled_at__gt=clustered_at - LOT)
+    ids = sorted(lately.values_list("pk", flat=True))
+    if not ids:
+        return 0
+    joined = Subscription.objects.filter(
+        reader__in=ids,
+        feed__items__dated_at__gt=clustered_at - timedelta(days=ITEM_WINDOW_DAYS),
+        feed__items__clustered_at=clustered_at,
+        feed__items__story__isnull=False,
+        feed__items__first_seen_at__lte=F("reader__sources_filled_at"),
+    )
+    found = sorted(set(joined.values_list("reader_id", flat=True)))
+    behind = Reader.objects.filter(pk__in=found, sources_filled_at__lt=now)
+    return behind.update(sources_filled_at=now) if found else 0
+
+
+def feeds_overdue(*, reader_id: UUID, now: datetime) -> int:
+    """Return how many of the reader's feeds nobody fetched when they were due, if most were not; else 0.
+
+    So it is when the machine was off, or no worker runs. One query.
+    """
+    counts = Feed.objects.filter(subscriptions__reader_id=reader_id, state=Feed.State.ACTIVE).aggregate(
+        polled=Count("pk"),
+        overdue=Count("pk", filter=Q(next_check_at__lte=now - OVERDUE, last_fetched_at__isnull=False)),
+    )
+    overdue: int = counts["overdue"]
+    return overdue if overdue * 2 > counts["polled"] else 0
 
 
 def filling_is_stuck(*, reader_id: UUID, now: datetime, at_work: timedelta = AT_WORK) -> bool:

@@ -164,10 +164,10 @@ def parse_in_sandbox(
 
 
 def sandbox_answer(
-    document: str | bytes, *, url: str, server: SandboxServer, wall_s: float
+    document: str | bytes, *, url: str, server: SandboxServer, wall_s: float, is_mail: bool = False
 ) -> dict[str, Any]:
     """Return what a child of `server` made of `document`; raises as `parse_in_sandbox`."""
-    head = json.dumps({"url": url, "raw": isinstance(document, bytes)}).encode()
+    head = json.dumps({"url": url, "raw": isinstance(document, bytes), "mail": is_mail}).encode()
     body = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
     try:
         code, answer = server.ask(head + b"\n" + body, wall_s=wall_s)

@@ -15,13 +15,14 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import ceil
 from typing import Any, Final
 
 from digest.feeds.entities import FeedProblem, feed_as_json
+from digest.feeds.mails import letter_as_json, mail_parse
 from digest.feeds.parse import document_text, parse_checked
 from digest.feeds.sandbox import GRACE_S, MEMORY_EXIT, REQUEST
 
@@ -118,8 +119,7 @@ def _run_child(file: int, parser: Parser) -> int:
             lines = end.makefile("rb")
             head, body = json.loads(lines.readline()), lines.read()
             try:
-                text = document_text(body) if head["raw"] else body.decode()
-                answer: object = {"read": parser(text, url=str(head["url"]))}
+                answer: object = {"read": _read(head, body, parser)}
             except FeedProblem as problem:
                 answer = {"problem": {"code": problem.code, "message": problem.message}}
             end.sendall(json.dumps(answer).encode())
@@ -128,6 +128,14 @@ def _run_child(file: int, parser: Parser) -> int:
     except BaseException:
         return 1
     return 0
+
+
+def _read(head: Mapping[str, Any], body: bytes, parser: Parser) -> object:
+    """Return what a mail, or a document by `parser`, says, as JSON knows it."""
+    if head["mail"]:
+        return letter_as_json(mail_parse(body))
+    text = document_text(body) if head["raw"] else body.decode()
+    return parser(text, url=str(head["url"]))
 
 
 def limits_set(*, cpu_s: float, memory_bytes: int, wall_s: float) -> None:

@@ -10,10 +10,11 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from digest.items.tfidf import tfidf_rows
 from ranking.common.text import FUNCTION_WORDS, fold
 
 # Items further in time from a story's first one belong to another story.
@@ -32,7 +33,6 @@ REPOST_MIN = 0.8
 COMMON_SHARE, COMMON_COUNT = 0.1, 20
 # Beginnings of words are compared, in place of stems in any language ("increases" and "increased").
 STEM_CHARS = 6
-ROWS_PER_BLOCK = 500
 DATE_WORDS: frozenset[str] = frozenset(
     {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february"}
     | {"march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
@@ -159,21 +159,12 @@ def cluster_items(
     """Return the stories of two items or more that hold at least one of `fresh`, each in order of time.
 
     `known` are items compared before; those with a `story` stay in it, those without may start one with a
-    fresh item. Deterministic: items go by `dated_at`, then id. Memory grows with the number of titles and, by
-    blocks of 500 rows, with the pairs that share a word. `once`: a source has one item in a story, reposts
-    apart.
+    fresh item. Deterministic: items go by `dated_at`, then id. Memory grows with the number of titles.
+    `once`: a source has one item in a story, reposts apart.
     """
-    # It takes a second of processor time to import: only the processes that make stories pay for it.
-    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
-
     items = sorted(known, key=_time_order) + sorted(fresh, key=_time_order)
     document_max = max(COMMON_COUNT, int(COMMON_SHARE * len(items)))
-    vectorizer = TfidfVectorizer(analyzer=title_stems, binary=True, max_df=document_max, dtype=np.float32)
-    try:
-        vectors = vectorizer.fit_transform([item.title for item in items])
-    except ValueError:  # an empty vocabulary: no title has a significant word
-        return []
-    grouping = _Grouping(items, vectors, close, shared, once)
+    grouping = _Grouping(items, document_max, close, shared, once)
     grouping.start(len(known))
     for at, similarities in grouping.similarities(len(known)):
         grouping.assign(at, similarities)
@@ -192,10 +183,11 @@ class _Grouping:
     """One pass over `items` in their order; positions in `items` stand for items."""
 
     def __init__(
-        self, items: Sequence[TitledItem], vectors: Any, close: float, shared: int, once: bool
+        self, items: Sequence[TitledItem], documents_max: int, close: float, shared: int, once: bool
     ) -> None:
-        self.items, self.vectors, self.close, self.shared, self.once = items, vectors, close, shared, once
+        self.items, self.close, self.shared, self.once = items, close, shared, once
         self.stems = [frozenset(title_stems(item.title)) for item in items]
+        self.vectors = tfidf_rows(map(sorted, self.stems), documents_max=documents_max)
         self.stories: dict[Hashable, _Story] = {}
         self.story_of: dict[int, Hashable] = {}
         self.by_fingerprint: dict[str, int] = {}
@@ -208,20 +200,32 @@ class _Grouping:
             groups.setdefault(story if story is not None else ("alone", at), []).append(at)
             self._index_fingerprint(at)
         for key, members in groups.items():
-            total = self.vectors[members].sum(axis=0)
             first = min(self.items[at].dated_at for at in members)
-            self.stories[key] = _Story(members, first, float(np.square(total).sum()))
+            self.stories[key] = _Story(members, first, self._squared_length(members))
             self.story_of.update(dict.fromkeys(members, key))
 
     def similarities(self, known: int) -> Iterator[tuple[int, dict[int, float]]]:
         """Yield each fresh item with its similarity to every title that shares a word."""
-        transposed = self.vectors.T.tocsr()
-        for start in range(known, len(self.items), ROWS_PER_BLOCK):
-            block = self.vectors[start : start + ROWS_PER_BLOCK] @ transposed
-            for row in range(block.shape[0]):
-                cut = slice(block.indptr[row], block.indptr[row + 1])
-                columns, values = block.indices[cut].tolist(), block.data[cut].tolist()
-                yield start + row, dict(zip(columns, values, strict=True))
+        starts, terms, weights = self.vectors.starts, self.vectors.terms, self.vectors.weights
+        by_term = np.argsort(terms, kind="stable")
+        titles, shares = self.vectors.rows[by_term], weights[by_term]
+        bounds = np.searchsorted(terms[by_term], np.arange(self.vectors.width + 1))
+        sums = np.zeros(len(self.items))
+        for at in range(known, len(self.items)):
+            for entry in range(starts[at], starts[at + 1]):
+                having = slice(bounds[terms[entry]], bounds[terms[entry] + 1])
+                sums[titles[having]] += weights[entry] * shares[having]
+            near = np.flatnonzero(sums)
+            yield at, dict(zip(near.tolist(), sums[near].tolist(), strict=True))
+            sums[near] = 0.0
+
+    def _squared_length(self, members: Sequence[int]) -> float:
+        """Return the squared length of the sum of the members' vectors."""
+        cuts = [slice(self.vectors.starts[at], self.vectors.starts[at + 1]) for at in members]
+        terms = np.concatenate([self.vectors.terms[cut] for cut in cuts])
+        places = np.unique(terms, return_inverse=True)[1]
+        sums = np.bincount(places, np.concatenate([self.vectors.weights[cut] for cut in cuts]))
+        return float(sums @ sums)
 
     def assign(self, at: int, sims: dict[int, float]) -> None:
         """Put the item into the closest story that accepts it, or start one with it."""

@@ -16,9 +16,9 @@ from django.db.models import Q, QuerySet
 
 from digest.entities import UNREAD_DAYS
 from digest.items.muting import items_hidden, mutes_in_force
+from digest.items.selectors import items_labelled
 from digest.items.unread import UnreadCounts, counts_of, counts_of_rows
 from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
-from ranking.common.categories import category_key, category_keys
 from ranking.selectors import key_current
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -232,9 +232,7 @@ def list_ids(*, chosen: ListFilter, limit: int, **asked: Any) -> list[int]:
     if not chosen.category:
         return _list_ids(chosen=chosen, limit=limit, **asked)
     found = _list_ids(chosen=chosen, limit=CATEGORY_ITEMS_MAX, **asked)
-    rows = Item.objects.filter(pk__in=found).exclude(categories=[]).values_list("pk", "categories")
-    wanted = category_key(chosen.category)
-    having = {pk for pk, categories in rows if wanted in category_keys(categories)}
+    having = items_labelled(item_ids=found, category=chosen.category)
     return [pk for pk in found if pk in having][:limit]
 
 

@@ -25,7 +25,7 @@ from digest.items.search_query import (
     terms_loosen,
     word_is_marks,
 )
-from digest.items.selectors import visible_ids
+from digest.items.selectors import items_labelled, visible_ids
 from digest.models import Item, Reading
 from ranking.mutes import MuteFilter
 
@@ -78,13 +78,19 @@ SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY dated_at DESC, id DES
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
-    """Which items are searched: of one source (its key), from `since` on, before `until`, unread, saved."""
+    """Which items are searched: of one source (its key), from `since` on, before `until`, unread, saved.
+
+    `category` and `author` are names in any spelling; of the best, or newest, thousand the page then shows
+    those that have them.
+    """
 
     source: str = ""
     since: datetime | None = None
     until: datetime | None = None
     unread: bool = False
     saved: bool = False
+    category: str = ""
+    author: str = ""
 
 
 NO_FILTERS = SearchFilters()
@@ -216,12 +222,17 @@ class _Search:
 
     def _matches(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> tuple[list[int], int]:
         """Return ids that match, in order, and how many do; of those that pages can show none is muted."""
-        if not self.mutes:
+        labelled = bool(self.filters.category or self.filters.author)
+        if not self.mutes and not labelled:
             return self._found(terms, limit, offset, order)
         found, total = self._found(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
         hidden = items_hidden(mutes=self.mutes, item_ids=found)
+        if labelled:
+            hidden |= {*found} - items_labelled(
+                item_ids=found, category=self.filters.category, author=self.filters.author
+            )
         shown = [pk for pk in found if pk not in hidden]
-        return shown[offset : offset + limit], total - len(hidden)
+        return shown[offset : offset + limit], len(shown) if labelled else total - len(hidden)
 
     def _found(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> tuple[list[int], int]:
         visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]

@@ -14,6 +14,7 @@ from digest.errors import ItemNotFound
 from digest.items.clustering import stories_split, story_title
 from digest.items.muting import CANDIDATE_FIELDS, item_is_hidden, mutes_in_force
 from digest.models import Feed, Feedback, Impression, Item, Reading, Source, Subscription
+from ranking.common.categories import category_key, category_keys, label_keys
 from ranking.entities import Candidate, Mute
 from ranking.mutes import MuteFilter
 from ranking.selectors import keys_current
@@ -109,6 +110,18 @@ def items_window(
     stories = stories_split(titles)
     articles = {row.item_id: row.article for row in found}
     return WindowItems(_chosen(found), articles, stories, _reported(found, stories), muted)
+
+
+def items_labelled(*, item_ids: Collection[int], category: str = "", author: str = "") -> set[int]:
+    """Return those of the items with this category and this author, however spelled; one query."""
+    rows = Item.objects.filter(pk__in=item_ids).values_list("pk", "categories", "author")
+    wanted = category_key(category), category_key(author)
+    return {
+        pk
+        for pk, categories, signed in rows
+        if (not category or wanted[0] in category_keys(categories))
+        and (not author or wanted[1] in label_keys((), signed))
+    }
 
 
 class _WindowRow(NamedTuple):

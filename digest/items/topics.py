@@ -1,13 +1,13 @@
-"""How many of a reader's items have each of their topics, and which categories could be topics too."""
+"""How many of a reader's items have each of their topics, and which labels could be topics too."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from digest.items.selectors import items_candidates
-from ranking.common.categories import EMPTY_CATEGORIES, category_key, topic_categories
+from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
 from ranking.common.text import TOPIC_MAX_CHARS
 from ranking.entities import Candidate
 from ranking.scoring import Pool
@@ -16,38 +16,61 @@ TOPIC_DAYS = 30
 # The newest so many items are looked at: some 100 ms with 20 topics.
 ITEMS_MAX = 2_000
 OFFERED_MAX = 12
-# A category of fewer items is no help to choose by.
+# A category or an author of fewer items is no help to choose by.
 OFFERED_ITEMS_MIN = 3
+# Who writes so much of a source is better chosen by its weight.
+AUTHOR_SHARE_MAX = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """How many of `total` items each topic is in, and categories that are no topic yet with theirs."""
+    """How many of `total` items each topic is in, and so of categories and authors that are no topic yet."""
 
     total: int
     topics: tuple[tuple[str, int], ...]
-    offered: tuple[tuple[str, int], ...]
+    categories: tuple[tuple[str, int], ...]
+    authors: tuple[tuple[str, int], ...]
 
 
 def topic_counts(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> TopicCounts:
     """Return the counts among the reader's newest items of 30 days, 2,000 at most; two queries.
 
-    Both are what ranking would find, in words or as a category.
+    All are what ranking would find, in words or as a label.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=TOPIC_DAYS, limit=ITEMS_MAX)
     pool = Pool(candidates)
-    offered = _offered(candidates, topics)
-    mine, others = ([(name, int(pool.matches(name).sum())) for name in names] for names in (topics, offered))
-    others.sort(key=lambda pair: (-pair[1], pair[0].casefold()))
-    return TopicCounts(len(candidates), tuple(mine), tuple(others))
-
-
-def _offered(candidates: Sequence[Candidate], topics: Sequence[str]) -> list[str]:
-    """Return the most frequent categories that are none of `topics`, as most often spelled."""
     known = EMPTY_CATEGORIES.union(*map(topic_categories, topics))
+    categories = _offered((one.categories for one in candidates), known)
+    authors = _authors(candidates, known.union(map(category_key, categories)))
+    mine, *others = (
+        [(name, int(pool.matches(name).sum())) for name in names] for names in (topics, categories, authors)
+    )
+    for rows in others:
+        rows.sort(key=lambda pair: (-pair[1], pair[0].casefold()))
+    return TopicCounts(len(candidates), *map(tuple, (mine, *others)))
+
+
+def _authors(candidates: Sequence[Candidate], known: frozenset[str]) -> list[str]:
+    """Return the most frequent authors but those who write most of a source."""
+    by_source: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    names = [author_names(one.author) if one.author else () for one in candidates]
+    for one, named in zip(candidates, names, strict=True):
+        by_source[one.source].update({category_key(name) for name in named})
+    totals = Counter(one.source for one in candidates)
+    whole = {
+        key
+        for source, counts in by_source.items()
+        for key, count in counts.items()
+        if count >= AUTHOR_SHARE_MAX * totals[source]
+    }
+    return _offered(names, known | whole)
+
+
+def _offered(labels: Iterable[Sequence[str]], known: frozenset[str] | set[str]) -> list[str]:
+    """Return the most frequent labels whose keys are not `known`, as most often spelled."""
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for candidate in candidates:
-        named = {category_key(name): name.strip().lstrip("#").strip() for name in candidate.categories}
+    for of_item in labels:
+        named = {category_key(name): name.strip().lstrip("#").strip() for name in of_item}
         for key, spelling in named.items():
             if key not in known and any(map(str.isalpha, key)) and len(spelling) <= TOPIC_MAX_CHARS:
                 spellings[key][spelling] += 1

@@ -6,8 +6,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-import genai_prices
-
 from digest.llm.entities import Message, PriceUnknown, ToolSchema, Usage
 from digest.llm.providers import ModelRef, model_ref_parse, prices_configured
 
@@ -48,6 +46,9 @@ def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
     price = configured.get(f"{ref.provider.name}:{ref.model}") or configured.get(ref.model)
     if price:
         return (price[0] * usage.input_tokens + price[1] * usage.output_tokens) / MILLION
+    # 60 ms and 6 MB, which a process that asks no model does without.
+    import genai_prices  # noqa: PLC0415
+
     tokens = genai_prices.Usage(
         input_tokens=usage.input_tokens,
         cache_read_tokens=usage.cached_tokens,

@@ -79,6 +79,13 @@ class Reader(AbstractUser):
         unique=True,
         help_text="The secret in the reader's own feed address.",
     )
+    newsletter_token = models.CharField(
+        max_length=32,
+        null=True,
+        blank=True,
+        unique=True,
+        help_text="The secret in the reader's own address for newsletters.",
+    )
     early_answered_on = models.DateField(
         null=True,
         blank=True,

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from ranking.common.text import fold
 
@@ -19,6 +20,8 @@ OVERLAP_MIN = 0.34
 CITATION_CHARS_MIN = 12
 CITATION_CHARS_MAX = 400
 WORD_CHARS_MIN = 4
+# English words without content: the list of the Glasgow information retrieval group, as scikit-learn has it.
+STOP_WORDS_FILE = Path(__file__).with_name("stop_words.txt")
 # Words of one root mostly share their first letters: "announced" and "announces", "Germany" and "German".
 STEM_CHARS = 5
 # German capitalises every noun: where more than this share of the words inside sentences is capitalised, a
@@ -115,10 +118,7 @@ def content_stems(text: str) -> Iterator[str]:
 
 @cache
 def _stop_words() -> frozenset[str]:
-    # It takes a second of processor time to import: only the processes that check summaries pay for it.
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: PLC0415
-
-    return frozenset(ENGLISH_STOP_WORDS)
+    return frozenset(STOP_WORDS_FILE.read_text(encoding="utf-8").split())
 
 
 def numbers_of(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from digest.feedback.reasons import REASONS_MAX, WORDS_CHARS_MAX, SuggestedReaso
 from digest.models import Item, ReasonTag, Subscription, SuggestedReasons, Summary
 from digest.summaries.grounding import whitespace_collapse
 from digest.summaries.summarise import OFFLINE, WORTH_CHARS, Text, text_value
-from ranking.common.categories import category_keys, topic_matches
+from ranking.common.categories import label_keys, topic_matches
 from ranking.common.text import fold
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.selectors import config_effective, config_effective_many
@@ -126,8 +126,8 @@ def _personalised(
     reasons: Sequence[SuggestedReason], item: Item, topics: Sequence[str]
 ) -> tuple[SuggestedReason, ...]:
     """Return the reasons, with the first of the reader's topics that occurs in the item."""
-    folded, categories = fold(f"{item.title}\n{item.text}"), category_keys(item.categories)
-    matching = [topic for topic in topics if topic_matches(topic, folded, categories)]
+    folded, keys = fold(f"{item.title}\n{item.text}"), label_keys(item.categories, item.author)
+    matching = [topic for topic in topics if topic_matches(topic, folded, keys)]
     if not matching:
         return tuple(reasons)
     own = SuggestedReason(ON_TOPIC, f"about {matching[0]}"[:WORDS_CHARS_MAX])

@@ -31,7 +31,7 @@ from digest.throttling import SEARCH, limit_count
 from digest.web.costs import costs_page
 from digest.web.filling import today_filling
 from digest.web.pages import search_page
-from digest.web.searching import search_filters
+from digest.web.searching import LABEL_MAX_CHARS, search_filters
 
 reading_router = Router(tags=["reading"])
 ReadHow = Literal["marked", "opened", "finished"]
@@ -62,6 +62,8 @@ class SearchIn(Schema):
     until: date | None = None
     unread: bool = False
     saved: bool = False
+    category: Annotated[str, Field(max_length=LABEL_MAX_CHARS)] = ""
+    author: Annotated[str, Field(max_length=LABEL_MAX_CHARS)] = ""
 
 
 class PartOut(Schema):
@@ -146,6 +148,8 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
         until=asked.until,
         unread=asked.unread,
         saved=asked.saved,
+        category=asked.category,
+        author=asked.author,
     )
     page = search_page(reader, asked.q, asked.order, asked.page, now, filters)
     found = page["found"]

@@ -16,7 +16,7 @@ from digest.build.selectors import digest_for, items_newer
 from digest.build.services import digest_refresh
 from digest.days import day_of
 from digest.entities import DIGEST_FROZEN
-from digest.feeds.filling import Filling, filling_of, reader_filling
+from digest.feeds.filling import Filling, feeds_overdue, filling_of, reader_filling
 from digest.models import Digest, Reader, Subscription
 from digest.requests import reader_of
 
@@ -27,21 +27,32 @@ Place = Literal["today", "sources"]
 class FillingPart:
     """What a page says of new feeds: how far their fetch is, and how many items today's digest has not seen.
 
-    `watched`: the page asks again by itself.
+    `watched`: the page asks again by itself. `overdue` feeds wait though nobody has just added them, and the
+    digest is empty.
     """
 
     place: Place
     progress: Filling | None
     watched: bool
     newer: int = 0
+    overdue: int = 0
 
 
-def today_filling(reader: Reader, digest: Digest, now: datetime) -> FillingPart | None:
+def today_filling(
+    reader: Reader, digest: Digest, now: datetime, is_empty: bool = False
+) -> FillingPart | None:
     """Return the part of the page of today's `digest`; None where there is nothing to say."""
     progress = reader_filling(reader_id=reader.pk, now=now)
     # One that was built long ago was compared with what there is a moment ago, and changed nothing.
     newer = items_newer(digest=digest, now=now) if digest.built_at > now - DIGEST_FROZEN else 0
-    return _part("today", progress, newer, now) if progress or newer else None
+    if progress or newer or not is_empty:
+        return _part("today", progress, newer, now) if progress or newer else None
+    return _overdue_part(reader, now)
+
+
+def _overdue_part(reader: Reader, now: datetime) -> FillingPart | None:
+    overdue = feeds_overdue(reader_id=reader.pk, now=now)
+    return FillingPart("today", None, watched=True, overdue=overdue) if overdue else None
 
 
 def sources_filling(subscriptions: Sequence[Subscription], now: datetime) -> FillingPart | None:
@@ -76,7 +87,10 @@ def filling(request: HttpRequest) -> HttpResponse:
     digest = digest_for(reader_id=reader.pk, date=day_of(now, reader.zone)) if place == "today" else None
     newer = items_newer(digest=digest, now=now) if digest else 0
     progress = reader_filling(reader_id=reader.pk, now=now, finished=True)
-    return render(request, "digest/_filling.html", {"filling": _part(place, progress, newer, now)})
+    part = _part(place, progress, newer, now)
+    if digest and not (part.watched or newer or digest.impressions.exists()):
+        part = _overdue_part(reader, now) or part
+    return render(request, "digest/_filling.html", {"filling": part})
 
 
 @login_required

@@ -239,14 +239,18 @@ def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts)
     chosen = asked.chosen
     ordered = sorted(feeds, key=lambda one: (not one.folder, one.folder.casefold(), one.folder))
     filed = any(one.folder for one in feeds)
+    # A source is led to by its name; of one feed, it is the same list.
+    of_source = [one.feed_id for one in feeds if chosen.feed is None and one.source == chosen.source]
+    current = chosen.feed or (of_source[0] if len(of_source) == 1 else None)
     found = []
-    for folder, rows in groupby(ordered, key=lambda one: one.folder):
+    for folder, group in groupby(ordered, key=lambda one: one.folder):
+        rows = list(group)
         lines = tuple(
             SideLine(
                 one.name,
                 asked.other(source="", folder=None, feed=one.feed_id),
                 counts.feeds.get(one.feed_id, 0),
-                chosen.feed == one.feed_id,
+                current == one.feed_id,
             )
             for one in rows
         )
@@ -257,6 +261,7 @@ def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts)
             chosen.folder == folder and chosen.feed is None,
         )
         is_open = not filed or line.current or any(one.current for one in lines)
+        is_open = is_open or any(one.feed_id in of_source for one in rows)
         found.append(SideFolder(line if filed else None, lines, is_open))
     return found
 

@@ -65,12 +65,11 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     since = scores_changed(reader=reader, scored=fixed, now=now) if date == today else {}
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
     hides = reader.hide_read and date == today and not all_items
-    counts = digest.left_out.values() if digest else ()
     change = change_read(digest.change) if digest and date == today else None
     shown = _marked(shown, change.places if change else {})
     return {
         "change": change,
-        "filling": today_filling(reader, digest, now) if digest and date == today else None,
+        "filling": today_filling(reader, digest, now, not impressions) if digest and date == today else None,
         "digest": digest,
         "made": digest is not None,
         "waiting": [
@@ -84,7 +83,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
         **_read_state(shown, hides=hides),
-        "left_out": sum(count for count in counts if isinstance(count, int)),
+        "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
 

@@ -23,11 +23,21 @@ from digest.web.pages import search_page
 
 # Days beyond these are none in some time zones.
 DAY_FIRST, DAY_LAST = date(1970, 1, 1), date(2999, 12, 31)
+# As long as an author may be.
+LABEL_MAX_CHARS = 200
 DAY_WRONG = "Write a day as 2026-03-18."
 
 
 def search_filters(
-    *, zone: tzinfo, source: str, since: date | None, until: date | None, unread: bool, saved: bool
+    *,
+    zone: tzinfo,
+    source: str,
+    since: date | None,
+    until: date | None,
+    unread: bool,
+    saved: bool,
+    category: str,
+    author: str,
 ) -> SearchFilters:
     """Return the filters of a search; days are whole days in `zone`, both included."""
 
@@ -40,6 +50,8 @@ def search_filters(
         until=None if until is None else day_end(within(until), zone),
         unread=unread,
         saved=saved,
+        category=category,
+        author=author,
     )
 
 
@@ -55,6 +67,8 @@ class SearchForm(forms.Form):
     )
     unread = forms.BooleanField(required=False)
     saved = forms.BooleanField(required=False)
+    category = forms.CharField(required=False, max_length=LABEL_MAX_CHARS)
+    author = forms.CharField(required=False, max_length=LABEL_MAX_CHARS)
 
     def filters(self, zone: tzinfo) -> SearchFilters:
         """Return the filters; fields that are invalid narrow nothing."""
@@ -67,6 +81,8 @@ class SearchForm(forms.Form):
             until=given("until"),
             unread=given("unread", False),
             saved=given("saved", False),
+            category=given("category", ""),
+            author=given("author", ""),
         )
 
     @property
@@ -103,6 +119,8 @@ def _form_page(form: SearchForm, query: str, order: Order, reader_id: UUID) -> d
     return {
         "form": form,
         "days": [form["since"], form["until"]],
+        "labels": [form["category"], form["author"]],
+        "filters": len(FILTERS),
         "narrowed": len(form.asked),
         "sources": sorted(sources.items(), key=lambda pair: pair[1].casefold()),
         "here": here,

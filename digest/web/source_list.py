@@ -6,13 +6,14 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
-from digest.build.explain import feed_health
+from digest.build.explain import age_words, feed_health
 from digest.feedback.selectors import RatingCounts, feedback_by_source
 from digest.feeds.access import LOCKED
 from digest.feeds.connect import ADDRESS_QUESTION
 from digest.feeds.fetch import host_of
 from digest.feeds.health import FeedCondition, FeedFacts, feed_condition, feed_counts, feed_trouble
 from digest.feeds.identity import web_url
+from digest.feeds.newsletters import NEWSLETTER_PREFIX
 from digest.feeds.selectors import subscriptions_of
 from digest.models import Feed, Reader, Subscription
 from digest.web.filling import sources_filling
@@ -154,7 +155,7 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
     folders = [Folder(name, tuple(rows)) for name, rows in groupby(rest, key=lambda line: line.folder)]
     return {
         "sources": lines,
-        "found": len(found),
+        "count": len(found),
         "troubled": troubled,
         "folders": folders,
         "filed": any(folder.name for folder in folders),
@@ -200,6 +201,8 @@ def _source_line(
         next_check=feed.next_check_at,
         every_minutes=feed.check_minutes,
     )
+    if feed.own_address.startswith(NEWSLETTER_PREFIX):
+        health = f"By mail. The last issue came {age_words(feed.last_new_at or now, now)}."
     facts = _facts(feed)
     return SourceLine(
         subscription=row,

@@ -17,6 +17,7 @@ from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequ
 from digest.feeds.adding import feed_add
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.names import NamedFeed, feeds_named, is_name
+from digest.feeds.newsletters import newsletters_are_on
 from digest.feeds.opml import FOLDER_MAX_CHARS, OPML_BYTES_MAX
 from digest.feeds.subscriptions import check_address, opml_export, opml_import
 from digest.feeds.subscriptions_change import subscription_change
@@ -166,6 +167,7 @@ def _page(
         "found": found,
         "named": named,
         "can_add": can_add,
+        "newsletters": newsletters_are_on(),
         "list_form": list_form or OpmlForm(),
         "undo": removal_read(request, timezone.now()) if "removed" in request.GET else None,
     }

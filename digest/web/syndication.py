@@ -81,16 +81,16 @@ def atom_write(channel: Channel) -> bytes:
     """Return the channel as an Atom 1.0 document in UTF-8."""
     ET.register_namespace("", ATOM)
     root = ET.Element(f"{{{ATOM}}}feed")
-    _add(root, "id", _urn(f"digest:{channel.reader_id}"))
-    _add(root, "title", channel.title)
-    _add(root, "subtitle", DESCRIPTION)
-    _add(root, "updated", _time(channel.updated))
-    _add(_add(root, "author"), "name", "Tidings")
-    _add(root, "generator", "Tidings")
-    _add(root, "link", rel="alternate", type="text/html", href=channel.home)
-    _add(root, "link", rel="self", type="application/atom+xml", href=channel.atom)
+    element_add(root, "id", _urn(f"digest:{channel.reader_id}"))
+    element_add(root, "title", channel.title)
+    element_add(root, "subtitle", DESCRIPTION)
+    element_add(root, "updated", _time(channel.updated))
+    element_add(element_add(root, "author"), "name", "Tidings")
+    element_add(root, "generator", "Tidings")
+    element_add(root, "link", rel="alternate", type="text/html", href=channel.home)
+    element_add(root, "link", rel="self", type="application/atom+xml", href=channel.atom)
     for item in channel.items:
-        _entry(_add(root, "entry"), item)
+        _entry(element_add(root, "entry"), item)
     document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return document
 
@@ -110,16 +110,16 @@ def json_feed_write(channel: Channel) -> bytes:
 
 
 def _entry(entry: ET.Element, item: ChannelItem) -> None:
-    _add(entry, "id", _urn(item.url))
-    _add(entry, "title", item.title, type="text")
-    _add(entry, "link", rel="alternate", type="text/html", href=item.href)
-    _add(entry, "link", rel="related", type="text/html", href=item.page, title="Why it is here")
-    _add(entry, "published", _time(item.published))
-    _add(entry, "updated", _time(item.published))
-    _add(_add(entry, "author"), "name", item.author or item.source)
+    element_add(entry, "id", _urn(item.url))
+    element_add(entry, "title", item.title, type="text")
+    element_add(entry, "link", rel="alternate", type="text/html", href=item.href)
+    element_add(entry, "link", rel="related", type="text/html", href=item.page, title="Why it is here")
+    element_add(entry, "published", _time(item.published))
+    element_add(entry, "updated", _time(item.published))
+    element_add(element_add(entry, "author"), "name", item.author or item.source)
     for reason in item.reasons:
-        _add(entry, "category", term=reason)
-    content = _add(entry, "content", _html(item), type="html")
+        element_add(entry, "category", term=reason)
+    content = element_add(entry, "content", _html(item), type="html")
     if item.language:
         content.set("{http://www.w3.org/XML/1998/namespace}lang", _legal(item.language))
 
@@ -158,7 +158,8 @@ def _html(item: ChannelItem) -> str:
     return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
 
 
-def _add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
+def element_add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
+    """Add an element of Atom to `parent` and return it, without what XML cannot hold."""
     legal = {key: _legal(value) for key, value in attributes.items()}
     child = ET.SubElement(parent, f"{{{ATOM}}}{name}", legal)
     if text:

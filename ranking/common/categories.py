@@ -1,5 +1,6 @@
-"""Categories that publishers name, and whether an item has a topic by its words or a category. Pure."""
+"""Labels that publishers name, categories and authors, and whether an item has a topic. Pure."""
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -9,6 +10,14 @@ from ranking.common.text import fold, known_topic, term_matches, topic_key
 EMPTY_CATEGORIES = frozenset(
     {"uncategorized", "uncategorised", "allgemein", "general", "article", "blog", "post", "misc", "other"}
 )
+# What publishing programs and newsrooms sign with where nobody does; keys, so singular.
+EMPTY_AUTHORS = frozenset(
+    {"admin", "administrator", "anonymous", "author", "editor", "guest", "newsroom", "redaktion", "root"}
+    | {"staff", "team", "unknown", "user", "webmaster"}
+)
+# Between the names of several authors.
+_BETWEEN_NAMES = re.compile(r" ?[,;/|&] ?| (?:and|und|et) ", re.IGNORECASE)
+_BY = re.compile(r"^\s*(?:by|von)\s+", re.IGNORECASE)
 # What stands for a space in categories made for addresses: hyphens, dashes, underscores.
 _SPACES = str.maketrans(dict.fromkeys("-_\u2010\u2013", " "))
 # Few texts need more rounds until another one changes nothing.
@@ -34,6 +43,23 @@ def category_keys(categories: Iterable[str]) -> frozenset[str]:
     return frozenset(map(category_key, categories)) - {""}
 
 
+@lru_cache(maxsize=16384)
+def author_names(author: str) -> tuple[str, ...]:
+    """Return the names in an item's author: "By Ada Hill and Ben Low" has two, "Hill, Ada" is one.
+
+    Without what stands for nobody ("admin").
+    """
+    whole = " ".join(_BY.sub("", author).split())
+    parts = [part for part in _BETWEEN_NAMES.split(whole) if part]
+    names = parts if any(" " in part for part in parts) else [whole]
+    return tuple(name for name in names if category_key(name) not in {"", *EMPTY_AUTHORS})
+
+
+def label_keys(categories: Iterable[str], author: str) -> frozenset[str]:
+    """Return the keys of an item's labels: its categories and the names of its authors."""
+    return category_keys((*categories, *author_names(author))) if author else category_keys(categories)
+
+
 @lru_cache(maxsize=4096)
 def topic_categories(topic: str) -> frozenset[str]:
     """Return the keys of the categories that are the whole of `topic`, or of another name of it."""
@@ -41,12 +67,11 @@ def topic_categories(topic: str) -> frozenset[str]:
     return category_keys((topic, *(known.match if known else ())))
 
 
-def topic_matches(topic: str, folded: str, categories: frozenset[str]) -> bool:
-    """Return whether an item is about `topic`: a category of these keys is it, or folded text has it."""
-    return not topic_categories(topic).isdisjoint(categories) or term_matches(topic, folded)
+def topic_matches(topic: str, folded: str, labels: frozenset[str]) -> bool:
+    """Return whether an item has `topic`: one of its labels (`label_keys`) is it, or folded text has it."""
+    return not topic_categories(topic).isdisjoint(labels) or term_matches(topic, folded)
 
 
-def topics_in_categories(topics: Iterable[str], categories: Iterable[str]) -> tuple[str, ...]:
-    """Return those of `topics` that one of an item's categories is."""
-    keys = category_keys(categories)
+def topics_among(topics: Iterable[str], keys: frozenset[str]) -> tuple[str, ...]:
+    """Return those of `topics` that one of an item's labels of these keys is."""
     return tuple(topic for topic in topics if not topic_categories(topic).isdisjoint(keys))

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
 from digest.models import Feedback, Impression
-from ranking.common.categories import category_keys, topic_matches
+from ranking.common.categories import label_keys, topic_matches
 from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
@@ -61,16 +61,16 @@ class Scope:
         """Return True if the change affects the item."""
         if self.field == SOURCE_WEIGHTS:
             return item.source == self.key
-        return topic_matches(self.label, item.folded, item.categories)
+        return topic_matches(self.label, item.folded, item.labels)
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A rating with the source, text and keys of categories that say which changes affect it."""
+    """A rating with the source, text and keys of labels that say which changes affect it."""
 
     source: str
     folded: str
-    categories: frozenset[str]
+    labels: frozenset[str]
     useful: bool
     at: datetime
 
@@ -83,7 +83,7 @@ class ShownItem:
     built_at: datetime
     source: str
     folded: str
-    categories: frozenset[str]
+    labels: frozenset[str]
     score: float
     interest: float
 
@@ -161,12 +161,12 @@ def _ratings(
     rows = Feedback.objects.filter(reader_id__in=readers, at__gte=start, at__lt=end).order_by("pk")
     rows = rows.exclude(origin=Feedback.Origin.INTERVIEW)
     text = F("item__text") if with_text else Value("")
-    named = F("item__categories") if with_text else Value("")
-    found = rows.values_list("reader_id", "item__source_id", "item__title", text, named, "useful", "at")
+    named = [F(f"item__{name}") if with_text else Value("") for name in ("categories", "author")]
+    found = rows.values_list("reader_id", "item__source_id", "item__title", text, *named, "useful", "at")
     ratings: defaultdict[UUID, list[Rating]] = defaultdict(list)
-    for reader_id, source, title, body, categories, useful, at in found.iterator():
+    for reader_id, source, title, body, categories, author, useful, at in found.iterator():
         folded = _folded(title, body, with_text)
-        ratings[reader_id].append(Rating(source, folded, category_keys(categories), useful, at))
+        ratings[reader_id].append(Rating(source, folded, label_keys(categories, author), useful, at))
     return dict(ratings)
 
 
@@ -177,15 +177,15 @@ def _shown(
         digest__reader_id__in=readers, digest__built_at__gte=start, digest__built_at__lt=end
     ).order_by("digest_id", "rank")
     text = F("item__text") if with_text else Value("")
-    named = F("item__categories") if with_text else Value("")
+    named = [F(f"item__{name}") if with_text else Value("") for name in ("categories", "author")]
     found = rows.values_list(
-        "digest__reader_id", "digest_id", "digest__built_at", "item__source_id", "item__title", text, named,
+        "digest__reader_id", "digest_id", "digest__built_at", "item__source_id", "item__title", text, *named,
         "score", "parts__interest",
     )  # fmt: skip
     shown: defaultdict[UUID, list[ShownItem]] = defaultdict(list)
-    for reader_id, digest_id, built_at, source, title, body, categories, *scores in found.iterator():
+    for reader_id, digest_id, built_at, source, title, body, categories, author, *scores in found.iterator():
         score, interest = scores
-        about = _folded(title, body, with_text), category_keys(categories)
+        about = _folded(title, body, with_text), label_keys(categories, author)
         shown[reader_id].append(ShownItem(digest_id, built_at, source, *about, score, float(interest or 1.0)))
     return dict(shown)
 

@@ -85,6 +85,7 @@ def forecast_of(
             item.text,
             now - max(item.at - item.dated_at, timedelta()),
             categories=item.categories,
+            author=item.author,
         )
         for item in holdout
     ]

@@ -1,8 +1,11 @@
-"""Topics of rated items: the categories that publishers name, and phrases in titles.
+"""Topics of rated items: the categories and authors that publishers name, and phrases in titles.
 
 Categories come first, those that three items from two sources have, in the spelling used most. Of two that
 nearly the same items have the less frequent one goes, and so does a phrase: "ev" where "Electric cars" is a
 category of the same items.
+
+Authors come next, those of three items, be they all of one source: an author is judged within the sources
+that they write for (`tastes`). Who wrote nearly all of a source is left to the source.
 
 A phrase is one to three words that follow each other, neither starting nor ending in a stop word, no source's
 name, in the titles of at least three items from at least two sources. Where a longer phrase covers nearly the
@@ -17,13 +20,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from digest.entities import RatedItem
-from ranking.common.categories import EMPTY_CATEGORIES, category_key, topic_categories
+from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
 from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
 from suggestions.entities import SOURCE_WEIGHTS
 
 TOPICS_MAX = 40
-# Leaves room for phrases where a publisher tags freely.
-CATEGORIES_MAX = 20
+# Leave room for phrases where a publisher tags freely.
+CATEGORIES_MAX, AUTHORS_MAX = 20, 10
 PHRASE_WORDS_MAX = 3
 PHRASE_ITEMS_MIN = 3
 PHRASE_SOURCES_MIN = 2
@@ -55,11 +58,15 @@ _TOKEN = re.compile(r"\w+(?:['’.\-+&]\w+)*")
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The columns: source keys, topic keys and the spelling of each topic, in a fixed order."""
+    """The columns: source keys, topic keys and the spelling of each topic, in a fixed order.
+
+    `authors` are those of `topics` that are an author's name.
+    """
 
     sources: tuple[str, ...]
     topics: tuple[str, ...]
     labels: Mapping[str, str]
+    authors: frozenset[str] = frozenset()
 
     def column(self, field: str, key: str) -> int:
         """Return the index of a target among all columns. Raises `ValueError` for an unknown one."""
@@ -76,16 +83,19 @@ def attributes_of(
     own = frozenset().union(*map(topic_categories, topics))
     named = categories_frequent(rated, titles)
     categories = [one for one in named if category_key(one.label) not in own][:CATEGORIES_MAX]
-    phrases = phrases_without(phrases_frequent(rated, titles), categories)
-    for found in [*categories, *phrases][:TOPICS_MAX]:
+    authors = phrases_without(authors_frequent(rated, titles), categories)
+    labelled = [*categories, *authors[:AUTHORS_MAX]]
+    phrases = phrases_without(phrases_frequent(rated, titles), labelled)
+    for found in [*labelled, *phrases][:TOPICS_MAX]:
         labels.setdefault(found.key, found.label)
     keys = {*sources, *(item.source for item in rated)}
-    return Attributes(tuple(sorted(keys)), tuple(sorted(labels)), labels)
+    written = frozenset(one.key for one in authors) & labels.keys()
+    return Attributes(tuple(sorted(keys)), tuple(sorted(labels)), labels, written)
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrase or category that could be a topic, with the indices of the items that have it."""
+    """A phrase, category or author that could be a topic, with the indices of the items that have it."""
 
     key: str
     label: str
@@ -115,6 +125,22 @@ def categories_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -
     return found
 
 
+def authors_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> list[Phrase]:
+    """Return the authors of the rated items that could be topics, most frequent first.
+
+    Neither sources by their name nor who wrote nearly all of the rated items of their sources.
+    """
+    by_source: defaultdict[str, set[int]] = defaultdict(set)
+    for n, item in enumerate(rated):
+        by_source[item.source].add(n)
+    named = [_categories(author_names(item.author)) if item.author else set() for item in rated]
+    return [
+        one
+        for one in _frequent(named, rated, _names_barred(titles), sources_min=1)
+        if not _coextensive(one.items, frozenset().union(*(by_source[rated[n].source] for n in one.items)))
+    ]
+
+
 def phrases_without(phrases: Iterable[Phrase], categories: Sequence[Phrase]) -> list[Phrase]:
     """Return `phrases` without those that are a category, part of one that covers them, or go along with one.
 
@@ -140,7 +166,10 @@ def _names_barred(titles: Mapping[str, str]) -> set[str]:
 
 
 def _frequent(
-    terms: Iterable[set[tuple[str, str]]], rated: Sequence[RatedItem], barred: Iterable[str]
+    terms: Iterable[set[tuple[str, str]]],
+    rated: Sequence[RatedItem],
+    barred: Iterable[str],
+    sources_min: int = PHRASE_SOURCES_MIN,
 ) -> list[Phrase]:
     """Return the terms, (key, spelling) by item, that enough items from enough sources have, most first."""
     items: dict[str, set[int]] = defaultdict(set)
@@ -154,7 +183,7 @@ def _frequent(
         for key, of_key in items.items()
         if len(of_key) >= PHRASE_ITEMS_MIN
         and key not in barred
-        and len({rated[i].source for i in of_key}) >= PHRASE_SOURCES_MIN
+        and len({rated[i].source for i in of_key}) >= sources_min
     ]
     return sorted(frequent, key=lambda one: (-len(one.items), one.key))
 

@@ -51,7 +51,7 @@ def contribution_of(tallies: Tallies) -> Batch:
 def _bounded(tallies: Tallies, columns: slice) -> tuple[int, int]:
     seen = tallies.thumbs[columns] >= 1
     variance = tallies.variance[columns][seen]
-    d, most = (float((tallies.information(rate)[columns][seen] ** 2).sum()) for rate in (tallies.base, 0.5))
+    d, most = (float((tallies.information(rate)[columns][seen] ** 2).sum()) for rate in (tallies.rates, 0.5))
     if d <= 0:
         return 0, 0
     n = tallies.thumbs_all

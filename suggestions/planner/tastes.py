@@ -14,6 +14,9 @@ estimated from all readers together by the method of moments (James and Stein, 1
 1986), since z^2 has the expectation u + spread v^2. Where readers prefer nothing, the spread is 0 and so is
 every lean: silence needs no other gate.
 
+An author is judged within the sources they write for: b and N are of the thumbs on those, so that a reader
+who likes a source does not seem to like everybody who writes there.
+
 Thumbs decay with a half-life of 60 days. A reason says what was meant: "my kind of topic" names the topics;
 depth, hype or a paywall the source; "well explained" the one item. A thumb counts 0.3 for the kinds that its
 reason does not name. Pure.
@@ -27,10 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from digest.entities import RatedItem
-from ranking.common.categories import category_keys, topic_matches
+from ranking.common.categories import label_keys, topic_matches
 from ranking.common.probability import logistic, normal_above
 from ranking.common.text import fold
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
+from suggestions.entities import TOPICS
 from suggestions.planner.phrases import Attributes
 
 Array = NDArray[np.float64]
@@ -39,6 +43,8 @@ Array = NDArray[np.float64]
 ABOUT_TOPIC = frozenset({"on-topic", "off-topic"})
 ABOUT_SOURCE = frozenset({"depth", "original", "practical", "hype", "clickbait", "paywall"})
 ABOUT_ITEM = frozenset({"clarity", "surprising", "shallow", "known"})
+# The reasons for a thumb down, in all three kinds; the others are for a thumb up.
+AGAINST = frozenset({"off-topic", "hype", "clickbait", "paywall", "shallow", "known"})
 # What a thumb counts for the kinds that its reason does not name.
 NOT_NAMED = 0.3
 # A smaller lean, in log-odds, is not worth a question (measured on MovieLens: more questions, no more gain).
@@ -62,7 +68,8 @@ class Spread:
 class Tallies:
     """Decayed thumbs and likes (columns,), the first `source_count` columns sources; those of all together.
 
-    `squares` are the sums of squared weights. Reasons weigh the columns, not the totals.
+    `squares` are the sums of squared weights. Reasons weigh the columns, not the totals. `among` and
+    `likes_among` are thumbs and likes of what each column is compared with: all, but for authors.
     """
 
     thumbs: Array
@@ -71,6 +78,8 @@ class Tallies:
     source_count: int
     thumbs_all: float
     likes_all: float
+    among: Array
+    likes_among: Array
 
     @property
     def base(self) -> float:
@@ -84,19 +93,33 @@ class Tallies:
         return share
 
     @property
+    def rates(self) -> Array:
+        """Return b of each column: that of what it is compared with."""
+        found: Array = np.where(
+            self.among < self.thumbs_all, (self.likes_among + 2 * self.base) / (self.among + 2), self.base
+        )
+        return found
+
+    @property
     def surplus(self) -> Array:
         """Return z of each column."""
-        return self.likes - self.base * self.thumbs
+        return self.likes - self.rates * self.thumbs
 
-    def information(self, rate: float) -> Array:
-        """Return v of each column at the like-rate `rate`."""
-        found: Array = rate * (1 - rate) * self.thumbs * (1 - self.share)
+    def information(self, rates: Array | float) -> Array:
+        """Return v of each column at the like-rates `rates`."""
+        found: Array = rates * (1 - rates) * self.thumbs * self._apart
         return found
 
     @property
     def variance(self) -> Array:
         """Return u of each column."""
-        found: Array = self.base * (1 - self.base) * self.squares * (1 - self.share)
+        found: Array = self.rates * (1 - self.rates) * self.squares * self._apart
+        return found
+
+    @property
+    def _apart(self) -> Array:
+        """Return 1 - n / N of each column."""
+        found: Array = 1 - np.minimum(1.0, self.thumbs / np.maximum(self.among, 1e-9))
         return found
 
 
@@ -155,13 +178,19 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     labels = [attributes.labels[key] for key in attributes.topics]
     for n, item in enumerate(rated):
         source, topics = _kind_weights(item)
-        folded, categories = fold(item.title), category_keys(item.categories)
+        folded, keys = fold(item.title), label_keys(item.categories, item.author)
         has[n, at[item.source]] = source
-        has[n, first:] = [topics * topic_matches(label, folded, categories) for label in labels]
+        has[n, first:] = [topics * topic_matches(label, folded, keys) for label in labels]
     weight = np.array([rating_weight(item.at, now) for item in rated], dtype=np.float64)
     liked = weight * np.array([item.useful for item in rated], dtype=np.float64)
     squares = weight**2 @ has**2
-    return Tallies(weight @ has, liked @ has, squares, first, float(weight.sum()), float(liked.sum()))
+    among, likes_among = (np.full(has.shape[1], float(row.sum())) for row in (weight, liked))
+    sources = np.array([at[item.source] for item in rated], dtype=np.int64)
+    for column in (attributes.column(TOPICS, key) for key in attributes.authors):
+        there = np.isin(sources, sources[has[:, column] > 0])
+        among[column], likes_among[column] = weight[there].sum(), liked[there].sum()
+    totals = float(weight.sum()), float(liked.sum())
+    return Tallies(weight @ has, liked @ has, squares, first, *totals, among, likes_among)
 
 
 def rating_weight(at: datetime, now: datetime) -> float:
@@ -171,8 +200,12 @@ def rating_weight(at: datetime, now: datetime) -> float:
 
 
 def _kind_weights(item: RatedItem) -> tuple[float, float]:
-    """Return what a thumb counts for its source and for its topics; 1 without a reason, or with several."""
-    named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(item.tags)]
+    """Return what a thumb counts for its source and for its topics; 1 without a reason, or with several.
+
+    Imports and the API may bring a thumb up for "hype": a reason that contradicts its thumb names nothing.
+    """
+    tags = {tag for tag in item.tags if (tag in AGAINST) is not item.useful}
+    named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(tags)]
     if len(named) != 1:
         return 1.0, 1.0
     return (
@@ -183,7 +216,7 @@ def _kind_weights(item: RatedItem) -> tuple[float, float]:
 
 def tastes_of(tallies: Tallies, spread: Spread) -> list[Taste]:
     """Return the taste of each column."""
-    information = tallies.information(tallies.base)
+    information = tallies.information(tallies.rates)
     spreads = np.full(len(information), max(0.0, spread.topics))
     spreads[: tallies.source_count] = max(0.0, spread.sources)
     # 1 / (v + 1 / spread) without a division by 0.

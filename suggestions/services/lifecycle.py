@@ -206,7 +206,9 @@ def _row(
         confidence=weighed.confidence,
         p_helpful=weighed.p_helpful,
         forecast=forecast_body(weighed.p_helpful, weighed.forecast, preview),
-        expected_impact=impact_sentence(accepted.suggestion_type, label, step),
+        expected_impact=impact_sentence(
+            accepted.suggestion_type, label, step, is_author=_is_author(accepted, evidence)
+        ),
         config_version=facts.effective.config.version,
         validation_notes=list(accepted.notes),
         created_at=now,
@@ -216,9 +218,12 @@ def _row(
 def _reason(accepted: Accepted, label: str, evidence: RatingEvidence) -> str:
     likes, ratings = target_counts(evidence, accepted.field, accepted.target_key, accepted.label)
     all_likes = sum(item.useful for item in evidence.rated)
-    return reason_sentence(
-        accepted.suggestion_type, label, likes, ratings, all_likes - likes, len(evidence.rated) - ratings
-    )
+    counts = likes, ratings, all_likes - likes, len(evidence.rated) - ratings
+    return reason_sentence(accepted.suggestion_type, label, *counts, is_author=_is_author(accepted, evidence))
+
+
+def _is_author(accepted: Accepted, evidence: RatingEvidence) -> bool:
+    return accepted.target_key in evidence.attributes.authors
 
 
 def _store(

@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from advisor.guidance.refresh import FOLDER, BadInsight, insight_draft, memories_sync, patterns_sync
-from advisor.guidance.store import memories_recall
+from advisor.guidance.store import (
+    FOLDER,
+    BadInsight,
+    insight_draft,
+    memories_recall,
+    memories_sync,
+    patterns_sync,
+)
 from advisor.models import Memory
 from advisor.tools import NoArguments
 from advisor.tools.queries import get_user_profile

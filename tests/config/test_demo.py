@@ -148,7 +148,7 @@ def test_topics_move_a_reader_only_as_whole_words():
 
 # --- Seeding --------------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_seeding_twice_changes_nothing():
+def test_a_seeding_is_real_and_a_second_one_changes_nothing():
     first = demo_seed(now=NOW)
     rows = rows_counted()
     second = demo_seed(now=NOW)
@@ -156,11 +156,11 @@ def test_seeding_twice_changes_nothing():
     assert (first.first_time, second.first_time) == (True, False)
     assert first.items_new == first.items_seen == Item.objects.count() >= 600
     assert (second.items_new, second.thumbs, second.reader_ids) == (0, first.thumbs, first.reader_ids)
+    seeded_feeds_went_through_the_real_ingest()
+    reasons_fit_the_thumbs_they_are_given_with()
 
 
-@pytest.mark.django_db
-def test_seeded_feeds_went_through_the_real_ingest():
-    demo_seed(now=NOW)
+def seeded_feeds_went_through_the_real_ingest() -> None:
     assert set(Feed.objects.values_list("source_id", flat=True)) == {s.key for s in world_sources()}
     assert not Feed.objects.exclude(state=Feed.State.IMPORTED).exists()
     oldest, newest = (Item.objects.order_by(o).first() for o in ("dated_at", "-dated_at"))
@@ -168,9 +168,7 @@ def test_seeded_feeds_went_through_the_real_ingest():
     assert all(Subscription.objects.filter(reader__username=p.name).count() == 14 for p in READERS)
 
 
-@pytest.mark.django_db
-def test_reasons_fit_the_thumbs_they_are_given_with():
-    demo_seed(now=NOW)
+def reasons_fit_the_thumbs_they_are_given_with() -> None:
     wrong = FeedbackTag.objects.filter(feedback__useful=True, tag__kind=ReasonTag.Kind.DISLIKED)
     wrong |= FeedbackTag.objects.filter(feedback__useful=False, tag__kind=ReasonTag.Kind.VALUED)
     assert not wrong.exists()
@@ -244,12 +242,11 @@ def test_the_walkthrough_ends_with_an_accepted_suggestion_and_a_different_digest
         rows = Suggestion.objects.filter(reader__username=name)
         assert len(rows) >= 2 and {row.field for row in rows} >= fields, name
         assert all(row.evidence.count() >= 3 for row in rows)
+    today_and_the_list_of_all_items_agree_on_how_many_sources_report_one()
+    run_again_the_same_day_it_accepts_nothing_more_and_shows_the_current_state()
 
 
-@pytest.mark.alike
-@pytest.mark.django_db
-def test_run_again_the_same_day_it_accepts_nothing_more_and_shows_the_current_state():
-    walkthrough_run(now=NOW, write=lambda line: None)
+def run_again_the_same_day_it_accepts_nothing_more_and_shows_the_current_state() -> None:
     lines: list[str] = []
     result = walkthrough_run(now=NOW + timedelta(minutes=5), write=lines.append)
     text = "\n".join(lines)
@@ -266,11 +263,9 @@ def test_the_walkthrough_works_at_any_hour_of_any_day(hour: int):
     assert walkthrough_run(now=now, write=lambda line: None).moved > 0
 
 
-@pytest.mark.django_db
-def test_today_and_the_list_of_all_items_agree_on_how_many_sources_report_one(now):
-    walkthrough_run(now=now, write=lambda line: None)
+def today_and_the_list_of_all_items_agree_on_how_many_sources_report_one() -> None:
     reader = Reader.objects.get(username=ADA.name)
     shown = {row.item: row.parts["reported_by"] for row in Impression.objects.filter(digest__reader=reader)}
-    listed = items_score(reader=reader, items=list(shown), now=now)
+    listed = items_score(reader=reader, items=list(shown), now=NOW)
     assert list(shown.values()) == [entry.parts["reported_by"] for entry in listed]
     assert max(shown.values()) > 1

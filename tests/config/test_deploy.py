@@ -122,14 +122,33 @@ def test_every_way_of_running_starts_the_same_processes_with_the_same_queues():
     assert all("deploy/gunicorn.conf.py config.wsgi" in way["web"] for way in ways.values())
 
 
-def test_a_web_process_has_loaded_its_pages_before_it_is_asked_and_nothing_that_only_tasks_need(tmp_path):
-    look = (
-        "import config.wsgi, sys; heavy = {'sklearn', 'scipy', 'requests', 'redis'} & {*sys.modules}; "
-        "sys.exit(str(heavy) if heavy or 'digest.web.reading' not in sys.modules else 0)"
+def loaded(code: str, folder: Path) -> set[str]:
+    """The modules that are loaded once `code` ran in a new interpreter."""
+    place = os.environ | {"TIDINGS_VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    look = f"{code}; import sys; print(*sys.modules)"
+    command = [sys.executable, "-c", look]
+    done = subprocess.run(
+        command, cwd=ROOT, env=place | {"REDIS_URL": ""}, stdout=subprocess.PIPE, text=True, check=True
     )
-    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
-    place |= {"REDIS_URL": ""}
-    assert subprocess.run([sys.executable, "-c", look], cwd=ROOT, env=place).returncode == 0
+    return set(done.stdout.split())
+
+
+def test_a_web_process_has_loaded_its_pages_before_it_is_asked_and_nothing_that_it_need_not(tmp_path):
+    names = loaded("import config.wsgi", tmp_path)
+    assert "digest.web.reading" in names
+    heavy = {"sklearn", "scipy", "requests", "redis", "openai", "mcp", "genai_prices", "trafilatura", "bm25s"}
+    assert not names & heavy
+
+
+def test_a_start_loads_no_page_no_admin_and_no_broker(tmp_path):
+    names = loaded("import django; django.setup()", tmp_path)
+    heavy = {"ninja", "celery", "kombu", "httpcore2", "advisor.admin", "digest.web", "advisor.run"}
+    assert not names & heavy
+
+
+def test_the_embedded_worker_needs_neither_scipy_nor_a_client_of_models(tmp_path):
+    names = loaded("import django; django.setup(); import config.tasks", tmp_path)
+    assert "digest.items.clustering" in names and not names & {"sklearn", "scipy", "openai", "mcp"}
 
 
 def test_a_web_process_counts_on_where_its_predecessor_stopped(tmp_path, monkeypatch):

@@ -44,6 +44,15 @@ def test_the_image_has_the_port_the_volume_and_the_user_that_manifests_name():
     assert all(flag in DOCKERFILE for flag in HARDENED)
 
 
+def test_the_image_was_run_as_every_user_that_a_manifest_names(pod):
+    runs = json.loads((DEPLOY.parent / "tests/lab/records/image.json").read_text())["runs"]
+    assert all(all(run["checks"].values()) and len(run["checks"]) > 10 for run in runs)
+    umbrel = parsed("umbrel/docker-compose.yml")["services"]["web"]["user"]
+    extra = ElementTree.parse(DEPLOY / "unraid/tidings.xml").findtext("ExtraParams")
+    kubernetes = "{runAsUser}:{runAsGroup}".format(**pod["securityContext"])
+    assert {run["user"] for run in runs} == {umbrel, re.search(r"--user (\S+)", str(extra))[1], kubernetes}
+
+
 def test_umbrel_runs_the_image_with_its_data_in_the_folder_of_the_app():
     app, compose = parsed("umbrel/umbrel-app.yml"), parsed("umbrel/docker-compose.yml")["services"]
     web, proxy = compose["web"], compose["app_proxy"]["environment"]

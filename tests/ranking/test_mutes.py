@@ -69,6 +69,7 @@ def test_a_mute_finds_sources_authors_and_addresses():
     assert hides("address", "http://paper.example/sport/*", piece)
     assert not hides("address", "paper.example/sport", piece)
     assert not hides("author", "jane doe", item("A"))
+    assert hides("author", "jane doe", item("A", author="Ben Low, Jane Doe"))
 
 
 @given(

@@ -211,6 +211,12 @@ def test_a_topic_needs_evidence_from_two_sources():
     assert "from 2 sources" in check(ADD, facts).message
 
 
+def test_an_author_needs_no_second_source():
+    signed = {u: replace(i, source="a", title="Plain", author="Harbour") for u, i in FACTS.rated.items()}
+    author = replace(ADD, suggested_value="Harbour")
+    assert getattr(check(author, replace(FACTS, rated=signed)), "code", "") != "too_few_sources"
+
+
 @pytest.mark.parametrize("pins", [{"locked": ("a",)}, {"avoided": ("a",)}])
 def test_a_pinned_source_is_left_alone(pins):
     effective = replace(FACTS.effective, config=replace(FACTS.effective.config, **pins))

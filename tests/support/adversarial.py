@@ -173,7 +173,8 @@ def slower_than_linear(
             before, took = (seconds(work, make(size), runs) for size in (length // 2, length))
             # What grows so does it at the next length too; an accident of the clock does not.
             again = took > max(MEASURABLE_S, FACTOR_MAX * before)
-            if again and seconds(work, make(2 * length), runs) > FACTOR_MAX * took:
+            last = 1 if FACTOR_MAX * took > UNDOUBTED_S else runs
+            if again and seconds(work, make(2 * length), last) > FACTOR_MAX * took:
                 return f"{before:.4f} s for {length // 2} signs, {took:.4f} s for {length}"
     return ""
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from advisor.guidance.refresh import memories_sync
+from advisor.guidance.store import memories_sync
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from advisor.guidance.refresh import memories_sync
+from advisor.guidance.store import memories_sync
 from advisor.run.model_check import Wording, model_check
 from advisor.run.model_verdict import GOOD, NOT_USABLE, USABLE
 from config.demo.people import ADA

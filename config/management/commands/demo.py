@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from advisor.agent.planner import NAME as PLANNER
-from advisor.guidance.refresh import memories_sync
+from advisor.guidance.store import memories_sync
 from advisor.models import Run
 from advisor.run.request import GenerateResult, run_request
 from config.demo.people import ACCOUNTS, ADA, BEN, CLEO, OLGA, PASSWORD

@@ -1,18 +1,28 @@
-"""`manage.py serve`: the site and its worker in one terminal, for one machine and few readers."""
+"""`manage.py serve`: the site and its worker in one terminal, for one machine and few readers.
+
+The worker is forked from the loaded site, before that has threads, so that the two share the memory of what
+both have loaded.
+"""
 
 import os
-import subprocess
+import signal
+import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import structlog
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.core.servers import basehttp
+from django.db import connections
 
+import config.tasks  # noqa: F401  # loaded before the fork
 from config.readiness import migrations_missing
 from ranking.common.commands import manage_command, signals_as_interrupt, whole_number
 
@@ -23,6 +33,8 @@ RESTART_S = 5.0
 # Connections that may wait to be accepted. With Django's ten, about twenty-five requests at the same moment
 # were enough for the system to reset some (measured; `python -m tests.lab faults replays`).
 BACKLOG = 256
+
+log = structlog.get_logger(__name__)
 
 
 class Server(basehttp.WSGIServer):
@@ -47,17 +59,17 @@ class Command(BaseCommand):
             raise CommandError("The database is not up to date. Run `make migrate`, or `tidings migrate`.")
         signals_as_interrupt()
         try:
-            with worker_process(write=self.stderr.write):
-                self._serve(options["host"], options["port"])
+            application = basehttp.get_internal_wsgi_application()  # loads the site, before the fork
+            with worker_process(first=worker_fork, write=self.stderr.write):
+                self._serve(application, options["host"], options["port"])
         except KeyboardInterrupt:
             self.stdout.write("Stopped.")
 
-    def _serve(self, host: str, port: int) -> None:
+    def _serve(self, application: WSGIHandler, host: str, port: int) -> None:
         def bound(actual: object) -> None:
             self.stdout.write(f"Tidings is on http://{host}:{actual}/ with its worker. Ctrl-C ends both.")
 
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
-        application = basehttp.get_internal_wsgi_application()
         try:
             basehttp.run(host, port, application, threading=True, on_bind=bound, server_cls=Server)
         except OSError as error:
@@ -68,24 +80,25 @@ class Command(BaseCommand):
 
 @contextmanager
 def worker_process(
-    *, write: Callable[[str], object], restart_s: float = RESTART_S
-) -> Iterator[list[subprocess.Popen[bytes]]]:
+    *, first: Callable[[], int], write: Callable[[str], object], restart_s: float = RESTART_S
+) -> Iterator[list[int]]:
     """Run `manage.py work` as a child while the block runs, then let it finish its job.
 
-    A child that ends by itself is reported to `write` and replaced after `restart_s` seconds; meanwhile
-    requests run inline. Yields the list of workers; the last one runs.
+    `first` starts the first worker and returns its process id. One that ends by itself is reported to
+    `write` and replaced after `restart_s` seconds; meanwhile requests run inline. Yields the list of workers;
+    the last one runs.
     """
-    ending, workers = Event(), [_worker_start()]
+    ending, workers = Event(), [first()]
 
     def watch() -> None:
         while True:
-            code = workers[-1].wait()
+            code = os.waitstatus_to_exitcode(os.waitpid(workers[-1], 0)[1])
             if ending.is_set():
                 return
             write(f"The worker ended by itself (exit code {code}). Another starts in {restart_s:g} seconds.")
             if ending.wait(restart_s):
                 return
-            workers.append(_worker_start())
+            workers.append(worker_spawn())
 
     watcher = Thread(target=watch, daemon=True, name="worker-watch")
     watcher.start()
@@ -93,22 +106,43 @@ def worker_process(
         yield workers
     finally:
         ending.set()
-        _worker_end(workers[-1])
-        watcher.join()
-        _worker_end(workers[-1])
+        _worker_end(workers, watcher)
 
 
-def _worker_start() -> subprocess.Popen[bytes]:
+def worker_fork() -> int:
+    """Fork a worker from this process, which must have no other threads yet; return its process id."""
+    connections.close_all()
+    sys.stdout.flush()
+    parent = os.getpid()
+    if pid := os.fork():
+        return pid
+    code = 1
+    try:
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        call_command("work", parent=parent)
+        code = 0
+    except BaseException:
+        log.exception("worker_failed")
+    finally:
+        sys.stdout.flush()
+        os._exit(code)  # without the parent's exit handlers
+
+
+def worker_spawn() -> int:
+    """Start a worker as a program of its own, which is safe beside threads; return its process id."""
     # A process group of its own: Ctrl-C in the terminal reaches only the site, which then ends the worker.
     # A killed site cannot do that: the worker watches its parent itself.
-    return subprocess.Popen(manage_command("work", "--parent", str(os.getpid())), process_group=0)
+    command = manage_command("work", "--parent", str(os.getpid()))
+    return os.posix_spawn(command[0], command, os.environ, setpgroup=0)
 
 
-def _worker_end(worker: subprocess.Popen[bytes]) -> None:
-    """Terminate a worker; kill one that takes too long, or on a second Ctrl-C."""
-    worker.terminate()
-    try:
-        worker.wait(SHUTDOWN_S)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        worker.kill()
-        worker.wait()
+def _worker_end(workers: list[int], watcher: Thread) -> None:
+    """Terminate the last worker; kill one that takes too long, or on a second Ctrl-C."""
+    for number, patience_s in ((signal.SIGTERM, SHUTDOWN_S), (signal.SIGKILL, None)):
+        if not watcher.is_alive():
+            return
+        with suppress(ProcessLookupError):
+            os.kill(workers[-1], number)
+        with suppress(KeyboardInterrupt):
+            watcher.join(patience_s)

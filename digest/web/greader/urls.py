@@ -26,5 +26,6 @@ _READER = [
 urlpatterns = [
     re_path(r"^(?:api/greader\.php/)?accounts/ClientLogin$", views.client_login, name="client_login"),
     re_path(r"^(?:api/greader\.php/)?reader/api/0/", include(_READER)),
+    re_path(r"^(?:api/greader\.php/)?reader/atom/(?P<stream>.+)$", views.stream_atom, name="stream_atom"),
     re_path(r"^api/greader\.php/?$", views.ready, name="ready"),
 ]

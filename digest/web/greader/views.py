@@ -1,6 +1,9 @@
 """What clients read: who they are, subscriptions, folders and labels, counts, and streams of items."""
 
-from typing import Any
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+from xml.etree import ElementTree as ET
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -13,7 +16,12 @@ from digest.requests import reader_of
 from digest.web.greader.codec import CONTENTS_MAX, IDS_MAX, STATE, Kind, asked_read, items_read
 from digest.web.greader.door import OK, Sent, answering, authorise, authorised, json, plain
 from digest.web.greader.streams import continuation_after, entries, stream_page, subscriptions, tags, unread
+from digest.web.syndication import ATOM, element_add
 
+# The Atom of clients from before JSON: its extensions, and the categories that are states and labels.
+GR: Final = "http://www.google.com/schemas/reader/atom/"
+SCHEME: Final = "http://www.google.com/reader/"
+TAG: Final = "tag:google.com,2005:reader/"
 # As long as those of Google, since some clients check.
 WRITE_TOKEN_CHARS = 57
 
@@ -87,6 +95,19 @@ def unread_count(request: HttpRequest) -> HttpResponse:
 @authorised("GET", "HEAD")
 def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
     """Return a page of a stream with its items; all of the reader's items where none is named."""
+    return json(_stream(request, stream))
+
+
+@authorised("GET", "HEAD")
+def stream_atom(request: HttpRequest, stream: str) -> HttpResponse:
+    """Return the same page as Atom, as clients from before JSON ask for it (Newsboat's mode for FeedHQ)."""
+    return HttpResponse(
+        atom_write(_stream(request, stream)), content_type="application/atom+xml; charset=utf-8"
+    )
+
+
+def _stream(request: HttpRequest, stream: str) -> dict[str, Any]:
+    """Return a page of a stream with its items."""
     reader, now, sent = reader_of(request), timezone.now(), Sent(request)
     name = stream or sent.one("s") or STATE + Kind.ALL.value
     asked = asked_read(name, sent.all, most=CONTENTS_MAX)
@@ -95,7 +116,7 @@ def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
     more = page.continuation
     if seen < len(page.ids):
         more = continuation_after(reader=reader, asked=asked, item_id=page.ids[seen - 1], now=now)
-    return json(_listed(name, items, more))
+    return _listed(name, items, more)
 
 
 @authorised("GET", "HEAD")
@@ -122,3 +143,38 @@ def items_contents(request: HttpRequest) -> HttpResponse:
 def _listed(name: str, items: list[dict[str, Any]], continuation: str) -> dict[str, Any]:
     more = {"continuation": continuation} if continuation else {}
     return {"id": name, "updated": int(timezone.now().timestamp()), "items": items} | more
+
+
+def atom_write(page: Mapping[str, Any]) -> bytes:
+    """Return a page of a stream, as `stream/contents` answers it, as an Atom document (RFC 4287).
+
+    States and labels are categories of the scheme that Google Reader had; the rest are the publisher's.
+    """
+    ET.register_namespace("", ATOM)
+    root = ET.Element(f"{{{ATOM}}}feed")
+    element_add(root, "id", f"{TAG}{page['id']}")
+    element_add(root, "title", page["items"][0]["origin"]["title"] if page["items"] else page["id"])
+    element_add(root, "updated", _moment(page["updated"]))
+    if page.get("continuation"):
+        ET.SubElement(root, f"{{{GR}}}continuation").text = page["continuation"]
+    for item in page["items"]:
+        entry = element_add(root, "entry")
+        element_add(entry, "id", item["id"])
+        element_add(entry, "title", item["title"], type="text")
+        element_add(entry, "published", _moment(item["published"]))
+        element_add(entry, "updated", _moment(item["updated"]))
+        for link in item["alternate"]:
+            element_add(entry, "link", rel="alternate", href=link["href"], type="text/html")
+        for link in item.get("enclosure", ()):
+            element_add(entry, "link", rel="enclosure", href=link["href"], type=link["type"])
+        element_add(element_add(entry, "author"), "name", item.get("author") or item["origin"]["title"])
+        for name in item["categories"]:
+            ours = {"scheme": SCHEME, "label": name.rpartition("/")[2]} if name.startswith("user/") else {}
+            element_add(entry, "category", term=name, **ours)
+        element_add(entry, "content", item["summary"]["content"], type="html")
+    document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from advisor.guidance.admission import ADMITTED, REFUSALS, WEIGHTS, admit, quality_of_text, text_signature
 from advisor.guidance.memories import many_drafts
-from advisor.guidance.refresh import FOLDER, insight_draft
+from advisor.guidance.store import FOLDER, insight_draft
 from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from tests.advisor.guidance.memories import NOW, TEXT

@@ -36,7 +36,7 @@ WELL = Observed(
 
 
 @pytest.fixture(autouse=True)
-def defaults(no_holdout, settings):
+def defaults(settings):
     """An installation as delivered, which leaves a tenth of its notes out to measure by."""
     settings.GUIDANCE = {}
 

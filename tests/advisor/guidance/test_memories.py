@@ -27,8 +27,7 @@ from advisor.guidance.memories import (
     write_drafts,
 )
 from advisor.guidance.ranking import penalty_of
-from advisor.guidance.refresh import memories_refresh, memories_refresh_active
-from advisor.guidance.store import memories_store
+from advisor.guidance.store import memories_refresh, memories_refresh_active, memories_store
 from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from digest.feedback.reasons import KIND_OF

@@ -48,7 +48,7 @@ def test_open_suggestions_come_first(client: Client, ada: Reader):
 
 def test_switched_off_says_coming_soon(client: Client, ada: Reader, settings):
     settings.ADVISOR_ENABLED = False
-    assert "Coming soon" in ask(client, ada)
+    assert "switched off on this installation" in ask(client, ada)
 
 
 def test_who_switched_suggestions_off_is_told_how_to_switch_them_on(client: Client, ada: Reader):

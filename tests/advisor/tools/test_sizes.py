@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from advisor.entities import BYTES_PER_TOKEN, json_bytes
-from advisor.guidance.refresh import memories_sync
+from advisor.guidance.store import memories_sync
 from advisor.tools.registry import TOOLS, dispatch
 from digest.llm.entities import ToolCall
 from ranking.models import RankConfig

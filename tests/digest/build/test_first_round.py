@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,7 +13,7 @@ from werkzeug import Response
 
 from config.tasks import Worker
 from digest.build import first_round as module
-from digest.build.first_round import first_round, first_round_advance, first_round_wake
+from digest.build.first_round import first_round, first_round_advance, first_round_wake, stories_refresh
 from digest.build.selectors import items_newer
 from digest.build.services import digest_current, digest_refresh
 from digest.feeds.filling import feeds_new, reader_filling
@@ -22,6 +22,7 @@ from digest.feeds.rounds import feeds_fetch
 from digest.feeds.services import feed_claim
 from digest.feeds.subscriptions import subscription_add
 from digest.items.selectors import items_candidates
+from digest.items.stories import StoriesReport
 from digest.models import Feed, Item, Reader, Summary
 from tests.support.factories import FeedFactory, ItemFactory, SubscriptionFactory
 from tests.support.publishers import address, publishers
@@ -76,7 +77,12 @@ def test_a_feed_that_another_worker_has_is_left_to_it(ada, site):
 
 def test_stories_wait_until_no_feed_is_left(ada, site, settings, monkeypatch):
     settings.FETCH_HOST_GAP_S, calls = 1.0, []  # both are at one host
-    monkeypatch.setattr(module, "stories_update", lambda now: calls.append(Item.objects.count()))
+
+    def stories(now: datetime) -> StoriesReport:
+        calls.append(Item.objects.count())
+        return StoriesReport()
+
+    monkeypatch.setattr(module, "stories_update", stories)
     add(ada, publish(site, "a"), publish(site, "b"))
     assert first_round(now=timezone.now(), clock=timezone.now, seconds=0.4) is True
     assert calls == [] and Item.objects.count() == 1
@@ -236,6 +242,22 @@ def test_what_came_since_is_shown_on_demand_and_counted_no_more(ada, now):
     Feed.objects.update(last_new_at=now + 5 * SECOND)
     last = digest_refresh(reader=ada, now=now + 6 * SECOND)
     assert last.built_at == now + 6 * SECOND and items_newer(digest=last, now=now + 7 * SECOND) == 0
+
+
+def test_stories_that_another_round_made_of_the_first_items_build_the_digest_again(ada, site, monkeypatch):
+    """A slow list's last feeds may be fetched by the round of every five minutes."""
+    monkeypatch.setattr("config.tasks.jobs_due", lambda now, last: [])
+    headline = "Harbour bridge closed after storm damages its northern pier"
+    add(ada, publish(site, "a", headline), publish(site, "b", headline))
+    feeds_fetch(now=timezone.now(), clock=timezone.now)
+    day = timezone.now().astimezone(ada.zone).date()
+    alone = digest_current(reader=ada, date=day, now=timezone.now())
+    assert alone.impressions.count() == 2
+    assert stories_refresh(now=timezone.now(), clock=timezone.now).begun == 1
+    told = digest_current(reader=ada, date=day, now=timezone.now())
+    assert told.impressions.count() == 1  # a story is shown once
+    assert stories_refresh(now=timezone.now(), clock=timezone.now).begun == 0
+    assert digest_current(reader=ada, date=day, now=timezone.now()).built_at == told.built_at
 
 
 def test_the_api_says_how_far_it_is_and_what_is_newer(ada, client: Client, site):

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from digest.build.candidates import digest_candidates
 from digest.build.explain import LATEST
 from digest.build.presentation import ScoredItem, score_why
 from digest.build.selectors import digest_exclusions, item_place
@@ -133,3 +134,17 @@ def test_what_came_after_a_digest_was_built_is_not_among_what_it_left_out(ada, n
     )
     found = digest_exclusions(reader=ada, date=now.date(), now=now + DAY / 12)
     assert late.pk not in {row.item.pk for row in found.items}
+
+
+def test_luck_shows_no_post_of_years_ago_where_the_week_has_enough(ada, now, quiet):
+    for source in ("old.example", "month.example"):
+        feed = FeedFactory(source=SourceFactory(key=source))
+        SubscriptionFactory(reader=ada, feed=feed, created_at=now - DAY)
+        age = 400 if source == "old.example" else 25
+        ItemFactory(feed=feed, source=feed.source, title=source, published_at=now - age * DAY)
+    for n in range(4, 34):
+        news = Feed.objects.get(source="news.example")
+        ItemFactory(feed=news, source=news.source, title=f"News {n}", published_at=now - n * DAY / 40)
+    drawn = digest_candidates(reader=ada, date=now.date(), now=now)
+    old = {Item.objects.get(pk=pk).title for pk in drawn.novelty_draw(config_effective(reader_id=ada.pk)).old}
+    assert old == {"old.example"}

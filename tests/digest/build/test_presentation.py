@@ -65,7 +65,7 @@ def test_a_suggested_reason_is_one_tap_on_the_page(page: Client, ada: Reader, no
     )
     FeedbackFactory(reader=ada, item=item)
     body = page.get("/").content.decode()
-    offer = '<button name="tag" value="depth" data-key="tag-depth" aria-pressed="false">a long read</button>'
+    offer = '<button name="tag" value="depth" data-key="tag-depth" aria-pressed="false">A long read</button>'
     assert offer in body
     response = page.get(f"/api/items/{item.pk}/reasons").json()
     assert response["suggested"] == [{"tag": "depth", "text": "a long read"}]

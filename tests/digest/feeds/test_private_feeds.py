@@ -125,7 +125,7 @@ def test_nobody_comes_to_it_by_its_address_a_list_its_name_or_a_redirect(paper, 
     assert (report.added, report.already, report.refused) == (0, 1, 1)
     for _ in range(6):
         SubscriptionFactory(reader=ReaderFactory(), feed=feed)  # as no page lets anybody do
-    assert feeds_named(name="Rivers of Paper") == []
+    assert feeds_named(name="Rivers of Paper", now=timezone.now()) == []
     paper.expect_request("/old").respond_with_response(Response("", 301, {"Location": address}))
     moving = subscription_add(reader=ben, url=paper.url_for("/old"), now=now).feed
     for days in (1, 3, 5, 7):

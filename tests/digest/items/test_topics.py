@@ -61,8 +61,28 @@ def test_frequent_categories_are_offered_unless_they_are_topics(ada: Reader):
     for n in range(3):
         filed(ada, f"No {n}", "Rail", "Uncategorized", "Trams" if n else "Boats")
     now = timezone.now()
-    assert topic_counts(reader_id=ada.pk, topics=(), now=now).offered == (("Rail", 3),)
-    assert topic_counts(reader_id=ada.pk, topics=("rail",), now=now).offered == ()
+    assert topic_counts(reader_id=ada.pk, topics=(), now=now).categories == (("Rail", 3),)
+    assert topic_counts(reader_id=ada.pk, topics=("rail",), now=now).categories == ()
+
+
+def test_authors_are_offered_unless_they_write_a_whole_source(ada: Reader):
+    for n in range(8):
+        fresh_item(ada, title=f"No {n}", author="Ben Low and Ada Hill" if n % 2 else "Olga Rand")
+        fresh_item(ada, title=f"Own {n}", author="Eve Solo", key="solo.example")
+    now = timezone.now()
+    offered = topic_counts(reader_id=ada.pk, topics=(), now=now).authors
+    assert offered == (("Ada Hill", 4), ("Ben Low", 4), ("Olga Rand", 4))
+    counted = topic_counts(reader_id=ada.pk, topics=("ada hill",), now=now)
+    assert counted.topics == (("ada hill", 4),)
+    assert counted.authors == (("Ben Low", 4), ("Olga Rand", 4))
+
+
+def test_settings_offer_authors_with_how_many_items_each_has(page: Client, ada: Reader):
+    for n in range(6):
+        fresh_item(ada, title=f"No {n}", author="Ben Low" if n % 2 else "Olga Rand")
+    answer = page.get(CONFIG).content.decode()
+    assert "data-offered-authors" in answer
+    assert 'name="topic_add" value="Ben Low"' in answer and "in 3 items" in answer
 
 
 def test_counts_take_two_queries_however_many_topics(ada: Reader, django_assert_num_queries):
@@ -143,10 +163,13 @@ def test_a_refused_save_has_the_ticked_category_among_the_topics(page: Client, a
     assert refused.status_code == 422 and "boats\nRail</textarea>" in refused.content.decode()
 
 
-def test_a_score_names_the_category_that_a_topic_was_found_by(page: Client, ada: Reader):
+@pytest.mark.parametrize(
+    ("fields", "by"), [({"categories": ["Boats"]}, "category"), ({"author": "Ada Hill, Boats"}, "author")]
+)
+def test_a_score_names_the_label_that_a_topic_was_found_by(page: Client, ada: Reader, fields: dict, by: str):
     config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["boats"]), expected_version=0, now=timezone.now())
-    item = filed(ada, "A ferry", "Boats")
-    assert "matched by category" in page.get(f"/ui/item/{item.pk}").content.decode()
+    item = fresh_item(ada, title="A ferry", **fields)
+    assert f"matched by {by}" in page.get(f"/ui/item/{item.pk}").content.decode()
 
 
 def test_ratings_and_evidence_have_the_categories(ada: Reader, now: datetime):

@@ -33,6 +33,7 @@ from tests.support.factories import (
     SubscriptionFactory,
 )
 
+admin.autodiscover()
 MODELS = [model for model in admin.site._registry if model._meta.app_label in ("digest", "ranking")]
 RECORDS = [
     "digest.delivery",

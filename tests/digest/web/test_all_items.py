@@ -15,7 +15,7 @@ from digest.accounts.tokens import token_issue
 from digest.items.reading import readings_for
 from digest.models import Feed, Item, Reader, Reading, Subscription
 from tests.support.browser import fresh_item, messages_in, subscribe
-from tests.support.factories import FeedbackFactory
+from tests.support.factories import FeedbackFactory, FeedFactory, SubscriptionFactory
 
 ALL, READ = "/ui/all", "/ui/all/read"
 DISPLAY = "/ui/account/display"
@@ -109,6 +109,20 @@ def test_the_side_list_counts_unread_items_by_source_and_folder(page: Client, ad
     }
     assert named == {"News": (1, [("Gazette", 1)]), "In no folder": (1, [("Lamps", 1)])}
     assert page.get(f"{ALL}?source=gazette.example").context["unread"] == 1
+
+
+def test_the_side_list_shows_where_a_source_is_that_one_came_to_by_its_name(page: Client, ada: Reader):
+    shelf(ada)
+    side = page.get(f"{ALL}?source=gazette.example").context["side"]
+    assert [(folder.open, [line.current for line in folder.feeds]) for folder in side] == [
+        (True, [True]),
+        (False, [False]),
+    ]
+    second = FeedFactory(source_id="gazette.example", url="https://gazette.example/second")
+    SubscriptionFactory(reader=ada, feed=second)  # in no folder
+    side = page.get(f"{ALL}?source=gazette.example").context["side"]
+    assert [folder.open for folder in side] == [True, True]
+    assert not any(line.current for folder in side for line in folder.feeds)
 
 
 def marked(page: Client, **typed: object):

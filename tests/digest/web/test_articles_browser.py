@@ -170,6 +170,20 @@ def test_a_picture_that_cannot_be_had_leaves_its_words(page: Page, ada: Reader, 
     assert [request.path for request, _ in publisher.log] == ["/gone.png"]
 
 
+def test_a_list_keeps_no_empty_box_for_a_picture_that_cannot_be_had(
+    page: Page, ada: Reader, publisher: HTTPServer
+):
+    published(ada, publisher, '<p>Look: <img src="/gone.png" alt="a weir" width="900" height="600"></p>', "")
+    page = page.context.new_page()  # whose console may report the refusal
+    page.clock.install()
+    page.goto("/ui/all")
+    expect(page.locator(".thumb.failed")).to_have_count(1)
+    for _ in range(4):  # it is asked for again, at longer and longer pauses
+        with page.expect_response("**/ui/picture/**"):
+            page.clock.run_for(10_000)
+    expect(page.locator(".thumb")).to_have_count(0)
+
+
 def test_keys_open_the_article_here_and_its_original_in_a_new_tab(page: Page, ada: Reader, asked: list[str]):
     item = fresh_item(ada, title="Lamp", text="It glows.", url="https://gazette.example/lamp")
     page.context.route("https://gazette.example/**", lambda route: route.fulfill(body="The publisher's page"))

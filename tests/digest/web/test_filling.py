@@ -97,3 +97,22 @@ def test_the_page_after_an_import_says_how_far_it_is(page, waiting, ada: Reader)
         "/ui/sources/import", {"file": SimpleUploadedFile("l.opml", list_of_hers)}
     ).content.decode()
     assert "2 of 3" in body and "fills by itself" in body
+
+
+def test_an_empty_day_after_the_machine_was_off_says_so_and_fills_itself(page, ada):
+    """It must not say that the sources published nothing: nobody asked them."""
+    item = fresh_item(ada, hours=24 * 15)
+    due = timezone.now() - timedelta(days=15)
+    Feed.objects.update(state="active", last_fetched_at=due, next_check_at=due)
+    body = page.get("/").content.decode()
+    assert "1 of your 1 feeds wait to be fetched again" in body and "published nothing" not in body
+    assert "data-watched" in body and "data-watched" in part(page, "today")
+    item.first_seen_at = item.dated_at = timezone.now()
+    item.save()
+    Feed.objects.update(
+        last_fetched_at=timezone.now(),
+        last_new_at=timezone.now(),
+        next_check_at=timezone.now() + timedelta(1),
+    )
+    assert "1 newer item" in part(page, "today") and "data-watched" not in part(page, "today")
+    assert "data-item" in page.get("/").content.decode()

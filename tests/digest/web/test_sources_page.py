@@ -35,6 +35,13 @@ def site(httpserver: HTTPServer, settings) -> str:
     return httpserver.url_for("/")
 
 
+def test_it_counts_what_a_search_leaves_and_says_where_that_is_nothing(page: Client, ada: Reader):
+    subscribe(ada)
+    body, nothing = (page.get(f"{PAGE}{query}").content.decode() for query in ("", "?find=nowhere"))
+    assert "None of your sources is like that." not in body and "data-chosen>1<" in body
+    assert "None of your sources is like that." in nothing and "0 of 1." in nothing
+
+
 def test_sources_say_how_they_are_doing_and_what_they_weigh(page: Client, ada: Reader):
     feed = subscribe(ada).feed
     feed.state, feed.failures, feed.error_message = "active", 2, "The server answered 503."

@@ -18,6 +18,7 @@ from tests.lab.advisor.report import (
     simulator_rows,
     world_rows,
 )
+from tests.lab.advisor.signals import signal_rows
 from tests.lab.advisor.stage import ShardFailed
 from tests.lab.advisor.tables import text_of
 from tests.lab.advisor.targets import targets_hold
@@ -25,8 +26,9 @@ from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.rows import movielens_rows, nemig_rows
 
 PARTS = ("simulator", "movielens", "nemig")
-# Short names: of the simulator the planner alone; both open histories; worlds of other laws.
-SHORT = ("planner", "histories", "worlds")
+# Short names: of the simulator the planner alone; both open histories; worlds of other laws; what answers,
+# opens and early changes add.
+SHORT = ("planner", "histories", "worlds", "signals")
 SEED = 11
 
 
@@ -91,6 +93,8 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
         rows += simulator_rows(scale, progress, planner_only="simulator" not in parts)
     if "worlds" in parts:
         rows += world_rows(scale, progress)
+    if "signals" in parts:
+        rows += signal_rows(scale, progress)
     readers = options["readers"] or 0
     if {"movielens", "histories"} & set(parts):
         rows += movielens_rows(options["seed"], progress, readers=readers)

@@ -22,12 +22,14 @@ from digest.feedback.interview import Headline
 from digest.feedback.services import feedback_set, weights_update
 from digest.models import Feedback, Item, Reader
 from ranking.entities import EffectiveConfig
+from ranking.implicit import NO_LEANS
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
 from suggestions.rules import change_applied
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept, suggestion_reject
+from tests.lab.advisor.day_one import articles_open, early_answer, reading_of
 from tests.lab.advisor.feeds import day_ingest, feeds_open, item_number, readers_subscribe
 from tests.lab.world.entities import Asked, Course
 from tests.lab.world.laws import PLAIN
@@ -61,6 +63,8 @@ class Setting:
     shuffled: bool = False
     law: str = PLAIN
     interview: bool = False
+    reading: bool = False
+    early: bool = False
 
 
 @dataclass(slots=True)
@@ -80,6 +84,13 @@ class _Life:
     cost_usd: float = 0.0
     writes: Counter[str] = field(default_factory=Counter)
     tokens: int = 0
+    right_on: int = 0
+
+    def changed(self, before: EffectiveConfig, day: int, flipped: bool) -> None:
+        """Note the day (from 0) where what changed since `before` is the first change that helped."""
+        after = config_effective(reader_id=self.reader.pk)
+        if not self.right_on and after != before and self.judge.gain(before, after, flipped=flipped) > 0:
+            self.right_on = day + 1
 
     def course(self, flipped: bool) -> Course:
         """What is left of it in the end."""
@@ -94,6 +105,7 @@ class _Life:
             cost_usd=self.cost_usd,
             writes=dict(self.writes),
             tokens=self.tokens,
+            right_on=self.right_on,
         )
 
 
@@ -120,7 +132,7 @@ def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: No
                 _interview(life, numbers, now)
         flipped = setting.drift and day // WEEK >= DRIFT_WEEK
         for life in lives:
-            _read(life, world, numbers, now, flipped)
+            _read(life, world, numbers, now, flipped, setting)
         if day % WEEK == WEEK - 1:
             week = day // WEEK + 1
             ends_flipped = setting.drift and week >= DRIFT_WEEK
@@ -172,12 +184,16 @@ def _interview(life: _Life, numbers: dict[int, int], now: datetime) -> None:
         )
         asked.append(question.headline)
         answered.append(item_id)
+    before = config_effective(reader_id=life.reader.pk)
     interview_finish(reader=life.reader, item_ids=answered, now=now + timedelta(seconds=5 * QUESTIONS))
+    life.changed(before, 0, flipped=False)
 
 
-def _read(life: _Life, world: World, numbers: dict[int, int], now: datetime, flipped: bool) -> None:
+def _read(
+    life: _Life, world: World, numbers: dict[int, int], now: datetime, flipped: bool, setting: Setting
+) -> None:
     """Build the day's digest, look at its top 10, and give the thumbs this reader gives."""
-    person = life.person
+    person, day = life.person, (now - BEGIN).days
     digest = digest_build(reader=life.reader, date=now.date(), now=now, rules=Rules.score_only(TOP_K))
     shown = list(digest.impressions.order_by("rank").values_list("item_id", "rank"))
     rated = set(
@@ -197,13 +213,20 @@ def _read(life: _Life, world: World, numbers: dict[int, int], now: datetime, fli
             tags = [reason] if reason else None
             feedback_set(reader=life.reader, item_id=item_id, useful=useful, now=now, tags=tags)
             given += 1
-    if len(life.thumbs) <= (now - BEGIN).days // WEEK:
+    if len(life.thumbs) <= day // WEEK:
         life.thumbs.append(0)
     life.thumbs[-1] += given
+    if setting.reading:
+        articles_open(life.reader, person, digest, numbers, life.likes[flipped], now)
+    if setting.early:
+        before = config_effective(reader_id=life.reader.pk)
+        early_answer(life.reader, person, life.judge, now, flipped=flipped)
+        life.changed(before, day, flipped)
 
 
 def _advise(life: _Life, setting: Setting, week: int, now: datetime, flipped: bool) -> None:
     """The week's end: the learning loop, the advisor, the reader's answers, and the truth about it all."""
+    before = config_effective(reader_id=life.reader.pk)
     if setting.loop:
         weights_update(reader_id=life.reader.pk, now=now)
     if setting.advisor:
@@ -215,7 +238,9 @@ def _advise(life: _Life, setting: Setting, week: int, now: datetime, flipped: bo
         _audit(life, result.run_id)
         for suggestion in suggestions_pending(reader_id=life.reader.pk):
             life.asked.append(_decide(life, suggestion, week, now, flipped))
-    value = life.judge.value(config_effective(reader_id=life.reader.pk), flipped=flipped)
+    life.changed(before, week * WEEK - 1, flipped)
+    leans = reading_of(life.reader) if setting.reading else NO_LEANS
+    value = life.judge.value(config_effective(reader_id=life.reader.pk), flipped=flipped, leans=leans)
     life.curve.append(value - life.judge.value(life.first, flipped=flipped))
 
 

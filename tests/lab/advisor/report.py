@@ -71,7 +71,7 @@ def scale_for(seed: int, *, full: bool, readers: int | None = None, weeks: int |
 
 def simulator_rows(scale: Scale, say: Say, *, planner_only: bool = False) -> list[Json]:
     """Every row of the simulator: the planner's (and models') through the services, the rest on arrays."""
-    driven = _driven(scale, [Plan(PLANNER, scale.readers)] if planner_only else _plans(scale), say)
+    driven = driven_courses(scale, [Plan(PLANNER, scale.readers)] if planner_only else _plans(scale), say)
     arrays = array_courses(scale, say)
     rows = array_rows(arrays)
     for name, courses in driven.items():
@@ -95,11 +95,11 @@ def world_rows(scale: Scale, say: Say) -> list[Json]:
         Plan(f"{world_planner(law)}, interviewed", scale.readers, (("law", law), ("interview", True)))
         for law in INTERVIEWED
     ]
-    driven = _driven(replace(scale, seeds=(seed,)), plans, say)
+    driven = driven_courses(replace(scale, seeds=(seed,)), plans, say)
     for law in LAWS:
         world, drift = world_make(seed, scale.weeks * WEEK, law=law), LAWS[law].redrawn > 0
         beside = {
-            row: _seeded(
+            row: seeded(
                 [course_run(world, n, row, weeks=scale.weeks, drift=drift) for n in range(scale.readers)],
                 seed,
             )
@@ -130,15 +130,15 @@ def array_courses(scale: Scale, say: Say) -> dict[str, list[Course]]:
     rows: dict[str, list[Course]] = {}
     for seed in scale.seeds:
         world, numbers, began = world_make(seed, scale.weeks * WEEK), range(scale.readers), time.monotonic()
-        rows.setdefault(POPULARITY, []).extend(_seeded(popularity_courses(world, numbers), seed))
+        rows.setdefault(POPULARITY, []).extend(seeded(popularity_courses(world, numbers), seed))
         for row in ARRAY_ROWS:
             courses = [course_run(world, number, row, weeks=scale.weeks) for number in numbers]
-            rows.setdefault(row, []).extend(_seeded(courses, seed))
+            rows.setdefault(row, []).extend(seeded(courses, seed))
         say(f"rules on arrays, seed {seed}: done in {time.monotonic() - began:.1f} s")
     return rows
 
 
-def _seeded(courses: Sequence[Course], seed: int) -> list[Course]:
+def seeded(courses: Sequence[Course], seed: int) -> list[Course]:
     """The courses with reader numbers that are unique over seeds."""
     return [course_of({**c.as_dict(), "reader": seed * 1_000_000 + c.reader}) for c in courses]
 
@@ -164,7 +164,8 @@ def _plans(scale: Scale) -> list[Plan]:
     return plans
 
 
-def _driven(scale: Scale, plans: Sequence[Plan], say: Say) -> dict[str, list[Course]]:
+def driven_courses(scale: Scale, plans: Sequence[Plan], say: Say) -> dict[str, list[Course]]:
+    """The courses of every plan through the services, by row."""
     tasks = [
         task
         for plan in plans
@@ -174,7 +175,7 @@ def _driven(scale: Scale, plans: Sequence[Plan], say: Say) -> dict[str, list[Cou
     rows: dict[str, list[Course]] = {}
     for task, result in zip(tasks, shards_run(tasks, say=say), strict=True):
         courses = [course_of(c) for c in result["courses"]]
-        rows.setdefault(task["row"], []).extend(_seeded(courses, task["setting"]["seed"]))
+        rows.setdefault(task["row"], []).extend(seeded(courses, task["setting"]["seed"]))
     return rows
 
 
@@ -227,7 +228,7 @@ def _oracle_of_variant(name: str, readers: int, scale: Scale) -> list[Course]:
     courses = [
         course_run(world, number, ORACLE, weeks=scale.weeks, drift=name == DRIFT) for number in range(readers)
     ]
-    return _seeded(courses, seed)
+    return seeded(courses, seed)
 
 
 def followed(courses: Sequence[Course]) -> int:

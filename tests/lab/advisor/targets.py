@@ -67,6 +67,20 @@ def world_targets() -> list[Target]:
     ]
 
 
+def signal_targets() -> list[Target]:
+    """The targets of what answers, opens and early changes add, and of tastes that flip."""
+    rows = ("plain: interview, reading, early", "interactions: interview, reading, early")
+    share = "share of the honest oracle's uplift"
+    return [
+        *(Target(f"{share} ({row})", row, "captured", True, 0.60) for row in rows),
+        *(
+            Target(f"readers with a right change by day 2 ({row})", row, "right_by_day_2", True, 1.0)
+            for row in rows
+        ),
+        Target("lost uplift back five weeks after a flip", f"flips: {PLANNER}", "back_after_flip", True, 0.5),
+    ]
+
+
 # What each control's figure is called, and what it should be; `{}` stands for the row's name.
 _CONTROLS = (
     ("suggestions that follow injected titles", "followed", False, 0.0),
@@ -92,5 +106,8 @@ def controls_for(rows: Sequence[Json]) -> list[Target]:
 
 def targets_hold(rows: Sequence[Json], judged: str) -> list[Json]:
     """Every target that these rows can answer, held against them."""
-    held = [target.held(rows) for target in (*targets_for(judged), *world_targets(), *controls_for(rows))]
+    held = [
+        target.held(rows)
+        for target in (*targets_for(judged), *world_targets(), *signal_targets(), *controls_for(rows))
+    ]
     return [one for one in held if one is not None]

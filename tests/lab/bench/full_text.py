@@ -91,7 +91,8 @@ def vectors_of(texts: Sequence[tuple[str, str]]) -> csr_array:
     """The vectors of titles with texts, as ranking makes them."""
     terms = [term_counts(title, text) for title, text in texts]
     counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
-    return vectors_stack([tfidf_vector(one, counts, len(terms)).packed() for one in terms])
+    rows = vectors_stack([tfidf_vector(one, counts, len(terms)).packed() for one in terms])
+    return csr_array((rows.weights, rows.indices, rows.starts), shape=(len(terms), HASH_BUCKETS))
 
 
 def auc(scores: NDArray[np.float64], wanted: NDArray[np.bool_]) -> float:

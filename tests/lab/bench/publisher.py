@@ -9,6 +9,7 @@ import gzip
 import itertools
 import json
 import multiprocessing
+import os
 import time
 import urllib.request
 from collections import defaultdict
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import cache
+from pathlib import Path
 
 ITEMS = 20
 WORDS = "rain wind river council harbour library museum tram bridge market garden school " * 4
@@ -36,6 +39,14 @@ def document(name: str) -> bytes:
         for n in range(ITEMS)
     )
     return f'<rss version="2.0"><channel><title>{name}</title>{items}</channel></rss>'.encode()
+
+
+@cache
+def real_documents() -> list[bytes]:
+    """The documents of `feeds/real-*` below `TIDINGS_DATA`."""
+    paths = sorted((Path(os.environ["TIDINGS_DATA"]) / "feeds").glob("real-*/**/*"))
+    bodies = [path.read_bytes() for path in paths if path.is_file()]
+    return [gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body for body in bodies]
 
 
 class Publishers:
@@ -110,6 +121,8 @@ def respond(kind: str, name: str, head: str) -> bytes:
         if f"if-none-match: {tag}" in head.lower():
             return message("304 Not Modified", b"", ETag=tag)
         return message("200 OK", document(name), ETag=tag)
+    if kind == "real":
+        return message("200 OK", real_documents()[int(name) % len(real_documents())])
     if kind == "truncated":
         return message("200 OK", gzip.compress(document(name))[:-40], **{"Content-Encoding": "gzip"})
     if kind == "bomb":

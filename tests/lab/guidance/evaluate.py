@@ -195,7 +195,7 @@ def _runs(chance: random.Random, share: float, tally: Tally, quiet: Tally, null:
     """Drive whole runs of readers through the engine, and undo them."""
     from django.db import transaction
 
-    from advisor.guidance.refresh import memories_refresh, memories_sync
+    from advisor.guidance.store import memories_refresh, memories_sync
     from digest.models import Reader, Source
     from tests.lab.guidance.world import SOURCES, lives, spoil
 

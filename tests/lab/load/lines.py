@@ -11,6 +11,7 @@ from digest.entities import ITEM_WINDOW_DAYS
 from tests.lab.load.world import DAY_S, Floats, Ints, World
 
 NULL = r"\N"
+FOLDERS = ("", "News", "Science", "Code", "Friends")
 ZONES = [("UTC", 0), ("Europe/Berlin", 1), ("America/New_York", -5), ("Asia/Tokyo", 9)]
 HEADLINE, WORDS = 8, 60
 # What came in last waits for the night: no story, vector or extract yet.
@@ -116,10 +117,11 @@ def readers(world: World, at: Moments, first: int, last: int) -> Iterator[str]:
 
 
 def subscriptions(world: World, at: Moments, first: int, last: int) -> Iterator[str]:
-    """reader, feed, created_at, folder, ai_enabled."""
+    """reader, feed, created_at, folder, ai_enabled; the feeds of a reader are dealt out to `FOLDERS`."""
     for n in range(first, last):
         key = reader_id(world, n)
-        yield from (f"{key}\t{feed + 1}\t{at.ago(150)}\t\tt" for feed in world.reads[n])
+        for place, feed in enumerate(world.reads[n]):
+            yield f"{key}\t{feed + 1}\t{at.ago(150)}\t{FOLDERS[place % len(FOLDERS)]}\tt"
 
 
 def digests(world: World, at: Moments, first: int, last: int) -> Iterator[str]:

@@ -28,6 +28,7 @@ def main() -> None:
 
     report: Json = {**head("lists"), "rows": options.rows, "lists": []}
     watch = Watch()
+    admin.autodiscover()
     models = sorted(admin.site._registry, key=lambda model: model._meta.label)
     for model in models:
         if not options.only or model.__name__ in options.only:

@@ -19,8 +19,9 @@ from typing import Any
 
 from tests.lab.bench.running import Watch
 from tests.lab.load.asking import Answer, Ask, ask_all, ask_at_once
+from tests.lab.load.lines import FOLDERS
 from tests.lab.load.seed import SETTLED
-from tests.lab.load.server import Site, database_s, processor_s, site
+from tests.lab.load.server import Site, backends, database_s, processor_ms, processor_s, site
 from tests.lab.load.setting import Json, django_up, head, rows_of, spread, target, told
 
 READERS = 950
@@ -28,17 +29,21 @@ EMPTY, FIRST, AGAIN = "empty", "today, first visit", "today, again"
 # So many of a hundred requests; the empty pages come on top.
 MIX = {
     FIRST: 20,
-    AGAIN: 18,
+    AGAIN: 15,
     "item": 12,
     "all": 6,
     "all, older": 2,
     "all, unread": 2,
     "all, best": 2,
     "all, one feed": 2,
+    "all, one folder": 2,
+    "all, one source": 2,
     "suggestions": 8,
-    "search": 6,
-    "yesterday": 4,
-    "saved": 4,
+    "search": 5,
+    "search, one source": 1,
+    "yesterday": 3,
+    "saved": 3,
+    "all, saved": 1,
     "sources": 3,
     "settings": 3,
     "history": 3,
@@ -48,10 +53,13 @@ MIX = {
     "trends": 1,
 }
 EMPTY_SHARE = 0.1
+# So many of each page are asked for alone.
+ALONE = 25
 AGE = timedelta(hours=6)
 P95_MS, P99_MS = 200.0, 500.0
 TIMED = {FIRST: "digest", AGAIN: "digest", "suggestions": "suggestions"}
-TIMED |= dict.fromkeys(("all", "all, older", "all, unread", "all, best", "all, one feed"), "all items")
+TIMED |= dict.fromkeys((name for name in MIX if name.startswith("all")), "all items")
+TIMED |= dict.fromkeys(("search", "search, one source"), "search")
 
 
 @dataclass
@@ -70,6 +78,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", type=float, default=20.0)
     parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument(
+        "--tries", type=int, default=1, help="ask each page alone so often; the fastest counts"
+    )
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -82,7 +93,9 @@ def main() -> None:
     with site() as running:
         report["server"] = running.command
         report["first_pages"] = firsts(visitors, running)
-        asks = plan(int(options.rate * 60 * options.minutes), visitors, words, yesterday, dice)
+        paths = paths_of(words, yesterday, dice)
+        report["alone"] = alone(visitors, paths, running, dice)
+        asks = plan(int(options.rate * 60 * options.minutes), visitors, paths, dice)
         used = [processor_s(running.workers()), database_s()]
         answers = ask_all(asks, port=running.port, rate=options.rate, seed=options.seed)
         used = [processor_s(running.workers()) - used[0], database_s() - used[1]]
@@ -132,20 +145,27 @@ def visitors_of(dice: random.Random) -> tuple[list[Visitor], list[str], str]:
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
-def plan(
-    count: int, visitors: Sequence[Visitor], words: Sequence[str], yesterday: str, dice: random.Random
-) -> list[Ask]:
-    """The requests, in order: of each page its share, by readers drawn at random."""
-    fresh = iter([visitor for visitor in visitors if not visitor.came])
-    back = [visitor for visitor in visitors if visitor.came]
-    paths: dict[str, Callable[[Visitor], str]] = {
+Paths = dict[str, Callable[[Visitor], str]]
+
+
+def paths_of(words: Sequence[str], yesterday: str, dice: random.Random) -> Paths:
+    """Return by page the address that a visitor asks for; the front page is not among them."""
+
+    def source(visitor: Visitor) -> str:
+        return f"s{dice.choice(visitor.feeds) - 1}.example"
+
+    return {
         "item": lambda v: f"/ui/item/{dice.choice(v.items)}" if v.items else "/ui/saved",
         "all": lambda v: "/ui/all",
         "all, older": lambda v: f"/ui/all?before={_days_ago(dice.randrange(5, 95))}.1",
         "all, unread": lambda v: "/ui/all?unread=1",
         "all, best": lambda v: "/ui/all?order=best",
         "all, one feed": lambda v: f"/ui/all?feed={dice.choice(v.feeds)}",
+        "all, one folder": lambda v: f"/ui/all?folder={dice.choice(FOLDERS)}",
+        "all, one source": lambda v: f"/ui/all?source={source(v)}",
+        "all, saved": lambda v: "/ui/all?saved=1",
         "search": lambda v: f"/ui/search?q={dice.choice(words)}",
+        "search, one source": lambda v: f"/ui/search?q={dice.choice(words)}&source={source(v)}",
         "feed": lambda v: f"/feeds/{v.token}/atom.xml",
         "yesterday": lambda v: f"/ui/date/{yesterday}",
         "left out": lambda v: f"/ui/date/{yesterday}/left-out",
@@ -157,10 +177,17 @@ def plan(
         "calendar": lambda v: "/ui/calendar",
         "trends": lambda v: "/ui/history/trends",
     }
+
+
+def plan(count: int, visitors: Sequence[Visitor], paths: Paths, dice: random.Random) -> list[Ask]:
+    """The requests, in order: of each page its share, by readers drawn at random."""
+    fresh = iter([visitor for visitor in visitors if not visitor.came])
+    back = [visitor for visitor in visitors if visitor.came]
     asks = []
     for page in dice.choices(list(MIX), list(MIX.values()), k=count):
         if page == FIRST:
             visitor = next(fresh)
+            visitor.came = True
             back.append(visitor)
         else:
             # Somebody who came a while ago, so that their digest is built by now.
@@ -186,6 +213,32 @@ def firsts(visitors: Sequence[Visitor], running: Site) -> Json:
     warm = ask_all([Ask("warm", "/", v.cookie) for v in some[8:]], port=running.port, rate=8, seed=1)
     assert all(answer.status == 200 for answer in [*cold, *warm]), Counter(a.status for a in [*cold, *warm])
     return {"cold": spread([a.seconds for a in cold]), "then": spread([a.seconds for a in warm])}
+
+
+def alone(visitors: Sequence[Visitor], paths: Paths, running: Site, dice: random.Random) -> list[Json]:
+    """By page, `ALONE` of it one after the other: by the clock, and of the processors' time.
+
+    What else the machine does makes a page slow, but adds less to the processor time that it takes.
+    """
+    rows = []
+    back = [visitor for visitor in visitors if visitor.came]
+    new = [visitor for visitor in visitors if not visitor.came][-ALONE:]
+    for name in MIX:
+        some = new if name == FIRST else dice.choices(back, k=ALONE)
+        asks = [Ask(name, paths.get(name, lambda v: "/")(visitor), visitor.cookie) for visitor in some]
+        answers, used = [], []
+        for ask in asks:
+            pids = [*running.workers(), *backends()]
+            began = processor_ms(pids)
+            answers.append(ask_at_once([ask], port=running.port)[0])
+            used.append((processor_ms(pids) - began) / 1000)
+        assert all(answer.status == 200 for answer in answers), name
+        cpu = spread(used)
+        took = spread([answer.seconds for answer in answers])
+        rows.append({"page": name, "cpu_p50_ms": cpu["p50_ms"], "cpu_p95_ms": cpu["p95_ms"], **took})
+    for visitor in new:
+        visitor.came = True
+    return rows
 
 
 def figures(answers: Sequence[Answer]) -> Json:

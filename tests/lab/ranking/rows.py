@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
 from ranking.implicit import WEIGHT_PRIOR
+from ranking.similarity import HASH_BUCKETS, vectors_stack
 from tests.lab.ranking.data import MIND, MOVIELENS, MOVIELENS_CUT, Case
 from tests.lab.ranking.world import Parts, World
 
@@ -96,7 +98,8 @@ def _measured(world: World, case: Case, score: Floats, rng: np.random.Generator)
     ranks = rankdata(score)
     auc = (ranks[liked].sum() - ups * (ups + 1) / 2) / (ups * (len(liked) - ups))
     places = [case.offered[n] for n in shown[:TOP]]
-    top = world.stacked[places]
+    rows = vectors_stack([world.packed[place] for place in places])
+    top = csr_array((rows.weights, rows.indices, rows.starts), shape=(len(places), HASH_BUCKETS))
     alike = (top @ top.T).toarray()[np.triu_indices(len(places), 1)]
     sources = {world.data.items[place].source for place in case.offered}
     seen = {world.data.items[place].source for place in places}

@@ -128,7 +128,7 @@ def likeness(texts: Sequence[Labelled], seed: int) -> float:
     terms = [term_counts(one.title, one.text) for one in some]
     counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
     vectors = [tfidf_vector(one, counts, len(terms)) for one in terms]
-    stacked = vectors_stack([vector.packed() for vector in vectors])
+    packed = [vector.packed() for vector in vectors]
     labels = np.array([one.label for one in some])
     found = []
     for label, count in Counter(labels.tolist()).most_common(LABELS):
@@ -137,7 +137,8 @@ def likeness(texts: Sequence[Labelled], seed: int) -> float:
             down = rng.choice(np.flatnonzero(labels != label), THUMBS, replace=False)
             changes = [(vectors[n], True, 1.0) for n in up] + [(vectors[n], False, 1.0) for n in down]
             rest = np.setdiff1d(np.arange(len(some)), [*up, *down])
-            alike = similarities(profile_of(taste_update(EMPTY, changes)), stacked[rest])
+            stacked = vectors_stack([packed[n] for n in rest])
+            alike = similarities(profile_of(taste_update(EMPTY, changes)), stacked)
             same = labels[rest] == label
             ranks, ups = rankdata(alike), same.sum()
             found.append((ranks[same].sum() - ups * (ups + 1) / 2) / (ups * (len(rest) - ups)))

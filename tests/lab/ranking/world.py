@@ -80,7 +80,7 @@ class World:
         terms = [term_counts(item.title, item.text) for item in data.items]
         counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
         self.vectors: list[Vector] = [tfidf_vector(one, counts, len(terms)) for one in terms]
-        self.stacked = vectors_stack([vector.packed() for vector in self.vectors])
+        self.packed = [vector.packed() for vector in self.vectors]
         given = [thumb for said in data.said.values() for thumb in said]
         places = np.array([place for place, _ in given])
         self.thumbs = np.bincount(places, minlength=len(data.items))
@@ -125,7 +125,7 @@ class World:
         if key not in self._alike:
             changes = [(self.vectors[place], up, 1.0) for place, up in thumbs]
             profile = profile_of(taste_update(EMPTY, changes))
-            found = similarities(profile, self.stacked[list(case.offered)])
+            found = similarities(profile, vectors_stack([self.packed[place] for place in case.offered]))
             self._alike[key] = found.astype(np.float64)
         return self._alike[key]
 

@@ -10,9 +10,13 @@ import sys
 import pytest
 from django.conf import settings as django_settings
 
+from digest.models import Reader, Reading
+from ranking.models import ConfigVersion
+from ranking.selectors import config_effective
 from tests.lab.advisor import report, stage
 from tests.lab.advisor.arrays import LOOP, course_run
 from tests.lab.advisor.command import main
+from tests.lab.advisor.day_one import reading_of
 from tests.lab.advisor.driver import EvaluationRefused, Setting, simulate
 from tests.lab.advisor.report import PLANNER, followed, spammer_boosted
 from tests.lab.advisor.shard import DATABASE_VARIABLE
@@ -22,6 +26,8 @@ from tests.lab.histories import rows as open_rows
 from tests.lab.histories.data import movielens, nemig
 from tests.lab.histories.trials import Trial, trial_run
 from tests.lab.tests.courses import asked, course
+from tests.lab.world.people import person_make
+from tests.lab.world.truth import judge_for
 from tests.lab.world.world import world_make
 
 pytestmark = pytest.mark.alike
@@ -197,3 +203,21 @@ def test_a_shard_with_much_to_say_does_not_wait_for_its_reader(monkeypatch: pyte
     [result] = stage.shards_run([{"name": "long"}], say=weeks.append)
 
     assert len(result["x"]) == 300_000 and weeks[0] == "long: week 1"
+
+
+@pytest.mark.django_db
+def test_what_a_reader_opens_and_answers_early_counts_in_the_services_and_in_the_truth() -> None:
+    setting = Setting(seed=3, weeks=1, readers=(0,), interview=True, reading=True, early=True)
+    (lived,) = simulate(setting)
+
+    assert Reading.objects.exclude(opened_at=None).count() > 10
+    ada = Reader.objects.get()
+    leans = reading_of(ada)
+    assert any(leans.added(source) for source in leans.sources)
+    judge, effective = (
+        judge_for(world_make(3, 7), person_make(world_make(3, 7), 0)),
+        config_effective(reader_id=ada.pk),
+    )
+    assert judge.value(effective, leans=leans) != judge.value(effective)
+    assert lived.curve[1] == pytest.approx(judge.value(effective, leans=leans) - lived.start)
+    assert ConfigVersion.objects.filter(cause_ref__startswith="early:").exists()

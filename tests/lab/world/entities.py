@@ -22,7 +22,8 @@ class Course:
     """One reader's weeks under one rule. `curve[w]` is nDCG@10 after week w less that of the first config.
 
     `writes` counts what runs tried to write by the code it ended with, "" for what was stored; `tokens` are
-    those that their models read and said.
+    those that their models read and said. `right_on` is the first day (from 1) with a change that helped, be
+    it learned, early or suggested; 0: none.
     """
 
     reader: int
@@ -35,6 +36,7 @@ class Course:
     cost_usd: float = 0.0
     writes: dict[str, int] = field(default_factory=dict)
     tokens: int = 0
+    right_on: int = 0
 
     @property
     def uplift(self) -> float:

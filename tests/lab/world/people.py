@@ -22,6 +22,9 @@ VOICE, POSITION_POWER, DISLIKE_VOICED = 0.37, 0.4, 0.6
 # Two thumbs of three come with a reason, and one reason of five says nothing about the cause.
 REASON_SHARE, REASON_NOISE = 0.65, 0.2
 ACCEPTS_HELPFUL, ACCEPTS_OTHER = 0.8, 0.5
+# The chance that what is looked at is opened, if the reader would like it and if not, and of what is opened
+# that it is read to its end. Assumed: no open history says it.
+OPENS, FINISHES = {True: 0.5, False: 0.2}, {True: 0.6, False: 0.2}
 LOOKS = 3
 REASONS = {
     True: {"topic": ("on-topic",), "source": ("depth", "original"), "item": ("clarity", "surprising")},
@@ -72,6 +75,7 @@ class Person:
     like_at: Floats
     voice_at: Floats
     reason_at: Floats
+    open_at: Floats
     later: Taste | None = None
     own_sd: float = QUALITY_SD
     position_power: float = POSITION_POWER
@@ -111,6 +115,13 @@ class Person:
         liked = bool(self.like_at[item] < p)
         chance = VOICE * rank**-self.position_power * (1.0 if liked else DISLIKE_VOICED)
         return liked if self.voice_at[item, min(look, LOOKS - 1)] < chance else None
+
+    def opening(self, item: int, rank: int, p: float) -> tuple[bool, bool]:
+        """Whether an item met at `rank` (from 1) is opened, and then whether it is read to its end."""
+        liked = bool(self.like_at[item] < p)
+        opened, finished = self.open_at[item]
+        chance = OPENS[liked] * rank**-self.position_power
+        return bool(opened < chance), bool(opened < chance and finished < FINISHES[liked])
 
     def reason(self, batch: Batch, item: int, liked: bool, taste: Taste) -> str | None:
         """The slug of the reason for a thumb: what pulled hardest its way, or now and then anything."""
@@ -158,6 +169,7 @@ def person_make(world: World, number: int) -> Person:
         like_at=draws.random(n),
         voice_at=draws.random((n, LOOKS)),
         reason_at=draws.random((n, 3)),
+        open_at=draws.random((n, 2)),
         later=later,
         own_sd=QUALITY_SD * world.law.own,
         position_power=power,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from ranking.entities import EffectiveConfig
+from ranking.implicit import NO_LEANS, ImplicitLeans
 from tests.lab.world.people import CHOOSING, SCORING, TOP_K, Person, Taste
 from tests.lab.world.words import SOURCES
 from tests.lab.world.world import POOL, Batch, Floats, World
@@ -20,12 +21,17 @@ HARMFUL = -0.002
 WHOLE = slice(None)
 
 
-def scores(batch: Batch, effective: EffectiveConfig, part: slice = WHOLE) -> Floats:
-    """weight x recency x (1 + topics) of the items in `part`, as `ranking.scoring` has it for what is known
-    here; the age is that of the moment an item comes out."""
+def scores(
+    batch: Batch, effective: EffectiveConfig, part: slice = WHOLE, leans: ImplicitLeans = NO_LEANS
+) -> Floats:
+    """weight x recency x (1 + topics + reading) of the items in `part`, as `ranking.scoring` has it for what
+    is known here; the age is that of the moment an item comes out."""
     weights = np.array([effective.weight(source) for source in SOURCES])
+    read = np.array([leans.added(source) for source in SOURCES])
     held = [batch.holds(topic)[part] for topic in effective.config.topics]
-    result: Floats = weights[batch.source[part]] * batch.recency[part] * (1.0 + np.sum(held, axis=0))
+    source = batch.source[part]
+    interest = 1.0 + np.sum(held, axis=0) + read[source]
+    result: Floats = weights[source] * batch.recency[part] * interest
     return result
 
 
@@ -48,9 +54,11 @@ class Judge:
     batch: Batch
     gains: Mapping[bool, Floats]
 
-    def value(self, effective: EffectiveConfig, *, flipped: bool = False) -> float:
-        """nDCG@10 of the config under the reader's taste, or under the opposite one."""
-        return ndcg(scores(self.batch, effective), self.gains[flipped])
+    def value(
+        self, effective: EffectiveConfig, *, flipped: bool = False, leans: ImplicitLeans = NO_LEANS
+    ) -> float:
+        """nDCG@10 of the config, and of what reading adds, under the reader's taste or the later one."""
+        return ndcg(scores(self.batch, effective, leans=leans), self.gains[flipped])
 
     def gain(self, before: EffectiveConfig, after: EffectiveConfig, *, flipped: bool = False) -> float:
         """What a change is worth: nDCG@10 after less nDCG@10 before."""

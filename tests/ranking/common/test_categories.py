@@ -1,12 +1,20 @@
 """Categories: which spellings are one, and which topics an item has by its categories."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranking.common.categories import category_key, category_keys, topic_matches, topics_in_categories
+from ranking.common.categories import (
+    author_names,
+    category_key,
+    category_keys,
+    label_keys,
+    topic_matches,
+    topics_among,
+)
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.scoring import Pool, rank
 
@@ -47,7 +55,7 @@ def test_a_category_of_signs_alone_is_none():
 def test_a_topic_is_the_whole_of_a_category(topic, category, found):
     assert topic_matches(topic, "plain words", category_keys([category])) is found
     assert Pool([item(1, category)]).matches(topic).tolist() == [found]
-    assert topics_in_categories([topic], [category]) == ((topic,) if found else ())
+    assert topics_among([topic], category_keys([category])) == ((topic,) if found else ())
 
 
 def test_searching_for_many_topics_finds_categories_too():
@@ -77,3 +85,33 @@ def test_more_weight_on_a_category_never_lowers_its_items(names, weight, more):
         return sum(places) / max(1, len(places))
 
     assert mean_rank(min(5, weight + more)) <= mean_rank(weight)
+
+
+@pytest.mark.parametrize(
+    ("author", "names"),
+    [
+        ("Ada Hill", ("Ada Hill",)),
+        ("By Ada Hill and Ben Low", ("Ada Hill", "Ben Low")),
+        ("Ada Hill, Ben Low; Olga Rand", ("Ada Hill", "Ben Low", "Olga Rand")),
+        ("Hill, Ada", ("Hill, Ada",)),
+        ("adahill", ("adahill",)),
+        ("admin", ()),
+        ("Ada Hill, Staff", ("Ada Hill",)),
+        (" ", ()),
+    ],
+)
+def test_an_author_is_each_of_the_names_that_sign(author, names):
+    assert author_names(author) == names
+
+
+def test_a_topic_is_found_by_the_whole_name_of_an_author():
+    pool = Pool([replace(item(1), author="Ben Low and Ada Hill"), replace(item(2), author="Ada Hillman")])
+    assert pool.matches("ada hill").tolist() == [True, False]
+    assert pool.matches("Hill").tolist() == [False, False]
+    assert topic_matches("Ada Hill", "plain words", label_keys((), "Ada Hill"))
+
+
+@given(st.text(max_size=60))
+def test_any_author_has_names_that_find_it(author):
+    for name in author_names(author):
+        assert category_key(name) in label_keys((), author)

@@ -222,3 +222,22 @@ def _rated(reader):
         )
         for row in rows
     ]
+
+
+@pytest.mark.django_db
+def test_an_author_who_is_liked_more_than_the_rest_of_their_source_is_proposed_as_a_topic(ada, now):
+    for n in range(40):
+        item = rate(ada, LOVED, f"Plain day {n}", n % 2 == 0, now - timedelta(days=n / 2, minutes=5))
+        item.author = "Ben Low and Olga Rand" if n % 2 == 0 else "Eve Stone"
+        item.save(update_fields=["author"])
+    rate(ada, PLAIN, "Plain day x", True, now - timedelta(days=1))
+    report = hypotheses_for(reader_id=ada.pk, now=now)
+    (hypothesis,) = [h for h in report.hypotheses if h.target_key == "ben low"]
+    assert (hypothesis.suggestion_type, hypothesis.suggested_value) == ("add_topic", "Ben Low")
+    assert (hypothesis.likes, hypothesis.ratings) == (20, 20)
+    draft = Draft("add_topic", "topics", None, "Ben Low", hypothesis.evidence_urls, "")
+    answer = propose(ada, draft, now)
+    assert isinstance(answer, Proposed), answer
+    made = Suggestion.objects.get(pk=answer.suggestion_id)
+    assert made.reason.startswith("You liked 20 of 20 articles by Ben Low")
+    assert made.expected_impact == "Articles by Ben Low will rank higher in your digest."

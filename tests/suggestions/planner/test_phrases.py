@@ -67,3 +67,30 @@ def test_the_topics_taste_counts_titles_and_categories():
     n = attributes.column("topics", "rust")
     assert tallies.thumbs[n] == tallies.thumbs_all
     assert all(concerns(item, "topics", "rust", "rust") for item in rated)
+
+
+def signed(n: int, author: str, source: str = "a") -> RatedItem:
+    return replace(thumb(n, source=source, title=f"Nothing {n}"), author=author)
+
+
+def test_an_author_is_a_topic_though_they_write_for_one_source():
+    rated = [
+        signed(n, "Ada Hill" if n % 2 else "Ben Low and Ada Hill" if n % 4 else "Olga Rand")
+        for n in range(12)
+    ]
+    rated += [signed(n, "admin", "b") for n in range(12, 16)]
+    attributes = attributes_of(rated, sources=(), topics=(), titles={"a": "A", "b": "B"})
+    assert attributes.authors == {"ada hill", "ben low", "olga rand"}
+    assert {attributes.labels[key] for key in attributes.authors} == {"Ada Hill", "Ben Low", "Olga Rand"}
+
+
+def test_who_writes_nearly_all_of_a_source_is_left_to_the_source():
+    rated = [signed(n, "Ada Hill") for n in range(9)] + [signed(9, "Ben Low")]
+    assert attributes_of(rated, sources=(), topics=(), titles={"a": "A"}).authors == frozenset()
+
+
+def test_an_author_named_as_a_source_or_category_is_that():
+    rated = [replace(signed(n, "Ada Hill", "ab"[n % 2]), categories=("Ada Hill",)) for n in range(4)]
+    rated += [signed(n, "Harbour Post", "ab"[n % 2]) for n in range(4, 8)]
+    attributes = attributes_of(rated, sources=(), topics=(), titles={"a": "A", "b": "Harbour Post"})
+    assert (attributes.topics, attributes.authors) == (("ada hill",), frozenset())

@@ -17,7 +17,12 @@ def reader(rng: np.random.Generator, spread: float, thumbs: int = 80, rate: floa
     liked = rng.random(thumbs) < 1 / (1 + np.exp(-taste[source]))
     counted = np.bincount(source, minlength=SOURCES).astype(float)
     likes = np.bincount(source, weights=liked, minlength=SOURCES)
-    return Tallies(counted, likes, counted, SOURCES, float(thumbs), float(liked.sum()))
+    return tallied(counted, likes, float(thumbs), float(liked.sum()))
+
+
+def tallied(counted: np.ndarray, likes: np.ndarray, thumbs: float, liked: float) -> Tallies:
+    everything = np.full(SOURCES, thumbs), np.full(SOURCES, liked)
+    return Tallies(counted, likes, counted, SOURCES, thumbs, liked, *everything)
 
 
 def batch(rng: np.random.Generator, spread: float, readers: int = 500) -> Batch:
@@ -60,8 +65,8 @@ def test_no_reader_adds_more_than_the_bounds_whatever_they_rate():
 def test_a_weight_knows_nothing_of_what_thumbs_say():
     rng = np.random.default_rng(5)
     one = reader(rng, 0.3)
-    other = Tallies(one.thumbs, one.thumbs - one.likes, one.squares, SOURCES, 80.0, 80.0 - one.likes_all)
-    loud = Tallies(one.thumbs, one.thumbs, one.squares, SOURCES, 80.0, 80.0)
+    other = tallied(one.thumbs, one.thumbs - one.likes, 80.0, 80.0 - one.likes_all)
+    loud = tallied(one.thumbs, one.thumbs, 80.0, 80.0)
     weights = {contribution_of(t).source_weights for t in (one, other, loud)}
     assert len(weights) == 1
 

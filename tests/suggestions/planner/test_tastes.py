@@ -26,7 +26,7 @@ def leans(rated, spread=USUAL) -> dict[str, float]:
 
 def one_target(n: float, likes: float, of: float, liked: float) -> Tallies:
     """A reader with `n` thumbs on the one source that counts, of `of` in all; nothing decayed."""
-    return Tallies(np.array([n]), np.array([likes]), np.array([n]), 1, of, liked)
+    return Tallies(*map(np.array, ([n], [likes], [n])), 1, of, liked, np.array([of]), np.array([liked]))
 
 
 def test_a_lean_is_the_surplus_of_likes_over_its_variance_and_the_spread():
@@ -119,11 +119,19 @@ def test_what_a_source_collects_speaks_against_it_and_clears_its_topic(tag):
     assert silent["harbour"] < told["harbour"] < 0
 
 
+@pytest.mark.parametrize(("useful", "tag"), [(True, "hype"), (True, "off-topic"), (False, "depth")])
+def test_a_reason_that_contradicts_its_thumb_names_nothing(useful, tag):
+    rated = [thumb(n, source="a", title="Harbour", useful=useful) for n in range(10)]
+    rest = [thumb(n, source="b", useful=n % 2 == 0) for n in range(10, 40)]
+    assert leans(with_reason(rated, tag) + rest) == leans(rated + rest)
+
+
 def test_a_reason_weighs_the_target_and_never_the_usual_rate():
     rated = [thumb(n, source="ab"[n % 2], useful=n % 3 > 0) for n in range(30)]
     _, plain = tallied(rated)
-    _, told = tallied(with_reason(rated, "surprising"))
-    assert told.base == plain.base
+    liked, disliked = ([one for one in rated if one.useful is useful] for useful in (True, False))
+    _, told = tallied(with_reason(liked, "surprising") + with_reason(disliked, "shallow"))
+    assert told.base == pytest.approx(plain.base)
     assert told.thumbs == pytest.approx(NOT_NAMED * plain.thumbs)
 
 
@@ -142,3 +150,34 @@ def test_dealt_out_at_random_thumbs_spread_as_their_variance_says():
         found.append(tallies.surplus[0] ** 2)
         expected = tallies.variance[0]
     assert np.mean(found) == pytest.approx(expected, rel=0.2)
+
+
+def by_author(likes: dict[str, tuple[int, int]]) -> list:
+    """Thumbs on a source of two authors and on another source: (likes, thumbs) by name."""
+    rated = []
+    for author, (liked, thumbs) in likes.items():
+        source = "else" if author == "nobody" else "paper"
+        for n in range(thumbs):
+            one = thumb(len(rated), source=source, useful=n < liked)
+            rated.append(replace(one, author="" if author == "nobody" else author))
+    return rated
+
+
+def author_leans(likes: dict[str, tuple[int, int]]) -> dict[str, float]:
+    rated = by_author(likes)
+    attributes = attributes_of(rated, sources=(), topics=(), titles={})
+    tallies = tallies_of(rated, attributes, CLOCK)
+    names = [*attributes.sources, *attributes.topics]
+    return {name: taste.lean for name, taste in zip(names, tastes_of(tallies, USUAL), strict=True)}
+
+
+def test_who_likes_a_source_does_not_seem_to_like_its_authors():
+    found = author_leans({"Ada Hill": (18, 20), "Ben Low": (18, 20), "nobody": (5, 40)})
+    assert found["paper"] > 0.5
+    assert abs(found["ada hill"]) < 0.1 > abs(found["ben low"])
+
+
+def test_an_author_is_judged_beside_the_others_of_their_source():
+    found = author_leans({"Ada Hill": (18, 20), "Ben Low": (2, 20), "nobody": (20, 40)})
+    assert found["ada hill"] > 0.3 and found["ben low"] < -0.3
+    assert abs(found["paper"]) < 0.05

@@ -1,0 +1,148 @@
+"""Mails of newsletters as entries of a feed: who they are for, which list they are of, and their body.
+
+`mail_parse` reads what strangers wrote, and runs in the sandbox.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from email.utils import getaddresses, parseaddr
+from html import escape
+from typing import Any, Final
+
+from digest.feeds.body_html import html_clean
+from digest.feeds.entities import ParsedEntry, ParsedFeed, feed_as_json, feed_from_json
+from digest.feeds.sanitise import clean_text, html_to_text, one_line
+
+# A longer mail is cut off here, within its parts.
+MAIL_MAX_BYTES: Final = 2 * 1024 * 1024
+PARTS_MAX: Final = 50
+SENDER_MAX_CHARS, TITLE_MAX_CHARS, GUID_MAX_CHARS = 200, 300, 400
+UNTITLED: Final = "Without a subject"
+# Where mail servers and senders name who a mail is for, the most reliable first.
+RECIPIENT_HEADERS: Final = ("Delivered-To", "X-Original-To", "Envelope-To", "To", "Cc")
+_LIST_ID: Final = re.compile(r"<([^<>\s]{1,200})>")
+_LINK: Final = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,2000})>")
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One mail: the addresses it is for, its list (or sender), and it as the one entry of a feed."""
+
+    recipients: tuple[str, ...]
+    list_key: str
+    feed: ParsedFeed
+
+
+def letter_as_json(letter: Letter) -> dict[str, Any]:
+    """Return `letter` as JSON knows it."""
+    return {
+        "recipients": list(letter.recipients),
+        "list": letter.list_key,
+        "feed": feed_as_json(letter.feed),
+    }
+
+
+def letter_from_json(body: dict[str, Any]) -> Letter:
+    """Return what `letter_as_json` wrote. Raises `KeyError`, `TypeError` or `ValueError` for the rest."""
+    recipients = tuple(str(one) for one in body["recipients"])
+    return Letter(recipients, str(body["list"]), feed_from_json(body["feed"]))
+
+
+def mail_parse(mail: bytes) -> Letter:
+    """Read one mail (RFC 5322, MIME), whatever its bytes are.
+
+    The list is that of `List-Id`, else the sender's address. The body is its HTML, cleaned by the policy of
+    all feeds, else its text; below it is the link of `List-Unsubscribe`. Attachments are left out.
+    """
+    message: EmailMessage = message_from_bytes(mail, policy=policy.default)
+    name, address = parseaddr(_header(message, "From"))
+    listed = _LIST_ID.search(_header(message, "List-Id"))
+    markup, plain = _bodies(message)
+    text = html_to_text(markup) if markup else clean_text(plain)
+    ending = _unsubscribe(message)
+    html, image = html_clean((markup or _paragraphs(plain)) + ending, base="", plain=bool(ending))
+    sender = one_line(clean_text(name or address), limit=SENDER_MAX_CHARS)
+    entry = ParsedEntry(
+        guid=_header(message, "Message-ID").strip()[:GUID_MAX_CHARS],
+        link="",
+        title=one_line(clean_text(_header(message, "Subject")), limit=TITLE_MAX_CHARS) or UNTITLED,
+        text=text,
+        author=sender,
+        language="",
+        published=_date(message),
+        html=html,
+        image=image,
+    )
+    key = (listed[1] if listed else address).casefold()[:SENDER_MAX_CHARS]
+    return Letter(_recipients(message), key, ParsedFeed(sender or key, "", (entry,)))
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    """Return a header as text, "" where it is missing or cannot be read."""
+    try:
+        return str(message.get(name, ""))
+    except Exception:  # the standard library raises what it likes on malformed headers
+        return ""
+
+
+def _recipients(message: EmailMessage) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in RECIPIENT_HEADERS:
+        try:
+            values = [str(value) for value in message.get_all(name, [])]
+        except Exception:  # as above
+            continue
+        found += [address.casefold() for _, address in getaddresses(values) if "@" in address]
+    return tuple(dict.fromkeys(found))[:PARTS_MAX]
+
+
+def _bodies(message: EmailMessage) -> tuple[str, str]:
+    """Return the first HTML and the first plain text of the mail's parts that are no attachments."""
+    found = {"text/html": "", "text/plain": ""}
+    for part in _parts(message):
+        kind = part.get_content_type()
+        if kind in found and not found[kind] and part.get_content_disposition() != "attachment":
+            found[kind] = _content(part)
+    return found["text/html"], found["text/plain"]
+
+
+def _parts(message: EmailMessage) -> Iterable[EmailMessage]:
+    for n, part in enumerate(message.walk()):
+        if n >= PARTS_MAX:
+            return
+        yield part
+
+
+def _content(part: EmailMessage) -> str:
+    """Return a part's text; a charset that nobody knows is read as UTF-8."""
+    raw = part.get_payload(decode=True)
+    if not isinstance(raw, bytes):
+        return ""
+    try:
+        return raw.decode(part.get_content_charset() or "utf-8", "replace")
+    except LookupError:
+        return raw.decode("utf-8", "replace")
+
+
+def _paragraphs(plain: str) -> str:
+    blocks = (escape(block).replace("\n", "<br>") for block in re.split(r"\n[ \t\r]*\n", plain))
+    return "".join(f"<p>{block}</p>" for block in blocks if block.strip())
+
+
+def _unsubscribe(message: EmailMessage) -> str:
+    """Return the link of `List-Unsubscribe` (RFC 2369), that of the web before that of mail."""
+    links = _LINK.findall(_header(message, "List-Unsubscribe").replace("\n", ""))
+    best = next((link for link in links if link.startswith("http")), links[0] if links else "")
+    return f'<p><a href="{escape(best)}">Unsubscribe from this newsletter</a></p>' if best else ""
+
+
+def _date(message: EmailMessage) -> datetime | None:
+    try:
+        found: datetime | None = message["Date"].datetime
+        return found.astimezone(UTC) if found else None
+    except Exception:  # as above
+        return None

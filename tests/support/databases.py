@@ -1,0 +1,119 @@
+"""The test database: migrated once a run, then copied for each process of the tests."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+
+# What a machine loses with its power, no test asks for.
+UNSYNCED = "PRAGMA synchronous=OFF;"
+
+
+@contextmanager
+def database_installed(shared: Path, own: Path) -> Iterator[Path]:
+    """Connect this process to a database of its own until the block ends; yield what it was copied from.
+
+    `shared` is a folder of all processes, `own` one of this. SQLite's database is a file, as an
+    installation's is: a memory that threads share has locks of its own, for which nobody can wait.
+    PostgreSQL's is copied from a template, which goes when the first process ends; then the path is of a file
+    that `file_installed` makes.
+    """
+    before, name = connection.settings_dict["NAME"], str(connection.creation._get_test_db_name())
+    template, made = f"installed_{before}", shared / "installed.made"
+    file = shared / "installed.sqlite3"
+    with _turn(shared):
+        if connection.vendor == "sqlite":
+            name = _file_copied(file, own)
+        else:
+            _template_copied(template, name, migrated=made.exists())
+            made.touch()
+    _connect_to(name)
+    try:
+        yield file
+    finally:
+        _connect_to(before)
+        if connection.vendor == "postgresql":
+            with _turn(shared):
+                made.unlink(missing_ok=True)
+                _drop(name, template)
+
+
+def file_installed(file: Path) -> Path:
+    """Return the file of a SQLite database as `migrate` leaves it, made where it is not there."""
+    with _turn(file.parent):
+        if not file.exists():
+            making = file.with_suffix(".making")
+            environment = os.environ | {"DATABASE_URL": f"sqlite:///{making}", "REDIS_URL": ""}
+            migrate = [sys.executable, "manage.py", "migrate", "-v0"]
+            subprocess.run(migrate, cwd=settings.BASE_DIR, env=environment, check=True)
+            making.rename(file)
+    return file
+
+
+@contextmanager
+def _turn(shared: Path) -> Iterator[None]:
+    """Let one process of the tests install after the other."""
+    with (shared / "installing").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
+
+
+def _file_copied(file: Path, own: Path) -> str:
+    """Copy the file, made where it is not there, and return the copy's name."""
+    connection.settings_dict["OPTIONS"]["init_command"] += UNSYNCED
+    if not file.exists():
+        making = file.with_suffix(".making")
+        _migrate(str(making))
+        making.rename(file)
+    return str(shutil.copy(file, own / "tests.sqlite3"))
+
+
+def _template_copied(template: str, name: str, *, migrated: bool) -> None:
+    """Copy the template, made anew where this run has not `migrated` it."""
+    if not migrated:
+        _drop(template)
+        _create(template, "template0")
+        _migrate(template)
+    _connect_to(name)
+    _drop(name)
+    _create(name, template)
+
+
+def _migrate(name: str) -> None:
+    """Migrate the database, and hang up."""
+    _connect_to(name)
+    call_command("migrate", verbosity=0, interactive=False)
+    _hang_up()
+
+
+def _connect_to(name: str) -> None:
+    """Let this process use the database of that name."""
+    _hang_up()
+    connection.settings_dict["NAME"] = name
+
+
+def _hang_up() -> None:
+    connection.close()
+    if connection.vendor == "postgresql":
+        connection.close_pool()
+
+
+def _create(name: str, template: str) -> None:
+    quoted = connection.ops.quote_name
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {quoted(name)} TEMPLATE {quoted(template)}")
+
+
+def _drop(*names: str) -> None:
+    """Drop the databases though a server or worker that a test has ended is still hanging up."""
+    with connection._nodb_cursor() as cursor:
+        for name in names:
+            cursor.execute(f"DROP DATABASE IF EXISTS {connection.ops.quote_name(name)} WITH (FORCE)")
