@@ -13,6 +13,8 @@ HOST_REFUSED = "Refused: a request for a host that is not among ALLOWED_HOSTS."
 # The address in a line of the development server: `"GET /ui/search?q=x HTTP/1.1" 404 12`.
 # Possessive, and from the start of a word only: the time stays linear in what a stranger sends.
 ADDRESS = re.compile(r"(?<!\w)(\w++ )\S++ (?=HTTP/)")
+# What is no request is quoted by the development server: up to 64 KiB of a stranger's.
+SERVER_CHARS_MAX = 500
 SHARED: list[structlog.types.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -37,7 +39,7 @@ def structlog_configure() -> None:
 def request_path_hide(logger: object, name: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Replace a request's address by the name of its view: an address may hold a secret or a search."""
     if line.get("logger") == "django.server":
-        line["event"] = ADDRESS.sub(r"\1", str(line["event"]))
+        line["event"] = ADDRESS.sub(r"\1", str(line["event"]))[:SERVER_CHARS_MAX]
         return line
     request = getattr(line.get("_record"), "request", None)
     path = getattr(request, "path", "")

@@ -16,7 +16,7 @@ EMPTY_AUTHORS = frozenset(
     | {"staff", "team", "unknown", "user", "webmaster"}
 )
 # Between the names of several authors.
-_BETWEEN_NAMES = re.compile(r"\s*[,;/|&]\s*|\s+(?:and|und|et)\s+", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(r" ?[,;/|&] ?| (?:and|und|et) ", re.IGNORECASE)
 _BY = re.compile(r"^\s*(?:by|von)\s+", re.IGNORECASE)
 # What stands for a space in categories made for addresses: hyphens, dashes, underscores.
 _SPACES = str.maketrans(dict.fromkeys("-_\u2010\u2013", " "))
@@ -49,7 +49,7 @@ def author_names(author: str) -> tuple[str, ...]:
 
     Without what stands for nobody ("admin").
     """
-    whole = _BY.sub("", author).strip()
+    whole = " ".join(_BY.sub("", author).split())
     parts = [part for part in _BETWEEN_NAMES.split(whole) if part]
     names = parts if any(" " in part for part in parts) else [whole]
     return tuple(name for name in names if category_key(name) not in {"", *EMPTY_AUTHORS})

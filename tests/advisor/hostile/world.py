@@ -97,7 +97,7 @@ def _plant(reader: Reader, source: str, text: str, where: str, n: int) -> None:
         row.tags.clear()
         Feedback.objects.filter(pk=row.pk).update(other_reasons=[text])
     elif where == "flood":
-        Item.objects.filter(feedback__reader=reader).update(title=text[:500], text=text * 130)
+        Item.objects.filter(feedback__reader=reader).update(title=text[:500], text=text * 30)
     else:
         Item.objects.filter(pk=row.item_id).update(title=text[:500])
     if where == "source":
