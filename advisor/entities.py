@@ -15,6 +15,8 @@ from uuid import UUID
 from digest.entities import FeedbackCounts
 from digest.llm.entities import Deadline as TimeLimit
 from digest.llm.entities import Message, ToolCall, Turn, json_object, json_object_find
+from ranking.language import gettext as _
+from ranking.language import gettext_noop, ngettext
 from suggestions.entities import Fence, Reviewer
 
 WRITE_TOOL = "write_suggestion"
@@ -26,6 +28,16 @@ Clock = Callable[[], float]
 RULES_MODEL = "rules"
 # The beginning of the message about too little feedback, and of no other.
 MISSING_PREFIX = "Not enough thumbs for suggestions yet."
+MISSING_FORMS = (
+    gettext_noop(
+        "Not enough thumbs for suggestions yet. You gave {items} thumbs, over {days} days, {tagged} with a "
+        "reason. Or add 1 more thumb: {alone} are enough at once."
+    ),
+    gettext_noop(
+        "Not enough thumbs for suggestions yet. You gave {items} thumbs, over {days} days, {tagged} with a "
+        "reason. Or add {more} more thumbs: {alone} are enough at once."
+    ),
+)
 # Suggestions on fifty thumbs gain two to three times what they gain on twenty (docs/planner.md), also without
 # reasons and however fast the thumbs came: an import need not wait.
 THUMBS_ALONE = 50
@@ -261,15 +273,12 @@ def missing_message(counts: FeedbackCounts, limits: FeedbackLimits) -> str:
     if feedback_suffices(counts, limits):
         return ""
     items, days, tagged = (
-        f"{have}" if have >= need else f"{have} of {need}"
+        f"{have}" if have >= need else _("{have} of {need}").format(have=have, need=need)
         for have, need in zip((counts.total, counts.days, counts.tagged), limits, strict=True)
     )
     more = limits.alone - counts.total
-    thumbs = "1 more thumb" if more == 1 else f"{more} more thumbs"
-    return (
-        f"{MISSING_PREFIX} You gave {items} thumbs, over {days} days, {tagged} with a reason. "
-        f"Or add {thumbs}: {limits.alone} are enough at once."
-    )
+    words = ngettext(*MISSING_FORMS, more)
+    return words.format(items=items, days=days, tagged=tagged, more=more, alone=limits.alone)
 
 
 def json_bytes(value: Any) -> int:

@@ -1,10 +1,12 @@
 """Views of the advisor: request suggestions, dismiss a tip."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from advisor.guidance.store import tip_dismiss
@@ -21,7 +23,9 @@ from digest.throttling import GENERATE, rate_limited
 @rate_limited(GENERATE)
 def generate(request: HttpRequest) -> HttpResponse:
     """Request a run, and show its result on the suggestions page."""
-    result = run_request(reader=reader_of(request), trigger=Run.Trigger.UI, now=timezone.now())
+    # A reason may be stored, and all that is stored is in one language.
+    with translation.override(settings.LANGUAGE_CODE):
+        result = run_request(reader=reader_of(request), trigger=Run.Trigger.UI, now=timezone.now())
     messages.info(request, status_message(result.status, result.suggestions_created, result.reason))
     return redirect("suggestions:list")
 
@@ -31,6 +35,6 @@ def generate(request: HttpRequest) -> HttpResponse:
 def tip_dismiss_view(request: HttpRequest, tip_id: int) -> HttpResponse:
     """Dismiss a tip, and return to its page."""
     if not tip_dismiss(reader_id=reader_of(request).pk, tip_id=tip_id, now=timezone.now()):
-        raise Http404("There is no such tip.")
-    messages.success(request, f"The tip is hidden for {AWAY_DAYS} days.")
+        raise Http404(_("There is no such tip."))
+    messages.success(request, _("The tip is hidden for {away_days} days.").format(away_days=AWAY_DAYS))
     return redirect(return_path(request))

@@ -93,6 +93,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "digest.middleware.settings_read_once",
+    "digest.middleware.reader_language",
     "digest.middleware.reader_time_zone",
     "digest.middleware.no_store_pages",
     "digest.middleware.device_clear",
@@ -244,9 +245,11 @@ ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 
 # --- Web ------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
+# What readers may choose, each by its own name. A catalogue is in LOCALE_PATHS; a test says what it lacks.
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [Path(__file__).resolve().parent / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False  # one language, and nothing to look up
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "staticfiles"
 private_folder_create(STATIC_ROOT, "TIDINGS_VAR_DIR")

@@ -286,7 +286,15 @@ def _feeds(count: int) -> str:
     return "1 feed is" if count == 1 else f"{count} feeds are"
 
 
-DIGEST_FIELDS = ("id", "time_zone", "ai_enabled", "peers_enabled", "suggestions_enabled", "welcomed_at")
+DIGEST_FIELDS = (
+    "id",
+    "time_zone",
+    "language",
+    "ai_enabled",
+    "peers_enabled",
+    "suggestions_enabled",
+    "welcomed_at",
+)
 
 if TYPE_CHECKING:  # generic in the stubs only
     _UserAdmin = UserAdmin[Reader]

@@ -1,19 +1,24 @@
-"""Middleware of readers' pages: settings read once, time zone, caching, sign-in and the first visit."""
+"""Middleware of readers' pages: language, time zone, caching, sign-in, the first visit."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_noop
 
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
 from ranking.common.once import reading_once
 
-SIGNED_OUT = "You were signed out, so nothing was done. Sign in and repeat it."
+# Programs read these, in one language; so do the pages' own scripts, which have words of their own.
+PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz", "/readyz")
+SIGNED_OUT = gettext_noop("You were signed out, so nothing was done. Sign in and repeat it.")
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -24,6 +29,27 @@ def settings_read_once(get_response: Handler) -> Handler:
     def handle(request: HttpRequest) -> HttpResponse:
         with reading_once():
             return get_response(request)
+
+    return handle
+
+
+def reader_language(get_response: Handler) -> Handler:
+    """Write pages in the language that their reader chose, else in one the browser asks for."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        user = request.user
+        chosen = user.language if isinstance(user, Reader) else ""
+        if request.path.startswith(PROGRAMS) and request.path != "/api/docs":
+            chosen = settings.LANGUAGE_CODE
+        by_browser = chosen not in dict(settings.LANGUAGES)
+        language = translation.get_language_from_request(request) if by_browser else chosen
+        with translation.override(language):
+            response = get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            response.headers.setdefault("Content-Language", language)
+            if by_browser:
+                patch_vary_headers(response, ["Accept-Language"])
+        return response
 
     return handle
 
@@ -82,7 +108,7 @@ def sign_in_and_return(get_response: Handler) -> Handler:
         sign_in = resolve_url("account_login")
         if response.status_code != 302 or not response["Location"].startswith(f"{sign_in}?"):
             return response
-        messages.error(request, SIGNED_OUT)
+        messages.error(request, translation.gettext(SIGNED_OUT))
         return HttpResponseRedirect(f"{sign_in}?{urlencode({'next': _form_page(request)})}")
 
     return handle

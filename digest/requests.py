@@ -9,6 +9,7 @@ from uuid import UUID
 from django.core.management.base import CommandError
 from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 
 from digest.errors import SignInNeeded
 from digest.models import Reader
@@ -17,7 +18,7 @@ from digest.models import Reader
 def reader_of(request: HttpRequest) -> Reader:
     """Return the signed-in reader of a request. Raises `SignInNeeded`."""
     if not isinstance(request.user, Reader):
-        raise SignInNeeded("Sign in first, then repeat the request.")
+        raise SignInNeeded(_("Sign in first, then repeat the request."))
     return request.user
 
 
@@ -69,8 +70,10 @@ def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:
         found = []
     if not (found := found or list(Reader.objects.filter(username=user_id))):
         raise CommandError(
-            f"There is no reader with the id or username “{user_id}”. "
-            "Both are listed under Users, at /admin/digest/reader/."
+            _(
+                "There is no reader with the id or username “{user_id}”. Both are listed under Users, "
+                "at /admin/digest/reader/."
+            ).format(user_id=user_id)
         )
     return found
 
@@ -80,7 +83,9 @@ def date_argument(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise ArgumentTypeError(f"“{text}” is not a day. Write it as YYYY-MM-DD.") from None
+        raise ArgumentTypeError(
+            _("“{text}” is not a day. Write it as YYYY-MM-DD.").format(text=text)
+        ) from None
 
 
 def operators_remain(*, readers: Collection[Reader]) -> bool:

@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import TooManyRequests
 from digest.requests import reader_of
@@ -36,21 +37,37 @@ class Limit:
 
 # Far above what a person does and a fair script needs, far below what would slow the site down for others.
 # Lists and exports read or write thousands of rows each; a lookup may send eight requests to other sites.
-API = Limit("api", 600, MINUTE, "More than 600 requests in a minute. Wait for the next one.")
-SEARCH = Limit("search", 60, MINUTE, "You can search 60 times a minute. Wait for the next one.")
+API = Limit("api", 600, MINUTE, gettext_noop("More than 600 requests in a minute. Wait for the next one."))
+SEARCH = Limit("search", 60, MINUTE, gettext_noop("You can search 60 times a minute. Wait for the next one."))
 GENERATE = Limit(
-    "generate", 10, MINUTE, "You can ask for suggestions 10 times a minute. Wait for the next one."
+    "generate",
+    10,
+    MINUTE,
+    gettext_noop("You can ask for suggestions 10 times a minute. Wait for the next one."),
 )
-DECIDE = Limit("decide", 60, MINUTE, "You can answer 60 suggestions a minute. Wait for the next one.")
-IMPORT = Limit("import", 12, HOUR, "You can import 12 lists an hour. Wait for the next one.")
-EXPORT = Limit("export", 12, HOUR, "You can take 12 exports an hour. Wait for the next one.")
+DECIDE = Limit(
+    "decide", 60, MINUTE, gettext_noop("You can answer 60 suggestions a minute. Wait for the next one.")
+)
+IMPORT = Limit("import", 12, HOUR, gettext_noop("You can import 12 lists an hour. Wait for the next one."))
+EXPORT = Limit("export", 12, HOUR, gettext_noop("You can take 12 exports an hour. Wait for the next one."))
 LOOKUP = Limit(
-    "lookup", 10, MINUTE, "You can look up 10 sites a minute. Wait for the next one, or import a list."
+    "lookup",
+    10,
+    MINUTE,
+    gettext_noop("You can look up 10 sites a minute. Wait for the next one, or import a list."),
 )
-TEACH = Limit("teach", 120, MINUTE, "You can answer 120 questions a minute. Wait for the next one.")
-PICTURES = Limit("pictures", 600, MINUTE, "More than 600 pictures in a minute. Wait for the next one.")
-FULL_TEXT = Limit("full_text", 30, HOUR, "You can fetch 30 full texts an hour. Wait for the next one.")
-SEND_ON = Limit("send_on", 20, MINUTE, "You can send 20 things on in a minute. Wait for the next one.")
+TEACH = Limit(
+    "teach", 120, MINUTE, gettext_noop("You can answer 120 questions a minute. Wait for the next one.")
+)
+PICTURES = Limit(
+    "pictures", 600, MINUTE, gettext_noop("More than 600 pictures in a minute. Wait for the next one.")
+)
+FULL_TEXT = Limit(
+    "full_text", 30, HOUR, gettext_noop("You can fetch 30 full texts an hour. Wait for the next one.")
+)
+SEND_ON = Limit(
+    "send_on", 20, MINUTE, gettext_noop("You can send 20 things on in a minute. Wait for the next one.")
+)
 LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT, TEACH, PICTURES, FULL_TEXT, SEND_ON)
 
 
@@ -67,7 +84,7 @@ def limit_count(*, limit: Limit, who: object, now: datetime) -> None:
     except ValueError:  # the cache dropped it in between, or is down
         return
     if count > limit.times:
-        raise TooManyRequests(limit.message, retry_after_s=ceil(limit.seconds - elapsed))
+        raise TooManyRequests(gettext(limit.message), retry_after_s=ceil(limit.seconds - elapsed))
 
 
 P = ParamSpec("P")

@@ -1,6 +1,9 @@
 """The ranking room as an installed app."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext, ngettext, pgettext
+
+from ranking.language import language_bind
 
 
 class RankingConfig(AppConfig):
@@ -8,3 +11,7 @@ class RankingConfig(AppConfig):
 
     name = "ranking"
     label = "ranking"
+
+    def ready(self) -> None:
+        """Give pure modules their words in the language of the reader."""
+        language_bind(gettext=gettext, ngettext=ngettext, pgettext=pgettext)

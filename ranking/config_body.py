@@ -9,6 +9,8 @@ from typing import Any
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig, InvalidSetting, Mute
+from ranking.language import figure
+from ranking.language import gettext as _
 from ranking.mutes import SOURCE, mutes_check, mutes_once, mutes_read
 
 Body = dict[str, Any]
@@ -101,15 +103,19 @@ def body_validate(body: Body) -> None:
     """Raise `InvalidSetting` for the first value ranking cannot work with; topics are cleaned in place."""
     body["topics"] = _topics(body["topics"])
     for source, weight in body["source_weights"].items():
-        _within(f"The weight of {source}", weight, WEIGHT_MIN, WEIGHT_MAX)
+        _within(_("The weight of {source}").format(source=source), weight, WEIGHT_MIN, WEIGHT_MAX)
     if len(body["keyword_boosts"]) > BOOSTS_MAX:
-        raise InvalidSetting(f"At most {BOOSTS_MAX} boosts; you gave {len(body['keyword_boosts'])}.")
+        raise InvalidSetting(
+            _("At most {boosts_max} boosts; you gave {keyword_boosts}.").format(
+                boosts_max=BOOSTS_MAX, keyword_boosts=len(body["keyword_boosts"])
+            )
+        )
     for word, boost in body["keyword_boosts"].items():
-        _within(f"The boost of “{word}”", boost, -BOOST_MAX, BOOST_MAX)
+        _within(_("The boost of “{word}”").format(word=word), boost, -BOOST_MAX, BOOST_MAX)
     _within(
-        "The half-life in hours", body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX
+        _("The half-life in hours"), body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX
     )
-    _within("The similarity share", body["ai_score_alpha"], 0.0, ALPHA_MAX)
+    _within(_("The similarity share"), body["ai_score_alpha"], 0.0, ALPHA_MAX)
     body["mutes"] = [mute.as_dict() for mute in mutes_check(body["mutes"])]
 
 
@@ -126,9 +132,13 @@ def term_searchable(word: str) -> bool:
 
 def _within(what: str, value: object, low: float, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise InvalidSetting(f"{what} must be a number.")
+        raise InvalidSetting(_("{what} must be a number.").format(what=what))
     if not low <= value <= high:
-        raise InvalidSetting(f"{what} must lie between {low:g} and {high:g}; you gave {value:g}.")
+        raise InvalidSetting(
+            _("{what} must lie between {low} and {high}; you gave {value}.").format(
+                what=what, low=figure(low, "g"), high=figure(high, "g"), value=figure(value, "g")
+            )
+        )
 
 
 def _topics(topics: list[str]) -> list[str]:
@@ -137,12 +147,18 @@ def _topics(topics: list[str]) -> list[str]:
     for topic in (term_visible(str(t)) for t in topics):
         if len(topic) > TOPIC_MAX_CHARS:
             raise InvalidSetting(
-                f"A topic may have {TOPIC_MAX_CHARS} characters; “{topic[:20]}…” has {len(topic)}."
+                _("A topic may have {topic_max_chars} characters; “{topic}…” has {topic2}.").format(
+                    topic_max_chars=TOPIC_MAX_CHARS, topic=topic[:20], topic2=len(topic)
+                )
             )
         if topic:
             unique.setdefault(topic_key(topic), topic)
     if len(unique) > TOPICS_MAX:
-        raise InvalidSetting(f"At most {TOPICS_MAX} topics; you gave {len(unique)}.")
+        raise InvalidSetting(
+            _("At most {topics_max} topics; you gave {unique}.").format(
+                topics_max=TOPICS_MAX, unique=len(unique)
+            )
+        )
     return list(unique.values())
 
 

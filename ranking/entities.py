@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
+from ranking.language import gettext as _
+
 WEIGHT_MIN = 0.1
 WEIGHT_MAX = 2.0
 WEIGHT_DEFAULT = 1.0
@@ -189,10 +191,12 @@ class StaleVersion(RankingError):
     code = "config_changed"
 
     def __init__(self, *, seen: int, current: int, changed: Sequence[str]) -> None:
-        listed = ", ".join(changed) or "nothing you can see here"
+        listed = ", ".join(changed) or _("nothing you can see here")
         super().__init__(
-            f"Your settings moved on from version {seen} to {current} meanwhile ({listed}). "
-            "Nothing was saved; look at them again and repeat your change."
+            _(
+                "Your settings moved on from version {seen} to {current} meanwhile ({listed}). Nothing "
+                "was saved; look at them again and repeat your change."
+            ).format(seen=seen, current=current, listed=listed)
         )
         self.seen, self.current, self.changed = seen, current, list(changed)
 

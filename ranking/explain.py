@@ -6,44 +6,67 @@ from typing import Any
 
 from ranking.common.text import topic_key
 from ranking.entities import SAME_WEIGHT
-from ranking.levels import BOOSTS
+from ranking.language import figure, gettext_noop, pgettext
+from ranking.language import gettext as _
+from ranking.levels import BOOSTS, level_words
 
 Body = Mapping[str, Any]
-# How far an effective weight may be from 1, up or down, for each name; `much` has no bound.
-WEIGHT_WORDS = ((0.15, "a bit "), (0.5, ""))
-# Weights nearer to each other than this are the same, but for rounding.
+# How far an effective weight may be from 1, for its name above and below, and that of what a source sends.
+WEIGHT_WORDS = (
+    (0.15, gettext_noop("a bit more than usual"), gettext_noop("a bit less than usual")),
+    (0.5, gettext_noop("more than usual"), gettext_noop("less than usual")),
+    (float("inf"), gettext_noop("much more than usual"), gettext_noop("much less than usual")),
+)
+WEIGHT_OF_SOURCE = (
+    (0.15, gettext_noop("a bit more from {source}"), gettext_noop("a bit less from {source}")),
+    (0.5, gettext_noop("more from {source}"), gettext_noop("less from {source}")),
+    (float("inf"), gettext_noop("much more from {source}"), gettext_noop("much less from {source}")),
+)
 # Nearer to 1 than this, nobody would notice a difference.
 AS_USUAL = 0.02
 CAUSES = {
-    "edit": "You changed it here",
-    "accept": "You accepted a suggestion",
-    "revert": "You went back",
-    "pin": "You pinned something",
+    "edit": gettext_noop("You changed it here"),
+    "accept": gettext_noop("You accepted a suggestion"),
+    "revert": gettext_noop("You went back"),
+    "pin": gettext_noop("You pinned something"),
 }
-LEARNED_OVERNIGHT = "Learned from your thumbs"
-LEARNED_FROM_ANSWERS = "Learned from your answers"
+LEARNED_OVERNIGHT = gettext_noop("Learned from your thumbs")
+LEARNED_FROM_ANSWERS = gettext_noop("Learned from your answers")
 LEARNED = {
-    "liked_more_than_usual": "you found it useful more often than other sources",
-    "liked_less_than_usual": "you found it useful less often than other sources",
+    "liked_more_than_usual": gettext_noop("you found it useful more often than other sources"),
+    "liked_less_than_usual": gettext_noop("you found it useful less often than other sources"),
 }
 MUTED = {
-    "word": "the word",
-    "phrase": "the phrase",
-    "source": "the source",
-    "author": "the author",
-    "address": "addresses like",
-    "category": "the category",
+    "word": gettext_noop("the word “{value}”"),
+    "phrase": gettext_noop("the phrase “{value}”"),
+    "source": gettext_noop("the source “{value}”"),
+    "author": gettext_noop("the author “{value}”"),
+    "address": gettext_noop("addresses like “{value}”"),
+    "category": gettext_noop("the category “{value}”"),
 }
-SETTINGS = {"recency_half_life_hours": "Freshness (hours to half)", "ai_score_alpha": "Similarity share"}
+SETTINGS = {
+    "recency_half_life_hours": gettext_noop("Freshness (hours to half)"),
+    "ai_score_alpha": gettext_noop("Similarity share"),
+}
 
 
 def weight_words(weight: float) -> str:
     """Return an effective weight in words: 1.15 is "a bit more than usual", 0.85 "a bit less"."""
+    if round(abs(weight - 1), 4) <= AS_USUAL:
+        return _("as usual")
+    return _(_size(WEIGHT_WORDS, weight))
+
+
+def weight_of_source(weight: float, source: str) -> str:
+    """Return an effective weight as what comes of it: "a bit less from Gazette"; "" where it is as usual."""
+    if round(abs(weight - 1), 4) <= AS_USUAL:
+        return ""
+    return _(_size(WEIGHT_OF_SOURCE, weight)).format(source=source)
+
+
+def _size(names: Iterable[tuple[float, str, str]], weight: float) -> str:
     distance = round(abs(weight - 1), 4)
-    if distance <= AS_USUAL:
-        return "as usual"
-    size = next((word for bound, word in WEIGHT_WORDS if distance <= bound), "much ")
-    return f"{size}{'more' if weight > 1 else 'less'} than usual"
+    return next(more if weight > 1 else less for bound, more, less in names if distance <= bound)
 
 
 def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
@@ -52,70 +75,92 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
     name = (titles or {}).get(target, target)
     match field:
         case "topics":
-            return f"“{target}” {'joined' if after else 'left'} your interests"
+            joined = _("“{name}” joined your interests") if after else _("“{name}” left your interests")
+            return joined.format(name=target)
         case "source_weights" if before == after:
-            return f"{name}: stays {weight_words(after)} ({after:.2f})"
+            return _("{name}: stays {weight} ({figure})").format(
+                name=name, weight=weight_words(after), figure=figure(after)
+            )
         case "source_weights":
-            return f"{name}: {weight_words(before)} → {weight_words(after)} ({before:.2f} → {after:.2f})"
+            return f"{name}: {_step(before, after)}"
         case "keyword_boosts":
-            return f"Keyword “{target}”: {_boost(before)} → {_boost(after)}"
+            return _("Keyword “{word}”: {before} → {after}").format(
+                word=target, before=_boost(before), after=_boost(after)
+            )
         case "locked":
-            return f"“{name}” {'locked against' if after else 'opened to'} suggestions"
+            locked = (
+                _("“{name}” locked against suggestions") if after else _("“{name}” opened to suggestions")
+            )
+            return locked.format(name=name)
         case "avoided":
-            return f"“{name}” {'is never to be suggested' if after else 'may be suggested again'}"
+            avoided = (
+                _("“{name}” is never to be suggested") if after else _("“{name}” may be suggested again")
+            )
+            return avoided.format(name=name)
         case "mutes":
             return _mute_words(target.partition(":"), after, titles or {})
         case _:
-            return f"{SETTINGS.get(field, field)}: {before:g} → {after:g}"
+            label = _(SETTINGS[field]) if field in SETTINGS else field
+            return f"{label}: {figure(before, 'g')} → {figure(after, 'g')}"
+
+
+def _step(before: float, after: float) -> str:
+    """Return a step of an effective weight in words and figures."""
+    figures = f"{figure(before)} → {figure(after)}"
+    return f"{weight_words(before)} → {weight_words(after)} ({figures})"
 
 
 def mute_label(kind: str, value: str, titles: Mapping[str, str] | None = None) -> str:
     """Return what a mute hides, in words: "the word “bitcoin”"; `titles` names sources by key."""
-    return f"{MUTED[kind]} “{(titles or {}).get(value, value) if kind == 'source' else value}”"
+    return _(MUTED[kind]).format(value=(titles or {}).get(value, value) if kind == "source" else value)
 
 
 def _mute_words(target: tuple[str, str, str], after: str | bool, titles: Mapping[str, str]) -> str:
     label = mute_label(target[0], target[2], titles)
-    until = "for ever" if after is True else f"until {after}"
-    return f"Muted {until}: {label}" if after else f"No longer muted: {label}"
+    if not after:
+        return _("No longer muted: {label}").format(label=label)
+    if after is True:
+        return _("Muted for ever: {label}").format(label=label)
+    return _("Muted until {day}: {label}").format(day=after, label=label)
 
 
 def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the plain settings of a config's body as (label, words); weights have a list of their own."""
-    boosts = ", ".join(f"{word} {value:+g}" for word, value in body["keyword_boosts"].items())
+    boosts = ", ".join(f"{word} {_boost(value)}" for word, value in body["keyword_boosts"].items())
+    mutes = ", ".join(mute_label(m["kind"], m["value"]) for m in body.get("mutes", []))
     return [
-        ("Topics", ", ".join(body["topics"]) or "none"),
-        ("Keywords", boosts or "none"),
-        ("Muted", ", ".join(mute_label(m["kind"], m["value"]) for m in body.get("mutes", [])) or "nothing"),
-        (SETTINGS["recency_half_life_hours"], f"{body['recency_half_life_hours']:g}"),
-        (SETTINGS["ai_score_alpha"], f"{body['ai_score_alpha']:g}"),
+        (_("Topics"), ", ".join(body["topics"]) or _("none")),
+        (_("Keywords"), boosts or _("none")),
+        (pgettext("settings", "Muted"), mutes or _("nothing")),
+        *((_(label), figure(body[name], "g")) for name, label in SETTINGS.items()),
     ]
 
 
 def _boost(value: float | None) -> str:
-    return "none" if value is None else f"{value:+g}"
+    return _("none") if value is None else figure(value, "+g")
 
 
 def cause_words(cause: str, ref: str) -> str:
     """Return why a version came about, naming the version gone back to."""
-    words = CAUSES.get(cause, cause)
     if cause == "edit" and ref.startswith("source:"):
-        return "The operator joined or renamed a source"
+        return _("The operator joined or renamed a source")
     if cause == "accept" and ref.startswith("early:"):
-        return f"You applied an early change, after {ref.removeprefix('early:')} answers"
+        answers = ref.removeprefix("early:")
+        return _("You applied an early change, after {answers} answers").format(answers=answers)
     if cause != "revert":
-        return words
+        return _(CAUSES.get(cause, cause))
     if ref.startswith("revert:"):
-        return "You took a suggestion back"
+        return _("You took a suggestion back")
     if ref.startswith("learned:"):
-        return "You took back what was learned from your thumbs"
-    return f"{words} to {'the defaults' if ref == '0' else f'version {ref}'}"
+        return _("You took back what was learned from your thumbs")
+    if ref == "0":
+        return _("You went back to the defaults")
+    return _("You went back to version {version}").format(version=ref)
 
 
 def learned_words(before: float, after: float, reason: str) -> str:
     """Return one step of the learning loop as a sentence."""
-    why = LEARNED.get(reason, reason)
-    return f"{weight_words(before)} → {weight_words(after)} ({before:.2f} → {after:.2f}): {why}"
+    return f"{_step(before, after)}: {_(LEARNED.get(reason, reason))}"
 
 
 def steps_in_force(
@@ -150,13 +195,17 @@ def learned_changes_undone(
 
 def boost_lines(boosts: Mapping[str, float]) -> str:
     """Return keyword boosts as the settings form shows them, `word: more` or `word: 0.8` a line."""
-    names = {boost: name for name, boost in BOOSTS.items()}
-    return "\n".join(f"{word}: {names.get(boost, f'{boost:g}')}" for word, boost in boosts.items())
+    names = {boost: level_words(name) for name, boost in BOOSTS.items()}
+    return "\n".join(f"{word}: {names.get(boost) or figure(boost, 'g')}" for word, boost in boosts.items())
 
 
 LOCKED, AVOIDED, OPEN = "locked", "avoided", "open"
 # What a reader may say of a target, in the words the page offers.
-CHOICES = {OPEN: "May be suggested", LOCKED: "Leave as it is", AVOIDED: "Never suggest"}
+CHOICES = {
+    OPEN: gettext_noop("May be suggested"),
+    LOCKED: gettext_noop("Leave as it is"),
+    AVOIDED: gettext_noop("Never suggest"),
+}
 # A source's key is the longest target there is.
 TARGET_MAX_CHARS = 120
 
@@ -201,5 +250,5 @@ def _rows(
 def _row(target: str, name: str, current: str, typed: Mapping[str, str]) -> PinRow:
     """Make a row; the current option sends nothing, so that a save changes only what was chosen anew."""
     chosen = typed.get(target, current)
-    options = (("" if code == current else code, words, code == chosen) for code, words in CHOICES.items())
+    options = (("" if code == current else code, _(words), code == chosen) for code, words in CHOICES.items())
     return PinRow(target, name, tuple(options))

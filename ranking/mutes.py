@@ -12,6 +12,8 @@ from typing import Any, Final
 from ranking.common.categories import author_names, category_key
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, term_finder
 from ranking.entities import Candidate, InvalidMute, Mute, TooManyMutes
+from ranking.language import gettext as _
+from ranking.language import gettext_noop
 
 WORD: Final = "word"
 PHRASE: Final = "phrase"
@@ -46,10 +48,23 @@ def mutes_read(rows: Sequence[Mapping[str, Any]]) -> tuple[Mute, ...]:
     )
 
 
+# What each kind is called in a sentence.
+KIND_WORDS: Mapping[str, str] = {
+    WORD: gettext_noop("word"),
+    PHRASE: gettext_noop("phrase"),
+    SOURCE: gettext_noop("source"),
+    AUTHOR: gettext_noop("author"),
+    ADDRESS: gettext_noop("address"),
+    CATEGORY: gettext_noop("category"),
+}
+
+
 def mutes_check(rows: Sequence[Mapping[str, Any]]) -> list[Mute]:
     """Return the mutes of a body, values on one line. Raises `InvalidMute` or `TooManyMutes`."""
     if len(rows) > MUTES_MAX:
-        raise TooManyMutes(f"At most {MUTES_MAX} mutes; remove one that you no longer need.")
+        raise TooManyMutes(
+            _("At most {mutes_max} mutes; remove one that you no longer need.").format(mutes_max=MUTES_MAX)
+        )
     return list(mutes_once(mute_check(mute) for mute in mutes_read(rows)))
 
 
@@ -61,17 +76,33 @@ def mutes_once(mutes: Iterable[Mute]) -> tuple[Mute, ...]:
 def mute_check(mute: Mute) -> Mute:
     """Return the mute with its value on one line, without invisible characters. Raises `InvalidMute`."""
     if mute.kind not in KINDS:
-        raise InvalidMute(f"One can mute a {', '.join(KINDS)}; not a “{mute.kind[:20]}”.")
+        raise InvalidMute(
+            _("One can mute a {kinds}; not a “{kind}”.").format(
+                kinds=", ".join(map(_, KIND_WORDS.values())), kind=mute.kind[:20]
+            )
+        )
     value = " ".join("".join(c for c in mute.value if c.isspace() or c.isprintable()).split())
     most = KINDS[mute.kind]
     if len(value) > most:
-        raise InvalidMute(f"A muted {mute.kind} may have {most} characters; you gave {len(value)}.")
+        raise InvalidMute(
+            _("A muted {kind} may have {most} characters; you gave {value}.").format(
+                kind=_(KIND_WORDS[mute.kind]), most=most, value=len(value)
+            )
+        )
     if not any(unicodedata.category(c)[0] not in "CZP" for c in value):
-        raise InvalidMute(f"Type the {mute.kind} to mute: at least a letter, a number or a sign.")
+        raise InvalidMute(
+            _("Type the {kind} to mute: at least a letter, a number or a sign.").format(
+                kind=_(KIND_WORDS[mute.kind])
+            )
+        )
     if mute.kind == WORD and " " in value:
-        raise InvalidMute(f"“{value}” is more than one word. Choose “phrase” for it.")
+        raise InvalidMute(_("“{value}” is more than one word. Choose “phrase” for it.").format(value=value))
     if mute.kind == ADDRESS and len(_bare(value).replace(ANYTHING, "")) < ADDRESS_CHARS_MIN:
-        raise InvalidMute(f"An address needs {ADDRESS_CHARS_MIN} characters beside the stars.")
+        raise InvalidMute(
+            _("An address needs {address_chars_min} characters beside the stars.").format(
+                address_chars_min=ADDRESS_CHARS_MIN
+            )
+        )
     return Mute(mute.kind, value, mute.until)
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
+from django.utils.translation import gettext
 
 from ranking.common.once import read_again
 from ranking.common.rows import retention_start, rows_delete
@@ -191,7 +192,9 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
     """
     row = ConfigVersion.objects.filter(reader_id=reader_id, version=version).first()
     if row is None and version != 0:
-        raise UnknownVersion(f"There is no version {version} of these settings.")
+        raise UnknownVersion(
+            gettext("There is no version {version} of these settings.").format(version=version)
+        )
     saved: Body = row.body if row else body_default()
     wanted = body_keys_current(saved, keys_current(keys=body_keys(saved)))
 

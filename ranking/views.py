@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from ranking.common.text import topic_key
@@ -42,7 +43,8 @@ from ranking.explain import (
     steps_in_force,
     weight_words,
 )
-from ranking.levels import BOOSTS, FRESHNESS, LIKENESS, level_options, weight_read
+from ranking.language import figure
+from ranking.levels import BOOSTS, FRESHNESS, LIKENESS, level_named, level_options, weight_read
 from ranking.selectors import (
     config_effective,
     config_version,
@@ -106,10 +108,16 @@ class ConfigForm(forms.Form):
             word, boost = _boost_read(line)
             first = spelled.setdefault(topic_key(word), word)
             if (had := boosts.setdefault(first, boost)) != boost:
-                same = f"“{first}” and “{word}” are" if first != word else f"“{first}” is"
-                raise forms.ValidationError(
-                    f"{same} one word with two boosts, {had:g} and {boost:g}. Keep one of the lines."
+                words = gettext(
+                    "“{first}” is one word with two boosts, {had} and {boost}. Keep one of the lines."
                 )
+                if first != word:
+                    words = gettext(
+                        "“{first}” and “{word}” are one word with two boosts, {had} and {boost}. "
+                        "Keep one of the lines."
+                    )
+                had_, boost_ = figure(had, "g"), figure(boost, "g")
+                raise forms.ValidationError(words.format(first=first, word=word, had=had_, boost=boost_))
         return boosts
 
     def clean(self) -> dict[str, Any]:
@@ -119,22 +127,29 @@ class ConfigForm(forms.Form):
         """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if any("\0" in name for name in self.data):
-            self.add_error(None, "A field is named with a character that no source or topic has.")
+            self.add_error(None, gettext("A field is named with a character that no source or topic has."))
         cleaned["pins"] = self.typed_pins()
         for target, choice in cleaned["pins"].items():
             if choice not in CHOICES or len(target) > TARGET_MAX_CHARS:
-                self.add_error(None, f"“{target[:40]}” can be one of: {', '.join(CHOICES.values())}.")
+                self.add_error(
+                    None,
+                    gettext("“{target}” can be one of: {values}.").format(
+                        target=target[:40], values=", ".join(map(gettext, CHOICES.values()))
+                    ),
+                )
         cleaned["source_weights"], self.weight_errors = {}, {}
         for source, typed in self.typed_weights().items():
             self._weight_take(cleaned["source_weights"], source, typed.strip())
         if self.weight_errors:
-            self.add_error(None, "A weight cannot be saved as it was typed.")
+            self.add_error(None, gettext("A weight cannot be saved as it was typed."))
         return cleaned
 
     def _weight_take(self, weights: dict[str, float | None], source: str, typed: str) -> None:
         """Read a weight; an empty field hands the source back to the learning loop (`None`)."""
         if self.sources is not None and source not in self.sources:
-            words = f"You read no source “{source[:40]}”. Add it under Sources first."
+            words = gettext("You read no source “{source}”. Add it under Sources first.").format(
+                source=source[:40]
+            )
             self.weight_errors[source] = words
             return
         try:
@@ -161,13 +176,15 @@ def _boost_read(line: str) -> tuple[str, float]:
     """Return the word and the number of a line like “rust: 0.5”. Raises `ValidationError`."""
     word, _, number = line.rpartition(":")
     try:
-        boost = BOOSTS.get(number.strip().casefold()) or float(number)
+        boost = BOOSTS.get(level_named(number)) or float(number.replace(",", "."))
     except ValueError:
         boost = None
     if not word.strip() or boost is None or not abs(boost) <= BOOST_MAX:
         raise forms.ValidationError(
-            f"“{line.strip()}” should read like “rust: more”, “rust: less” or “rust: 0.8”, "
-            f"the number with a point, from −{BOOST_MAX:g} to {BOOST_MAX:g}."
+            gettext(
+                "“{line}” should read like “rust: more”, “rust: less” or “rust: 0.8”, the number with "
+                "a point, from −{boost_max} to {boost_max}."
+            ).format(line=line.strip(), boost_max=figure(BOOST_MAX, "g"))
         )
     seen = term_visible(word)
     _findable_checked(seen, line.strip())
@@ -176,7 +193,9 @@ def _boost_read(line: str) -> tuple[str, float]:
 
 def _findable_checked(word: str, line: str) -> None:
     if not term_searchable(word):
-        raise forms.ValidationError(f"“{line}” has no letter, number or sign that a text could have.")
+        raise forms.ValidationError(
+            gettext("“{line}” has no letter, number or sign that a text could have.").format(line=line)
+        )
 
 
 def form_values(body: Body, version: int) -> dict[str, Any]:
@@ -227,7 +246,7 @@ def config(request: HttpRequest) -> HttpResponse:
     except InvalidSetting as error:
         form.add_error(None, error.message)
         return config_refused(request, form)
-    messages.success(request, "Saved. Your digest follows these settings.")
+    messages.success(request, gettext("Saved. Your digest follows these settings."))
     return redirect("ranking:config")
 
 
@@ -288,8 +307,10 @@ def revert(request: HttpRequest, version: int) -> HttpResponse:
         missed = [row for row in page["versions"] if row[0].version > error.seen]
         changes = [change for row, *_ in missed for change in row.changes]
         return render(request, "ranking/config.html", {**page, "missed": changes, "back": True}, status=409)
-    at = f"at version {version}" if version else "before your first change"
-    messages.success(request, f"Everything is back as it was {at}.")
+    back = gettext("Everything is back as it was before your first change.")
+    if version:
+        back = gettext("Everything is back as it was at version {version}.").format(version=version)
+    messages.success(request, back)
     return redirect("ranking:config")
 
 
@@ -374,7 +395,7 @@ def version_page(request: HttpRequest, version: int) -> HttpResponse:
     reader_id = reader_id_of(request)
     row = config_version(reader_id=reader_id, version=version)
     if row is None and version != 0:
-        raise Http404("You never had settings of that number.")
+        raise Http404(gettext("You never had settings of that number."))
     effective = config_effective(reader_id=reader_id)
     current = body_of(effective.config, effective.deltas)
     config, body = effective.config, row.body if row else body_default()

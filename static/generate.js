@@ -27,7 +27,7 @@ if (form.dataset.active) {
 
 function busy(text) {
   button.disabled = true;
-  button.textContent = "Generating…";
+  button.textContent = TEXT.busy;
   line.textContent = text;
 }
 
@@ -53,7 +53,9 @@ async function follow(runId) {
 function show(run) {
   const last = run.steps.at(-1);
   const doing = (last && TEXT.tools[last.name]) ?? (last ? TEXT.thinking : TEXT.starting);
-  line.textContent = `${doing} ${count(run.turns, "turn")}, ${count(run.tool_calls, "tool call")} so far.`;
+  const turns = count(run.turns, TEXT.turns);
+  const calls = count(run.tool_calls, TEXT.calls);
+  line.textContent = `${doing} ${TEXT.so_far.replace("{turns}", turns).replace("{calls}", calls)}`;
   steps.hidden = run.steps.length === 0;
   steps.querySelector("[data-step-list]").replaceChildren(...run.steps.map(stepLine));
 }
@@ -65,8 +67,8 @@ function stepLine(step) {
   return item;
 }
 
-function count(n, unit) {
-  return `${n} ${unit}${n === 1 ? "" : "s"}`;
+function count(n, [one, more]) {
+  return (n === 1 ? one : more).replace("{n}", n);
 }
 
 /** New cards, or a silence that explains itself, come from the server: reload. Anything else is a message. */

@@ -30,6 +30,13 @@ export function announce(text) {
   document.getElementById("status").textContent = text;
 }
 
+const WORDS = words("script-words");
+
+/** What a script says, in the language of the page; `values` stand in the braces of its text. */
+export function said(name, values = {}) {
+  return WORDS[name].replace(/{(\w+)}/g, (all, key) => values[key] ?? all);
+}
+
 /** The words a template left in the page for us. */
 export function words(id) {
   return JSON.parse(document.getElementById(id).textContent);

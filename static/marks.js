@@ -1,5 +1,5 @@
 // Marking items as read and unread without a reload: one by key or button, many by scrolling past them.
-import { announce } from "./http.js";
+import { announce, said } from "./http.js";
 
 const token = document.querySelector('meta[name="csrf-token"]').content;
 const SCROLL_MS = 1000;
@@ -8,13 +8,13 @@ const SCROLL_MS = 1000;
 export async function toggle(article) {
   const read = !article.classList.contains("read");
   show(article, read);
-  announce(read ? "Marked as read" : "Unread again");
+  announce(said(read ? "read_now" : "unread_now"));
   try {
     const answer = await send(`/api/items/${article.dataset.item}/read`, read ? "POST" : "DELETE");
     if (!answer.ok) throw new Error(String(answer.status));
   } catch {
     show(article, !read);
-    announce("That was not stored. Try again.");
+    announce(said("not_stored"));
   }
 }
 
@@ -31,7 +31,7 @@ export function show(article, read) {
   if (!button) return;
   button.setAttribute("aria-pressed", String(read));
   button.name = read ? "unread" : "read";
-  button.title = read ? "Read" : "Mark as read";
+  button.title = said(read ? "is_read" : "mark_read");
 }
 
 document.addEventListener("submit", (event) => {

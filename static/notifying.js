@@ -1,4 +1,6 @@
 // Subscribes this browser to Web Push, and sends the form with what the browser's push service gave it.
+import { said } from "./http.js";
+
 const form = document.querySelector("[data-push]");
 const note = form.querySelector("[data-push-note]");
 
@@ -15,6 +17,6 @@ form.addEventListener("submit", async (event) => {
     form.elements.secret.value = JSON.stringify(made);
     form.submit();
   } catch {
-    note.textContent = "This browser did not allow it. Allow notifications for this site, then try again.";
+    note.textContent = said("push_refused");
   }
 });

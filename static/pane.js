@@ -1,5 +1,5 @@
 // Where there is room, an article opens beside its list; on a narrow screen its link is followed.
-import { announce } from "./http.js";
+import { announce, said } from "./http.js";
 import { show } from "./marks.js";
 import { watchPictures } from "./pictures.js";
 import { watchEnd } from "./reading.js";
@@ -51,7 +51,7 @@ function fill(link, piece) {
   show(row, true);
   row.scrollIntoView({ block: "nearest" });
   link.focus({ preventScroll: true });
-  announce(`Opened beside the list: ${link.textContent.trim()}`);
+  announce(said("opened_beside", { title: link.textContent.trim() }));
 }
 
 function close() {

@@ -1,5 +1,7 @@
 // A picture that cannot be had gives way to its words. One that is refused since many are on their way is asked
 // for again: the server remembers what failed for good.
+import { said } from "./http.js";
+
 const TRIES = 3;
 const SMALL_TRIES = 5;
 const FIRST_MS = 1500;
@@ -19,7 +21,7 @@ function failed({ target: image }) {
   if (small) return small.remove();
   const words = document.createElement("span");
   words.className = "no-picture";
-  words.textContent = image.alt ? `Picture: ${image.alt}` : "A picture that cannot be had";
+  words.textContent = image.alt ? said("picture_of", { alt: image.alt }) : said("no_picture");
   image.replaceWith(words);
 }
 

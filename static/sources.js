@@ -1,5 +1,5 @@
 // The list of sources: found as one types, chosen by the dozen, weighed without a reload.
-import { announce } from "./http.js";
+import { announce, said } from "./http.js";
 
 const rows = [...document.querySelectorAll("[data-source]")];
 const many = document.getElementById("many");
@@ -24,14 +24,14 @@ function filter() {
   for (const group of document.querySelectorAll("[data-group]")) {
     group.hidden = !group.querySelector("[data-source]:not([hidden])");
   }
-  found.textContent = wanted.length ? `${shown().length} of ${rows.length}` : "";
+  found.textContent = wanted.length ? said("of_all", { n: shown().length, all: rows.length }) : "";
   count();
 }
 
 /** Only what is shown can be chosen. */
 function count() {
   const chosen = shown().filter((row) => box(row).checked);
-  counted.textContent = chosen.length ? `${chosen.length} chosen` : "None chosen";
+  counted.textContent = chosen.length ? said("chosen", { n: chosen.length }) : said("none_chosen");
   whole.checked = chosen.length > 0 && chosen.length === shown().length;
   whole.indeterminate = chosen.length > 0 && !whole.checked;
   for (const control of many.querySelectorAll("button, .join input, select")) control.disabled = !chosen.length;
@@ -77,9 +77,9 @@ document.addEventListener("submit", async (event) => {
     if (answer.status !== 204) throw new Error(String(answer.status));
     const source = button.closest("[data-source]").dataset.source;
     for (const row of rows.filter((one) => one.dataset.source === source)) level(row, button.name);
-    announce(`${button.parentElement.getAttribute("aria-label")}: ${button.name}`);
+    announce(`${button.parentElement.getAttribute("aria-label")}: ${button.textContent}`);
   } catch {
-    announce("That was not stored. Try again.");
+    announce(said("not_stored"));
   }
 });
 

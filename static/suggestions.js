@@ -80,7 +80,7 @@ function fail(card, { error, message }) {
   const text = (TEXT.errors[error] ?? TEXT.other) + detail;
   const line = card.querySelector("[data-card-status]");
   line.textContent = text;
-  if (SIGNED_OUT.includes(error)) line.append(". ", link(cards.dataset.signIn, "Sign in"));
+  if (SIGNED_OUT.includes(error)) line.append(". ", link(cards.dataset.signIn, TEXT.sign_in));
   announce(text);
   const over = error === "already_resolved";
   card.toggleAttribute("data-over", over);

@@ -1,11 +1,5 @@
 // Thumbs, reasons and saving without a reload: the server sends back the changed piece of the page.
-import { announce } from "./http.js";
-
-const SIGNED_OUT = "You are signed out, so it was not stored. Sign in and try again.";
-const STALE = "This page is older than your last sign-in, so it was not stored.";
-const GONE = "That item is not there any more. Reload the page.";
-const LOST = "That did not reach us, so it was not stored.";
-const OFFLINE = "You are offline, so it was not stored.";
+import { announce, said } from "./http.js";
 
 const waiting = new WeakMap();
 // The second half of a double click is no second thought.
@@ -34,13 +28,13 @@ async function send(form, button) {
       headers: { "X-Requested-With": "fetch" },
       credentials: "same-origin",
     });
-    if (response.redirected) return say(box, SIGNED_OUT);
-    if (response.status === 403) return say(box, STALE, { word: "Reload", act: () => location.reload() });
-    if (response.status === 404) return say(box, GONE);
+    if (response.redirected) return say(box, said("signed_out"));
+    if (response.status === 403) return say(box, said("stale"), { word: said("reload"), act: () => location.reload() });
+    if (response.status === 404) return say(box, said("gone"));
     if (!response.ok) throw new Error(String(response.status));
     replace(box, await response.text(), button);
   } catch {
-    say(box, navigator.onLine ? LOST : OFFLINE, { word: "Try again", act: () => send(form, button) });
+    say(box, said(navigator.onLine ? "lost" : "offline"), { word: said("again"), act: () => send(form, button) });
   }
 }
 
@@ -88,7 +82,7 @@ function replace(box, html, button) {
   const same = find(fresh, marks(button));
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
-  announce(same?.getAttribute("aria-pressed") === "true" ? `${label}: noted` : `${label}: taken back`);
+  announce(said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label }));
   elsewhere(fresh);
   const next = waiting.get(box);
   const turn = next && find(fresh, next);

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from digest.feeds.weights import weights_at_level
@@ -42,7 +43,7 @@ def config_preview(request: HttpRequest) -> HttpResponse:
     except InvalidSetting as error:
         form.add_error(None, error.message)
         return config_refused(request, form)
-    page |= {"back": reverse("ranking:config"), "save": reverse("ranking:config"), "section": "Settings"}
+    page |= {"back": reverse("ranking:config"), "save": reverse("ranking:config"), "section": _("Settings")}
     return render(request, "suggestions/config_preview.html", page | {"typed": _typed(request)})
 
 
@@ -53,7 +54,7 @@ def weights_preview(request: HttpRequest) -> HttpResponse:
     reader, now, level = reader_of(request), timezone.now(), request.POST.get("level", "")
     chosen = feeds_chosen(reader, request.POST, now)
     if not chosen:
-        messages.info(request, "Nothing was chosen. Tick some sources first.")
+        messages.info(request, _("Nothing was chosen. Tick some sources first."))
         return redirect("digest:sources")
     try:
         weights = weights_at_level(reader_id=reader.pk, feed_ids=chosen, level=level)
@@ -61,7 +62,7 @@ def weights_preview(request: HttpRequest) -> HttpResponse:
         asked = urlencode({"level": level[:40]})
         return redirect(f"{reverse('digest:source', args=[chosen[0]])}?{asked}")
     page = preview_page(reader_id=reader.pk, edit=ConfigEdit(source_weights=weights), now=now)
-    page |= {"back": reverse("digest:sources"), "section": "Sources", "typed": _typed(request)}
+    page |= {"back": reverse("digest:sources"), "section": _("Sources"), "typed": _typed(request)}
     page["typed"] += [("do", "weigh")]
     return render(
         request, "suggestions/config_preview.html", page | {"save": reverse("digest:sources_change")}

@@ -5,6 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from digest.requests import reader_of
@@ -21,7 +22,7 @@ def early_answer(request: HttpRequest) -> HttpResponse:
     reader, now = reader_of(request), timezone.now()
     if "later" in request.POST:
         early_change_put_off(reader=reader, now=now)
-        messages.info(request, "Not today. You are asked again tomorrow at the earliest.")
+        messages.info(request, _("Not today. You are asked again tomorrow at the earliest."))
         return redirect("digest:today")
     done = early_change_apply(reader=reader, signed=request.POST.get("draft", ""), now=now)
     if isinstance(done, Refusal):

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext
 
 from digest.build.candidates import DayCandidates, digest_candidates
 from digest.build.compose import PlacedItem, Rules, compose
@@ -470,7 +471,13 @@ def _versions(
         if number not in bodies:
             return Refusal(
                 "version_not_found",
-                f"There is no version {number}; the current one is {current}.",
+                gettext("There is no version {number}; the current one is {current}.").format(
+                    number=number, current=current
+                ),
                 str(number),
             )
-    return (f"version {older}", f"version {newer}"), bodies[older], bodies[newer]
+    return (
+        (gettext("version {older}").format(older=older), gettext("version {newer}").format(newer=newer)),
+        bodies[older],
+        bodies[newer],
+    )

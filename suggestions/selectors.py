@@ -10,11 +10,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Count, F, Max, Prefetch, Q, QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext_noop
 
 from digest.feedback.selectors import feedback_by_urls, feedback_source_counts
 from digest.items.muting import items_hidden, mutes_in_force
 from digest.items.selectors import reader_sources
-from digest.notifications.news import LOOKBACK, Due, Event, News, news_since
+from digest.notifications.news import LOOKBACK, Due, Event, News, news_since, news_words
 from ranking.common.rows import export_rows
 from ranking.common.text import topic_key
 from ranking.config_body import body_effective
@@ -32,10 +33,13 @@ from suggestions.models import (
 from suggestions.rules import Facts, Target, types_declined
 
 Status = Suggestion.Status
+WAITS = gettext_noop("A suggestion waits for you: {label}")
 EFFECT_WORDS = {
-    Outcome.Result.HELPED: "it helped",
-    Outcome.Result.HARMED: "it did harm",
-    Outcome.Result.UNCLEAR: "whether it helped is not clear",
+    Outcome.Result.HELPED: gettext_noop("Two weeks after your change to {label}: it helped."),
+    Outcome.Result.HARMED: gettext_noop("Two weeks after your change to {label}: it did harm."),
+    Outcome.Result.UNCLEAR: gettext_noop(
+        "Two weeks after your change to {label}: whether it helped is not clear."
+    ),
 }
 DECIDED = (Status.ACCEPTED, Status.REJECTED)
 WAITING = (Status.PENDING, Status.SNOOZED)
@@ -273,7 +277,8 @@ def suggestions_news(*, due: Due, now: datetime) -> list[News]:
     found = rows.order_by("pk").values_list("reader_id", "pk", "label", "created_at")
     return [
         News(
-            reader_id, Event.SUGGESTION, (f"suggestion:{pk}",), f"A suggestion waits for you: {label}",
+            reader_id, Event.SUGGESTION, (f"suggestion:{pk}",),
+            news_words(due[reader_id], WAITS, label=label),
             reverse("suggestions:list"),
         )
         for reader_id, pk, label, at in found
@@ -289,7 +294,7 @@ def effects_news(*, due: Due, now: datetime) -> list[News]:
     return [
         News(
             reader_id, Event.EFFECT, (f"effect:{pk}",),
-            f"Two weeks after your change to {label}: {EFFECT_WORDS[Outcome.Result(result)]}.",
+            news_words(due[reader_id], EFFECT_WORDS[Outcome.Result(result)], label=label),
             reverse("suggestions:history"),
         )
         for reader_id, pk, label, result, at in found

@@ -14,6 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.feedback.selectors import reason_tags
@@ -23,8 +24,9 @@ from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
+from ranking.language import stored_text
 from ranking.selectors import config_effective
-from suggestions import explain
+from suggestions import explain, wording
 from suggestions.entities import NEVER, Preview, PreviewItem, Refusal, Resolved
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
@@ -112,6 +114,8 @@ class Card:
     effect: tuple[Move, ...]
     still: str
     note: str
+    impact: str
+    notes: tuple[str, ...]
     level: str
     sentence: str
     current: str
@@ -161,7 +165,7 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
     cited = {row.source_key for suggestion in pending for row in suggestion.evidence.all()}
     moved = {i.source for p in previews.values() for i in (*p.enters, *p.leaves, *p.moves)}
     titles = source_titles(keys=cited | moved)
-    labels = {tag.slug: tag.label.lower() for tag in reason_tags()}
+    labels = {tag.slug: _(tag.label.lower()) for tag in reason_tags()}
     effective = config_effective(reader_id=reader_id)
     notes = notes_shown(pending)
     muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=now)
@@ -170,12 +174,16 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
         for row in pending
     ]
     groups = [
-        ("Sources", [c for c in cards if c.suggestion.field == Suggestion.Field.SOURCE_WEIGHTS]),
-        ("Topics", [c for c in cards if c.suggestion.field == Suggestion.Field.TOPICS]),
+        (
+            "sources",
+            _("Sources"),
+            [c for c in cards if c.suggestion.field == Suggestion.Field.SOURCE_WEIGHTS],
+        ),
+        ("topics", _("Topics"), [c for c in cards if c.suggestion.field == Suggestion.Field.TOPICS]),
     ]
     recent = suggestions_settled(reader_id=reader_id)[:RECENT_MAX]
     return {
-        "groups": [(name, members) for name, members in groups if members],
+        "groups": [group for group in groups if group[2]],
         "count": len(cards),
         "decided": [_decided(suggestion, effective, now) for suggestion in recent],
         "harmful": [
@@ -183,8 +191,8 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
             for line in effects_harmful(reader_id=reader_id, effective=effective)
             if now - line.checked_at < HARM_SHOWN
         ],
-        "measured_on": explain.MEASURED_ON,
-        "why_not": explain.WHY_NOT,
+        "measured_on": _(wording.MEASURED_ON),
+        "why_not": [(words, _(words)) for words in wording.WHY_NOT],
         "words": explain.script_words(),
     }
 
@@ -211,6 +219,8 @@ def _card(
         effect=_effect(preview, titles),
         still=explain.still_words(kind, label, preview),
         note=explain.model_adds(note.text),
+        impact=explain.impact_shown(suggestion.expected_impact),
+        notes=tuple(stored_text(str(one)) for one in suggestion.validation_notes),
         level=explain.level(kind, "" if is_topic else f"{weight:.2f}", suggestion.suggested_value),
         sentence=explain.sentence(kind, label),
         current=explain.weight_phrase(suggestion.current_value if is_topic else weight),
@@ -281,8 +291,8 @@ def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) 
     accepted = suggestion.status == Suggestion.Status.ACCEPTED
     reason = decision.user_reason if decision and decision.user_reason != NEVER else ""
     undo = _undo_label(suggestion, now)
-    came_back = any(note in explain.BROUGHT_BACK.values() for note in suggestion.validation_notes)
-    over = undo == explain.UNDO["accepted"] and suggestion_not_in_force(
+    came_back = any(note in wording.BROUGHT_BACK.values() for note in suggestion.validation_notes)
+    over = undo == _(wording.REVERT) and suggestion_not_in_force(
         suggestion=suggestion, decision=decision, effective=effective
     )
     return Decided(
@@ -292,12 +302,12 @@ def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) 
         at=suggestion.resolved_at or (decision.decided_at if decision else None),
         change=_change(suggestion, decision) if accepted else "",
         until=suggestion.snoozed_until if suggestion.status == Suggestion.Status.SNOOZED else None,
-        reason=reason,
+        reason=stored_text(reason),
         effect=explain.effect_words(effect.outcome, effect.measured) if effect else "",
         harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
         undo="" if over else undo,
-        came_back=explain.CAME_BACK if came_back else "",
-        not_in_force=explain.NOT_IN_FORCE if over else "",
+        came_back=_(wording.CAME_BACK) if came_back else "",
+        not_in_force=_(wording.NOT_IN_FORCE) if over else "",
     )
 
 
@@ -305,8 +315,8 @@ def _undo_label(suggestion: Suggestion, now: datetime) -> str:
     if not suggestion_can_undo(suggestion=suggestion, now=now):
         return ""
     if suggestion_undo_forgets(suggestion=suggestion, now=now):
-        return explain.UNDO_AT_ONCE
-    return explain.UNDO.get(suggestion.status, "")
+        return _(wording.UNDO_AT_ONCE)
+    return _(wording.UNDO.get(suggestion.status, ""))
 
 
 def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
@@ -320,8 +330,10 @@ def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
     body = decision.config_before if decision else {}
     before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
     after = (decision.edited_value if decision else "") or suggestion.suggested_value
-    chosen = ", your own choice" if decision and decision.edited_value else ""
-    return f"{explain.weight_phrase(before)} → {explain.weight_phrase(after)}{chosen}"
+    words = f"{explain.weight_phrase(before)} → {explain.weight_phrase(after)}"
+    if decision and decision.edited_value:
+        return _("{change}, your own choice").format(change=words)
+    return words
 
 
 def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
@@ -330,8 +342,9 @@ def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
     return sides_page(left, right) | {
         "suggestion": suggestion,
         "headline": explain.headline(suggestion.suggestion_type, suggestion.label),
+        "reason": explain.reason_shown(suggestion.reason),
         "note": explain.model_adds(note_shown(suggestion).text),
-        "why_not": explain.WHY_NOT,
+        "why_not": [(words, _(words)) for words in wording.WHY_NOT],
     }
 
 
@@ -360,10 +373,7 @@ def _counted_words(left: Side, right: Side) -> str:
     enter = sum(item.before is None for item in right)
     move = sum(item.before is not None and item.before != item.after for item in right)
     leave = sum(item.after is None for item in left)
-    if not enter and not leave and not move:
-        return "Nothing moves today; you will see it when matching articles arrive."
-    counted = ((enter, "would come in"), (leave, "would drop out"), (move, "would change places"))
-    return f"{', '.join(f'{count} {words}' for count, words in counted if count)}."
+    return explain.counted_words(enter, leave, move)
 
 
 VERBS: dict[str, Callable[..., Resolved | Refusal]] = {
@@ -403,7 +413,7 @@ def preview(request: HttpRequest, suggestion_id: int) -> HttpResponse:
     suggestions_sweep(now=now, reader_id=reader.pk)
     suggestion = suggestion_for(reader_id=reader.pk, suggestion_id=suggestion_id)
     if suggestion is None:
-        raise Http404("There is no such suggestion of yours.")
+        raise Http404(_("There is no such suggestion of yours."))
     if suggestion.status != Suggestion.Status.PENDING:
         return redirect("suggestions:history")
     return render(request, "suggestions/preview.html", preview_page(suggestion=suggestion, now=now))
@@ -415,7 +425,7 @@ def preview(request: HttpRequest, suggestion_id: int) -> HttpResponse:
 def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     """Answer one suggestion by `verb`; raises `Http404` for a suggestion of somebody else."""
     if verb not in VERBS:
-        raise Http404(f"There is no “{verb}”.")
+        raise Http404(_("There is no “{verb}”.").format(verb=verb))
     # The form comes filled in with the proposed value: only another one is the reader's own choice.
     typed = request.POST.get("value", "").strip()
     typed = "" if typed == request.POST.get("proposed") else typed
@@ -426,7 +436,7 @@ def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
         extra = {"value": value}
     outcome: Resolved | Refusal
     if verb == "accept" and typed and value is None:
-        outcome = Refusal("invalid_weight", f"“{typed}” is not a number.")
+        outcome = Refusal("invalid_weight", _("“{typed}” is not a number.").format(typed=typed))
     else:
         reader_id = reader_of(request).pk
         outcome = VERBS[verb](reader_id=reader_id, suggestion_id=suggestion_id, now=timezone.now(), **extra)
@@ -436,7 +446,7 @@ def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
         messages.error(request, explain.refusal_words(outcome.code, outcome.message))
     else:
         kind = explain.answer_kind(verb, {"user_reason": reason, "value": typed}, outcome.status)
-        done = explain.DONE[kind if kind in explain.DONE else verb]
+        done = _(wording.DONE[kind if kind in wording.DONE else verb])
         messages.success(
             request, " ".join(filter(None, (f"{done}.", outcome.note, explain.teaching_of(kind))))
         )
@@ -462,7 +472,7 @@ def accept_all(request: HttpRequest) -> HttpResponse:
     for outcome in refused:
         messages.error(request, f"{outcome.target}: {explain.error_words(outcome.code)}")
     if outcomes and not refused:
-        messages.success(request, f"{explain.ALL_DONE} {explain.teaching_of('accept')}")
+        messages.success(request, f"{_(wording.ALL_DONE)} {explain.teaching_of('accept')}")
     return redirect("suggestions:list")
 
 
@@ -481,5 +491,5 @@ def undo_change(request: HttpRequest) -> HttpResponse:
     if refusal:
         messages.info(request, refusal.message)
     else:
-        messages.success(request, "Undone. The page is as your settings were before.")
+        messages.success(request, _("Undone. The page is as your settings were before."))
     return redirect("digest:today")

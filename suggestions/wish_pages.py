@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from digest.items.selectors import source_titles
@@ -45,7 +46,12 @@ def wish_accepted(request: HttpRequest) -> HttpResponse:
     if isinstance(done, Refusal):
         messages.error(request, done.message)
     else:
-        messages.success(request, f"Saved as version {done.config_version}: {done.sentence}.")
+        messages.success(
+            request,
+            _("Saved as version {config_version}: {sentence}.").format(
+                config_version=done.config_version, sentence=done.sentence
+            ),
+        )
     others = [one for one in request.POST.getlist("others")[:WISHES_MAX] if one != signed]
     answer = wish_drafts_again(reader=reader, signed=others, now=now)
     if not answer.drafts:

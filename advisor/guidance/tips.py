@@ -7,6 +7,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_noop
 
 from advisor.guidance.store import memories_in_force, tip_show
 from advisor.models import Memory, Tip
@@ -19,29 +21,38 @@ GAP, AWAY_DAYS = timedelta(hours=24), 30
 ACCEPTED, EFFECTS = "accepted", "effects"
 # What a type of suggestion is about, alone and with its target's name.
 ABOUT = {
-    ADD_TOPIC: ("new topics", "the topic “{}”"),
-    REMOVE_TOPIC: ("dropping topics", "dropping the topic “{}”"),
-    BOOST_SOURCE: ("more from a source", "more from {}"),
-    REDUCE_SOURCE: ("less from a source", "less from {}"),
+    ADD_TOPIC: (gettext_noop("new topics"), gettext_noop("the topic “{}”")),
+    REMOVE_TOPIC: (gettext_noop("dropping topics"), gettext_noop("dropping the topic “{}”")),
+    BOOST_SOURCE: (gettext_noop("more from a source"), gettext_noop("more from {}")),
+    REDUCE_SOURCE: (gettext_noop("less from a source"), gettext_noop("less from {}")),
 }
 # By statistic and whether it is good: the sentence, the page that helps, and what to do there.
 # fmt: off
 FORMS: Mapping[tuple[str, bool], tuple[str, str, str]] = {
-    (ACCEPTED, True): ("You accepted {hits} of {total} suggestions for {about}.",
-        "suggestions:list", "See what is suggested now"),
-    (ACCEPTED, False): ("You turned down {misses} of {total} suggestions for {about}.",
-        "ranking:config", "Choose what may be suggested at all"),
-    (EFFECTS, True): ("{hits} of {total} changes you accepted for {about} made you like your digest more.",
-        "suggestions:list", "See what is suggested now"),
-    (EFFECTS, False): ("{misses} of {total} changes you accepted for {about} did not serve you.",
-        "suggestions:history", "Look at them, and put back what you like"),
+    (ACCEPTED, True): (gettext_noop("You accepted {hits} of {total} suggestions for {about}."),
+        "suggestions:list", gettext_noop("See what is suggested now")),
+    (ACCEPTED, False): (gettext_noop("You turned down {misses} of {total} suggestions for {about}."),
+        "ranking:config", gettext_noop("Choose what may be suggested at all")),
+    (EFFECTS, True): (
+        gettext_noop("{hits} of {total} changes you accepted for {about} made you like your digest more."),
+        "suggestions:list", gettext_noop("See what is suggested now")),
+    (EFFECTS, False): (
+        gettext_noop("{misses} of {total} changes you accepted for {about} did not serve you."),
+        "suggestions:history", gettext_noop("Look at them, and put back what you like")),
 }
 # fmt: on
-WHY = (
-    "It sums up {total} {answers} of yours from the last 180 days, the newest of {last:%d %B %Y}. "
-    "Nobody else’s are in it. You see at most one new tip a day. Put away, it stays away for 30 days; "
-    "nothing changes by reading it."
-)
+WHY = {
+    ACCEPTED: gettext_noop(
+        "It sums up {total} answers of yours from the last 180 days, the newest of {last}. Nobody else’s are "
+        "in it. You see at most one new tip a day. Put away, it stays away for 30 days; nothing changes by "
+        "reading it."
+    ),
+    EFFECTS: gettext_noop(
+        "It sums up {total} changes of yours from the last 180 days, the newest of {last}. Nobody else’s are "
+        "in it. You see at most one new tip a day. Put away, it stays away for 30 days; nothing changes by "
+        "reading it."
+    ),
+}
 
 
 class TipWords(NamedTuple):
@@ -80,7 +91,7 @@ def tip_for(*, reader_id: UUID, now: datetime) -> TipWords | None:
             words = tip_words(row, str(read.feed.source)) or words
             if row.polarity > 0:
                 page = reverse("digest:source", args=[read.feed_id])
-                words = words._replace(action="See how this source is doing", address=page)
+                words = words._replace(action=gettext("See how this source is doing"), address=page)
     return words._replace(id=tip.pk)
 
 
@@ -91,8 +102,8 @@ def tip_words(row: Memory, target: str) -> TipWords | None:
     if hits is None or not total or not row.polarity or form is None:
         return None
     kind, named = ABOUT[row.suggestion_type]
-    about = named.format(target) if target else kind
-    answers = "answers" if statistic == ACCEPTED else "changes"
-    sentence = form[0].format(hits=hits, misses=total - hits, total=total, about=about)
-    why = WHY.format(total=total, answers=answers, last=row.valid_from)
-    return TipWords(sentence, form[2], reverse(form[1]), why)
+    about = gettext(named).format(target) if target else gettext(kind)
+    sentence = gettext(form[0]).format(hits=hits, misses=total - hits, total=total, about=about)
+    last = date_format(row.valid_from, gettext("j F Y"))
+    why = gettext(WHY[statistic]).format(total=total, last=last)
+    return TipWords(sentence, gettext(form[2]), reverse(form[1]), why)

@@ -15,6 +15,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import F, Max, QuerySet
+from django.utils import translation
 from structlog.contextvars import bound_contextvars
 
 from advisor.agent.error_policy import run_end_handle
@@ -48,7 +49,8 @@ from digest.llm.phishing import phishing_problem
 from digest.models import Reader
 from ranking.common.rows import retention_start, rows_delete
 from suggestions.entities import Fence, FenceLost
-from suggestions.explain import NO_CHANGE, model_adds, reason_clean
+from suggestions.explain import model_adds, reason_clean
+from suggestions.wording import NO_CHANGE
 
 log = structlog.get_logger(__name__)
 
@@ -167,7 +169,9 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     dispatcher = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
     # Every line that this thread logs meanwhile carries the id of the run.
-    with bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)}), _lease(run, run_clock):
+    named = bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)})
+    # Prompts, and what is stored, are in one language, whoever's page waits for them.
+    with translation.override(settings.LANGUAGE_CODE), named, _lease(run, run_clock):
         _finish(run, _end_of(run, dispatcher, run_clock), dispatcher, run_clock)
     return True
 

@@ -2,33 +2,37 @@
 
 from typing import Any
 
-STARTING = "Getting ready…"
+from advisor.entities import MISSING_FORMS
+from ranking.language import gettext as _
+from ranking.language import gettext_noop, ngettext, stored_text
+
+STARTING = gettext_noop("Getting ready…")
 # Shown while each tool runs; `THINKING` at any other time.
 TOOLS = {
-    "query_user_feedback": "Reading your feedback…",
-    "query_user_config": "Looking at your settings…",
-    "get_user_profile": "Recalling what you decided before…",
-    "get_suggestion_outcomes": "Checking how earlier changes worked out…",
-    "write_suggestion": "Checking an idea…",
-    "test_suggestion": "Trying an idea on your thumbs…",
-    "self_critique": "Looking for weak spots…",
-    "get_acceptance_history": "Going through your earlier answers…",
-    "compare_configs": "Comparing the digest before and after…",
+    "query_user_feedback": gettext_noop("Reading your feedback…"),
+    "query_user_config": gettext_noop("Looking at your settings…"),
+    "get_user_profile": gettext_noop("Recalling what you decided before…"),
+    "get_suggestion_outcomes": gettext_noop("Checking how earlier changes worked out…"),
+    "write_suggestion": gettext_noop("Checking an idea…"),
+    "test_suggestion": gettext_noop("Trying an idea on your thumbs…"),
+    "self_critique": gettext_noop("Looking for weak spots…"),
+    "get_acceptance_history": gettext_noop("Going through your earlier answers…"),
+    "compare_configs": gettext_noop("Comparing the digest before and after…"),
 }
-THINKING = "Thinking it over…"
+THINKING = gettext_noop("Thinking it over…")
 STATUSES = {
-    "ready": "Suggestions are switched off on this installation.",
-    "completed": "Done.",
-    "blocked_pending": "Please answer the suggestions you have first.",
-    "already_generated": "The advisor has already looked today. It looks again tomorrow.",
-    "in_progress": "A run is under way; this page shows its result once it is done.",
-    "skipped": "Not enough feedback yet. Keep rating articles and check back later.",
-    "budget_exceeded": "Daily suggestion limit reached. Try again tomorrow.",
-    "agent_timeout": "Suggestion generation took too long. Please try again.",
-    "agent_error": "Something went wrong generating suggestions. Please try again.",
+    "ready": gettext_noop("Suggestions are switched off on this installation."),
+    "completed": gettext_noop("Done."),
+    "blocked_pending": gettext_noop("Please answer the suggestions you have first."),
+    "already_generated": gettext_noop("The advisor has already looked today. It looks again tomorrow."),
+    "in_progress": gettext_noop("A run is under way; this page shows its result once it is done."),
+    "skipped": gettext_noop("Not enough feedback yet. Keep rating articles and check back later."),
+    "budget_exceeded": gettext_noop("Daily suggestion limit reached. Try again tomorrow."),
+    "agent_timeout": gettext_noop("Suggestion generation took too long. Please try again."),
+    "agent_error": gettext_noop("Something went wrong generating suggestions. Please try again."),
 }
-ERROR_OTHER = "Something went wrong. Please try again."
-SILENT = "Nothing worth asking today"
+ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
+SILENT = gettext_noop("Nothing worth asking today")
 
 
 def status_message(status: str, created: int = 0, reason: str = "") -> str:
@@ -36,40 +40,47 @@ def status_message(status: str, created: int = 0, reason: str = "") -> str:
     if status == "completed" and not created:
         return _silence(reason)
     if created and status in {"completed", "budget_exceeded", "agent_timeout", "agent_error"}:
-        return f"{created} new suggestion{'s' * (created != 1)}."
+        return ngettext("{n} new suggestion.", "{n} new suggestions.", created).format(n=created)
     if status == "skipped" and reason:
-        return reason
-    return STATUSES.get(status, ERROR_OTHER)
+        return reason_shown(reason)
+    return _(STATUSES.get(status, ERROR_OTHER))
+
+
+def reason_shown(reason: str) -> str:
+    """Return the stored reason of a run in the language in force; a model's own words stay as they are."""
+    return stored_text(reason, MISSING_FORMS)
 
 
 def last_run_message(status: str, created: int, reason: str) -> str:
     """Return how the last run ended, for a page without a suggestion of it that waits; `created` is the run's
     own count, without copies that came back when an answer was undone."""
     if created:
-        return (
-            "It made one suggestion; it is settled."
-            if created == 1
-            else f"It made {created}; all are settled."
-        )
+        words = ngettext("It made one suggestion; it is settled.", "It made {n}; all are settled.", created)
+        return words.format(n=created)
     return status_message(status, 0, reason)
 
 
 def _silence(reason: str) -> str:
     """Return "Nothing worth asking today" with the reason, unless the reason begins like that."""
+    shown = reason_shown(reason)
     if reason.startswith("Nothing"):
-        return reason
+        return shown
     if reason.startswith("Finished"):  # how a model's run ends that proposed nothing, or only a draft
         reason = ""
-    return f"{SILENT}: {reason}" if reason else f"{SILENT}."
+    return f"{_(SILENT)}: {shown}" if reason else f"{_(SILENT)}."
 
 
 def script_messages() -> dict[str, Any]:
     """Return the texts that the page's script needs, from the same tables as the page itself."""
     return {
-        "tools": TOOLS,
-        "thinking": THINKING,
-        "starting": STARTING,
-        "statuses": STATUSES,
-        "other": ERROR_OTHER,
-        "silent": SILENT,
+        "tools": {name: _(words) for name, words in TOOLS.items()},
+        "thinking": _(THINKING),
+        "starting": _(STARTING),
+        "statuses": {status: _(words) for status, words in STATUSES.items()},
+        "other": _(ERROR_OTHER),
+        "silent": _(SILENT),
+        "busy": _("Generating…"),
+        "turns": [_("{n} turn"), _("{n} turns")],
+        "calls": [_("{n} tool call"), _("{n} tool calls")],
+        "so_far": _("{turns}, {calls} so far."),
     }

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 from kombu.exceptions import OperationalError
 
 from advisor.models import Decision, Run
@@ -43,19 +44,21 @@ ATTEMPTS_PER_DAY = 3
 POLL_S = 0.25
 RAN_THIS_WEEK = "ran_this_week"
 MESSAGES = {
-    "ready": "Suggestions are switched off on this installation.",
-    "switched_off": "You have switched suggestions off. Your account page switches them on again.",
-    "in_progress": "Your feedback is being read; this takes a moment.",
-    "blocked_pending": "Suggestions are waiting for your decision. Decide on those first.",
-    "already_generated": "Suggestions were made today already. Come back tomorrow.",
-    "attempts": "It did not work three times today. It can be tried again tomorrow.",
+    "ready": gettext_noop("Suggestions are switched off on this installation."),
+    "switched_off": gettext_noop(
+        "You have switched suggestions off. Your account page switches them on again."
+    ),
+    "in_progress": gettext_noop("Your feedback is being read; this takes a moment."),
+    "blocked_pending": gettext_noop("Suggestions are waiting for your decision. Decide on those first."),
+    "already_generated": gettext_noop("Suggestions were made today already. Come back tomorrow."),
+    "attempts": gettext_noop("It did not work three times today. It can be tried again tomorrow."),
 }
 RECONCILE_MAX = 200
 # A run nobody has begun by then is carried out by whoever asks about it (embedded mode).
 START_WITHIN = timedelta(seconds=5)
-WORKER_DIED = "Its worker gave no sign of life before the lease ended."
-SESSION_LEFT = "The session went away without a word."
-GIVEN_UP = "The run stopped twice without an end, so it was given up. It may be tried again."
+WORKER_DIED = gettext_noop("Its worker gave no sign of life before the lease ended.")
+SESSION_LEFT = gettext_noop("The session went away without a word.")
+GIVEN_UP = gettext_noop("The run stopped twice without an end, so it was given up. It may be tried again.")
 
 
 @dataclass(frozen=True, slots=True)

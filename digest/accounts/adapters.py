@@ -21,7 +21,8 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext, gettext_lazy
 
 from digest.accounts.limits import (
     ACCOUNT,
@@ -43,9 +44,9 @@ log = structlog.get_logger(__name__)
 # As allauth records a sign-in at a provider.
 PROVIDER_METHOD = "socialaccount"
 NAME_CHARS: int = Reader._meta.get_field("username").max_length or 0
-NOT_SENT = (
-    "The mail could not be sent: the mail server did not accept it. Please try again in a few minutes, and "
-    "contact the operator of this site if it happens again."
+NOT_SENT = gettext_lazy(
+    "The mail could not be sent: the mail server did not accept it. Please try again in a "
+    "few minutes, and contact the operator of this site if it happens again."
 )
 
 
@@ -75,12 +76,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         in takes either, and mails say the name to a mailbox whose owner may not know of it.
         """
         if "@" in username:
-            raise ValidationError("A username is no e-mail address. Leave out the “@”.")
+            raise ValidationError(gettext("A username is no e-mail address. Leave out the “@”."))
         name = unicodedata.normalize("NFKC", username)
         if len(name) > NAME_CHARS:
-            raise ValidationError(f"A username has at most {NAME_CHARS} characters.")
+            raise ValidationError(
+                gettext("A username has at most {name_chars} characters.").format(name_chars=NAME_CHARS)
+            )
         if domain_in(name):
-            raise ValidationError("A username is no web address. Leave out the dot.")
+            raise ValidationError(gettext("A username is no web address. Leave out the dot."))
         return str(super().clean_username(name, shallow))
 
     def is_safe_url(self, url: str) -> bool:
@@ -121,7 +124,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         if methods or not _is_known_at_provider(user):
             return methods
-        words = f"Sign in with {settings.OIDC_NAME} again"
+        words = gettext("Sign in with {name} again").format(name=settings.OIDC_NAME)
         return [{"id": "oidc_again", "description": words, "url": reverse("oidc_again")}]
 
     def is_reauthentication_required(self, *, app: str, **more: Any) -> bool:
@@ -147,8 +150,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         context: dict[str, Any] | None = None,
         email: str | None = None,
     ) -> None:
-        """Notify a reader of a change of the account, in their time zone whoever's session it came from."""
-        with timezone.override(user.zone):
+        """Notify a reader of a change of the account in their zone and language, whoever made it."""
+        language = user.language or translation.get_language() or settings.LANGUAGE_CODE
+        with timezone.override(user.zone), translation.override(language):
             super().send_notification_mail(template_prefix, user, context, email)
 
     def send_confirmation_mail(
@@ -177,7 +181,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
         except (OSError, SMTPException) as error:
             log.error("mail_failed", template=template_prefix, error=type(error).__name__)
-            messages.error(self.request, NOT_SENT)
+            messages.error(self.request, str(NOT_SENT))
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]

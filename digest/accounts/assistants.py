@@ -17,6 +17,7 @@ from allauth.idp.oidc.models import Client, Token
 from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import InvalidToken
 from digest.models import Reader
@@ -27,9 +28,13 @@ READ, RATE, PROPOSE = "read", "rate", "propose"
 # What each scope lets an assistant do, as the reader is told before they allow it.
 SCOPES: Mapping[str, str] = MappingProxyType(
     {
-        READ: "Read your digest, sources and articles, search them, and see why each is where it is",
-        RATE: "Give your thumbs up or down. Ranking learns from these as from your own",
-        PROPOSE: "See your thumbs and settings, and propose changes, which wait until you accept them here",
+        READ: gettext_noop(
+            "Read your digest, sources and articles, search them, and see why each is where it is"
+        ),
+        RATE: gettext_noop("Give your thumbs up or down. Ranking learns from these as from your own"),
+        PROPOSE: gettext_noop(
+            "See your thumbs and settings, and propose changes, which wait until you accept them here"
+        ),
     }
 )
 MCP_PATH = "/mcp"
@@ -80,9 +85,15 @@ def access_of(*, secret: str) -> Access:
     token = Token.objects.select_related("user").filter(client__isnull=False)
     found = token.lookup(Token.Type.ACCESS_TOKEN, secret) if secret else None
     if found is None or not isinstance(found.user, Reader) or not found.user.is_active:
-        raise InvalidToken("This token is not valid here, or no longer. Connect the assistant again.")
+        raise InvalidToken(
+            gettext("This token is not valid here, or no longer. Connect the assistant again.")
+        )
     if found.get_resources() != [mcp_resource()]:
-        raise InvalidToken(f"This token is for another resource. Ask for one for {mcp_resource()}.")
+        raise InvalidToken(
+            gettext("This token is for another resource. Ask for one for {mcp_resource}.").format(
+                mcp_resource=mcp_resource()
+            )
+        )
     return Access(found.user, str(found.client_id), frozenset(found.get_scopes()) & SCOPES.keys())
 
 
@@ -130,7 +141,7 @@ def _refresh_key(secret: str) -> str:
 def hosts_words(uris: Sequence[str]) -> str:
     """Return the hosts that codes are sent to, each once; a program of the reader's own is named as one."""
     hosts = dict.fromkeys(urlsplit(uri).hostname or "" for uri in uris)
-    words = ("a program on your own device" if host in LOOPBACK else host for host in hosts)
+    words = (gettext("a program on your own device") if host in LOOPBACK else host for host in hosts)
     return ", ".join(dict.fromkeys(words))
 
 
@@ -150,7 +161,7 @@ def assistant_connections(*, reader_id: UUID) -> list[Connection]:
         moments = [token.created_at for token in own]
         client = own[0].client
         host = hosts_words(client.get_redirect_uris())
-        allowed = tuple(words for scope, words in SCOPES.items() if scope in scopes)
+        allowed = tuple(gettext(words) for scope, words in SCOPES.items() if scope in scopes)
         found.append(
             Connection(client_id, client_name(client, host), host, allowed, client.created_at, max(moments))
         )

@@ -30,6 +30,7 @@ from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext_lazy
 
 from digest.accounts.limits import (
     ACCOUNTS_MAX,
@@ -79,9 +80,11 @@ class EndsAccess(forms.Form):
     end_access = forms.BooleanField(
         required=False,
         initial=True,
-        label="End all that opens my account without the password",
-        help_text="Tokens for scripts, assistants, the address of your own feed, and where notifications go. "
-        "Leave it on if somebody else may have been in.",
+        label=gettext_lazy("End all that opens my account without the password"),
+        help_text=gettext_lazy(
+            "Tokens for scripts, assistants, the address of your own feed, and where notifications "
+            "go. Leave it on if somebody else may have been in."
+        ),
     )
 
     def save(self) -> None:
@@ -149,7 +152,10 @@ class SignInForm(BoundedFields, LoginForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         login, remember = self.fields["login"], self.fields["remember"]
-        login.label, remember.label = "Username or e-mail address", "Keep me signed in on this device"
+        login.label, remember.label = (
+            gettext_lazy("Username or e-mail address"),
+            gettext_lazy("Keep me signed in on this device"),
+        )
         login.widget.attrs.pop("placeholder", None)
         # Browsers keep both under one name; a password manager fills in whichever it knows.
         login.widget.attrs["autocomplete"] = "username"

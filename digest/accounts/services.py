@@ -11,6 +11,7 @@ from allauth.idp.oidc.models import Token
 from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext, gettext_noop
 
 from digest.days import day_of
 from digest.errors import LastOperator
@@ -50,14 +51,14 @@ from ranking.implicit_store import implicit_delete
 NUDGE_QUIET = timedelta(days=7)
 # Tables by the names that readers know; what is not listed counts among "other records".
 TABLE_NAMES = (
-    ("feeds you read", ("digest.Subscription",)),
-    ("thumbs", ("digest.Feedback",)),
-    ("items marked as read or saved", ("digest.Reading",)),
-    ("digests", ("digest.Digest",)),
-    ("versions of your settings", ("ranking.ConfigVersion",)),
-    ("suggestions", ("suggestions.Suggestion",)),
-    ("runs of the advisor", ("advisor.Run",)),
-    ("tokens for scripts", ("digest.ApiToken",)),
+    (gettext_noop("feeds you read"), ("digest.Subscription",)),
+    (gettext_noop("thumbs"), ("digest.Feedback",)),
+    (gettext_noop("items marked as read or saved"), ("digest.Reading",)),
+    (gettext_noop("digests"), ("digest.Digest",)),
+    (gettext_noop("versions of your settings"), ("ranking.ConfigVersion",)),
+    (gettext_noop("suggestions"), ("suggestions.Suggestion",)),
+    (gettext_noop("runs of the advisor"), ("advisor.Run",)),
+    (gettext_noop("tokens for scripts"), ("digest.ApiToken",)),
 )
 ACCOUNT_TABLES = ("digest.Reader", "account.EmailAddress", "mfa.Authenticator")
 
@@ -75,22 +76,33 @@ def deleted_words(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     listed = [(name, sum(counts.get(label, 0) for label in labels)) for name, labels in TABLE_NAMES]
     named = {*ACCOUNT_TABLES, *(label for _, labels in TABLE_NAMES for label in labels)}
     other = sum(count for label, count in counts.items() if label not in named)
-    return [(name, count) for name, count in [*listed, ("other records behind them", other)] if count]
+    return [
+        (gettext(name), count)
+        for name, count in [*listed, (gettext_noop("other records behind them"), other)]
+        if count
+    ]
 
 
 def reader_update(
-    *, reader: Reader, time_zone: str, ai_enabled: bool, peers_enabled: bool, suggestions_enabled: bool
+    *,
+    reader: Reader,
+    time_zone: str,
+    ai_enabled: bool,
+    peers_enabled: bool,
+    suggestions_enabled: bool,
+    language: str = "",
 ) -> None:
-    """Store the reader's time zone (an IANA name) and switches, which take effect from the next use on.
+    """Store the reader's time zone (an IANA name), language (one of `LANGUAGES`, "" for the browser's) and
+    switches, which take effect from the next use on.
 
     The switches: models may use their feedback, sums over readers include it, suggestions are made.
 
     Raises `ValidationError` for a zone that does not exist.
     """
     reader.time_zone, reader.ai_enabled, reader.peers_enabled = time_zone, ai_enabled, peers_enabled
-    reader.suggestions_enabled = suggestions_enabled
+    reader.suggestions_enabled, reader.language = suggestions_enabled, language
     reader.clean_fields(exclude=["username", "password", "email"])
-    reader.save(update_fields=["time_zone", "ai_enabled", "peers_enabled", "suggestions_enabled"])
+    reader.save(update_fields=["time_zone", "language", "ai_enabled", "peers_enabled", "suggestions_enabled"])
 
 
 def reader_reading_update(
@@ -178,7 +190,10 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
         list(Reader.objects.select_for_update().filter(is_superuser=True, is_active=True))
         if reader.is_superuser and reader.is_active and not operators_remain(readers=[reader]):
             raise LastOperator(
-                "You are the only operator here. Make somebody else a superuser in the admin, then come back."
+                gettext(
+                    "You are the only operator here. Make somebody else a superuser in the admin, then "
+                    "come back."
+                )
             )
         texts = Item.objects.filter(feed__owner=reader).values("fingerprint")
         Summary.objects.filter(fingerprint__in=texts).delete()

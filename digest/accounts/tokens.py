@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext
 from ninja.security import HttpBearer
 
 from digest.errors import InvalidToken, ScopeMissing, TokenExpired, TooManyTokens
@@ -73,7 +74,11 @@ def token_issue(
     with transaction.atomic():
         Reader.objects.select_for_update().get(pk=reader.pk)
         if ApiToken.objects.filter(reader=reader).count() >= TOKENS_MAX:
-            raise TooManyTokens(f"You have {TOKENS_MAX} tokens. Revoke one that you no longer use first.")
+            raise TooManyTokens(
+                gettext("You have {tokens_max} tokens. Revoke one that you no longer use first.").format(
+                    tokens_max=TOKENS_MAX
+                )
+            )
         token = ApiToken.objects.create(
             reader=reader,
             name=name[:60],
@@ -102,9 +107,13 @@ def token_use(*, secret: str, now: datetime) -> ApiToken:
     token = ApiToken.objects.select_related("reader").filter(digest=digest).first()
     # The index compared a hash, which no attacker can choose; a comparison in constant time costs nothing.
     if token is None or not compare_digest(token.digest, digest) or not token.reader.is_active:
-        raise InvalidToken("This token is not valid here. Make a new one on your account page.")
+        raise InvalidToken(gettext("This token is not valid here. Make a new one on your account page."))
     if token.expires_at is not None and token.expires_at <= now:
-        raise TokenExpired(f"This token expired on {token.expires_at:%d %B %Y}. Make a new one.")
+        raise TokenExpired(
+            gettext("This token expired on {expires_at}. Make a new one.").format(
+                expires_at=f"{token.expires_at:%d %B %Y}"
+            )
+        )
     stale = Q(last_used_at=None) | Q(last_used_at__lte=now - USED_EVERY)
     if token.last_used_at is None or token.last_used_at <= now - USED_EVERY:
         ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
@@ -124,7 +133,9 @@ def token_authorise(*, secret: str, needed: str, now: datetime) -> ApiToken:
     limit_count(limit=Limit("token", REQUESTS_PER_MINUTE, MINUTE, TOO_OFTEN), who=used.pk, now=now)
     if not scope_allows(used.scope, needed):
         raise ScopeMissing(
-            f"This token has the scope “{used.scope}”; this needs “{needed}”. Make one that may do it."
+            gettext(
+                "This token has the scope “{scope}”; this needs “{needed}”. Make one that may do it."
+            ).format(scope=used.scope, needed=needed)
         )
     return used
 

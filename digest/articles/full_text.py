@@ -23,6 +23,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext_noop
 
 from digest.articles.page_text import page_article, robots_answer
 from digest.articles.pictures import inside_allowed
@@ -98,7 +99,7 @@ class _Visit:
     def _fetch(self, address: str, *, body_max: int, checked: bool) -> FetchResponse:
         left = self._until - time.monotonic()
         if left <= 0:
-            raise FeedProblem("timeout", "The server took too long to answer.")
+            raise FeedProblem("timeout", gettext_noop("The server took too long to answer."))
         return fetch(
             address,
             allow=self._allow,
@@ -117,7 +118,9 @@ class _Visit:
         allowed, delay_s = robots_answer(text, url=address) if text else (True, 0.0)
         self._delay_s = min(max(self._delay_s, delay_s), DELAY_MAX_S)
         if not allowed:
-            raise FeedProblem("robots_refused", "Its robots.txt asks programs not to read that page.")
+            raise FeedProblem(
+                "robots_refused", gettext_noop("Its robots.txt asks programs not to read that page.")
+            )
 
     def _robots(self, address: str) -> str:
         """Return the robots.txt of an address's site, "" where it has none; it is remembered for an hour."""
@@ -134,7 +137,9 @@ class _Visit:
             if problem.code in _FORBIDDEN or problem.code == "http_429":
                 raise
             if not _NO_ROBOTS.fullmatch(problem.code):
-                why = "Its robots.txt cannot be read right now, so that nobody knows what it allows."
+                why = gettext_noop(
+                    "Its robots.txt cannot be read right now, so that nobody knows what it allows."
+                )
                 raise FeedProblem("robots_unknown", why) from problem
             text = ""
         cache.set(key, text, ROBOTS_CACHE_S)
@@ -145,7 +150,7 @@ def _markup(answer: FetchResponse) -> str:
     """Return the page as text, by the header's encoding, its own, or as a feed's would be found."""
     kind = answer.content_type.partition(";")[0].strip().lower()
     if kind not in PAGE_TYPES:
-        raise FeedProblem("not_a_page", "That address leads to a file, not to a page.")
+        raise FeedProblem("not_a_page", gettext_noop("That address leads to a file, not to a page."))
     body = decompress(answer.body or b"")
     if len(body) > PAGE_MAX_BYTES:
         raise FeedProblem("too_large", f"That page is larger than {PAGE_MAX_BYTES >> 20} MiB.")
@@ -166,19 +171,24 @@ def _markup(answer: FetchResponse) -> str:
 ROUND_S: Final = 60.0
 ROUND_ITEMS: Final = 100
 NEW: Final = timedelta(days=2)
-_REFUSED: Final = "Its publisher’s server does not hand out that page to us"
 _MESSAGES: Final = {
-    "forbidden_address": "That address is not one that is fetched from.",
-    "bad_port": "That address is not one that is fetched from.",
-    "bad_url": "That is no address that can be fetched.",
-    "gone": "Its publisher took that page down.",
-    "http_401": f"{_REFUSED}: it wants a password.",
-    "http_402": f"{_REFUSED}: it wants to be paid.",
-    "http_403": f"{_REFUSED} (status 403).",
-    "http_451": f"{_REFUSED} (status 451).",
-    "too_large": "That page is too large.",
-    "host_busy": "That site is being asked by others right now. Try again in a minute.",
-    "parse_unavailable": "No process could be started to read that page. Tell whoever runs this site.",
+    "forbidden_address": gettext_noop("That address is not one that is fetched from."),
+    "bad_port": gettext_noop("That address is not one that is fetched from."),
+    "bad_url": gettext_noop("That is no address that can be fetched."),
+    "gone": gettext_noop("Its publisher took that page down."),
+    "http_401": gettext_noop(
+        "Its publisher’s server does not hand out that page to us: it wants a password."
+    ),
+    "http_402": gettext_noop(
+        "Its publisher’s server does not hand out that page to us: it wants to be paid."
+    ),
+    "http_403": gettext_noop("Its publisher’s server does not hand out that page to us (status 403)."),
+    "http_451": gettext_noop("Its publisher’s server does not hand out that page to us (status 451)."),
+    "too_large": gettext_noop("That page is too large."),
+    "host_busy": gettext_noop("That site is being asked by others right now. Try again in a minute."),
+    "parse_unavailable": gettext_noop(
+        "No process could be started to read that page. Tell whoever runs this site."
+    ),
 }
 
 log = structlog.get_logger(__name__)
@@ -220,11 +230,11 @@ def full_text_get(*, item: Item, now: datetime) -> None:
     Raises `FullTextMissing`, whose message says why there is none.
     """
     if not full_text_can(item=item):
-        raise FullTextMissing("There is no page to fetch the full text from.")
+        raise FullTextMissing(gettext_noop("There is no page to fetch the full text from."))
     if full_text_of(item=item):
         return
     if not LOOKUPS.acquire(blocking=False):
-        raise FullTextMissing("Other full texts are being fetched. Try again in a few seconds.")
+        raise FullTextMissing(gettext_noop("Other full texts are being fetched. Try again in a few seconds."))
     try:
         problem = _fetch(item, now)
     finally:

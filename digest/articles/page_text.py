@@ -15,6 +15,7 @@ import nh3
 from digest.feeds.body_html import html_clean
 from digest.feeds.entities import FeedProblem
 from digest.feeds.sandbox import SandboxServer, sandbox_answer
+from ranking.language import gettext_noop
 
 COMMAND: Final = (sys.executable, "-s", "-P", "-m", "digest.articles.page_text")
 # Of the extra `full-text`.
@@ -39,7 +40,7 @@ def page_article(markup: str, *, url: str, server: SandboxServer = PAGES) -> str
     """
     found = str(_answer("page", markup, url, server).get("html", ""))
     if not found:
-        raise FeedProblem("no_article", "No article could be found on that page.")
+        raise FeedProblem("no_article", gettext_noop("No article could be found on that page."))
     return found
 
 
@@ -57,9 +58,11 @@ def _answer(kind: str, text: str, url: str, server: SandboxServer) -> dict[str, 
         return sandbox_answer(f"{kind}\n{text}", url=url, server=server, wall_s=WALL_S)
     except FeedProblem as problem:
         if problem.code in ("parse_timeout", "parse_memory"):
-            raise FeedProblem("page_timeout", "Reading that page takes longer than any should.") from problem
+            raise FeedProblem(
+                "page_timeout", gettext_noop("Reading that page takes longer than any should.")
+            ) from problem
         if problem.code == "parse_crashed":
-            raise FeedProblem("page_crashed", "That page could not be read.") from problem
+            raise FeedProblem("page_crashed", gettext_noop("That page could not be read.")) from problem
         raise
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from digest.feeds.body_html import html_recheck
+from ranking.language import gettext as _
 
 Mode = Literal["shown", "tap", "never"]
 Href = Callable[[str], str]
@@ -17,7 +18,7 @@ Href = Callable[[str], str]
 # Every tag of what nh3 writes; in its texts and values an angle bracket is an entity.
 _TAG: Final = re.compile(r'<(/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"]*")*)>')
 _ATTRIBUTE: Final = re.compile(r' ([a-z-]+)="([^"]*)"')
-_SCROLLS: Final = '<div class="scrolls" role="group" aria-label="Table" tabindex="0">'
+_SCROLLS: Final = '<div class="scrolls" role="group" aria-label="{}" tabindex="0">'
 _COPIED: Final = ("title", "width", "height")
 
 
@@ -32,7 +33,7 @@ def article_render(stored: str, *, pictures: Mode, href: Href) -> str:
         if name == "img":
             return _picture(dict(_ATTRIBUTE.findall(rest)), pictures, href)
         if name == "table":
-            return "</table></div>" if closing else f"{_SCROLLS}<table{rest}>"
+            return "</table></div>" if closing else f"{_SCROLLS.format(_('Table'))}<table{rest}>"
         if name == "pre" and not closing:
             return f'<pre{rest} tabindex="0">'
         if name == "a" and not closing and 'href="mailto:' not in rest:
@@ -98,7 +99,8 @@ def _picture(found: dict[str, str], mode: Mode, href: Href) -> str:
     alt = found.get("alt", "")
     address = html.unescape(found.get("data-src", ""))
     if mode == "never" or not address:
-        return f'<span class="no-picture">Picture{f": {alt}" if alt else ""}</span>'
+        words = _("Picture: {alt}").format(alt=alt) if alt else _("Picture")
+        return f'<span class="no-picture">{words}</span>'
     more = "".join(f' {name}="{found[name]}"' for name in _COPIED if name in found)
     source = html.escape(href(address))
     picture = (
@@ -107,5 +109,5 @@ def _picture(found: dict[str, str], mode: Mode, href: Href) -> str:
     if mode == "shown":
         return picture
     # A lazy picture of a closed disclosure is not asked for.
-    words = f"Show picture{f': {alt}' if alt else ''}"
+    words = _("Show picture: {alt}").format(alt=alt) if alt else _("Show picture")
     return f'<details class="picture"><summary>{words}</summary>{picture}</details>'

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import numpy as np
 from django.db.models import Count
+from django.utils.translation import gettext
 from numpy.typing import NDArray
 
 from digest.build.compose import NOVELTY_DAYS_MAX, NoveltyDraw, muted_items, novelty_draw
@@ -137,7 +138,11 @@ def digest_candidates(
 def as_of_day(reader: Reader, date: dt.date, now: dt.datetime) -> dt.datetime:
     """Return the moment a digest of the reader's `date` looks back from. Raises `FutureDate`."""
     if date > day_of(now, reader.zone):
-        raise FutureDate(f"{date} has not begun yet in {reader.time_zone}. Ask for a day up to today.")
+        raise FutureDate(
+            gettext("{date} has not begun yet in {time_zone}. Ask for a day up to today.").format(
+                date=date, time_zone=reader.time_zone
+            )
+        )
     return min(now, day_end(date, reader.zone))
 
 

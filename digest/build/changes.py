@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ranking.language import gettext as _
+from ranking.language import ngettext
+
 
 @dataclass(frozen=True, slots=True)
 class OrderChange:
@@ -71,13 +74,19 @@ def order_seen(shown: Sequence[int], seen: Sequence[int] | None, *, is_seen: boo
 
 def change_words(change: OrderChange) -> str:
     """Return what a change did to the page in a few words."""
-    counts = ((change.moved, "moved"), (change.new, "new"), (change.gone, "gone"))
-    words = ", ".join(f"{count} {what}" for count, what in counts if count)
-    return words or "nothing on today’s page moved"
+    counts = (
+        (change.moved, ngettext("{n} moved", "{n} moved", change.moved)),
+        (change.new, ngettext("{n} new", "{n} new", change.new)),
+        (change.gone, ngettext("{n} gone", "{n} gone", change.gone)),
+    )
+    words = ", ".join(what.format(n=count) for count, what in counts if count)
+    return words or _("nothing on today’s page moved")
 
 
 def mark_words(places: int | None) -> str:
     """Return the mark of one item: how far it moved, or that it is new."""
     if places is None:
-        return "New here"
-    return f"{'Up' if places > 0 else 'Down'} {abs(places)} place{'' if abs(places) == 1 else 's'}"
+        return _("New here")
+    if places > 0:
+        return ngettext("Up {n} place", "Up {n} places", places).format(n=places)
+    return ngettext("Down {n} place", "Down {n} places", -places).format(n=-places)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from digest.build.shares import Choice, ShareOrder, order_by_share, source_cap
+from ranking.language import figure, gettext_noop
+from ranking.language import gettext as _
 from ranking.scoring import Ids
 
 # Slots of places: by score, and rated, so fixed.
@@ -32,21 +34,27 @@ class ExclusionReason(StrEnum):
 
 
 NAMES: Mapping[ExclusionReason, str] = {
-    ExclusionReason.SAME_STORY: "The same story",
-    ExclusionReason.SOURCE_CAP: "Enough of one source",
-    ExclusionReason.LOW_WEIGHT: "Less of a source",
-    ExclusionReason.KEYWORD: "Less of a word",
-    ExclusionReason.BELOW: "No place left",
+    ExclusionReason.SAME_STORY: gettext_noop("The same story"),
+    ExclusionReason.SOURCE_CAP: gettext_noop("Enough of one source"),
+    ExclusionReason.LOW_WEIGHT: gettext_noop("Less of a source"),
+    ExclusionReason.KEYWORD: gettext_noop("Less of a word"),
+    ExclusionReason.BELOW: gettext_noop("No place left"),
 }
 DESCRIPTIONS: Mapping[ExclusionReason, str] = {
-    ExclusionReason.SAME_STORY: "Your digest has this story already, from the source that scored best.",
-    ExclusionReason.SOURCE_CAP: "Their source had its share of the places, and other sources had something "
-    "too. The more sources you have, the smaller the share.",
-    ExclusionReason.LOW_WEIGHT: "Your settings, or your thumbs, turned their source down. "
-    "At weight 1 they would be in the digest.",
-    ExclusionReason.KEYWORD: "Words in your settings count against them. "
-    "Without those they would be in the digest.",
-    ExclusionReason.BELOW: "Other items scored higher.",
+    ExclusionReason.SAME_STORY: gettext_noop(
+        "Your digest has this story already, from the source that scored best."
+    ),
+    ExclusionReason.SOURCE_CAP: gettext_noop(
+        "Their source had its share of the places, and other sources had something "
+        "too. The more sources you have, the smaller the share."
+    ),
+    ExclusionReason.LOW_WEIGHT: gettext_noop(
+        "Your settings, or your thumbs, turned their source down. At weight 1 they would be in the digest."
+    ),
+    ExclusionReason.KEYWORD: gettext_noop(
+        "Words in your settings count against them. Without those they would be in the digest."
+    ),
+    ExclusionReason.BELOW: gettext_noop("Other items scored higher."),
 }
 
 
@@ -63,7 +71,9 @@ class ReasonCount:
 def reasons_describe(counts: Mapping[ExclusionReason, int]) -> list[ReasonCount]:
     """Return the reasons that apply, each with its count."""
     return [
-        ReasonCount(r.value, NAMES[r], DESCRIPTIONS[r], counts[r]) for r in ExclusionReason if counts.get(r)
+        ReasonCount(r.value, _(NAMES[r]), _(DESCRIPTIONS[r]), counts[r])
+        for r in ExclusionReason
+        if counts.get(r)
     ]
 
 
@@ -73,14 +83,17 @@ def exclusion_explain(reason: ExclusionReason, source: str, shown_source: str, w
     `shown_source` is the source whose item of the same story is shown there, "" for none.
     """
     if reason is ExclusionReason.SAME_STORY:
-        return f"The same story as reported by {shown_source}." if shown_source else NAMES[reason]
+        if not shown_source:
+            return _(NAMES[reason])
+        return _("The same story as reported by {source}.").format(source=shown_source)
     if reason is ExclusionReason.SOURCE_CAP:
-        return f"{source} had its share of the places."
+        return _("{source} had its share of the places.").format(source=source)
     if reason is ExclusionReason.LOW_WEIGHT:
-        return f"{source} has weight {weight:.2f}; at 1 this would be in the digest."
+        words = _("{source} has weight {weight}; at 1 this would be in the digest.")
+        return words.format(source=source, weight=figure(weight))
     if reason is ExclusionReason.KEYWORD:
-        return "A word counts against it; without that this would be in the digest."
-    return DESCRIPTIONS[reason]
+        return _("A word counts against it; without that this would be in the digest.")
+    return _(DESCRIPTIONS[reason])
 
 
 def exclusion_reasons(

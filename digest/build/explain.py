@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
 from digest.build.compose import NOVELTY, NOVELTY_EVERY
 from digest.build.exclusion import RANKED, RATED
 from digest.entities import ITEM_WINDOW_DAYS
+from digest.feeds.entities import FETCH_PROBLEMS
 from digest.feeds.health import FeedCondition
 from ranking.entities import WEIGHT_DEFAULT
-from ranking.explain import weight_words
+from ranking.explain import weight_of_source, weight_words
+from ranking.language import figure, gettext_noop, ngettext, pgettext, stored_text
+from ranking.language import gettext as _
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
 
 LEDE_CHARS = 320
@@ -24,10 +27,24 @@ HALF_RECENCY, HIGH_RECENCY = 0.5, 0.8
 CHIPS_MAX = 4
 # What two decimals would show as nothing gets no line.
 SHOWN_MIN = 0.005
+MONTHS = (
+    gettext_noop("January"),
+    gettext_noop("February"),
+    gettext_noop("March"),
+    gettext_noop("April"),
+    gettext_noop("May"),
+    gettext_noop("June"),
+    gettext_noop("July"),
+    gettext_noop("August"),
+    gettext_noop("September"),
+    gettext_noop("October"),
+    gettext_noop("November"),
+    gettext_noop("December"),
+)
 # The slot of an item that is in no digest here.
 FOUND = "found"
-DRAWN = "from a source you rarely see"
-LATEST = "latest of a source you added"
+DRAWN = gettext_noop("from a source you rarely see")
+LATEST = gettext_noop("latest of a source you added")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +80,33 @@ def score_explain(
     to no other.
     """
     interest = _interest_lines(parts, found or {})
-    every = "1, as for every item, plus what follows" if interest else "1, as for every item"
-    age = age_phrase(parts["age_hours"]) + (", too old to rank" if parts["recency"] < FIGURE_MIN else "")
-    base, learned = parts["config_weight"], parts["learned_delta"]
-    weight = f"{base:.2f} in your settings" if base != WEIGHT_DEFAULT else "the usual weight"
-    if learned:
-        weight += f", {learned:+.2f} learned from your thumbs"
-    source_label = f"{source}, {weight_words(parts['source_weight'])}"
+    every = _("1, as for every item, plus what follows") if interest else _("1, as for every item")
+    age = age_phrase(parts["age_hours"])
+    if parts["recency"] < FIGURE_MIN:
+        age = _("{age}, too old to rank").format(age=age)
     lines = (
-        BreakdownLine(source_label, weight, f"{parts['source_weight']:.2f}"),
-        BreakdownLine("Freshness", age, f"× {_figure(parts['recency'])}"),
-        BreakdownLine("Interest", every, f"× {_figure(parts['interest'])}"),
+        BreakdownLine(
+            f"{source}, {weight_words(parts['source_weight'])}",
+            _weight_words(parts),
+            figure(parts["source_weight"]),
+        ),
+        BreakdownLine(_("Freshness"), age, f"× {_figure(parts['recency'])}"),
+        BreakdownLine(_("Interest"), every, f"× {_figure(parts['interest'])}"),
         *interest,
     )
     return Explanation(_chips(parts, source, slot), lines, _figure(score))
+
+
+def _weight_words(parts: Mapping[str, Any]) -> str:
+    """Return where an effective weight comes from: the settings, and what was learned."""
+    base, learned = parts["config_weight"], parts["learned_delta"]
+    weight = _("the usual weight")
+    if base != WEIGHT_DEFAULT:
+        weight = _("{weight} in your settings").format(weight=figure(base))
+    if learned:
+        more = _("{delta} learned from your thumbs").format(delta=figure(learned, "+.2f"))
+        weight = f"{weight}, {more}"
+    return weight
 
 
 def settings_changes(then: Mapping[str, Any], now: Mapping[str, Any], source: str) -> tuple[str, ...]:
@@ -85,8 +115,8 @@ def settings_changes(then: Mapping[str, Any], now: Mapping[str, Any], source: st
     Both are `Parts.as_dict()`. Freshness and other readers' ratings change by themselves and are left out.
     """
     before, after = _preferences(then, source), _preferences(now, source)
-    gone = [f"no longer {chip}" for chip in before if chip not in after]
-    return (*(f"now {chip}" for chip in after if chip not in before), *gone)
+    gone = [_("no longer {chip}").format(chip=chip) for chip in before if chip not in after]
+    return (*(_("now {chip}").format(chip=chip) for chip in after if chip not in before), *gone)
 
 
 def changed_by_learning(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
@@ -97,17 +127,18 @@ def changed_by_learning(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool
 
 def _preferences(parts: Mapping[str, Any], source: str) -> list[str]:
     """Return as chips what of a score comes from the reader's settings and ratings."""
-    chips = [f"your topic: {topic}" for topic in parts["topics"]]
-    chips += [f"{'more' if boost > 0 else 'less'} of “{word}”" for word, boost in parts["boosts"].items()]
-    weight = weight_words(parts["source_weight"])
-    return chips + ([f"{weight.removesuffix(' than usual')} from {source}"] if weight != "as usual" else [])
+    chips = [_("your topic: {topic}").format(topic=topic) for topic in parts["topics"]]
+    for word, boost in parts["boosts"].items():
+        chips.append((_("more of “{word}”") if boost > 0 else _("less of “{word}”")).format(word=word))
+    weight = weight_of_source(parts["source_weight"], source)
+    return [*chips, weight] if weight else chips
 
 
 def _figure(value: float) -> str:
     """Return two decimals, or two significant digits where those would show nothing; no powers of ten."""
     if 0 < value < FIGURE_MIN:
-        return "almost 0"
-    return f"{value:.2f}" if value >= 0.1 or value <= 0 else f"{value:.2g}"
+        return _("almost 0")
+    return figure(value) if value >= 0.1 or value <= 0 else figure(value, ".2g")
 
 
 def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[BreakdownLine]:
@@ -116,32 +147,35 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
     agreed = float(agreement(sources))
     reading = parts.get("reading", 0.0)
     named = len(parts["topics"]) + sum(parts["boosts"].values()) + community + agreed + reading
-    matched = {term: f", matched {how}" for term, how in found.items()}
+    matched = {term: ", " + _("matched {how}").format(how=how) for term, how in found.items()}
     lines = []
     for topic in parts["topics"]:
-        lines.append(_added("Topic", f"“{topic}” is one of yours{matched.get(topic, '')}", 1.0))
+        words = _("“{topic}” is one of yours").format(topic=topic) + matched.get(topic, "")
+        lines.append(_added(_("Topic"), words, 1.0))
     boosts = parts["boosts"].items()
-    lines += [_added("Keyword", f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
+    lines += [_added(_("Keyword"), f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
-        words = f"{parts['similarity']:.0%} like what you found useful"
-        lines.append(_added("Similarity", words, parts["interest"] - 1 - named))
+        words = _("{share} like what you found useful").format(share=f"{parts['similarity']:.0%}")
+        lines.append(_added(_("Similarity"), words, parts["interest"] - 1 - named))
     if community:
-        lines.append(_added("Readers here", "how they rated it", community))
+        lines.append(_added(_("Readers here"), _("how they rated it"), community))
     if agreed:
-        lines.append(_added("Agreement", f"{sources} of your sources report it", agreed))
+        words = ngettext("{n} of your sources report it", "{n} of your sources report it", sources)
+        lines.append(_added(_("Agreement"), words.format(n=sources), agreed))
     if abs(reading) >= SHOWN_MIN:
-        lines.append(_added("Reading", _reading_words(parts), reading))
+        lines.append(_added(_("Reading"), _reading_words(parts), reading))
     if parts["interest"] <= INTEREST_MIN:
-        floor = BreakdownLine("Floor", "interest never falls below this", f"{INTEREST_MIN:.2f}", part=True)
-        lines.append(floor)
+        words = _("interest never falls below this")
+        lines.append(BreakdownLine(_("Floor"), words, figure(INTEREST_MIN), part=True))
     return lines
 
 
 def _reading_words(parts: Mapping[str, Any]) -> str:
     """Return what the reader's opens say, with the counts of the source where it has any."""
     if not parts["shown"]:
-        return "from what you open: its category"
-    return f"from what you open: {parts['opened']} opened of {parts['shown']} you saw from here"
+        return _("from what you open: its category")
+    words = _("from what you open: {opened} opened of {shown} you saw from here")
+    return words.format(opened=parts["opened"], shown=parts["shown"])
 
 
 def reported_by(parts: Mapping[str, Any]) -> int:
@@ -150,28 +184,29 @@ def reported_by(parts: Mapping[str, Any]) -> int:
 
 
 def _added(label: str, words: str, value: float) -> BreakdownLine:
-    return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {abs(value):.2f}", part=True)
+    return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {figure(abs(value))}", part=True)
 
 
 def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
     """Return the strongest reasons in a few words each, the reader's own preferences first."""
-    chips = [DRAWN] if slot == NOVELTY else []
+    chips = [_(DRAWN)] if slot == NOVELTY else []
     # What is older than a digest's window is in one by a single way (digest.items.selectors.items_latest).
     if slot in (RANKED, NOVELTY) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
-        chips.append(LATEST)
+        chips.append(_(LATEST))
     chips += _preferences(parts, source)
     if (sources := reported_by(parts)) > 1:
-        chips.append(f"{sources} of your sources")
+        chips.append(_("{n} of your sources").format(n=sources))
     if parts["similarity"] >= SIGNAL_MIN:
-        chips.append("like what you found useful")
+        chips.append(_("like what you found useful"))
     if parts["community"] >= SIGNAL_MIN:
-        chips.append("useful to readers here")
+        chips.append(_("useful to readers here"))
     if parts["recency"] >= HIGH_RECENCY:
-        chips.append("fresh")
+        chips.append(_("fresh"))
     elif parts["recency"] < HALF_RECENCY and not chips:
-        weight = f"{weight_words(parts['source_weight'])} from {source}"
-        chips.append(weight if slot == FOUND else "still among the best")
-    return tuple(chips[:CHIPS_MAX]) or ("recent",)
+        weight = weight_of_source(parts["source_weight"], source)
+        usual = _("as usual from {source}").format(source=source)
+        chips.append((weight or usual) if slot == FOUND else _("still among the best"))
+    return tuple(chips[:CHIPS_MAX]) or (pgettext("an item", "recent"),)
 
 
 def was_drawn(slot: str, propensity: float) -> bool:
@@ -185,45 +220,91 @@ def place_explain(slot: str, propensity: float, moved: int = 0) -> str:
     `moved` is how many places lower it stands than by score (below 0: higher), as sources alternate.
     """
     if slot == RATED and was_drawn(slot, propensity):
-        return f"It was drawn, {DRAWN}, and keeps its place since you rated it."
+        return _("It was drawn, from a source you rarely see, and keeps its place since you rated it.")
     if slot == RATED:
-        return "It keeps its place since you rated it."
+        return _("It keeps its place since you rated it.")
     if slot == NOVELTY:
-        chance = f" It had a chance of {propensity:.0%}." if 0.005 <= propensity < 0.995 else ""
-        return f"It was drawn, {DRAWN}: every {NOVELTY_EVERY}th place is, whatever the score.{chance}"
+        drawn = _(
+            "It was drawn, from a source you rarely see: every {n}th place is, whatever the score."
+        ).format(n=NOVELTY_EVERY)
+        if not 0.005 <= propensity < 0.995:
+            return drawn
+        chance = _("It had a chance of {share}.").format(share=f"{propensity:.0%}")
+        return f"{drawn} {chance}"
+    if moved > 0:
+        words = ngettext(
+            "It has that place by its score, moved {n} place down so that sources alternate.",
+            "It has that place by its score, moved {n} places down so that sources alternate.",
+            moved,
+        )
+        return words.format(n=moved)
     if moved:
-        places = f"{abs(moved)} place{'s' * (abs(moved) != 1)} {'down' if moved > 0 else 'up'}"
-        return f"It has that place by its score, moved {places} so that sources alternate."
-    return "It has that place by its score."
+        words = ngettext(
+            "It has that place by its score, moved {n} place up so that sources alternate.",
+            "It has that place by its score, moved {n} places up so that sources alternate.",
+            -moved,
+        )
+        return words.format(n=-moved)
+    return _("It has that place by its score.")
 
 
 def age_words(then: datetime, now: datetime) -> str:
     """Return how long ago `then` was: "just now", "3 hours ago", "yesterday", "5 days ago"."""
-    phrase = age_phrase((now - then) / timedelta(hours=1))
-    return phrase if phrase in {"just now", "yesterday"} else phrase.replace(" old", " ago")
+    unit, count = _age((now - then) / timedelta(hours=1))
+    match unit:
+        case "minute":
+            words = ngettext("{n} minute ago", "{n} minutes ago", count)
+        case "hour":
+            words = ngettext("{n} hour ago", "{n} hours ago", count)
+        case "day":
+            words = ngettext("{n} day ago", "{n} days ago", count)
+        case "yesterday":
+            return _("yesterday")
+        case other:
+            assert other == "now"
+            return _("just now")
+    return words.format(n=count)
 
 
 def item_age_words(then: datetime, now: datetime, zone: tzinfo) -> str:
     """Return how long ago an item is of; its date in `zone` from a week on: "18 March 2026"."""
     if now - then < DATED_AFTER:
         return age_words(then, now)
-    local = then.astimezone(zone)
-    return f"{local.day} {local:%B %Y}"
+    return date_words(then.astimezone(zone))
+
+
+def date_words(day: date) -> str:
+    """Return a day with month and year: "18 March 2026"."""
+    words = _("{day} {month} {year}")
+    return words.format(day=day.day, month=_(MONTHS[day.month - 1]), year=day.year)
 
 
 def age_phrase(hours: float) -> str:
     """Return an age in hours in the largest unit that fits: "40 minutes old", "yesterday"."""
+    unit, count = _age(hours)
+    match unit:
+        case "minute":
+            words = ngettext("{n} minute old", "{n} minutes old", count)
+        case "hour":
+            words = ngettext("{n} hour old", "{n} hours old", count)
+        case "day":
+            words = ngettext("{n} day old", "{n} days old", count)
+        case "yesterday":
+            return _("yesterday")
+        case other:
+            assert other == "now"
+            return _("just now")
+    return words.format(n=count)
+
+
+def _age(hours: float) -> tuple[str, int]:
     if hours < 1 / 30:
-        return "just now"
+        return "now", 0
     if 24 <= hours < 48:
-        return "yesterday"
+        return "yesterday", 1
     if hours < 1:
-        count, unit = int(hours * 60), "minute"
-    elif hours < 24:
-        count, unit = int(hours), "hour"
-    else:
-        count, unit = int(hours / 24), "day"
-    return f"{count} {unit}{'s' * (count != 1)} old"
+        return "minute", int(hours * 60)
+    return ("hour", int(hours)) if hours < 24 else ("day", int(hours / 24))
 
 
 def lede_cut(text: str) -> str:
@@ -237,8 +318,9 @@ def lede_cut(text: str) -> str:
 def summary_origin(model: str, repaired: bool, by_model: bool) -> str:
     """Return who wrote a summary, for its reader. `model` is `provider:model`."""
     if by_model:
-        return f"Written by {model.rpartition(':')[2]}, from the sentences quoted. Check it against the text."
-    return "The publisher’s first sentence." if repaired else "Sentences taken from the text."
+        words = _("Written by {model}, from the sentences quoted. Check it against the text.")
+        return words.format(model=model.rpartition(":")[2])
+    return _("The publisher’s first sentence.") if repaired else _("Sentences taken from the text.")
 
 
 def feed_health(
@@ -256,30 +338,50 @@ def feed_health(
 
     For a healthy feed, how often it is checked stands in place of the next time.
     """
+    error = stored_text(error, FETCH_PROBLEMS)
     if state == FeedCondition.IMPORTED:
-        read = f"; last read {age_words(fetched, now)}" if fetched else ""
-        return f"Imported from files{read}. {error}".strip()
+        words = _("Imported from files.")
+        if fetched:
+            words = _("Imported from files; last read {ago}.").format(ago=age_words(fetched, now))
+        return f"{words} {error}".strip()
     if state == FeedCondition.GONE:
-        return error or "The publisher took this feed down for good."
+        return error or _("The publisher took this feed down for good.")
     if state == FeedCondition.REFUSED:
-        return f"{error} It is not asked again until you type another.".strip()
+        return f"{error} {_('It is not asked again until you type another.')}".strip()
     if state == FeedCondition.PAUSED:
-        return f"Paused. {error}".strip()
+        return f"{pgettext('a feed', 'Paused.')} {error}".strip()
     if failures:
-        last = f"last tried {age_words(fetched, now)}" if fetched else "not fetched yet"
-        tries = "once" if failures == 1 else f"{failures} times in a row"
-        again = f"It is tried again {_time_ahead(next_check, now)}." if next_check else ""
-        return " ".join(filter(None, (f"Failed {tries}; {last}.", error, again)))
-    last = f"Last fetched {age_words(fetched, now)}." if fetched else "Not fetched yet."
-    news = f"The last new item came {age_words(last_new, now)}." if last_new else ""
-    often = f"Checked every {_span(every_minutes)}." if every_minutes and fetched else ""
+        again = _("It is tried again {when}.").format(when=_time_ahead(next_check, now)) if next_check else ""
+        return " ".join(filter(None, (_failed_words(failures, fetched, now), error, again)))
+    last = _("Not fetched yet.")
+    if fetched:
+        last = _("Last fetched {ago}.").format(ago=age_words(fetched, now))
+    news = _("The last new item came {ago}.").format(ago=age_words(last_new, now)) if last_new else ""
+    often = _("Checked every {span}.").format(span=_span(every_minutes)) if every_minutes and fetched else ""
     return " ".join(filter(None, (last, news, often)))
+
+
+def _failed_words(failures: int, fetched: datetime | None, now: datetime) -> str:
+    """Return how often a feed failed in a row, and when it was last tried."""
+    if not fetched:
+        words = ngettext(
+            "Failed once; not fetched yet.", "Failed {n} times in a row; not fetched yet.", failures
+        )
+        return words.format(n=failures)
+    words = ngettext(
+        "Failed once; last tried {ago}.", "Failed {n} times in a row; last tried {ago}.", failures
+    )
+    return words.format(n=failures, ago=age_words(fetched, now))
 
 
 def _time_ahead(then: datetime, now: datetime) -> str:
     minutes = (then - now) / timedelta(minutes=1)
-    return "within minutes" if minutes < 10 else f"in about {_span(round(minutes))}"
+    if minutes < 10:
+        return _("within minutes")
+    return _("in about {span}").format(span=_span(round(minutes)))
 
 
 def _span(minutes: int) -> str:
-    return f"{minutes} min" if minutes < 55 else f"{round(minutes / 60)} h"
+    if minutes < 55:
+        return _("{n} min").format(n=minutes)
+    return _("{n} h").format(n=round(minutes / 60))

@@ -3,6 +3,8 @@
 import datetime as dt
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from digest.days import day_of
 from digest.items.muting import item_candidate, mutes_in_force
 from digest.items.selectors import items_window, subscribed_titles
@@ -36,7 +38,9 @@ def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, 
     Raises `InvalidMute`, also for a source the reader does not read, and for a last day before today.
     """
     if until is not None and until < day_of(now, reader.zone):
-        raise InvalidMute(f"{until} is over. Choose today or a later day, or none for ever.")
+        raise InvalidMute(
+            _("{until} is over. Choose today or a later day, or none for ever.").format(until=until)
+        )
     mute = mute_check(Mute(kind, value, until))
     if kind != SOURCE:
         return mute
@@ -45,7 +49,11 @@ def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, 
     known = {fold(title): key for key, title in sorted(titles.items(), reverse=True)}
     key = mute.value if mute.value in titles else known.get(wanted)
     if key is None and mute_key(mute) not in map(mute_key, config_mutes(reader_id=reader.pk)):
-        raise InvalidMute(f"You read no source called “{mute.value}”. Its name is on your Sources page.")
+        raise InvalidMute(
+            _("You read no source called “{value}”. Its name is on your Sources page.").format(
+                value=mute.value
+            )
+        )
     return Mute(kind, key or mute.value, until)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from digest.articles.pictures import pictures_prepare
 from digest.build.candidates import signals_for
 from digest.build.explain import (
@@ -207,10 +209,12 @@ def score_why(entry: ScoredItem) -> Explanation:
     """Explain an item's score, with the name, category or author its topics were found by."""
     topics = [topic for topic in entry.parts["topics"] if known_topic(topic, topic_key)]
     text = fold(f"{entry.item.title}\n{entry.item.text}") if topics else ""
-    found = {topic: f"as “{name}”" for topic in topics if (name := term_named(topic, text))}
+    found = {
+        topic: _("as “{name}”").format(name=name) for topic in topics if (name := term_named(topic, text))
+    }
     terms = (*entry.parts["topics"], *entry.parts["boosts"])
-    found |= dict.fromkeys(topics_among(terms, label_keys((), entry.item.author)), "by author")
-    found |= dict.fromkeys(topics_among(terms, category_keys(entry.item.categories)), "by category")
+    found |= dict.fromkeys(topics_among(terms, label_keys((), entry.item.author)), _("by author"))
+    found |= dict.fromkeys(topics_among(terms, category_keys(entry.item.categories)), _("by category"))
     return score_explain(entry.parts, entry.score, str(entry.item.source), entry.slot, found)
 
 
@@ -242,7 +246,7 @@ def reasons_offered(
     if rating is None:
         return ()
     kind = ReasonTag.Kind.VALUED if rating.useful else ReasonTag.Kind.DISLIKED
-    fitting = {tag.slug: tag.label for tag in tags if tag.kind == kind}
+    fitting = {tag.slug: _(tag.label) for tag in tags if tag.kind == kind}
     labels = {reason.tag: reason.text for reason in reversed(suggested) if reason.tag in fitting}
     first = dict.fromkeys(reason.tag for reason in suggested if reason.tag in fitting)
     return tuple(OfferedReason(slug, labels.get(slug, fitting[slug])) for slug in first | fitting)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from digest.feeds.sanitise import FIELD_MAX_CHARS, TITLE_MAX_CHARS, clean_text, one_line
 from digest.llm.phishing import lure_problem
 from ranking.common.text import fold
+from ranking.language import gettext_noop
 
 REASONS_MIN, REASONS_MAX = 3, 5
 WORDS_MAX, WORDS_CHARS_MAX = 4, 40
@@ -68,16 +69,16 @@ _PATTERNS = {
 }
 _SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]++(?:\s|$)")
 _WORDS = {
-    "paywall": "asks for a subscription",
-    "hype": "breathless tone",
-    "clickbait": "headline teases",
-    "practical": "a how-to",
-    "original": "first-hand reporting",
-    "surprising": "a new finding",
-    "depth": "long and detailed",
-    "shallow": "only a few lines",
-    "clarity": "short, plain sentences",
-    "known": "already reported elsewhere",
+    "paywall": gettext_noop("asks for a subscription"),
+    "hype": gettext_noop("breathless tone"),
+    "clickbait": gettext_noop("headline teases"),
+    "practical": gettext_noop("a how-to"),
+    "original": gettext_noop("first-hand reporting"),
+    "surprising": gettext_noop("a new finding"),
+    "depth": gettext_noop("long and detailed"),
+    "shallow": gettext_noop("only a few lines"),
+    "clarity": gettext_noop("short, plain sentences"),
+    "known": gettext_noop("already reported elsewhere"),
 }
 
 
@@ -91,9 +92,9 @@ class SuggestedReason:
 
 # Only a reader can know these, so they fit any text.
 NEUTRAL = (
-    SuggestedReason("on-topic", "my kind of topic"),
-    SuggestedReason("off-topic", "not my topic"),
-    SuggestedReason("known", "already knew this"),
+    SuggestedReason("on-topic", gettext_noop("my kind of topic")),
+    SuggestedReason("off-topic", gettext_noop("not my topic")),
+    SuggestedReason("known", gettext_noop("already knew this")),
 )
 
 

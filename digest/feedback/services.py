@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from digest.days import utc_day
 from digest.errors import FeedbackMissing, UnknownReasonTag
@@ -71,7 +72,7 @@ def feedback_tags_set(*, reader: Reader, item_id: int, tags: Sequence[str]) -> F
     with transaction.atomic():
         feedback = Feedback.objects.select_for_update().filter(reader=reader, article=article).first()
         if feedback is None:
-            raise FeedbackMissing("There is no thumb on this item yet. Give one, then say why.")
+            raise FeedbackMissing(gettext("There is no thumb on this item yet. Give one, then say why."))
         _tags_store(feedback, slugs)
     return feedback
 
@@ -104,7 +105,11 @@ def _slugs(tags: Sequence[str]) -> tuple[str, ...]:
     slugs, unknown = reason_tags_map(tags, reason_tag_spellings())
     if unknown:
         listed = ", ".join(f"“{tag[:40]}”" for tag in unknown)
-        raise UnknownReasonTag(f"{listed} is not a reason we know. Choose from the reasons of the item.")
+        raise UnknownReasonTag(
+            gettext("{listed} is not a reason we know. Choose from the reasons of the item.").format(
+                listed=listed
+            )
+        )
     return slugs
 
 

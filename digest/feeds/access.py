@@ -7,6 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from digest.errors import AccessInvalid
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import Access, Headers, origin_of
@@ -29,8 +32,10 @@ REFUSED: Final = "access_refused"
 UNREADABLE: Final = "secret_unreadable"
 # Codes of a feed whose owner has something to type.
 LOCKED: Final = REFUSED_STATUSES | {REFUSED, UNREADABLE}
-REFUSED_MESSAGE: Final = "The server does not accept the password, header or cookie you gave for this feed."
-UNREADABLE_MESSAGE: Final = (
+REFUSED_MESSAGE: Final = gettext_noop(
+    "The server does not accept the password, header or cookie you gave for this feed."
+)
+UNREADABLE_MESSAGE: Final = gettext_noop(
     "What you gave for this feed cannot be read any more, since SECRETS_KEY changed. Type it again."
 )
 
@@ -48,28 +53,28 @@ class AccessGiven:
 def access_check(given: AccessGiven) -> None:
     """Refuse what cannot be sent. Raises `AccessInvalid`, with a sentence that repeats nothing secret."""
     if given.kind not in Kind.values:
-        raise AccessInvalid("Choose how the feed is opened: basic, header, cookie or none.")
+        raise AccessInvalid(_("Choose how the feed is opened: basic, header, cookie or none."))
     if len(given.name) > NAME_CHARS_MAX or len(given.value) > SECRET_CHARS_MAX:
-        raise AccessInvalid("That is longer than any name (200 characters) or secret (4,000).")
+        raise AccessInvalid(_("That is longer than any name (200 characters) or secret (4,000)."))
     if not (given.user_agent.isascii() and given.user_agent.isprintable()):
-        raise AccessInvalid("A user agent has plain letters, numbers and signs only.")
+        raise AccessInvalid(_("A user agent has plain letters, numbers and signs only."))
     if len(given.user_agent) > USER_AGENT_CHARS_MAX:
-        raise AccessInvalid("A user agent has 200 characters at most.")
+        raise AccessInvalid(_("A user agent has 200 characters at most."))
     if given.kind == Kind.NONE:
         if given.value or not given.user_agent:
-            raise AccessInvalid("Type a user agent, or choose what kind of secret you typed.")
+            raise AccessInvalid(_("Type a user agent, or choose what kind of secret you typed."))
         return
     if not given.value:
-        raise AccessInvalid("Type the password, the header’s value or the cookie.")
+        raise AccessInvalid(_("Type the password, the header’s value or the cookie."))
     if given.kind == Kind.BASIC:
         if not given.name or ":" in given.name or not (given.name + given.value).isprintable():
-            raise AccessInvalid("Type a user name without a colon, and a password in one line.")
+            raise AccessInvalid(_("Type a user name without a colon, and a password in one line."))
         return
     if not (given.value.isascii() and given.value.isprintable()):
-        raise AccessInvalid("Headers and cookies have plain letters, numbers and signs, in one line.")
+        raise AccessInvalid(_("Headers and cookies have plain letters, numbers and signs, in one line."))
     if given.kind == Kind.HEADER and (not _HEADER_NAME.match(given.name) or _OURS.match(given.name)):
         raise AccessInvalid(
-            "Type the header’s name, such as Authorization or X-Token. Some cannot be set here."
+            _("Type the header’s name, such as Authorization or X-Token. Some cannot be set here.")
         )
 
 

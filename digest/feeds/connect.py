@@ -13,6 +13,7 @@ from typing import Any, Final
 import httpcore2
 
 from digest.feeds.entities import FeedProblem
+from ranking.language import gettext_noop
 
 Address = IPv4Address | IPv6Address
 
@@ -23,7 +24,7 @@ LOOKUPS_AT_ONCE: Final = 64
 LOOKUP_S: Final = 5.0
 _LOOKUPS: Final = BoundedSemaphore(LOOKUPS_AT_ONCE)
 # Asked of a reader whose feed has no host; pages drop it where no feed at all can be reached.
-ADDRESS_QUESTION: Final = "Is the address right?"
+ADDRESS_QUESTION: Final = gettext_noop("Is the address right?")
 # What `is_global` of Python's ipaddress wrongly lets through (measured on 3.11): addresses that carry another
 # address inside, site-local ones, and the metadata services of clouds.
 DENIED: Final = tuple(
@@ -84,7 +85,7 @@ def resolve_addresses(
     try:
         found = _lookup(host, port, min(within_s, LOOKUP_S))
     except TimeoutError as error:
-        raise FeedProblem("timeout", "The server took too long to answer.") from error
+        raise FeedProblem("timeout", gettext_noop("The server took too long to answer.")) from error
     except (OSError, UnicodeError) as error:
         raise _unknown(host) from error
     addresses = list(dict.fromkeys(str(row[4][0]) for row in found))

@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from digest.errors import (
     AccessRefused,
@@ -21,7 +22,7 @@ from digest.errors import (
     SiteUnreachable,
 )
 from digest.feeds.access import REFUSED, REFUSED_MESSAGE, REFUSED_STATUSES, refusal_read
-from digest.feeds.entities import FeedProblem, ParsedFeed
+from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem, ParsedFeed
 from digest.feeds.fetch import Access, FetchResponse, fetch, host_of
 from digest.feeds.identity import canonical_url
 from digest.feeds.page_tags import page_tags
@@ -30,6 +31,7 @@ from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.feeds.sanitise import one_line, title_to_text
 from digest.feeds.subscriptions import FEED_GONE, check_address, check_fetchable
+from ranking.language import stored_text
 
 FEED_TYPES: Final = frozenset(
     {
@@ -117,12 +119,12 @@ def feed_open(*, address: str, access: Access) -> FoundFeed:
             response = _fetch(address, lookup)
         except FeedProblem as problem:
             if refusal_read(problem, access=access).code == REFUSED:
-                raise AccessRefused(f"{REFUSED_MESSAGE} Nothing was stored.") from problem
-            raise _unreachable(problem, "Try again later.") from problem
+                raise AccessRefused(f"{_(REFUSED_MESSAGE)} {_('Nothing was stored.')}") from problem
+            raise _unreachable(problem, _("Try again later.")) from problem
     if feed := _parse(response):
         return _found(address, response, feed)
     raise NoFeedFound(
-        "The server lets us in, but there is no feed at this address. Type the feed’s own address."
+        _("The server lets us in, but there is no feed at this address. Type the feed’s own address.")
     )
 
 
@@ -130,7 +132,7 @@ def feed_open(*, address: str, access: Access) -> FoundFeed:
 def _looking_up(access: Access | None = None) -> Iterator[_Lookup]:
     """Take one of the places of lookups. Raises `LookupsBusy`."""
     if not LOOKUPS.acquire(blocking=False):
-        raise LookupsBusy("Other sites are being looked up right now. Try again in a few seconds.")
+        raise LookupsBusy(_("Other sites are being looked up right now. Try again in a few seconds."))
     until = time.monotonic() + ALL_S
     host_lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
     try:
@@ -149,7 +151,7 @@ def feed_as_typed(*, url: str) -> str:
     try:
         check_fetchable(address)
     except FeedProblem as problem:
-        raise InvalidFeedUrl(problem.message) from problem
+        raise InvalidFeedUrl(stored_text(problem.message, FETCH_PROBLEMS)) from problem
     return address
 
 
@@ -157,14 +159,17 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
     try:
         address, response = _fetch_first(addresses, lookup)
     except FeedProblem as problem:
-        raise _unreachable(problem, "You can try again later, or add the address as it is.") from problem
+        later = _("You can try again later, or add the address as it is.")
+        raise _unreachable(problem, later) from problem
     if feed := _parse(response):
         return [_found(address, response, feed)]
     found = list(_candidates(response, lookup))
     if not found:
         raise NoFeedFound(
-            "This site answers, but no feed of its could be found. Look on its pages for “RSS”, “feed” or "
-            "“subscribe”, and paste that address."
+            _(
+                "This site answers, but no feed of its could be found. Look on its pages for “RSS”, "
+                "“feed” or “subscribe”, and paste that address."
+            )
         )
     return found
 
@@ -174,10 +179,10 @@ def _unreachable(problem: FeedProblem, advice: str) -> DigestError:
     if problem.gone:
         return FeedIsGone(FEED_GONE)
     if problem.code in HOPELESS:
-        return SiteUnreachable(problem.message, may_answer=False)
+        return SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), may_answer=False)
     if problem.code in REFUSED_STATUSES:
-        return SiteUnreachable(problem.message, is_locked=True)
-    return SiteUnreachable(f"{problem.message} {advice}")
+        return SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), is_locked=True)
+    return SiteUnreachable(f"{stored_text(problem.message, FETCH_PROBLEMS)} {advice}")
 
 
 def _fetch_first(addresses: Sequence[str], lookup: _Lookup) -> tuple[str, FetchResponse]:

@@ -5,6 +5,37 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
+from ranking.language import gettext_noop
+
+# What the messages of problems are made of where a value is in them. They are stored in English, and put into
+# the language of whom they are shown to.
+FETCH_PROBLEMS = (
+    gettext_noop("The server answered with status {status}."),
+    gettext_noop("What the server sends is larger than {limit} MiB."),
+    gettext_noop("The address redirects more than {times} times."),
+    gettext_noop("The certificate of “{host}” is not valid yet."),
+    gettext_noop("The certificate of “{host}” has expired."),
+    gettext_noop("The certificate of “{host}” was signed by the server itself."),
+    gettext_noop("The certificate of “{host}” was signed by somebody unknown."),
+    gettext_noop("The certificate of “{host}” was taken back."),
+    gettext_noop("The certificate of “{host}” belongs to another name."),
+    gettext_noop("The certificate of “{host}” belongs to another address."),
+    gettext_noop("The certificate of “{host}” is not one that can be trusted."),
+    gettext_noop("“{host}” does not answer with a secure connection."),
+    gettext_noop("“{host}” does not accept connections right now."),
+    gettext_noop("“{host}” cannot be reached right now."),
+    gettext_noop("Feeds are fetched from these ports only: {listed}; not from {port}."),
+    gettext_noop("There is no host “{host}” on the public internet. Is the address right?"),
+    gettext_noop("There is no host “{host}” on the public internet."),
+    gettext_noop("“{host}” is not on the public internet. An operator can allow it in FETCH_ALLOW_HOSTS."),
+    gettext_noop("The document is larger than {limit} MiB."),
+    gettext_noop("The archive is larger than {limit} MiB."),
+    gettext_noop("The compressed document is broken ({error})."),
+    gettext_noop("The document cannot be read as a feed ({error})."),
+    gettext_noop("The JSON document is broken ({error})."),
+    gettext_noop("Elements are nested more than {depth} deep."),
+)
+
 
 class FeedProblem(Exception):
     """A feed that could not be fetched or read. `code` is stable; `message` says what was wrong.

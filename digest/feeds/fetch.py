@@ -22,6 +22,7 @@ from digest.feeds.entities import FeedProblem
 from digest.feeds.polling import fresh_seconds, retry_after_seconds
 from digest.feeds.prechecks import BODY_MAX_BYTES, COMPRESSED_MAX_BYTES, GZIP_MAGIC
 from digest.feeds.rate_limit import HostLock
+from ranking.language import gettext_noop
 
 Headers = dict[str | bytes, str | bytes]
 
@@ -51,14 +52,14 @@ CERTIFICATE_PROBLEMS: Final = {
     64: "belongs to another address",
 }
 STATUS_MESSAGES: Final = {
-    401: "The server wants a password (status 401).",
-    403: "The server refuses to hand out this feed (status 403).",
-    404: "The server has nothing at this address (status 404).",
-    429: "The server was asked too often and wants a pause (status 429).",
-    500: "The publisher’s server has a fault (status 500).",
-    502: "The publisher’s server cannot be reached from its front (status 502).",
-    503: "The publisher’s server is overloaded or being worked on (status 503).",
-    504: "The publisher’s server took too long (status 504).",
+    401: gettext_noop("The server wants a password (status 401)."),
+    403: gettext_noop("The server refuses to hand out this feed (status 403)."),
+    404: gettext_noop("The server has nothing at this address (status 404)."),
+    429: gettext_noop("The server was asked too often and wants a pause (status 429)."),
+    500: gettext_noop("The publisher’s server has a fault (status 500)."),
+    502: gettext_noop("The publisher’s server cannot be reached from its front (status 502)."),
+    503: gettext_noop("The publisher’s server is overloaded or being worked on (status 503)."),
+    504: gettext_noop("The publisher’s server took too long (status 504)."),
 }
 
 
@@ -222,11 +223,11 @@ def _exchange(
         ):
             yield response
     except httpcore2.TimeoutException as error:
-        raise FeedProblem("timeout", "The server took too long to answer.") from error
+        raise FeedProblem("timeout", gettext_noop("The server took too long to answer.")) from error
     except httpcore2.ConnectError as error:
         raise _connect_problem(host[:100], error.__cause__) from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
-        message = "The server broke off in the middle of its answer, or does not speak HTTP."
+        message = gettext_noop("The server broke off in the middle of its answer, or does not speak HTTP.")
         raise FeedProblem("broken_response", message) from error
 
 
@@ -248,9 +249,9 @@ def split_address(url: str) -> tuple[SplitResult, int]:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
-        raise FeedProblem("bad_url", "This is not a web address.") from error
+        raise FeedProblem("bad_url", gettext_noop("This is not a web address.")) from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise FeedProblem("bad_url", "Feeds are fetched from http and https addresses only.")
+        raise FeedProblem("bad_url", gettext_noop("Feeds are fetched from http and https addresses only."))
     return parts, port
 
 
@@ -260,7 +261,9 @@ def _target(parts: SplitResult, host: str, port: int) -> httpcore2.URL:
     try:
         ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
     except UnicodeError as error:
-        raise FeedProblem("bad_url", "This is not a web address: no host can have that name.") from error
+        raise FeedProblem(
+            "bad_url", gettext_noop("This is not a web address: no host can have that name.")
+        ) from error
     return httpcore2.URL(scheme=parts.scheme, host=ascii_host, port=port, target=ascii_path)
 
 
@@ -273,11 +276,13 @@ def _answer(url: str, response: httpcore2.Response, limits: _Limits) -> FetchRes
             target = urldefrag(urljoin(url, headers["location"])).url
         except ValueError as error:
             raise FeedProblem(
-                "bad_url", "The server redirects to something that is no web address."
+                "bad_url", gettext_noop("The server redirects to something that is no web address.")
             ) from error
         return _Redirect(target, response.status in PERMANENT_STATUSES)
     if response.status == 410:
-        raise FeedProblem("gone", "The publisher says that this feed is gone for good.", gone=True)
+        raise FeedProblem(
+            "gone", gettext_noop("The publisher says that this feed is gone for good."), gone=True
+        )
     if response.status not in (200, 304):
         message = STATUS_MESSAGES.get(response.status, f"The server answered with status {response.status}.")
         raise FeedProblem(f"http_{response.status}", message, retry_after_s=wait)
@@ -295,7 +300,7 @@ def _answer(url: str, response: httpcore2.Response, limits: _Limits) -> FetchRes
 def _body(response: httpcore2.Response, headers: dict[str, str], limits: _Limits) -> bytes:
     """Return the body as sent; whoever reads it decompresses it, within limits of its own."""
     if headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip", "x-gzip", ""):
-        raise FeedProblem("broken_response", "The server sent a compression nobody asked for.")
+        raise FeedProblem("broken_response", gettext_noop("The server sent a compression nobody asked for."))
     body = bytearray()
     for chunk in response.iter_stream():
         body += chunk

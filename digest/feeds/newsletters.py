@@ -19,6 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext
 
 from digest.errors import FeedNotFound, TooManySubscriptions
 from digest.feeds.entities import FeedProblem
@@ -89,7 +90,7 @@ def newsletter_resume(*, reader: Reader, feed_id: int, now: datetime) -> Feed:
     # Few, and an id that no database holds is none of theirs.
     feed = next((one for one in newsletters_removed(reader_id=reader.pk) if one.pk == feed_id), None)
     if feed is None:
-        raise FeedNotFound("You have removed no such newsletter.")
+        raise FeedNotFound(gettext("You have removed no such newsletter."))
     check_room(reader=reader)
     Subscription.objects.create(reader=reader, feed=feed, created_at=now)
     return feed

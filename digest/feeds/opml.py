@@ -19,6 +19,8 @@ from digest.errors import NotOpml, OpmlTooLarge
 from digest.feeds.entities import FeedProblem
 from digest.feeds.prechecks import decode
 from digest.feeds.sanitise import clean_text, one_line
+from ranking.language import gettext as _
+from ranking.language import gettext_noop
 
 OPML_BYTES_MAX: Final = 2 * 1024 * 1024
 FEEDS_MAX: Final = 2_000
@@ -27,7 +29,7 @@ DEPTH_MAX: Final = 64
 OUTLINE_MAX_CHARS: Final = 16 * 1024
 # lxml takes time quadratic in the attributes of an element to list them: 2 MiB of them take minutes.
 ATTRIBUTES_MAX: Final = 100
-TOO_LONG: Final = "The line is too long to be an outline."
+TOO_LONG: Final = gettext_noop("The line is too long to be an outline.")
 TITLE_MAX_CHARS: Final = 200
 FOLDER_MAX_CHARS: Final = 100
 FOLDER_SEPARATOR: Final = " / "
@@ -90,16 +92,18 @@ def opml_read(document: bytes) -> FeedList:
     """
     if len(document) > OPML_BYTES_MAX:
         raise OpmlTooLarge(
-            f"The list is larger than {OPML_BYTES_MAX >> 20} MiB. Split it and import the parts."
+            _("The list is larger than {opml_bytes_max} MiB. Split it and import the parts.").format(
+                opml_bytes_max=OPML_BYTES_MAX >> 20
+            )
         )
     try:
         text = decode(document)
     except FeedProblem as problem:
-        raise NotOpml("The file is empty.") from problem
+        raise NotOpml(_("The file is empty.")) from problem
     tags = _read_strictly(text)
     feeds, rejects, outlines = _collect(_read_leniently(text) if tags is None else tags)
     if not outlines:
-        raise NotOpml("This is no OPML list: it has no outlines. Export your feeds as OPML and try again.")
+        raise NotOpml(_("This is no OPML list: it has no outlines. Export your feeds as OPML and try again."))
     found = re.search(r"<title>([^<]{1,500})", text[:8192], re.I)
     title = one_line(clean_text(html.unescape(found.group(1))), limit=TITLE_MAX_CHARS) if found else ""
     return FeedList(title, tuple(feeds), tuple(rejects), well_formed=tags is not None)
@@ -122,7 +126,7 @@ def _read_strictly(text: str) -> list[_Tag] | None:
         if event == "end":
             tags.append(_Tag(line, None))
         elif len(element.attrib) > ATTRIBUTES_MAX:
-            tags.append(_Tag(line, {}, broken=TOO_LONG))
+            tags.append(_Tag(line, {}, broken=_(TOO_LONG)))
         else:
             tags.append(_Tag(line, {str(k).lower(): str(v) for k, v in element.attrib.items()}))
     return tags
@@ -139,12 +143,12 @@ def _read_leniently(text: str) -> Iterator[_Tag]:
             continue
         inside = text[cut.end() : following.start() if following else len(text)]
         if len(inside) > OUTLINE_MAX_CHARS:
-            yield _Tag(line, {}, empty=True, broken=TOO_LONG)
+            yield _Tag(line, {}, empty=True, broken=_(TOO_LONG))
             continue
         inside = inside.strip()
         found = _attributes(inside)
         lost = "xmlurl" in inside.lower() and "xmlurl" not in found
-        broken = "The address on this line cannot be told from the text around it." if lost else ""
+        broken = _("The address on this line cannot be told from the text around it.") if lost else ""
         yield _Tag(line, found, empty=inside.endswith("/>") or inside in ("", "/"), broken=broken)
 
 
@@ -195,12 +199,17 @@ def _reject(tag: _Tag, name: str, url: str) -> Reject | None:
     if tag.broken:
         return Reject(tag.line, "unreadable", tag.broken, name)
     if url:
-        return Reject(tag.line, "too_many", f"A list may hold {FEEDS_MAX:,} feeds; this is one more.", url)
+        return Reject(
+            tag.line,
+            "too_many",
+            _("A list may hold {feeds_max} feeds; this is one more.").format(feeds_max=f"{FEEDS_MAX:,}"),
+            url,
+        )
     if "xmlurl" in attributes or attributes.get("type", "").lower() in ("rss", "atom"):
-        return Reject(tag.line, "no_address", "This feed has no address.", name)
+        return Reject(tag.line, "no_address", _("This feed has no address."), name)
     if attributes.get("type", "").lower() in ("include", "link") and attributes.get("url"):
         what = attributes["url"][:200]
-        return Reject(tag.line, "another_list", "This points to another list, which is not fetched.", what)
+        return Reject(tag.line, "another_list", _("This points to another list, which is not fetched."), what)
     return None
 
 

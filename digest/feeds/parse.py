@@ -24,6 +24,7 @@ from digest.feeds.polling import document_ttl_minutes
 from digest.feeds.prechecks import check_xml, decode, decompress
 from digest.feeds.sandbox import parse_in_sandbox
 from digest.feeds.sanitise import clean_text, html_to_text, one_line, title_to_text
+from ranking.language import gettext_noop
 
 ENTRIES_MAX: Final = 2_000
 AUTHOR_MAX_CHARS: Final = 200
@@ -139,11 +140,13 @@ def _parse_json(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except RecursionError as error:
-        raise FeedProblem("too_deep", "The JSON document is nested too deep.") from error
+        raise FeedProblem("too_deep", gettext_noop("The JSON document is nested too deep.")) from error
     except ValueError as error:
         raise FeedProblem("malformed", f"The JSON document is broken ({str(error)[:150]}).") from error
     if not isinstance(found, dict) or not isinstance(found.get("items"), list):
-        raise FeedProblem("not_a_feed", "This JSON document is no JSON Feed: it has no list of items.")
+        raise FeedProblem(
+            "not_a_feed", gettext_noop("This JSON document is no JSON Feed: it has no list of items.")
+        )
     return {
         "title": found.get("title"),
         "link": found.get("home_page_url"),

@@ -10,6 +10,7 @@ import zlib
 from typing import Final
 
 from digest.feeds.entities import FeedProblem
+from ranking.language import gettext_noop
 
 COMPRESSED_MAX_BYTES: Final = 5 * 1024 * 1024
 BODY_MAX_BYTES: Final = 10 * 1024 * 1024
@@ -68,9 +69,11 @@ def decompress(body: bytes) -> bytes:
     except zlib.error as error:
         raise FeedProblem("malformed", f"The compressed document is broken ({error}).") from error
     if len(plain) > limit:
-        raise FeedProblem("too_large", "The document grows beyond the limit when it is decompressed.")
+        raise FeedProblem(
+            "too_large", gettext_noop("The document grows beyond the limit when it is decompressed.")
+        )
     if not stream.eof:
-        raise FeedProblem("malformed", "The compressed document ends too early.")
+        raise FeedProblem("malformed", gettext_noop("The compressed document ends too early."))
     return plain
 
 
@@ -82,7 +85,7 @@ def decode(body: bytes) -> str:
     """
     text = _INVALID_XML.sub("", _decode_raw(body)).lstrip("\ufeff \t\r\n")
     if not text.strip():
-        raise FeedProblem("empty", "The document is empty.")
+        raise FeedProblem("empty", gettext_noop("The document is empty."))
     return text
 
 
@@ -133,15 +136,19 @@ def check_xml(text: str) -> str:
     Raises `FeedProblem`: `not_a_feed`, `entity_declaration`, `too_deep`, `too_complex`.
     """
     if _ENTITY.search(text) and _ENTITY.search(_QUOTED.sub("", text)):
-        raise FeedProblem("entity_declaration", "The document declares entities, which feeds must not.")
+        raise FeedProblem(
+            "entity_declaration", gettext_noop("The document declares entities, which feeds must not.")
+        )
     start = _START.search(text, 0, HEAD_CHARS)
     if start and not re.match(r"<!doctype\s+html|<html", text, re.IGNORECASE):
         text = text[start.start() :]
     local = _scan(text).rpartition(":")[2].lower()
     if local in ("html", "body", "head", "p", "div"):
-        raise FeedProblem("not_a_feed", "This is a web page, not a feed. Look for the site's feed address.")
+        raise FeedProblem(
+            "not_a_feed", gettext_noop("This is a web page, not a feed. Look for the site's feed address.")
+        )
     if local not in FEED_ROOTS:
-        raise FeedProblem("not_a_feed", "This document is neither RSS nor Atom nor JSON Feed.")
+        raise FeedProblem("not_a_feed", gettext_noop("This document is neither RSS nor Atom nor JSON Feed."))
     return _DOCTYPE.sub("", _XML_DECLARATION.sub("", text, count=1), count=1)
 
 
@@ -157,7 +164,9 @@ def _scan(text: str) -> str:
         # The first length is all that most tags cost.
         heavy = len(rest) > ATTRIBUTES_MAX and (len(rest) > TAG_MAX_CHARS or rest.count("=") > ATTRIBUTES_MAX)
         if tags > TAGS_MAX or heavy:
-            raise FeedProblem("too_complex", "The document has more tags or attributes than any real feed.")
+            raise FeedProblem(
+                "too_complex", gettext_noop("The document has more tags or attributes than any real feed.")
+            )
         if close:
             if open_tags and open_tags[-1] == name:
                 open_tags.pop()

@@ -6,6 +6,7 @@ from typing import Final
 from uuid import uuid4
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from digest.errors import AccessInvalid, FeedNotFound
 from digest.feeds.access import AccessGiven, Kind, access_check, access_of, access_store, secret_read
@@ -46,7 +47,7 @@ def private_feed_change(*, reader: Reader, feed_id: int, given: AccessGiven, now
     """
     row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
     if row is None or not web_url(row.feed.address):
-        raise FeedNotFound("You read no such feed that is fetched from an address.")
+        raise FeedNotFound(gettext("You read no such feed that is fetched from an address."))
     address = row.feed.address
     stored = access_of_feed(feed=row.feed)
     if stored and stored.kind == given.kind != Kind.NONE and not (given.name or given.value):

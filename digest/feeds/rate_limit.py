@@ -24,6 +24,7 @@ from django.conf import settings
 from django.core.cache import cache
 
 from digest.feeds.entities import FeedProblem
+from ranking.language import gettext_noop
 
 T = TypeVar("T")
 # By key of the host: which process locks it, and until when (seconds of the epoch).
@@ -232,7 +233,9 @@ class HostLock:
         until = min(until, time.monotonic() + REDIRECT_WAIT_S)
         while wait := self._limiter.enter(host):
             if time.monotonic() + wait > until:
-                raise FeedProblem("host_busy", "The feed’s new address is busy; it is asked again soon.")
+                raise FeedProblem(
+                    "host_busy", gettext_noop("The feed’s new address is busy; it is asked again soon.")
+                )
             time.sleep(min(wait, 0.25))
         self._host = host
 
@@ -263,9 +266,11 @@ class LookupLock(HostLock):
             try:
                 super().move_to(host, until=until)
             except FeedProblem as problem:
-                raise FeedProblem(problem.code, "This site is being asked by others right now.") from problem
+                raise FeedProblem(
+                    problem.code, gettext_noop("This site is being asked by others right now.")
+                ) from problem
         elif time.monotonic() + self._pause_s > until:
-            raise FeedProblem("host_busy", "This site’s answers take too long.")
+            raise FeedProblem("host_busy", gettext_noop("This site’s answers take too long."))
         else:
             time.sleep(self._pause_s)
 

@@ -22,6 +22,7 @@ from threading import Lock
 from typing import Any, Final
 
 from digest.feeds.entities import FeedProblem, ParsedFeed, feed_from_json
+from ranking.language import gettext_noop
 
 # The child limits its own processor time and memory; this is for one that waits instead of working, on
 # machines where two seconds of work may take ten.
@@ -183,7 +184,9 @@ def _read_answer(code: int, answer: bytes) -> dict[str, Any]:
     if code in (-signal.SIGPROF, -signal.SIGXCPU, -signal.SIGALRM):
         raise _timeout()
     if code == MEMORY_EXIT:
-        raise FeedProblem("parse_memory", "Reading this document takes more memory than any feed should.")
+        raise FeedProblem(
+            "parse_memory", gettext_noop("Reading this document takes more memory than any feed should.")
+        )
     try:
         body: dict[str, Any] = json.loads(answer) if code == 0 else {}
         if "problem" in body:
@@ -194,8 +197,10 @@ def _read_answer(code: int, answer: bytes) -> dict[str, Any]:
 
 
 def _crashed() -> FeedProblem:
-    return FeedProblem("parse_crashed", "Reading this document broke the parser.")
+    return FeedProblem("parse_crashed", gettext_noop("Reading this document broke the parser."))
 
 
 def _timeout() -> FeedProblem:
-    return FeedProblem("parse_timeout", "Reading this document takes longer than any feed should.")
+    return FeedProblem(
+        "parse_timeout", gettext_noop("Reading this document takes longer than any feed should.")
+    )

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext_noop
 
 from digest.errors import InvalidSourceKey, UnknownSource
 from digest.feeds.access import REFUSED, UNREADABLE
@@ -33,7 +34,7 @@ from ranking.services import source_key_rename
 BATCH: Final = 500
 # A feed that was not fetched, because its host was busy, is due again so soon.
 BUSY_PAUSE: Final = timedelta(minutes=5)
-MISSING_MESSAGE: Final = (
+MISSING_MESSAGE: Final = gettext_noop(
     "The server had nothing at this address ten times in a row, so it is no longer asked."
 )
 # A row of a feed is written by these as long as our claim holds.

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import FeedIsGone, InvalidFeedUrl, TooManySubscriptions
 from digest.feeds.connect import check_host
@@ -25,8 +26,10 @@ from digest.feeds.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.feeds.selectors import subscriptions_left, subscriptions_of
 from digest.models import Feed, Reader, Subscription
 
-FEED_GONE: Final = "This feed’s publisher took it down for good. If the site moved, try its new address."
-FEED_GONE_REASON: Final = "The publisher took this feed down for good."
+FEED_GONE: Final = gettext_noop(
+    "This feed’s publisher took it down for good. If the site moved, try its new address."
+)
+FEED_GONE_REASON: Final = gettext_noop("The publisher took this feed down for good.")
 IMPORT_BATCH: Final = 500
 REJECTS_LISTED_MAX: Final = 100
 
@@ -42,9 +45,11 @@ def check_address(*, url: str) -> str:
     try:
         _validate(url)
     except ValidationError:
-        raise InvalidFeedUrl("That is not a web address. It should start with https:// or http://.") from None
+        raise InvalidFeedUrl(
+            gettext("That is not a web address. It should start with https:// or http://.")
+        ) from None
     if urlsplit(url).username is not None:
-        raise InvalidFeedUrl("An address with a user name in it cannot be shared. Use one without.")
+        raise InvalidFeedUrl(gettext("An address with a user name in it cannot be shared. Use one without."))
     return url
 
 
@@ -66,7 +71,9 @@ def check_room(*, reader: Reader, more: int = 1) -> None:
 
 def limit_reached() -> str:
     """Return the sentence for a reader who has as many subscriptions as one may."""
-    return f"You read {settings.SUBSCRIPTIONS_MAX:,} feeds, as many as one may here. Remove one first."
+    return gettext("You read {SUBSCRIPTIONS_MAX} feeds, as many as one may here. Remove one first.").format(
+        SUBSCRIPTIONS_MAX=f"{settings.SUBSCRIPTIONS_MAX:,}"
+    )
 
 
 def private_at(*, reader: Reader, addresses: Collection[str]) -> list[Subscription]:
@@ -177,12 +184,16 @@ def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, Li
 def _listed_url(address: str) -> str:
     """Return the canonical URL of a listed address. Raises `InvalidFeedUrl` or `FeedProblem`."""
     if len(address) > URL_MAX_CHARS:
-        raise InvalidFeedUrl(f"The address is too long: {URL_MAX_CHARS:,} characters at most.")
+        raise InvalidFeedUrl(
+            gettext("The address is too long: {url_max_chars} characters at most.").format(
+                url_max_chars=f"{URL_MAX_CHARS:,}"
+            )
+        )
     checked = check_address(url=address)
     check_fetchable(checked)
     url = canonical_url(checked)
     if not url:
-        raise InvalidFeedUrl("That is not a web address, or one too long once it is written out.")
+        raise InvalidFeedUrl(gettext("That is not a web address, or one too long once it is written out."))
     return url
 
 

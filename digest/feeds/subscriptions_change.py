@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from digest.errors import FeedNotFound
 from digest.feeds.ingest import feeds_current
@@ -98,7 +99,7 @@ def subscriptions_restore(*, reader: Reader, removed: Sequence[Removed], now: da
     wanted = {row["feed"]: row for row in removed}
     stored = {feed.url: feed for feed in Feed.objects.filter(pk__in=list(wanted))}
     if not stored:
-        raise FeedNotFound("This feed is no longer known here. Add its address instead.")
+        raise FeedNotFound(gettext("This feed is no longer known here. Add its address instead."))
     before = {feed.url: feed.pk for feed in stored.values()}
     current = feeds_current(feeds=stored)
     feeds = {feed.pk: feed for feed in current.values()}

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Window
 from django.db.models.functions import RowNumber
+from django.utils.translation import gettext as _
 
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import ItemNotFound
@@ -261,7 +262,7 @@ def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
 def item_get(*, reader_id: UUID, item_id: int) -> Item:
     """Return the item with its source. Raises `ItemNotFound` unless this reader may see it."""
     if (item := item_for(reader_id=reader_id, item_id=item_id)) is None:
-        raise ItemNotFound("There is no such item among yours. Reload the page and try again.")
+        raise ItemNotFound(_("There is no such item among yours. Reload the page and try again."))
     return item
 
 

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from digest.build.presentation import ScoredItem, ShownItem, items_shown
 from digest.build.selectors import digest_impressions
@@ -111,7 +113,7 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
         href=shown.href or f"{page}?from=mail",
         source=str(item.source),
         # A mail may be read days later: a moment, not an age.
-        age=date_format(item.dated_at.astimezone(reader.zone), "j F, H:i"),
+        age=date_format(item.dated_at.astimezone(reader.zone), _("j F, H:i")),
         lede=shown.lede,
         by=origin_words(shown),
         language=item.language,
@@ -133,12 +135,15 @@ def also_words(shown: ShownItem) -> str:
     """Return who else reports the story, two by name: "also reported by Courier, Post and 2 others"."""
     if shown.also is None:
         return ""
-    names = list(dict.fromkeys(mate.source for mate, _ in shown.also.items))
+    names = list(dict.fromkeys(mate.source for mate, _link in shown.also.items))
     rest = len(names) - NAMED
     if rest > 0:
-        names = [*names[:NAMED], f"{rest} {'other' if rest == 1 else 'others'}"]
-    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    return f"also reported by {listed}"
+        others = ngettext("{n} other", "{n} others", rest).format(n=rest)
+        names = [*names[:NAMED], others]
+    if len(names) == 1:
+        return _("also reported by {source}").format(source=names[0])
+    words = _("also reported by {sources} and {last}")
+    return words.format(sources=", ".join(names[:-1]), last=names[-1])
 
 
 def origin_words(shown: ShownItem) -> str:

@@ -12,9 +12,12 @@ from uuid import UUID
 
 from allauth.account.models import EmailAddress
 from django.db.models import Exists, OuterRef
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from digest.days import day_of
 from digest.models import Delivery, Exposure, Feedback, Impression, Item, Reader, Reading
+from ranking.language import stored_text
 
 DAILY, WEEKLY = "daily", "weekly"
 MAILED = (Reader.MailRhythm.DAILY, Reader.MailRhythm.WEEKLY)
@@ -135,7 +138,9 @@ def delivery_trouble(*, reader_id: UUID) -> str:
     row = Delivery.objects.filter(reader_id=reader_id).order_by("-date").first()
     if row is None or row.status != Delivery.Status.FAILED:
         return ""
-    return f"The mail of {row.date:%A}, {row.date.day} {row.date:%B}, could not be delivered: {row.error}"
+    return _("The mail of {date} could not be delivered: {error}").format(
+        date=date_format(row.date, _("l, j F")), error=stored_text(row.error)
+    )
 
 
 def items_mailed(*, reader_id: UUID, item_ids: Collection[int], before: date) -> set[int]:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.core.signing import BadSignature, Signer
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import ItemNotFound, LinkExpired, LinkInvalid
 from digest.feedback.services import feedback_clear, feedback_set
@@ -19,9 +20,13 @@ from digest.models import Feedback, Item, Reader, UsedLink
 
 # How long a rating's link lasts: a mail is read within days, and a link should not outlive its use by much.
 THUMB_LASTS = timedelta(days=14)
-INVALID = "This link is incomplete or was changed. Open it again from the mail itself."
-EXPIRED = "This link worked for 14 days, which are over. You can still rate the item on its page."
-GONE = "The account or the item behind this link no longer exists, so there is nothing left to do."
+INVALID = gettext_noop("This link is incomplete or was changed. Open it again from the mail itself.")
+EXPIRED = gettext_noop(
+    "This link worked for 14 days, which are over. You can still rate the item on its page."
+)
+GONE = gettext_noop(
+    "The account or the item behind this link no longer exists, so there is nothing left to do."
+)
 
 # Reader, item, useful or not, until when (seconds).
 _THUMB = struct.Struct(">16sQBI")
@@ -146,7 +151,7 @@ def unsubscribe_link_reader(*, link: str) -> Reader:
     try:
         return _reader(unsubscribe_read(link))
     except BadLink:
-        raise LinkInvalid(INVALID) from None
+        raise LinkInvalid(gettext(INVALID)) from None
 
 
 def feed_token_issue(*, reader: Reader) -> str:
@@ -169,20 +174,20 @@ def _link_check(link: str, now: datetime) -> tuple[ThumbLink, Reader, Item]:
     try:
         rating = thumb_read(link)
     except BadLink:
-        raise LinkInvalid(INVALID) from None
+        raise LinkInvalid(gettext(INVALID)) from None
     if now > rating.until and not UsedLink.objects.filter(digest=_link_hash(link)).exists():
-        raise LinkExpired(EXPIRED)
+        raise LinkExpired(gettext(EXPIRED))
     reader = _reader(rating.reader_id)
     try:
         return rating, reader, item_get(reader_id=reader.pk, item_id=rating.item_id)
     except ItemNotFound:
-        raise LinkInvalid(GONE) from None
+        raise LinkInvalid(gettext(GONE)) from None
 
 
 def _reader(reader_id: UUID) -> Reader:
     reader = Reader.objects.filter(pk=reader_id, is_active=True).first()
     if reader is None:
-        raise LinkInvalid(GONE)
+        raise LinkInvalid(gettext(GONE))
     return reader
 
 

@@ -13,6 +13,9 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
+from django.utils.formats import date_format
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from digest.feeds.sanitise import one_line
 
@@ -84,8 +87,8 @@ def mail_message(content: MailContent, *, now: datetime) -> EmailMultiAlternativ
             "Message-ID": f"<{sha256(seed.encode()).hexdigest()[:32]}@{host}>",
             "Date": format_datetime(now),
             "Auto-Submitted": "auto-generated",
-            "Content-Language": "en",
-            "List-Id": f"Your digest <digest.{host}>",
+            "Content-Language": get_language() or settings.LANGUAGE_CODE,
+            "List-Id": f"{_('Your digest')} <digest.{host}>",
             "List-Unsubscribe": f"<{content.unsubscribe_url}>",
             "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
             "X-Auto-Response-Suppress": "OOF, AutoReply",
@@ -98,8 +101,8 @@ def mail_message(content: MailContent, *, now: datetime) -> EmailMultiAlternativ
 
 def _subject(content: MailContent) -> str:
     """Return the day and the first title, since that is what one opens a mail for."""
-    day = f"{content.date:%A}, {content.date.day} {content.date:%B}"
-    when = f"Your week to {day}" if content.weekly else day
+    day = date_format(content.date, _("l, j F"))
+    when = _("Your week to {day}").format(day=day) if content.weekly else day
     return f"{when}: {one_line(content.items[0].title, limit=SUBJECT_TITLE_CHARS)}"
 
 

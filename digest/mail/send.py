@@ -25,6 +25,8 @@ import structlog
 from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext_noop
 
 from digest.build.services import digest_current
 from digest.build.store import exposure_make
@@ -45,7 +47,7 @@ CLAIM_LASTS = timedelta(minutes=15)
 MAILS_MAX = 2000
 SECONDS_MAX = 600.0
 ERROR_CHARS = 300
-UNKNOWN_FATE = "The process ended while the mail server had this mail; it is not sent again."
+UNKNOWN_FATE = gettext_noop("The process ended while the mail server had this mail; it is not sent again.")
 
 
 @dataclass(slots=True)
@@ -200,11 +202,12 @@ def _deliver(
 ) -> None:
     """Make one mail, mark its row, send it, store the result; an error is stored in this row alone."""
     try:
-        draft = _draft(reader, row.date, now)
-        if draft is None:
+        with translation.override(reader.language_of_mails):
+            draft = _draft(reader, row.date, now)
+            message = mail_message(draft.content, now=now) if draft else None
+        if draft is None or message is None:
             report.empty += _write(row, status=Delivery.Status.EMPTY)
             return
-        message = mail_message(draft.content, now=now)
         if not _write(row, sent_at=now):
             return
         server.send(message)

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models.deletion import Collector
+from django.utils.translation import gettext_lazy
 
 
 class Source(models.Model):
@@ -119,10 +120,10 @@ class FeedAccess(models.Model):
     """What the owner of a private feed gave to fetch it with; `digest.feeds.access` encrypts the secret."""
 
     class Kind(models.TextChoices):
-        BASIC = "basic", "User name and password"
-        HEADER = "header", "A header"
-        COOKIE = "cookie", "A cookie"
-        NONE = "none", "No secret, only a user agent"
+        BASIC = "basic", gettext_lazy("User name and password")
+        HEADER = "header", gettext_lazy("A header")
+        COOKIE = "cookie", gettext_lazy("A cookie")
+        NONE = "none", gettext_lazy("No secret, only a user agent")
 
     feed = models.OneToOneField(Feed, models.CASCADE, primary_key=True, related_name="access")
     kind = models.CharField(max_length=6, choices=Kind.choices)

@@ -4,16 +4,17 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 
 class NotificationSettings(models.Model):
     """What a reader is notified about and when, and what they were told last."""
 
     class Event(models.TextChoices):
-        DIGEST = "digest", "my digest is ready"
-        WORD = "word", "a word I watch for appears in my feeds"
-        SUGGESTION = "suggestion", "a suggestion waits for me"
-        EFFECT = "effect", "it is known what a change I accepted did"
+        DIGEST = "digest", gettext_lazy("my digest is ready")
+        WORD = "word", gettext_lazy("a word I watch for appears in my feeds")
+        SUGGESTION = "suggestion", gettext_lazy("a suggestion waits for me")
+        EFFECT = "effect", gettext_lazy("it is known what a change I accepted did")
 
     reader = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="notification_settings"
@@ -42,7 +43,7 @@ class Destination(models.Model):
     class Kind(models.TextChoices):
         WEBHOOK = "webhook", "Webhook"
         NTFY = "ntfy", "ntfy"
-        PUSH = "push", "This browser"
+        PUSH = "push", gettext_lazy("This browser")
         READECK = "readeck", "Readeck"
         KARAKEEP = "karakeep", "Karakeep"
         WALLABAG = "wallabag", "Wallabag"
@@ -67,10 +68,10 @@ class Notification(models.Model):
     """One notification to one destination; a row is claimed before it is sent, and never sent again then."""
 
     class Status(models.TextChoices):
-        WAITING = "waiting"
-        SENDING = "sending"
-        SENT = "sent"
-        FAILED = "failed"
+        WAITING = "waiting", gettext_lazy("Waiting")
+        SENDING = "sending", gettext_lazy("Sending")
+        SENT = "sent", gettext_lazy("Sent")
+        FAILED = "failed", gettext_lazy("Failed")
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, help_text="The same at every attempt.")
     reader = models.ForeignKey(

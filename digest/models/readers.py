@@ -8,6 +8,8 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from digest.models.feeds import Item
 
@@ -21,7 +23,14 @@ def time_zone_names() -> frozenset[str]:
 def time_zone_validate(name: str) -> None:
     """Raise `ValidationError` unless `name` is an IANA time zone of this machine."""
     if name not in time_zone_names():
-        raise ValidationError(f"“{name}” is not a time zone. Use a name such as Europe/Berlin.")
+        raise ValidationError(
+            _("“{name}” is not a time zone. Use a name such as Europe/Berlin.").format(name=name)
+        )
+
+
+def language_offered(code: str) -> str:
+    """Return the language `code` where it is offered, the installation's own otherwise."""
+    return code if code in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
 
 
 class Reader(AbstractUser):
@@ -29,6 +38,13 @@ class Reader(AbstractUser):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     time_zone = models.CharField(max_length=64, default="UTC", validators=[time_zone_validate])
+    language = models.CharField(
+        max_length=7,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of pages and mails, such as de; empty: the browser's for pages, English for mails.",
+    )
     ai_enabled = models.BooleanField(
         default=True, help_text="Off: no text of this reader's feeds or feedback ever goes to a model."
     )
@@ -44,14 +60,14 @@ class Reader(AbstractUser):
     )
 
     class MailRhythm(models.TextChoices):
-        OFF = "off", "never"
-        DAILY = "daily", "every day"
-        WEEKLY = "weekly", "once a week"
+        OFF = "off", pgettext_lazy("mail", "never")
+        DAILY = "daily", gettext_lazy("every day")
+        WEEKLY = "weekly", gettext_lazy("once a week")
 
     class Pictures(models.TextChoices):
-        SHOWN = "shown", "show them"
-        TAP = "tap", "show one when I tap it"
-        NEVER = "never", "never show any"
+        SHOWN = "shown", gettext_lazy("show them")
+        TAP = "tap", gettext_lazy("show one when I tap it")
+        NEVER = "never", gettext_lazy("never show any")
 
     pictures = models.CharField(
         max_length=5,
@@ -109,8 +125,8 @@ class Reader(AbstractUser):
         LARGE = 100
 
     class ListDensity(models.TextChoices):
-        COMFORTABLE = "comfortable", "comfortable: with the beginning of each text"
-        COMPACT = "compact", "compact: titles alone"
+        COMFORTABLE = "comfortable", gettext_lazy("comfortable: with the beginning of each text")
+        COMPACT = "compact", gettext_lazy("compact: titles alone")
 
     list_size = models.PositiveSmallIntegerField(
         choices=ListSize.choices,
@@ -129,9 +145,9 @@ class Reader(AbstractUser):
     )
 
     class Theme(models.TextChoices):
-        SYSTEM = "system", "as my device"
-        LIGHT = "light", "light"
-        DARK = "dark", "dark"
+        SYSTEM = "system", gettext_lazy("as my device")
+        LIGHT = "light", gettext_lazy("light")
+        DARK = "dark", gettext_lazy("dark")
 
     theme = models.CharField(
         max_length=6, choices=Theme.choices, default=Theme.SYSTEM, db_default=Theme.SYSTEM
@@ -153,6 +169,11 @@ class Reader(AbstractUser):
     def zone(self) -> ZoneInfo:
         """Return the reader's time zone as an object."""
         return ZoneInfo(self.time_zone)
+
+    @property
+    def language_of_mails(self) -> str:
+        """Return the language of what reaches the reader without their browser."""
+        return language_offered(self.language)
 
 
 class Delivery(models.Model):
@@ -197,9 +218,9 @@ class ApiToken(models.Model):
     """A personal token for scripts. Only its hash is stored; the token itself is shown once."""
 
     class Scope(models.TextChoices):
-        READ = "read", "read"
-        RATE = "rate", "read and rate"
-        FULL = "full", "everything the reader may do"
+        READ = "read", pgettext_lazy("token", "read")
+        RATE = "rate", gettext_lazy("read and rate")
+        FULL = "full", gettext_lazy("everything the reader may do")
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=60)

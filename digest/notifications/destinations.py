@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext
 
 from digest.errors import DeliveryFailed, DestinationInvalid, DestinationMissing
 from digest.feeds.connect import check_host
@@ -103,7 +104,11 @@ def destination_add(
         elif kind == Kind.PUSH:
             Destination.objects.filter(kind=kind, address=address).delete()
         if Destination.objects.filter(reader=reader).count() >= DESTINATIONS_MAX:
-            raise DestinationInvalid(f"You have {DESTINATIONS_MAX} destinations. Remove one first.")
+            raise DestinationInvalid(
+                gettext("You have {destinations_max} destinations. Remove one first.").format(
+                    destinations_max=DESTINATIONS_MAX
+                )
+            )
         row = Destination.objects.create(
             reader=reader,
             kind=kind,
@@ -127,30 +132,34 @@ def _check_address(kind: str, address: str) -> None:
     if parts.scheme != "https" and not host_is_allowed(host, port):
         raise DestinationInvalid(failure_words("not_https"))
     if parts.username is not None or len(address) > ADDRESS_CHARS_MAX:
-        raise DestinationInvalid("An address has 2,000 characters at most, and no name or password in it.")
+        raise DestinationInvalid(
+            gettext("An address has 2,000 characters at most, and no name or password in it.")
+        )
     if kind == Kind.NTFY and not parts.path.strip("/"):
-        raise DestinationInvalid("The address of ntfy ends with your topic, like https://ntfy.sh/my-topic.")
+        raise DestinationInvalid(
+            gettext("The address of ntfy ends with your topic, like https://ntfy.sh/my-topic.")
+        )
 
 
 def _checked_secret(kind: str, secret: str) -> str:
     lines = [line.strip() for line in secret.split("\n") if line.strip()]
     secret = secret if kind == Kind.PUSH else "\n".join(lines)
     if len(secret) > SECRET_CHARS_MAX:
-        raise DestinationInvalid("That is longer than any token.")
+        raise DestinationInvalid(gettext("That is longer than any token."))
     if kind == Kind.WALLABAG and len(lines) != 4:
         raise DestinationInvalid(
-            "For Wallabag type four lines: client id, client secret, user name, password."
+            gettext("For Wallabag type four lines: client id, client secret, user name, password.")
         )
     if kind in (Kind.READECK, Kind.KARAKEEP, Kind.NTFY):
         if len(lines) != 1 and (lines or kind != Kind.NTFY):
-            raise DestinationInvalid("Type the token of that service, in one line.")
+            raise DestinationInvalid(gettext("Type the token of that service, in one line."))
         if not secret.isascii() or not secret.isprintable():
-            raise DestinationInvalid("A token has plain letters, numbers and signs only.")
+            raise DestinationInvalid(gettext("A token has plain letters, numbers and signs only."))
     if kind == Kind.PUSH:
         try:
             push_keys_read(secret)
         except ValueError as error:
-            raise DestinationInvalid("This is no subscription of a browser. Try again.") from error
+            raise DestinationInvalid(gettext("This is no subscription of a browser. Try again.")) from error
     return secret
 
 
@@ -167,8 +176,8 @@ def destination_test(*, reader: Reader, destination_id: int, now: datetime) -> D
     """
     row = Destination.objects.filter(reader=reader, pk=destination_id, kind__in=NOTIFIED).first()
     if row is None:
-        raise DestinationMissing("You have no such destination.")
-    line = Line("test", "This is a test. News of your digest will look like this.", site_link("/"))
+        raise DestinationMissing(gettext("You have no such destination."))
+    line = Line("test", gettext("This is a test. News of your digest will look like this."), site_link("/"))
     message = Message(uuid4().hex, [line], now)
     _deliver(row, lambda: message_post(destination=row, message=message, now=now))
     return row
@@ -181,7 +190,7 @@ def item_send_on(*, reader: Reader, item: Item) -> Destination:
     """
     row, link = saving_destination(reader_id=reader.pk), web_url(item.url)
     if row is None or not link:
-        raise DestinationMissing("There is no service to save to, or the item has no address.")
+        raise DestinationMissing(gettext("There is no service to save to, or the item has no address."))
     _deliver(row, lambda: link_post(destination=row, link=link))
     return row
 
@@ -189,7 +198,9 @@ def item_send_on(*, reader: Reader, item: Item) -> Destination:
 def _deliver(row: Destination, send: Callable[[], None]) -> None:
     """Send something a reader waits for, and store with its destination how it went."""
     if not LOOKUPS.acquire(blocking=False):
-        raise DeliveryFailed("Too much is being sent just now. Try again in a moment.", reason="busy")
+        raise DeliveryFailed(
+            gettext("Too much is being sent just now. Try again in a moment."), reason="busy"
+        )
     code = ""
     try:
         send()

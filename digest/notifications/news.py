@@ -9,6 +9,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext_noop
 
 from digest.days import day_of
 from digest.items.muting import CANDIDATE_FIELDS
@@ -85,7 +87,13 @@ def digests_news(*, due: Due, now: datetime) -> list[News]:
         rank=1, digest__reader_id__in=days, digest__date__in=set(days.values()), digest__exposed_at=None
     ).values_list("digest__reader_id", "digest__date", "digest__built_at", "item__title")
     return [
-        News(pk, Event.DIGEST, (f"digest:{day}",), f"Your digest is ready. First: {_title(title)}", "/")
+        News(
+            pk,
+            Event.DIGEST,
+            (f"digest:{day}",),
+            news_words(due[pk], gettext_noop("Your digest is ready. First: {title}"), title=_title(title)),
+            "/",
+        )
         for pk, day, built_at, title in tops
         if day == days[pk] and built_at > news_since(due[pk], now)
     ]
@@ -125,14 +133,21 @@ def words_news(*, due: Due, now: datetime) -> list[News]:
         for word in watching[pk]:
             if hit := word.finds(item):
                 found[pk, hit.value].setdefault(key, item)
-    return [_of_word(pk, word, items) for (pk, word), items in found.items()]
+    return [_of_word(due[pk], word, items) for (pk, word), items in found.items()]
 
 
-def _of_word(reader_id: UUID, word: str, items: Mapping[str, Candidate]) -> News:
+def _of_word(row: NotificationSettings, word: str, items: Mapping[str, Candidate]) -> News:
     newest = next(iter(items.values()))
-    more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
-    words = f"“{word}”: {_title(newest.title)}{more}"
-    return News(reader_id, Event.WORD, tuple(items), words, reverse("digest:item", args=[newest.item_id]))
+    words = f"“{word}”: {_title(newest.title)}"
+    if len(items) > 1:
+        words = f"{words} ({news_words(row, gettext_noop('and {n} more'), n=len(items) - 1)})"
+    return News(row.pk, Event.WORD, tuple(items), words, reverse("digest:item", args=[newest.item_id]))
+
+
+def news_words(row: NotificationSettings, text: str, **values: object) -> str:
+    """Return a marked text with its values in the language of the reader it is for."""
+    with translation.override(row.reader.language_of_mails):
+        return translation.gettext(text).format(**values)
 
 
 def _title(title: str) -> str:

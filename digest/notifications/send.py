@@ -15,6 +15,8 @@ from functools import partial
 import structlog
 from django.conf import settings
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import post, split_address
@@ -59,34 +61,39 @@ GONE: Mapping[str, frozenset[str]] = {
     Kind.WEBHOOK: frozenset({"http_410"}),
 }
 FAILURES = {
-    "not_https": "Its address has to begin with https://.",
-    "bad_url": "Its address is no web address.",
-    "bad_port": "Its address has a port that nothing is sent to.",
-    "forbidden_address": "Its address is not on the public internet. An operator can allow it "
-    "(NOTIFY_ALLOW_HOSTS).",
-    "not_found": "There is no such host on the public internet. An operator can allow one that is inside "
-    "(NOTIFY_ALLOW_HOSTS).",
-    "redirected": "It sends us to another address. Add it again with that one.",
-    "timeout": "It took too long to answer.",
-    "connect_failed": "It cannot be reached.",
-    "tls_failed": "It has no certificate that can be trusted.",
-    "broken_response": "It broke off, or does not speak HTTP.",
-    "secret_unreadable": "This installation has another key since. Remove it and add it again.",
-    "bad_secret": "It does not take the secret you gave. Remove it and add it again.",
-    "http_401": "It does not take the token (status 401).",
-    "http_403": "It does not take the token (status 403).",
-    "http_404": "There is nothing at its address (status 404).",
-    "http_410": "It is gone for good (status 410).",
-    "unknown_fate": "We were stopped while it was being sent, and it is not sent twice.",
-    "too_late": "It could not be sent for a day.",
-    "switched_off": "It was switched off or removed.",
-    "internal_error": "This site has a fault; its operator finds it in the log.",
+    "not_https": gettext_noop("Its address has to begin with https://."),
+    "bad_url": gettext_noop("Its address is no web address."),
+    "bad_port": gettext_noop("Its address has a port that nothing is sent to."),
+    "forbidden_address": gettext_noop(
+        "Its address is not on the public internet. An operator can allow it (NOTIFY_ALLOW_HOSTS)."
+    ),
+    "not_found": gettext_noop(
+        "There is no such host on the public internet. An operator can allow one that is "
+        "inside (NOTIFY_ALLOW_HOSTS)."
+    ),
+    "redirected": gettext_noop("It sends us to another address. Add it again with that one."),
+    "timeout": gettext_noop("It took too long to answer."),
+    "connect_failed": gettext_noop("It cannot be reached."),
+    "tls_failed": gettext_noop("It has no certificate that can be trusted."),
+    "broken_response": gettext_noop("It broke off, or does not speak HTTP."),
+    "secret_unreadable": gettext_noop("This installation has another key since. Remove it and add it again."),
+    "bad_secret": gettext_noop("It does not take the secret you gave. Remove it and add it again."),
+    "http_401": gettext_noop("It does not take the token (status 401)."),
+    "http_403": gettext_noop("It does not take the token (status 403)."),
+    "http_404": gettext_noop("There is nothing at its address (status 404)."),
+    "http_410": gettext_noop("It is gone for good (status 410)."),
+    "unknown_fate": gettext_noop("We were stopped while it was being sent, and it is not sent twice."),
+    "too_late": gettext_noop("It could not be sent for a day."),
+    "switched_off": gettext_noop("It was switched off or removed."),
+    "internal_error": gettext_noop("This site has a fault; its operator finds it in the log."),
 }
 
 
 def failure_words(code: str) -> str:
     """Return a failure's code in a sentence that says what to do."""
-    return FAILURES.get(code, f"It answered with status {code.removeprefix('http_')}.")
+    if code in FAILURES:
+        return _(FAILURES[code])
+    return _("It answered with status {code}.").format(code=code.removeprefix("http_"))
 
 
 def host_is_allowed(host: str, port: int) -> bool:

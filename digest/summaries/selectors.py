@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
+from django.utils.translation import gettext
 
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feedback.reasons import REASONS_MAX, WORDS_CHARS_MAX, SuggestedReason
@@ -130,7 +131,9 @@ def _personalised(
     matching = [topic for topic in topics if topic_matches(topic, folded, keys)]
     if not matching:
         return tuple(reasons)
-    own = SuggestedReason(ON_TOPIC, f"about {matching[0]}"[:WORDS_CHARS_MAX])
+    own = SuggestedReason(
+        ON_TOPIC, gettext("about {matching}").format(matching=matching[0])[:WORDS_CHARS_MAX]
+    )
     others = [reason for reason in reasons if reason.tag != ON_TOPIC]
     return (own, *others[: REASONS_MAX - 1])
 

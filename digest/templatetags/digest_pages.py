@@ -5,16 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any, Final
 
 from django import template
 from django.conf import settings
 from django.forms import BoundField
 from django.utils import timezone
-from django.utils.dateformat import format as formatted
-from django.utils.html import format_html_join
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html_join, json_script
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
+from django.utils.translation import get_language, pgettext
+from django.utils.translation import gettext as _
 
 from digest.build.explain import Explanation
 from digest.feeds.fetch import host_of
@@ -45,6 +48,48 @@ def without_placeholder(field: BoundField) -> BoundField:
     """Return `field` without a placeholder, which would repeat the label and vanish when typed over."""
     field.field.widget.attrs.pop("placeholder", None)
     return field
+
+
+@register.simple_tag
+def script_words() -> SafeString:
+    """Return what the scripts of every page say, as data for them."""
+    return _script_words(get_language() or "")
+
+
+@cache
+def _script_words(language: str) -> SafeString:
+    """Return the words of a language, which is in force, once."""
+    words = {
+        "again": _("Try again"),
+        "chosen": _("{n} chosen"),
+        "gone": _("That item is not there any more. Reload the page."),
+        "is_read": pgettext("an item", "Read"),
+        "lost": _("That did not reach us, so it was not stored."),
+        "mark_read": _("Mark as read"),
+        "no_picture": _("A picture that cannot be had"),
+        "none_chosen": _("None chosen"),
+        "not_stored": _("That was not stored. Try again."),
+        "noted": _("{label}: noted"),
+        "of_all": _("{n} of {all}"),
+        "offline": _("You are offline, so it was not stored."),
+        "opened_beside": _("Opened beside the list: {title}"),
+        "picture_of": _("Picture: {alt}"),
+        "push_refused": _(
+            "This browser did not allow it. Allow notifications for this site, then try again."
+        ),
+        "read_now": _("Marked as read"),
+        "reload": _("Reload"),
+        "signed_out": _("You are signed out, so it was not stored. Sign in and try again."),
+        "stale": _("This page is older than your last sign-in, so it was not stored."),
+        "taken_back": _("{label}: taken back"),
+        "unread_now": _("Unread again"),
+    }
+    return json_script(words, "script-words")
+
+
+def script_words_forget() -> None:
+    """Forget what was looked up, for tests that exchange catalogues."""
+    _script_words.cache_clear()
 
 
 @register.simple_tag
@@ -136,7 +181,7 @@ def local_time(at: datetime) -> str:
     Django's own `T` shows nothing in the hour that a clock change repeats, where it is needed most.
     """
     local = localtime(at)
-    return f"{formatted(local, 'l, j F Y, H:i')} {local.tzname()}"
+    return f"{date_format(local, _('l, j F Y, H:i'))} {local.tzname()}"
 
 
 @register.filter
@@ -154,7 +199,7 @@ def usd(amount: Decimal) -> str:
 @register.filter
 def thousands(count: int) -> str:
     """Return a count with thousands separators."""
-    return f"{count:,}"
+    return str(count) if abs(count) < 1000 else str(number_format(count, force_grouping=True))
 
 
 @register.filter

@@ -6,6 +6,7 @@ from typing import Any
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from digest.articles.favicons import favicon_box
 from digest.articles.pictures import inside_allowed, picture_href
@@ -15,9 +16,7 @@ register = template.Library()
 IMAGE = '<img src="{}" alt="" width="96" height="72" loading="lazy" decoding="async">'
 SHOWN = '<span class="thumb">{}</span>'
 # A lazy picture of a closed disclosure is not asked for.
-TAP = (
-    '<details class="thumb"><summary>Picture<span class="visually-hidden"> of {}</span></summary>{}</details>'
-)
+TAP = '<details class="thumb"><summary>{}</summary>{}</details>'
 
 
 @register.simple_tag(takes_context=True)
@@ -37,4 +36,5 @@ def thumbnail(context: Mapping[str, Any], item: Item) -> SafeString | str:
     image = format_html(IMAGE, picture_href(item.image, inside=inside_allowed(item=item)))
     if reader.pictures == Reader.Pictures.SHOWN:
         return format_html(SHOWN, image)
-    return format_html(TAP, item.title, image)
+    named = format_html(_('Picture<span class="visually-hidden"> of {title}</span>'), title=item.title)
+    return format_html(TAP, named, image)

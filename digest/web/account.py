@@ -25,6 +25,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
@@ -69,9 +71,9 @@ from digest.web.forms import (
 )
 
 log = structlog.get_logger(__name__)
-FEED_ON = "Your feed is on, at the addresses below."
-FEED_MOVED = "Your feed has a new address; the earlier one no longer works."
-TOO_OFTEN = "Too many tries. Wait a minute, then type it again."
+FEED_ON = gettext_noop("Your feed is on, at the addresses below.")
+FEED_MOVED = gettext_noop("Your feed has a new address; the earlier one no longer works.")
+TOO_OFTEN = gettext_noop("Too many tries. Wait a minute, then type it again.")
 # As long as failures count against an account (`login_failed` in ACCOUNT_RATE_LIMITS), in seconds.
 LOGIN_RETRY_S = 300
 TOO_MANY = "too_many_login_attempts"
@@ -92,7 +94,7 @@ def account(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form=form)
     reader_update(reader=reader, **form.cleaned_data)
-    messages.success(request, "Saved.")
+    messages.success(request, _("Saved."))
     return redirect("digest:account")
 
 
@@ -104,7 +106,7 @@ def reading(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, reading_form=form)
     reader_reading_update(reader=reader_of(request), **form.cleaned_data)
-    messages.success(request, "Saved.")
+    messages.success(request, _("Saved."))
     return redirect(f"{reverse('digest:account')}#reading")
 
 
@@ -114,9 +116,9 @@ def display(request: HttpRequest) -> HttpResponse:
     """Store the theme and how lists are displayed, and return to the page the form is on."""
     form = DisplayForm(request.POST)
     if not form.is_valid():
-        raise Http404("There is no such way to display a page.")
+        raise Http404(_("There is no such way to display a page."))
     reader_display_update(reader=reader_of(request), **form.cleaned_data)
-    messages.success(request, "Saved.")
+    messages.success(request, _("Saved."))
     return redirect(return_path(request))
 
 
@@ -128,7 +130,7 @@ def mail(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, mail_form=form)
     reader_mail_update(reader=reader_of(request), **form.cleaned_data)
-    messages.success(request, "Saved.")
+    messages.success(request, _("Saved."))
     return redirect(f"{reverse('digest:account')}#mail")
 
 
@@ -138,12 +140,12 @@ def feed(request: HttpRequest) -> HttpResponse:
     """Give the reader's own feed a new address, or switch it off."""
     if request.POST.get("action") == "off":
         feed_token_revoke(reader=reader_of(request))
-        messages.success(request, "Your feed is off. Its address no longer works.")
+        messages.success(request, _("Your feed is off. Its address no longer works."))
     else:
         reader = reader_of(request)
         had = bool(reader.feed_token)
         feed_token_issue(reader=reader)
-        messages.success(request, FEED_MOVED if had else FEED_ON)
+        messages.success(request, _(FEED_MOVED) if had else _(FEED_ON))
     return redirect(f"{reverse('digest:account')}#feed")
 
 
@@ -157,7 +159,7 @@ def delete(request: HttpRequest) -> HttpResponse:
         return _delete_page(request, DeleteForm(reader=reader))
     # A password is checked here, so tries are counted as they are where it is asked for again.
     if not ratelimit.consume(request, action="reauthenticate", user=reader):
-        answer = _delete_page(request, DeleteForm(reader=reader), TOO_OFTEN, status=429)
+        answer = _delete_page(request, DeleteForm(reader=reader), _(TOO_OFTEN), status=429)
         answer["Retry-After"] = "60"
         return answer
     form = DeleteForm(request.POST, reader=reader)
@@ -239,8 +241,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
 def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     """Revoke one token; it stops working at once."""
     if not revoke(reader=reader_of(request), token_id=token_id):
-        raise Http404("You have no such token.")
-    messages.success(request, "Revoked. That token no longer works.")
+        raise Http404(_("You have no such token."))
+    messages.success(request, _("Revoked. That token no longer works."))
     return redirect("digest:tokens")
 
 
@@ -288,14 +290,27 @@ def welcome(request: HttpRequest) -> HttpResponse:
         if wanted or "skip" in request.POST:
             answered = welcome_answer(reader=reader_of(request), feeds=wanted, now=timezone.now())
             if added := answered.added:
-                words = "source is" if added == 1 else "sources are"
-                messages.success(request, f"Your first {added} {words} being fetched.")
+                words = ngettext(
+                    "Your first {n} source is being fetched.",
+                    "Your first {n} sources are being fetched.",
+                    added,
+                )
+                messages.success(request, words.format(n=added))
                 first_round_wake()
             for title in answered.gone:
-                messages.warning(request, f"{title}: {FEED_GONE_REASON} You are not subscribed to it.")
+                messages.warning(
+                    request,
+                    _("{title}: {feed_gone_reason} You are not subscribed to it.").format(
+                        title=title, feed_gone_reason=_(FEED_GONE_REASON)
+                    ),
+                )
             return redirect("digest:today")
-        form.add_error(None, "Choose at least one interest or source, or skip this.")
-    page = {"form": form, "interests": starter_interests(), "picked": form.picked()}
+        form.add_error(None, _("Choose at least one interest or source, or skip this."))
+    page = {
+        "form": form,
+        "interests": [(one, _(one.name)) for one in starter_interests()],
+        "picked": form.picked(),
+    }
     return render(request, "digest/welcome.html", page, status=422 if form.errors else 200)
 
 

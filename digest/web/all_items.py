@@ -8,6 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.errors import ItemNotFound
@@ -41,18 +43,21 @@ def all_read(request: HttpRequest) -> HttpResponse:
     if "undo" in typed:
         at = _moment(typed["undo"])
         count = readings_undo(reader=reader, at=at) if at else 0
-        messages.success(request, f"{count} item{'s' * (count != 1)} unread again.")
+        messages.success(
+            request,
+            ngettext("{count} item unread again.", "{count} items unread again.", count).format(count=count),
+        )
         return redirect(asked.address())
     above = typed.get("above", "")
     seen_by = _seen(typed.get("seen", ""), now)
     if "above" in typed and not above:
-        raise Http404("That row is not on the list.")
+        raise Http404(_("That row is not on the list."))
     newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now)
     if newly is None:
-        messages.error(request, "That list has changed. Choose the item again.")
+        messages.error(request, _("That list has changed. Choose the item again."))
         return redirect(ListAsked(asked.chosen, asked.order).address())
     if not newly:
-        messages.info(request, "Nothing there was unread.")
+        messages.info(request, _("Nothing there was unread."))
         return redirect(asked.address())
     return redirect(asked.address(marked=now.isoformat()))
 
@@ -60,7 +65,7 @@ def all_read(request: HttpRequest) -> HttpResponse:
 def _mark_one(reader: Reader, asked: ListAsked, read: str, unread: str, now: datetime) -> HttpResponse:
     typed = read or unread
     if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS:
-        raise Http404("No such item among your sources.")
+        raise Http404(_("No such item among your sources."))
     try:
         if read:
             item_read(reader=reader, item_id=int(typed), now=now)

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.articles.favicons import favicon_get
@@ -19,11 +20,12 @@ from digest.articles.pictures import Picture, inside_allowed, picture_get, pictu
 from digest.articles.render import Mode, article_render, pictures_in, pictures_render
 from digest.errors import DigestError, FullTextMissing, PicturesBusy
 from digest.feeds.bodies import content_of
-from digest.feeds.entities import Enclosure
+from digest.feeds.entities import FETCH_PROBLEMS, Enclosure
 from digest.items.selectors import item_for
 from digest.models import Item, Reader
 from digest.requests import reader_of
 from digest.throttling import FULL_TEXT, PICTURES, rate_limited
+from ranking.language import stored_text
 
 # Pictures change under new addresses, mostly; ours are signed, so that nobody can have stored another's.
 PICTURE_CACHE = "private, max-age=86400"
@@ -107,9 +109,13 @@ def enclosure_words(one: Enclosure) -> str:
     words = []
     if one.duration_s:
         hours, minutes = divmod(max(round(one.duration_s / 60), 1), 60)
-        words.append(f"{hours} h {minutes} min" if hours else f"{minutes} min")
+        words.append(
+            _("{hours} h {minutes} min").format(hours=hours, minutes=minutes)
+            if hours
+            else _("{minutes} min").format(minutes=minutes)
+        )
     if one.length_bytes and one.length_bytes >= 100_000:
-        words.append(f"{max(round(one.length_bytes / 1e6), 1)} MB")
+        words.append(_("{max} MB").format(max=max(round(one.length_bytes / 1000000.0), 1)))
     return " · ".join(words)
 
 
@@ -120,11 +126,13 @@ def full_text(request: HttpRequest, item_id: int) -> HttpResponse:
     """Fetch the full text of an item from its page, and show it or say why there is none."""
     item = item_for(reader_id=reader_of(request).pk, item_id=item_id)
     if item is None or not settings.FULL_TEXT:
-        raise Http404("No such item among your sources.")
+        raise Http404(_("No such item among your sources."))
     try:
         full_text_get(item=item, now=timezone.now())
     except FullTextMissing as missing:
-        messages.error(request, f"No full text. {missing.message}")
+        messages.error(
+            request, _("No full text. {message}").format(message=stored_text(missing.message, FETCH_PROBLEMS))
+        )
     return redirect("digest:item", item_id)
 
 

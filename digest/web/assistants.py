@@ -17,6 +17,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryD
 from django.shortcuts import redirect, render
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -43,13 +45,16 @@ from digest.throttling import MINUTE, Limit, limit_count
 
 # Of one network address: a token lives an hour, so this is room for hundreds of assistants.
 TOKENS = Limit(
-    "oauth_token", 60, MINUTE, "More than 60 requests for tokens in a minute. Wait for the next one."
+    "oauth_token",
+    60,
+    MINUTE,
+    gettext_noop("More than 60 requests for tokens in a minute. Wait for the next one."),
 )
-NO_PKCE = "The assistant did not protect its request (PKCE with S256), so nothing was allowed."
+NO_PKCE = gettext_noop("The assistant did not protect its request (PKCE with S256), so nothing was allowed.")
 # The longest that we issue has 86 characters, the longest that a client makes 128 (RFC 7636, section 4.1).
 FIELD_CHARS_MAX = 2000
-NOT_OURS = "The assistant asked for something that is not here, so nothing was allowed."
-UNREADABLE = "A field is longer than any of ours, or has a character NUL."
+NOT_OURS = gettext_noop("The assistant asked for something that is not here, so nothing was allowed.")
+UNREADABLE = gettext_noop("A field is longer than any of ours, or has a character NUL.")
 View = Callable[..., HttpResponse]
 
 
@@ -59,7 +64,7 @@ def _switched_on(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not settings.MCP_HTTP:
-            raise Http404("Assistants are switched off here.")
+            raise Http404(_("Assistants are switched off here."))
         return view(request, *args, **kwargs)
 
     return guarded
@@ -80,7 +85,7 @@ def consent(request: HttpRequest) -> HttpResponse:
     if answer.status_code != 302:
         return _shown(request, answer)
     return render(
-        request, "socialaccount/leaving.html", {"name": "the assistant", "address": answer["Location"]}
+        request, "socialaccount/leaving.html", {"name": _("the assistant"), "address": answer["Location"]}
     )
 
 
@@ -126,8 +131,8 @@ def connections(request: HttpRequest) -> HttpResponse:
 def disconnect(request: HttpRequest, client_id: str) -> HttpResponse:
     """Revoke all that one assistant was allowed."""
     if not assistant_disconnect(reader=reader_of(request), client_id=client_id):
-        raise Http404("You have connected no such assistant.")
-    messages.success(request, "Disconnected. That assistant can no longer reach anything of yours.")
+        raise Http404(_("You have connected no such assistant."))
+    messages.success(request, _("Disconnected. That assistant can no longer reach anything of yours."))
     return redirect("digest:assistants")
 
 

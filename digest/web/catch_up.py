@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.build.catch_up import away_since, catch_up, items_since
@@ -41,11 +42,19 @@ def rest_read(request: HttpRequest) -> HttpResponse:
         if since := away_since(reader=reader, now=now):
             items = items_since(reader=reader, since=since, now=now)
             count = items_unread(reader=reader, item_ids=items, at=at)
-            messages.success(request, f"{count} item{'s' * (count != 1)} unread again.")
+            messages.success(
+                request,
+                ngettext("{count} item unread again.", "{count} items unread again.", count).format(
+                    count=count
+                ),
+            )
         return redirect(here)
     found = catch_up(reader=reader, now=now)
     if found is None or not found.rest:
         return redirect(here)
     count = items_read(reader=reader, item_ids=found.rest, now=now)
-    messages.success(request, f"{count} item{'s' * (count != 1)} marked as read.")
+    messages.success(
+        request,
+        ngettext("{count} item marked as read.", "{count} items marked as read.", count).format(count=count),
+    )
     return redirect(f"{here}?{urlencode({'at': now.isoformat()})}")

@@ -4,8 +4,11 @@ from functools import cache
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.dates import WEEKDAYS
+from django.utils.translation import get_language, gettext, gettext_lazy
+from django.utils.translation import gettext as _
 
 from digest.accounts.limits import LOGIN_CHARS, PASSWORD_CHARS
 from digest.feeds.starters import StarterFeed, starter_feeds_chosen, starter_interests
@@ -26,8 +29,8 @@ class TimeZoneForm(forms.Form):
     time_zone = forms.ChoiceField(
         choices=time_zone_choices,
         initial="UTC",
-        label="Time zone",
-        help_text="Your digest starts a new page at your midnight.",
+        label=gettext_lazy("Time zone"),
+        help_text=gettext_lazy("Your digest starts a new page at your midnight."),
     )
 
 
@@ -35,31 +38,53 @@ class SignupTimeZoneForm(TimeZoneForm):
     """Adds the reader's time zone to sign-up; a script fills it in from the browser."""
 
     def signup(self, request: HttpRequest, user: Reader) -> None:
-        """Store the chosen zone with the new account (called by allauth)."""
+        """Store the chosen zone, and the language of the page, with the new account (called by allauth)."""
         user.time_zone = self.cleaned_data["time_zone"]
-        user.save(update_fields=["time_zone"])
+        # Mails come without a browser to say which language; whoever reads English here chose nothing yet.
+        language = get_language() or settings.LANGUAGE_CODE
+        user.language = "" if language == settings.LANGUAGE_CODE else language
+        user.save(update_fields=["time_zone", "language"])
+
+
+def language_choices() -> list[tuple[str, str]]:
+    """Return the languages on offer, each by its own name, and first the browser's."""
+    return [("", gettext("as my browser")), *settings.LANGUAGES]
 
 
 class AccountForm(TimeZoneForm):
-    """The reader's time zone, and switches for models, shared ratings and suggestions."""
+    """The reader's time zone and language, and switches for models, shared ratings and suggestions."""
+
+    language = forms.ChoiceField(
+        choices=language_choices,
+        required=False,
+        label=gettext_lazy("Language"),
+        help_text=gettext_lazy("Of pages, mails and notifications. “As my browser” means English for mails."),
+    )
 
     ai_enabled = forms.BooleanField(
-        label="Let a language model study my feedback, where one is set up",
+        label=gettext_lazy("Let a language model study my feedback, where one is set up"),
         required=False,
-        help_text="Without it, suggestions come from statistics alone and nothing leaves this machine.",
+        help_text=gettext_lazy(
+            "Without it, suggestions come from statistics alone and nothing leaves this machine."
+        ),
     )
     peers_enabled = forms.BooleanField(
-        label="Learn from other readers here, and let them learn from me",
+        label=gettext_lazy("Learn from other readers here, and let them learn from me"),
         required=False,
-        help_text="Your thumbs join counts over dozens of thumbs, published with noise, once a day at most: "
-        "never a name or a title, and nobody can be sure of one thumb of yours. Off: from then on no count "
-        "is used for you, and from the next UTC day on your thumbs join none; counts published before stay.",
+        help_text=gettext_lazy(
+            "Your thumbs join counts over dozens of thumbs, published with noise, once a day at "
+            "most: never a name or a title, and nobody can be sure of one thumb of yours. Off: "
+            "from then on no count is used for you, and from the next UTC day on your thumbs join "
+            "none; counts published before stay."
+        ),
     )
     suggestions_enabled = forms.BooleanField(
-        label="Suggest changes to my settings",
+        label=gettext_lazy("Suggest changes to my settings"),
         required=False,
-        help_text="Once a week, and when you ask. Without it there are no new ones; "
-        "pending ones stay on their page.",
+        help_text=gettext_lazy(
+            "Once a week, and when you ask. Without it there are no new ones; pending ones stay on "
+            "their page."
+        ),
     )
 
 
@@ -68,49 +93,56 @@ class ReadingForm(forms.Form):
 
     pictures = forms.ChoiceField(
         choices=Reader.Pictures.choices,
-        label="Pictures in articles and lists",
-        help_text="They come through this site, so that no publisher learns who looks at them.",
+        label=gettext_lazy("Pictures in articles and lists"),
+        help_text=gettext_lazy("They come through this site, so that no publisher learns who looks at them."),
     )
     learn_from_reading = forms.BooleanField(
-        label="Learn from what I open",
+        label=gettext_lazy("Learn from what I open"),
         required=False,
-        help_text="What you open, read to the end, save or pass over moves your own digest a little, never "
-        "as much as a thumb. No other reader and no language model learns of it. Off: what was learned is "
-        "deleted, and opens are no longer recorded as such.",
+        help_text=gettext_lazy(
+            "What you open, read to the end, save or pass over moves your own digest a little, "
+            "never as much as a thumb. No other reader and no language model learns of it. Off: "
+            "what was learned is deleted, and opens are no longer recorded as such."
+        ),
     )
     offline_today = forms.BooleanField(
-        label="Keep today’s digest on my devices, to read without a network",
+        label=gettext_lazy("Keep today’s digest on my devices, to read without a network"),
         required=False,
-        help_text="A browser stores it when you open Today, and deletes it when you sign out there or "
-        "somebody else signs in.",
+        help_text=gettext_lazy(
+            "A browser stores it when you open Today, and deletes it when you sign out there or "
+            "somebody else signs in."
+        ),
     )
 
 
 class DisplayForm(forms.Form):
     """The theme, how long and how dense lists are, and whether scrolling marks as read."""
 
-    theme = forms.ChoiceField(choices=Reader.Theme.choices, label="Light or dark")
-    list_density = forms.ChoiceField(choices=Reader.ListDensity.choices, label="Each item")
+    theme = forms.ChoiceField(choices=Reader.Theme.choices, label=gettext_lazy("Light or dark"))
+    list_density = forms.ChoiceField(choices=Reader.ListDensity.choices, label=gettext_lazy("Each item"))
     list_size = forms.TypedChoiceField(
         choices=[(size, str(size)) for size in Reader.ListSize.values],
         coerce=int,
-        label="Items on a page of all items",
+        label=gettext_lazy("Items on a page of all items"),
     )
-    read_on_scroll = forms.BooleanField(label="Mark as read what I scroll past", required=False)
+    read_on_scroll = forms.BooleanField(label=gettext_lazy("Mark as read what I scroll past"), required=False)
 
 
 class MailForm(forms.Form):
     """When the digest comes by mail."""
 
-    rhythm = forms.ChoiceField(choices=Reader.MailRhythm.choices, label="My digest by mail")
+    rhythm = forms.ChoiceField(choices=Reader.MailRhythm.choices, label=gettext_lazy("My digest by mail"))
     hour = forms.TypedChoiceField(
         choices=[(hour, f"{hour}:00") for hour in range(24)],
         coerce=int,
-        label="From what time on",
-        help_text="In your time zone.",
+        label=gettext_lazy("From what time on"),
+        help_text=gettext_lazy("In your time zone."),
     )
     weekday = forms.TypedChoiceField(
-        choices=list(WEEKDAYS.items()), coerce=int, label="On which day", help_text="For weekly mail."
+        choices=list(WEEKDAYS.items()),
+        coerce=int,
+        label=gettext_lazy("On which day"),
+        help_text=gettext_lazy("For weekly mail."),
     )
 
 
@@ -118,18 +150,27 @@ class TokenForm(forms.Form):
     """A new personal token: its name, its scope, how long it is valid."""
 
     name = forms.CharField(
-        max_length=60, label="What is it for?", help_text="For example: notes on my laptop."
+        max_length=60,
+        label=gettext_lazy("What is it for?"),
+        help_text=gettext_lazy("For example: notes on my laptop."),
     )
     scope = forms.ChoiceField(
         choices=ApiToken.Scope.choices,
-        label="It may",
-        help_text="Rating includes marking as read and saving; everything, your settings and suggestions.",
+        label=gettext_lazy("It may"),
+        help_text=gettext_lazy(
+            "Rating includes marking as read and saving; everything, your settings and suggestions."
+        ),
     )
     days = forms.TypedChoiceField(
-        choices=[(30, "30 days"), (90, "90 days"), (365, "a year"), (0, "until I revoke it")],
+        choices=[
+            (30, gettext_lazy("30 days")),
+            (90, gettext_lazy("90 days")),
+            (365, gettext_lazy("a year")),
+            (0, gettext_lazy("until I revoke it")),
+        ],
         coerce=int,
         initial=90,
-        label="Valid for",
+        label=gettext_lazy("Valid for"),
     )
 
 
@@ -137,12 +178,12 @@ class DeleteForm(forms.Form):
     """Username and password, typed to confirm an account deletion."""
 
     username = forms.CharField(
-        label="Your username",
+        label=gettext_lazy("Your username"),
         max_length=LOGIN_CHARS,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     password = forms.CharField(
-        label="Your password",
+        label=gettext_lazy("Your password"),
         max_length=PASSWORD_CHARS,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
@@ -155,7 +196,7 @@ class DeleteForm(forms.Form):
     def clean_username(self) -> str:
         """Return the username; it has to match exactly. Raises `ValidationError`."""
         if self.cleaned_data["username"] != self.reader.username:
-            raise forms.ValidationError("This is not your username.")
+            raise forms.ValidationError(_("This is not your username."))
         return self.reader.username
 
     def clean_password(self) -> str:
@@ -163,8 +204,8 @@ class DeleteForm(forms.Form):
         password: str = self.cleaned_data["password"]
         if not self.reader.check_password(password):
             if not self.reader.has_usable_password():
-                raise forms.ValidationError("You have no password. Set one first, on your account page.")
-            raise forms.ValidationError("This is not your password.")
+                raise forms.ValidationError(_("You have no password. Set one first, on your account page."))
+            raise forms.ValidationError(_("This is not your password."))
         return password
 
 

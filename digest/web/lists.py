@@ -8,6 +8,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from digest.build.best import best_ids, best_key, best_page
 from digest.build.presentation import ScoredItem, ShownItem, items_score, items_shown
@@ -171,7 +172,7 @@ def list_page(reader: Reader, asked: ListAsked, marked: datetime | None, now: da
         "unread": counts.within(**asked.chosen.names),
         "side": side_list(asked, feeds, counts),
         "total": SideLine(
-            "All items",
+            _("All items"),
             asked.other(source="", folder=None, feed=None, category=""),
             counts.total,
             not asked.chosen.narrow,
@@ -224,14 +225,14 @@ def _place(item: Item) -> tuple[datetime, int]:
 def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
     """Return what a list is called: its category, its feed, its source, its folder, or what it has of all."""
     if chosen.category:
-        return f"Category: {chosen.category}"
+        return _("Category: {category}").format(category=chosen.category)
     if chosen.feed is not None:
-        return next((one.name for one in feeds if one.feed_id == chosen.feed), "A feed")
+        return next((one.name for one in feeds if one.feed_id == chosen.feed), _("A feed"))
     if chosen.source:
         return next((one.source_name for one in feeds if one.source == chosen.source), chosen.source)
     if chosen.folder is not None:
-        return chosen.folder or "In no folder"
-    return "All items"
+        return chosen.folder or _("In no folder")
+    return _("All items")
 
 
 def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts) -> list[SideFolder]:
@@ -255,7 +256,7 @@ def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts)
             for one in rows
         )
         line = SideLine(
-            folder or "In no folder",
+            folder or _("In no folder"),
             asked.other(source="", folder=folder, feed=None),
             counts.folders.get(folder, 0),
             chosen.folder == folder and chosen.feed is None,
@@ -269,16 +270,16 @@ def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts)
 def _tabs(asked: ListAsked) -> list[SideLine]:
     chosen = asked.chosen
     return [
-        SideLine("All", asked.other(unread=False, saved=False), 0, not chosen.unread and not chosen.saved),
-        SideLine("Unread", asked.other(unread=True, saved=False), 0, chosen.unread and not chosen.saved),
-        SideLine("Saved", asked.other(unread=False, saved=True), 0, chosen.saved),
+        SideLine(_("All"), asked.other(unread=False, saved=False), 0, not chosen.unread and not chosen.saved),
+        SideLine(_("Unread"), asked.other(unread=True, saved=False), 0, chosen.unread and not chosen.saved),
+        SideLine(_("Saved"), asked.other(unread=False, saved=True), 0, chosen.saved),
     ]
 
 
 def _orders(asked: ListAsked) -> list[SideLine]:
     return [
-        SideLine("Newest first", asked.other(order="newest"), 0, asked.order == "newest"),
-        SideLine("Best first", asked.other(order="best"), 0, asked.order == "best"),
+        SideLine(_("Newest first"), asked.other(order="newest"), 0, asked.order == "newest"),
+        SideLine(_("Best first"), asked.other(order="best"), 0, asked.order == "best"),
     ]
 
 

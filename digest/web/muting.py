@@ -12,6 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.build.muting import mute_named, mute_preview, mutes_suggested
@@ -26,12 +28,12 @@ from ranking.mutes import ADDRESS, AUTHOR, CATEGORY, KINDS, PHRASE, SOURCE, WORD
 from ranking.selectors import config_mutes
 
 KIND_NAMES = {
-    WORD: "A word",
-    PHRASE: "A phrase",
-    SOURCE: "A source",
-    AUTHOR: "An author",
-    ADDRESS: "Addresses",
-    CATEGORY: "A category",
+    WORD: gettext_noop("A word"),
+    PHRASE: gettext_noop("A phrase"),
+    SOURCE: gettext_noop("A source"),
+    AUTHOR: gettext_noop("An author"),
+    ADDRESS: gettext_noop("Addresses"),
+    CATEGORY: gettext_noop("A category"),
 }
 UNDO_SALT = "digest.web.muting"
 UNDO_S = 3600
@@ -41,13 +43,15 @@ ITEM_ID_CHARS = 18
 class MuteForm(forms.Form):
     """What to mute, and until when; empty: for ever."""
 
-    kind = forms.ChoiceField(choices=list(KIND_NAMES.items()), label="What")
-    value = forms.CharField(max_length=max(KINDS.values()), label="Which", strip=True)
+    kind = forms.ChoiceField(
+        choices=[(kind, gettext_lazy(name)) for kind, name in KIND_NAMES.items()], label=gettext_lazy("What")
+    )
+    value = forms.CharField(max_length=max(KINDS.values()), label=gettext_lazy("Which"), strip=True)
     until = forms.DateField(
         required=False,
-        label="Until the end of",
+        label=gettext_lazy("Until the end of"),
         input_formats=["%Y-%m-%d"],
-        error_messages={"invalid": "Write a day as 2026-03-18."},
+        error_messages={"invalid": gettext_lazy("Write a day as 2026-03-18.")},
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
@@ -112,14 +116,14 @@ def mute_undo(request: HttpRequest) -> HttpResponse:
     reader, now = reader_of(request), timezone.now()
     undo = _undo_read(request.POST, reader)
     if undo is None:
-        messages.error(request, "That can no longer be undone. Add or remove the mute below.")
+        messages.error(request, _("That can no longer be undone. Add or remove the mute below."))
         return redirect("digest:mutes")
     try:
         mutes_change(reader=reader, mute=undo["before"] or undo["after"], muted=bool(undo["before"]), now=now)
     except TooManyMutes as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, "Undone. It is as it was.")
+        messages.success(request, _("Undone. It is as it was."))
     return redirect("digest:mutes")
 
 
@@ -144,7 +148,11 @@ def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | Non
         return None
     after, before = (mutes_read([undo[name]])[0] if undo[name] else None for name in ("after", "before"))
     titles = source_titles(keys=_sources([one for one in (after, before) if one]))
-    words = f"Muted: {_words(after, titles)}." if after else f"No longer muted: {_words(before, titles)}."
+    words = (
+        _("Muted: {words}.").format(words=_words(after, titles))
+        if after
+        else _("No longer muted: {words}.").format(words=_words(before, titles))
+    )
     return {"signed": signed, "after": after, "before": before, "words": words}
 
 
@@ -152,7 +160,7 @@ def _suggested(reader: Reader, typed: str) -> list[dict[str, str]]:
     """Return what to mute after seeing an item: words and the address of each preview."""
     item_id = int(typed) if typed.isdecimal() and len(typed) <= ITEM_ID_CHARS else 0
     if (item := item_for(reader_id=reader.pk, item_id=item_id)) is None:
-        raise Http404("No such item among your sources.")
+        raise Http404(_("No such item among your sources."))
     titles = {item.source_id: str(item.source)}
     return [
         {

@@ -5,6 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -25,13 +26,14 @@ from digest.requests import reader_of
 def newsletters(request: HttpRequest) -> HttpResponse:
     """Show the reader's address for newsletters; a POST makes one, or another in its place."""
     if not newsletters_are_on():
-        raise Http404("This site has no mailbox for newsletters.")
+        raise Http404(_("This site has no mailbox for newsletters."))
     reader = reader_of(request)
     if request.method == "POST":
         had = newsletter_address(reader=reader)
         newsletter_address_issue(reader=reader)
         messages.success(
-            request, "You have a new address; the old one reaches nobody." if had else "Your address is made."
+            request,
+            _("You have a new address; the old one reaches nobody.") if had else _("Your address is made."),
         )
         return redirect("digest:newsletters")
     removed = newsletters_removed(reader_id=reader.pk)
@@ -50,5 +52,5 @@ def resume(request: HttpRequest, feed_id: int) -> HttpResponse:
     except TooManySubscriptions as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, f"You read {feed.name} again, from its next issue on.")
+        messages.success(request, _("You read {name} again, from its next issue on.").format(name=feed.name))
     return redirect("digest:newsletters")

@@ -8,6 +8,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -41,25 +44,34 @@ HOURS = [(hour, f"{hour}:00") for hour in range(24)]
 class NotificationsForm(forms.Form):
     """What a reader is told, how often, and when not."""
 
-    digest = forms.BooleanField(label="My digest is ready", required=False)
-    suggestion = forms.BooleanField(label="A suggestion waits for me", required=False)
-    effect = forms.BooleanField(label="It is known what a change I accepted did", required=False)
-    word = forms.BooleanField(label="A word I watch for is in a new item of my feeds", required=False)
+    digest = forms.BooleanField(label=gettext_lazy("My digest is ready"), required=False)
+    suggestion = forms.BooleanField(label=gettext_lazy("A suggestion waits for me"), required=False)
+    effect = forms.BooleanField(
+        label=gettext_lazy("It is known what a change I accepted did"), required=False
+    )
+    word = forms.BooleanField(
+        label=gettext_lazy("A word I watch for is in a new item of my feeds"), required=False
+    )
     words = forms.CharField(
         required=False,
         max_length=WORDS_MAX * (WORD_CHARS_MAX + 2),
-        label="Words I watch for",
-        help_text=f"Words or phrases, {WORDS_MAX} at most, with commas between.",
+        label=gettext_lazy("Words I watch for"),
+        help_text=format_lazy(
+            gettext_lazy("Words or phrases, {words_max} at most, with commas between."), words_max=WORDS_MAX
+        ),
     )
     per_day = forms.TypedChoiceField(
         choices=[(n, str(n)) for n in range(1, PER_DAY_MAX + 1)],
         coerce=int,
-        label="How many a day, at most",
-        help_text="What happens in between comes together with the next one.",
+        label=gettext_lazy("How many a day, at most"),
+        help_text=gettext_lazy("What happens in between comes together with the next one."),
     )
-    quiet_from = forms.TypedChoiceField(choices=HOURS, coerce=int, label="Nothing from")
+    quiet_from = forms.TypedChoiceField(choices=HOURS, coerce=int, label=gettext_lazy("Nothing from"))
     quiet_until = forms.TypedChoiceField(
-        choices=HOURS, coerce=int, label="until", help_text="In your time zone. The same hour: at any time."
+        choices=HOURS,
+        coerce=int,
+        label=gettext_lazy("until"),
+        help_text=gettext_lazy("In your time zone. The same hour: at any time."),
     )
 
     def clean_words(self) -> list[str]:
@@ -68,7 +80,9 @@ class NotificationsForm(forms.Form):
         words = [word for word in words if any(c.isalnum() for c in word)]
         if len(words) > WORDS_MAX or any(len(word) > WORD_CHARS_MAX for word in words):
             raise forms.ValidationError(
-                f"{WORDS_MAX} words or phrases at most, each of {WORD_CHARS_MAX} characters at most."
+                _(
+                    "{words_max} words or phrases at most, each of {word_chars_max} characters at most."
+                ).format(words_max=WORDS_MAX, word_chars_max=WORD_CHARS_MAX)
             )
         return words
 
@@ -76,20 +90,24 @@ class NotificationsForm(forms.Form):
 class DestinationForm(forms.Form):
     """Where to: a kind, its address, and its secret where it has one."""
 
-    kind = forms.ChoiceField(choices=Kind.choices, label="What is it?")
+    kind = forms.ChoiceField(choices=Kind.choices, label=gettext_lazy("What is it?"))
     address = forms.CharField(
         max_length=ADDRESS_CHARS_MAX,
-        label="Its address",
-        help_text="A webhook’s own; of ntfy the server with the topic, https://ntfy.sh/my-topic; "
-        "of a service that saves, where you open it.",
+        label=gettext_lazy("Its address"),
+        help_text=gettext_lazy(
+            "A webhook’s own; of ntfy the server with the topic, https://ntfy.sh/my-topic; of a "
+            "service that saves, where you open it."
+        ),
         widget=forms.URLInput,
     )
     secret = forms.CharField(
         max_length=SECRET_CHARS_MAX,
         required=False,
-        label="Its token",
-        help_text="A webhook needs none, an open topic neither. Wallabag: client id, client secret, user "
-        "name and password, one in each line. It is stored encrypted and never shown.",
+        label=gettext_lazy("Its token"),
+        help_text=gettext_lazy(
+            "A webhook needs none, an open topic neither. Wallabag: client id, client secret, user "
+            "name and password, one in each line. It is stored encrypted and never shown."
+        ),
         widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -98,7 +116,7 @@ class TypedDestinationForm(DestinationForm):
     """One that is typed: a browser is no address that anybody knows."""
 
     kind = forms.ChoiceField(
-        choices=[one for one in Kind.choices if one[0] != Kind.PUSH], label="What is it?"
+        choices=[one for one in Kind.choices if one[0] != Kind.PUSH], label=gettext_lazy("What is it?")
     )
 
 
@@ -119,7 +137,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
         now=timezone.now(),
         **chosen,
     )
-    messages.success(request, "Saved.")
+    messages.success(request, _("Saved."))
     return redirect("digest:notifications")
 
 
@@ -138,7 +156,9 @@ def destination_new(request: HttpRequest) -> HttpResponse:
         return _page(request, add_form=form)
     if made:
         return _page(request, made=made)
-    messages.success(request, f"{row.get_kind_display()} is added.")
+    messages.success(
+        request, _("{get_kind_display} is added.").format(get_kind_display=row.get_kind_display())
+    )
     return redirect("digest:notifications")
 
 
@@ -152,9 +172,12 @@ def test(request: HttpRequest, destination_id: int) -> HttpResponse:
     except DestinationMissing as error:
         raise Http404(error.message) from error
     except DeliveryFailed as error:
-        messages.error(request, f"The test did not arrive. {error.message}")
+        messages.error(request, _("The test did not arrive. {message}").format(message=error.message))
     else:
-        messages.success(request, f"The test was taken: {row.get_kind_display()}.")
+        messages.success(
+            request,
+            _("The test was taken: {get_kind_display}.").format(get_kind_display=row.get_kind_display()),
+        )
     return redirect("digest:notifications")
 
 
@@ -163,8 +186,8 @@ def test(request: HttpRequest, destination_id: int) -> HttpResponse:
 def remove(request: HttpRequest, destination_id: int) -> HttpResponse:
     """Remove one destination with its secret."""
     if not destination_remove(reader=reader_of(request), destination_id=destination_id):
-        raise Http404("You have no such destination.")
-    messages.success(request, "Removed. Nothing is sent there any more.")
+        raise Http404(_("You have no such destination."))
+    messages.success(request, _("Removed. Nothing is sent there any more."))
     return redirect("digest:notifications")
 
 
@@ -179,9 +202,11 @@ def item_send(request: HttpRequest, item_id: int) -> HttpResponse:
     except (ItemNotFound, DestinationMissing) as error:
         raise Http404(error.message) from error
     except DeliveryFailed as error:
-        messages.error(request, f"It was not saved. {error.message}")
+        messages.error(request, _("It was not saved. {message}").format(message=error.message))
     else:
-        messages.success(request, f"Saved to {row.get_kind_display()}.")
+        messages.success(
+            request, _("Saved to {get_kind_display}.").format(get_kind_display=row.get_kind_display())
+        )
     return redirect(return_path(request))
 
 

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from allauth.idp.oidc.forms import AuthorizationForm
 from allauth.idp.oidc.views import AuthorizationView, ClientRegistrationView, RevokeView, TokenView
+from django.utils.translation import gettext as _
 
 from digest.accounts.assistants import SCOPES, client_name, hosts_words, mcp_resource
 from digest.accounts.oauth import registration_clean
@@ -20,7 +21,7 @@ class ConsentForm(AuthorizationForm):  # type: ignore[misc]
         self.fields["scopes"].choices = sorted(
             self.fields["scopes"].choices, key=lambda one: order.index(one[0])
         )
-        self.fields["scopes"].error_messages["required"] = "Choose what it may do, or cancel."
+        self.fields["scopes"].error_messages["required"] = _("Choose what it may do, or cancel.")
 
 
 class Consent(AuthorizationView):  # type: ignore[misc]

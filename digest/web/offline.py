@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from digest.articles.full_text import full_texts_of
@@ -51,7 +52,7 @@ def today_offline(request: HttpRequest) -> HttpResponse:
     """
     reader, now = reader_of(request), timezone.now()
     if not reader.offline_today:
-        raise Http404("You have not asked for today's digest on your devices.")
+        raise Http404(_("You have not asked for today's digest on your devices."))
     date = day_of(now, reader.zone)
     digest = digest_for(reader_id=reader.pk, date=date)
     items = [row.item for row in digest_impressions(digest=digest, now=now)] if digest else []

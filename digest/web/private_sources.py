@@ -8,6 +8,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -21,40 +23,42 @@ from digest.feeds.access import (
     AccessGiven,
     Kind,
 )
+from digest.feeds.entities import FETCH_PROBLEMS
 from digest.feeds.identity import web_url
 from digest.feeds.private_feeds import access_of_feed, private_feed_add, private_feed_change
 from digest.feeds.selectors import subscription_of
 from digest.models import Feed, FeedAccess
 from digest.requests import reader_of
 from digest.throttling import LOOKUP, limit_count
+from ranking.language import stored_text
 
 
 class AccessForm(forms.Form):
     """What opens a feed, and the user agent it is asked by. What is stored is never shown again."""
 
-    kind = forms.ChoiceField(choices=Kind.choices, label="What opens it")
+    kind = forms.ChoiceField(choices=Kind.choices, label=gettext_lazy("What opens it"))
     name = forms.CharField(
-        label="Name (optional for a cookie)",
+        label=gettext_lazy("Name (optional for a cookie)"),
         max_length=NAME_CHARS_MAX,
         required=False,
-        help_text="The user name, or the header’s name.",
+        help_text=gettext_lazy("The user name, or the header’s name."),
         widget=forms.TextInput(
             attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
         ),
     )
     value = forms.CharField(
-        label="Secret (optional for a user agent alone)",
+        label=gettext_lazy("Secret (optional for a user agent alone)"),
         max_length=SECRET_CHARS_MAX,
         required=False,
         strip=False,
-        help_text="The password, the header’s value, or cookies as name=value; name=value.",
+        help_text=gettext_lazy("The password, the header’s value, or cookies as name=value; name=value."),
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
     )
     user_agent = forms.CharField(
-        label="User agent",
+        label=gettext_lazy("User agent"),
         max_length=USER_AGENT_CHARS_MAX,
         required=False,
-        help_text="Only where a server insists on one. Empty: that of Tidings.",
+        help_text=gettext_lazy("Only where a server insists on one. Empty: that of Tidings."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -70,7 +74,7 @@ class PrivateFeedForm(AccessForm):
     """The address of a feed, and what opens it."""
 
     url = forms.CharField(
-        label="The feed’s address",
+        label=gettext_lazy("The feed’s address"),
         max_length=2000,
         widget=forms.TextInput(
             attrs={"autocomplete": "url", "inputmode": "url", "autocapitalize": "none", "spellcheck": "false"}
@@ -102,7 +106,9 @@ def private_source(request: HttpRequest) -> HttpResponse:
         except DigestError as error:
             form.add_error(None, error.message)
             return _refused(private_page(request, form, status=422), error)
-        messages.success(request, f"You now read {added.subscription.feed.name}. Nobody else here can.")
+        messages.success(
+            request, _("You now read {name}. Nobody else here can.").format(name=added.subscription.feed.name)
+        )
         return redirect("digest:sources")
     return private_page(request, form, status=422 if form.errors else 200)
 
@@ -123,7 +129,7 @@ def source_access(request: HttpRequest, feed_id: int) -> HttpResponse:
     reader, now = reader_of(request), timezone.now()
     row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
     if row is None or not web_url(row.feed.address):
-        raise Http404("You read no such feed that is fetched from an address.")
+        raise Http404(_("You read no such feed that is fetched from an address."))
     stored = access_of_feed(feed=row.feed)
     form = AccessForm(request.POST) if request.method == "POST" else access_form(row.feed, stored)
     status = 200
@@ -137,7 +143,10 @@ def source_access(request: HttpRequest, feed_id: int) -> HttpResponse:
             form.add_error(None, error.message)
             return _refused(_access_page(request, row.feed, form, stored, 422), error)
         messages.success(
-            request, f"Saved: {added.subscription.feed.name} opens, and nobody else here reads it."
+            request,
+            _("Saved: {name} opens, and nobody else here reads it.").format(
+                name=added.subscription.feed.name
+            ),
         )
         return redirect("digest:source", added.subscription.feed_id)
     if form and form.errors:
@@ -149,6 +158,7 @@ def _access_page(
     request: HttpRequest, feed: Feed, form: AccessForm | None, stored: FeedAccess | None, status: int
 ) -> HttpResponse:
     page: dict[str, Any] = {"feed": feed, "form": form, "stored": stored, "locked": feed.error_code in LOCKED}
+    page["error"] = stored_text(feed.error_message, FETCH_PROBLEMS)
     return render(request, "digest/source_access.html", page, status=status)
 
 

@@ -13,6 +13,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.services import reader_hide_read_update, reader_nudge_quiet
@@ -87,10 +89,18 @@ def read(request: HttpRequest, date: Date) -> HttpResponse:
     items = digest_items(reader, date, timezone.now())
     if "at" in request.POST:
         count = items_unread(reader=reader, item_ids=items, at=moment_or_404(request.POST["at"]))
-        messages.success(request, f"{_items_words(count)} unread again.")
+        messages.success(
+            request,
+            ngettext("{count} item unread again.", "{count} items unread again.", count).format(count=count),
+        )
     else:
         count = items_read(reader=reader, item_ids=items, now=now)
-        messages.success(request, f"{_items_words(count)} marked as read.")
+        messages.success(
+            request,
+            ngettext("{count} item marked as read.", "{count} items marked as read.", count).format(
+                count=count
+            ),
+        )
     here = date == day_of(now, reader.zone)
     return redirect("digest:today") if here else redirect("digest:day", date)
 
@@ -100,7 +110,7 @@ def read(request: HttpRequest, date: Date) -> HttpResponse:
 def today_display(request: HttpRequest) -> HttpResponse:
     """Store whether items that were read leave today's page: `hide_read` is 1 or not there."""
     reader_hide_read_update(reader=reader_of(request), hide_read=request.POST.get("hide_read") == "1")
-    messages.success(request, "Saved.")
+    messages.success(request, _("Saved."))
     return redirect(return_path(request))
 
 
@@ -139,7 +149,9 @@ def _day_missing(reader: Reader, date: Date, now: datetime) -> str:
     if date == today + DAY and digest_for(reader_id=reader.pk, date=date):
         return ""  # made where it was tomorrow already, before the reader moved west
     first, last = (date_format(day, "j F Y") for day in (today - OLDEST, today))
-    return f"There is no digest of that day. Digests go back from today, {last}, to {first}."
+    return _("There is no digest of that day. Digests go back from today, {last}, to {first}.").format(
+        last=last, first=first
+    )
 
 
 def moment_or_404(typed: str) -> datetime:
@@ -150,11 +162,7 @@ def moment_or_404(typed: str) -> datetime:
             return moment.astimezone(UTC)
     except (ValueError, OverflowError):  # the year 10,000 begins early in the east
         pass
-    raise Http404("Nothing was marked at that moment.")
-
-
-def _items_words(count: int) -> str:
-    return f"{count} item{'s' * (count != 1)}"
+    raise Http404(_("Nothing was marked at that moment."))
 
 
 @login_required
@@ -191,7 +199,7 @@ def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
     form = ThumbForm(request.POST)
     try:
         if not form.is_valid():
-            raise InvalidRating("A rating is 1, 0 or clear, a reason one of those on offer.")
+            raise InvalidRating(_("A rating is 1, 0 or clear, a reason one of those on offer."))
         _feedback_store(reader_of(request), found, form.cleaned_data)
     except InvalidRating as error:
         return JsonResponse({"error": error.code, "message": error.message}, status=error.status)
@@ -216,7 +224,7 @@ def unread(request: HttpRequest, item_id: int) -> HttpResponse:
     """Mark an item as not read and go back to where the reader came from, or to today's digest."""
     found = _item_or_404(reader_of(request), item_id)
     item_unread(reader=reader_of(request), item_id=item_id)
-    messages.success(request, f"“{found.title}” is unread again.")
+    messages.success(request, _("“{title}” is unread again.").format(title=found.title))
     return redirect(return_path(request))
 
 
@@ -244,7 +252,7 @@ def _feedback_store(reader: Reader, item: Item, typed: dict[str, str]) -> None:
 def _item_or_404(reader: Reader, item_id: int) -> Item:
     found = item_for(reader_id=reader.pk, item_id=item_id)
     if found is None:
-        raise Http404("No such item among your sources.")
+        raise Http404(_("No such item among your sources."))
     return found
 
 
@@ -254,7 +262,7 @@ def left_out(request: HttpRequest, date: Date) -> HttpResponse:
     """Show the items a day's digest left out: `?reason=` picks a reason, `?page=` a page. No future days."""
     reader, now = reader_of(request), timezone.now()
     if date > day_of(now, reader.zone):
-        raise Http404("There is no digest of that day.")
+        raise Http404(_("There is no digest of that day."))
     typed = request.GET.get("page", "1")
     page = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 5 else 1
     context = left_out_page(reader, date, request.GET.get("reason", ""), page, now)

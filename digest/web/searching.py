@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from digest.days import day_begin, day_end
@@ -25,7 +26,7 @@ from digest.web.pages import search_page
 DAY_FIRST, DAY_LAST = date(1970, 1, 1), date(2999, 12, 31)
 # As long as an author may be.
 LABEL_MAX_CHARS = 200
-DAY_WRONG = "Write a day as 2026-03-18."
+DAY_WRONG = gettext_lazy("Write a day as 2026-03-18.")
 
 
 def search_filters(
@@ -60,15 +61,21 @@ class SearchForm(forms.Form):
 
     source = forms.CharField(required=False, max_length=SOURCE_KEY_MAX_CHARS)
     since = forms.DateField(
-        required=False, label="From", input_formats=["%Y-%m-%d"], error_messages={"invalid": DAY_WRONG}
+        required=False,
+        label=gettext_lazy("From"),
+        input_formats=["%Y-%m-%d"],
+        error_messages={"invalid": DAY_WRONG},
     )
     until = forms.DateField(
-        required=False, label="To", input_formats=["%Y-%m-%d"], error_messages={"invalid": DAY_WRONG}
+        required=False,
+        label=gettext_lazy("To"),
+        input_formats=["%Y-%m-%d"],
+        error_messages={"invalid": DAY_WRONG},
     )
     unread = forms.BooleanField(required=False)
     saved = forms.BooleanField(required=False)
-    category = forms.CharField(required=False, max_length=LABEL_MAX_CHARS)
-    author = forms.CharField(required=False, max_length=LABEL_MAX_CHARS)
+    category = forms.CharField(required=False, label=gettext_lazy("Category"), max_length=LABEL_MAX_CHARS)
+    author = forms.CharField(required=False, label=gettext_lazy("Author"), max_length=LABEL_MAX_CHARS)
 
     def filters(self, zone: tzinfo) -> SearchFilters:
         """Return the filters; fields that are invalid narrow nothing."""

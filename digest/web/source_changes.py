@@ -12,6 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
 from digest.errors import DigestError
@@ -36,7 +38,11 @@ REMOVAL: Final = "sources_removed"
 UNDO_FOR: Final = timedelta(hours=1)
 ID_CHARS: Final = 18
 # What a level is called in a message.
-LEVEL_WORDS: Final = {"less": "Less of", "usual": "As usual:", "more": "More of"}
+LEVEL_WORDS: Final = {
+    "less": ngettext_lazy("Less of {n} source.", "Less of {n} sources.", "n"),
+    "usual": ngettext_lazy("As usual: {n} source.", "As usual: {n} sources.", "n"),
+    "more": ngettext_lazy("More of {n} source.", "More of {n} sources.", "n"),
+}
 
 
 @login_required
@@ -54,13 +60,13 @@ def sources_change(request: HttpRequest) -> HttpResponse:
         return _fetch(request, reader, _ids([typed["fetch"]]), now)
     chosen = feeds_chosen(reader, typed, now)
     if not chosen:
-        messages.info(request, "Nothing was chosen. Tick some sources first.")
+        messages.info(request, _("Nothing was chosen. Tick some sources first."))
         return _back(request)
     match typed.get("do", ""):
         case "move":
             folder = folder_clean(typed.get("folder", ""))
             count = subscriptions_move(reader=reader, feed_ids=chosen, folder=folder)
-            messages.success(request, f"{_feeds(count)} moved to {folder or 'no folder'}.")
+            messages.success(request, _moved(count, folder))
             return _back(request)
         case "weigh":
             return _weigh(request, reader, chosen, typed.get("level", ""), now)
@@ -68,7 +74,7 @@ def sources_change(request: HttpRequest) -> HttpResponse:
             return _fetch(request, reader, chosen, now)
         case "remove":
             return _remove(request, reader, chosen, now)
-    raise Http404("There is no such change.")
+    raise Http404(_("There is no such change."))
 
 
 def feeds_chosen(reader: Reader, typed: QueryDict, now: datetime) -> list[int]:
@@ -90,8 +96,8 @@ def folder_change(request: HttpRequest) -> HttpResponse:
     folder, name = (folder_clean(request.POST.get(field, "")) for field in ("folder", "name"))
     count = folder_rename(reader=reader_of(request), folder=folder, name=name)
     if not count:
-        raise Http404("You have no such folder.")
-    messages.success(request, f"{_feeds(count)} moved from {folder} to {name or 'no folder'}.")
+        raise Http404(_("You have no such folder."))
+    messages.success(request, _moved(count, name))
     return _back(request)
 
 
@@ -101,7 +107,7 @@ def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
     """Stop reading a feed; ratings of its items stay, and it can be undone for an hour."""
     reader = reader_of(request)
     if subscription_of(reader_id=reader.pk, feed_id=feed_id) is None:
-        raise Http404("You do not read that feed.")
+        raise Http404(_("You do not read that feed."))
     return _remove(request, reader, [feed_id], timezone.now())
 
 
@@ -111,7 +117,7 @@ def source_undo(request: HttpRequest) -> HttpResponse:
     """Undo the last removal, if it was within the last hour: with folders and switches as before."""
     removal = removal_read(request, timezone.now())
     if removal is None:
-        messages.error(request, "That can no longer be undone. Add the feed again by its address.")
+        messages.error(request, _("That can no longer be undone. Add the feed again by its address."))
         return redirect("digest:sources")
     try:
         subscriptions_restore(reader=reader_of(request), removed=removal["feeds"], now=timezone.now())
@@ -119,7 +125,7 @@ def source_undo(request: HttpRequest) -> HttpResponse:
         messages.error(request, error.message)
     else:
         del request.session[REMOVAL]
-        messages.success(request, f"You read {removal['name']} again.")
+        messages.success(request, _("You read {name} again.").format(name=removal["name"]))
     return redirect("digest:sources")
 
 
@@ -147,23 +153,39 @@ def _weigh(
         messages.error(request, error.message)
         return _back(request)
     if not count:
-        raise Http404("You do not read that feed.")
+        raise Http404(_("You do not read that feed."))
     if request.headers.get("X-Requested-With") == "fetch":
         return HttpResponse(status=204)
-    words = LEVEL_WORDS.get(level, f"Weight {level}:")
-    messages.success(request, f"{words} {count} source{'s' * (count != 1)}. Your digest follows.")
+    other = ngettext("Weight {level}: {n} source.", "Weight {level}: {n} sources.", count)
+    words = str(LEVEL_WORDS[level] % {"n": count}) if level in LEVEL_WORDS else other
+    follows = _("Your digest follows.")
+    messages.success(request, f"{words.format(n=count, level=level)} {follows}")
     return _back(request)
 
 
 def _fetch(request: HttpRequest, reader: Reader, chosen: list[int], now: datetime) -> HttpResponse:
     asked = feeds_fetch_now(reader=reader, feed_ids=chosen, now=now)
     sentences = [
-        f"{_feeds(asked.due)} will be fetched within minutes." if asked.due else "",
-        f"{_feeds(asked.lately)} tried in the last ten minutes: try again later." if asked.lately else "",
-        f"{_feeds(asked.never)} cannot be fetched." if asked.never else "",
+        ngettext(
+            "{n} feed will be fetched within minutes.", "{n} feeds will be fetched within minutes.", asked.due
+        ).format(n=asked.due)
+        if asked.due
+        else "",
+        ngettext(
+            "{n} feed tried in the last ten minutes: try again later.",
+            "{n} feeds tried in the last ten minutes: try again later.",
+            asked.lately,
+        ).format(n=asked.lately)
+        if asked.lately
+        else "",
+        ngettext("{n} feed cannot be fetched.", "{n} feeds cannot be fetched.", asked.never).format(
+            n=asked.never
+        )
+        if asked.never
+        else "",
     ]
     if not any(sentences):
-        raise Http404("You do not read that feed.")
+        raise Http404(_("You do not read that feed."))
     messages.info(request, " ".join(filter(None, sentences)))
     return _back(request)
 
@@ -181,4 +203,13 @@ def _ids(typed: Iterable[str]) -> list[int]:
 
 
 def _feeds(count: int) -> str:
-    return f"{count} feed{'s' * (count != 1)}"
+    return ngettext("{n} feed", "{n} feeds", count).format(n=count)
+
+
+def _moved(count: int, folder: str) -> str:
+    if not folder:
+        return ngettext("{n} feed moved to no folder.", "{n} feeds moved to no folder.", count).format(
+            n=count
+        )
+    words = ngettext("{n} feed moved to {folder}.", "{n} feeds moved to {folder}.", count)
+    return words.format(n=count, folder=folder)

@@ -6,6 +6,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from digest.build.explain import age_words, feed_health
 from digest.feedback.selectors import RatingCounts, feedback_by_source
 from digest.feeds.access import LOCKED
@@ -19,23 +22,24 @@ from digest.models import Feed, Reader, Subscription
 from digest.web.filling import sources_filling
 from ranking.entities import EffectiveConfig
 from ranking.explain import weight_words
-from ranking.levels import LEVELS, weight_level
+from ranking.language import figure
+from ranking.levels import LEVELS, level_words, weight_level
 from ranking.selectors import config_effective
 
 # What the list can be cut to, and how the form calls it.
 SHOWN: Final = {
-    "": "all",
-    "trouble": "those in trouble",
-    "quiet": "those with nothing new for 60 days",
-    "weighed": "those that count less or more",
+    "": gettext_noop("all"),
+    "trouble": gettext_noop("those in trouble"),
+    "quiet": gettext_noop("those with nothing new for 60 days"),
+    "weighed": gettext_noop("those that count less or more"),
 }
 # In this order, with the name each row is marked by.
 TROUBLES: Final = {
-    "gone": "gone",
-    "refused": "refused",
-    "failing": "failing",
-    "moved": "moved",
-    "empty": "empty",
+    "gone": gettext_noop("Gone"),
+    "refused": gettext_noop("Refused"),
+    "failing": gettext_noop("Failing"),
+    "moved": gettext_noop("Moved"),
+    "empty": gettext_noop("Empty"),
 }
 FIND_CHARS: Final = 100
 
@@ -83,7 +87,9 @@ class SourceLine:
     def moved(self) -> str:
         """Return where its address leads, for one that moves."""
         feed = self.subscription.feed
-        return f"Its address now leads to {feed.answered_by or host_of(feed.moved_url)}."
+        return _("Its address now leads to {value}.").format(
+            value=feed.answered_by or host_of(feed.moved_url)
+        )
 
     @property
     def source(self) -> str:
@@ -94,7 +100,7 @@ class SourceLine:
     @property
     def remarks(self) -> str:
         """Return what is unusual about it besides its weight, in a few words each."""
-        models = "" if self.subscription.ai_enabled else "no models"
+        models = "" if self.subscription.ai_enabled else _("no models")
         return " · ".join(part for part in (self.rated, models) if part)
 
     @property
@@ -146,7 +152,7 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
     lines = source_lines(reader, now)
     counts = feed_counts((_facts(line.subscription.feed) for line in lines), now=now)
     if counts.none_answers:
-        lines = [replace(line, health=line.health.replace(f" {ADDRESS_QUESTION}", "")) for line in lines]
+        lines = [replace(line, health=line.health.replace(f" {_(ADDRESS_QUESTION)}", "")) for line in lines]
     found = lines_find(lines, find, show)
     order = list(TROUBLES)
     troubled = sorted((line for line in found if line.trouble), key=lambda line: order.index(line.trouble))
@@ -166,8 +172,8 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
         "feeds": counts,
         "find": find,
         "show": show,
-        "shown": SHOWN.items(),
-        "levels": list(LEVELS),
+        "shown": [(code, _(words)) for code, words in SHOWN.items()],
+        "levels": [(name, level_words(name)) for name in LEVELS],
     }
 
 
@@ -202,7 +208,7 @@ def _source_line(
         every_minutes=feed.check_minutes,
     )
     if feed.own_address.startswith(NEWSLETTER_PREFIX):
-        health = f"By mail. The last issue came {age_words(feed.last_new_at or now, now)}."
+        health = _("By mail. The last issue came {ago}.").format(ago=age_words(feed.last_new_at or now, now))
     facts = _facts(feed)
     return SourceLine(
         subscription=row,
@@ -211,7 +217,7 @@ def _source_line(
         condition=feed_condition(facts, now=now),
         trouble=feed_trouble(facts, now=now),
         weight=weight_words(weight),
-        figure=f"{weight:.2f}",
+        figure=figure(weight),
         level=weight_level(weight),
-        rated=f"you found {tally.likes} of {tally.n} useful" if tally else "",
+        rated=_("you found {likes} of {n} useful").format(likes=tally.likes, n=tally.n) if tally else "",
     )

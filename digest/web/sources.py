@@ -9,6 +9,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -36,7 +38,7 @@ class AddressForm(forms.Form):
     """The name or address of a site, or a feed's own address."""
 
     url = forms.CharField(
-        label="A site or a feed",
+        label=gettext_lazy("A site or a feed"),
         max_length=2000,
         widget=forms.TextInput(
             attrs={
@@ -55,22 +57,26 @@ class SubscriptionForm(forms.Form):
     """A subscription's folder, and whether models may read its items for this reader."""
 
     folder = forms.CharField(
-        label="Folder",
+        label=gettext_lazy("Folder"),
         max_length=FOLDER_MAX_CHARS,
         required=False,
-        help_text="Any name; “News / Local” is a folder in a folder. Empty for none.",
+        help_text=gettext_lazy("Any name; “News / Local” is a folder in a folder. Empty for none."),
         widget=forms.TextInput(attrs={"list": "folders", "autocomplete": "off"}),
     )
     ai_enabled = forms.BooleanField(
-        label="Language models may read what this feed brings, for summaries and the like",
+        label=gettext_lazy("Language models may read what this feed brings, for summaries and the like"),
         required=False,
-        help_text="Off: no text of this feed leaves this machine on your behalf. As your thumbs are studied "
-        "all together, suggestions then come from statistics alone.",
+        help_text=gettext_lazy(
+            "Off: no text of this feed leaves this machine on your behalf. As your thumbs are "
+            "studied all together, suggestions then come from statistics alone."
+        ),
     )
     full_text = forms.BooleanField(
-        label="Always fetch the full text of its items from their pages",
+        label=gettext_lazy("Always fetch the full text of its items from their pages"),
         required=False,
-        help_text="Their sites’ robots.txt is kept to. All readers of this feed then see the full text.",
+        help_text=gettext_lazy(
+            "Their sites’ robots.txt is kept to. All readers of this feed then see the full text."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -83,9 +89,12 @@ class OpmlForm(forms.Form):
     """A subscription list from a file."""
 
     file = forms.FileField(
-        label="An OPML list",
+        label=gettext_lazy("An OPML list"),
         widget=forms.ClearableFileInput(attrs={"accept": ".opml,.xml,text/xml,text/x-opml"}),
-        error_messages={"required": "Choose a file first.", "empty": "The file is empty."},
+        error_messages={
+            "required": gettext_lazy("Choose a file first."),
+            "empty": gettext_lazy("The file is empty."),
+        },
     )
 
 
@@ -120,7 +129,7 @@ def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:
     limit_count(limit=SEARCH, who=reader_of(request).pk, now=timezone.now())
     if found := feeds_named(name=name, now=timezone.now()):
         return found
-    raise NoFeedFound("No source known here has that name. Type the site’s address, such as example.org.")
+    raise NoFeedFound(_("No source known here has that name. Type the site’s address, such as example.org."))
 
 
 def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
@@ -139,14 +148,14 @@ def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
     feed = added.subscription.feed
     name = feed.title or found.title or str(feed)
     if not added.new:
-        messages.info(request, f"You read {name} already.")
+        messages.info(request, _("You read {name} already.").format(name=name))
         return redirect("digest:sources")
     if added.stored:
-        next_step = "Its posts are here."
+        next_step = _("Its posts are here.")
     else:
         first_round_wake()
-        next_step = "It is being fetched."
-    messages.success(request, f"You now read {name}. {next_step}")
+        next_step = _("It is being fetched.")
+    messages.success(request, _("You now read {name}. {next_step}").format(name=name, next_step=next_step))
     return redirect("digest:sources")
 
 
@@ -185,7 +194,7 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
     lines = source_lines(reader, timezone.now())
     line = next((line for line in lines if line.subscription.feed_id == feed_id), None)
     if line is None:
-        raise Http404("You do not read that feed.")
+        raise Http404(_("You do not read that feed."))
     current = {name: getattr(line.subscription, name) for name in SubscriptionForm.base_fields}
     weighs = "level" in request.POST
     form = SubscriptionForm(None if weighs else request.POST or None, initial=current)
@@ -203,7 +212,7 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
     if request.method == "POST" and not refused and (weighs or form.is_valid()):
         if not weighs:
             subscription_change(reader=reader, feed_id=feed_id, **form.cleaned_data)
-        messages.success(request, f"Saved: {line.name}.")
+        messages.success(request, _("Saved: {name}.").format(name=line.name))
         return redirect("digest:sources")
     folders = sorted({line.folder for line in lines if line.folder}, key=str.casefold)
     page = {"form": form, "line": line, "folders": folders, "refused": refused, "typed": typed or line.figure}

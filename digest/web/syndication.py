@@ -16,9 +16,11 @@ from xml.etree import ElementTree as ET
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date, quote_etag
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 
 from digest.build.presentation import ShownItem
@@ -32,7 +34,7 @@ from digest.models import Digest, Exposure, Impression, Reader
 
 ATOM = "http://www.w3.org/2005/Atom"
 JSON_FEED = "https://jsonfeed.org/version/1.1"
-DESCRIPTION = "The best of your sources, and why each item is here."
+DESCRIPTION = gettext_noop("The best of your sources, and why each item is here.")
 # Today's digest and the two before it: a feed reader that was off for a weekend misses nothing.
 DIGESTS = 3
 # What XML 1.0 cannot hold, not even escaped.
@@ -83,7 +85,7 @@ def atom_write(channel: Channel) -> bytes:
     root = ET.Element(f"{{{ATOM}}}feed")
     element_add(root, "id", _urn(f"digest:{channel.reader_id}"))
     element_add(root, "title", channel.title)
-    element_add(root, "subtitle", DESCRIPTION)
+    element_add(root, "subtitle", _(DESCRIPTION))
     element_add(root, "updated", _time(channel.updated))
     element_add(element_add(root, "author"), "name", "Tidings")
     element_add(root, "generator", "Tidings")
@@ -100,7 +102,7 @@ def json_feed_write(channel: Channel) -> bytes:
     document = {
         "version": JSON_FEED,
         "title": channel.title,
-        "description": DESCRIPTION,
+        "description": _(DESCRIPTION),
         "home_page_url": channel.home,
         "feed_url": channel.json,
         "authors": [{"name": "Tidings"}],
@@ -113,7 +115,7 @@ def _entry(entry: ET.Element, item: ChannelItem) -> None:
     element_add(entry, "id", _urn(item.url))
     element_add(entry, "title", item.title, type="text")
     element_add(entry, "link", rel="alternate", type="text/html", href=item.href)
-    element_add(entry, "link", rel="related", type="text/html", href=item.page, title="Why it is here")
+    element_add(entry, "link", rel="related", type="text/html", href=item.page, title=_("Why it is here"))
     element_add(entry, "published", _time(item.published))
     element_add(entry, "updated", _time(item.published))
     element_add(element_add(entry, "author"), "name", item.author or item.source)
@@ -154,7 +156,8 @@ def _html(item: ChannelItem) -> str:
         paragraphs.append(f"<small>{escape(item.by)}</small>")
     paragraphs.append(f"{escape(item.source)}{f' · {escape(item.also)}' if item.also else ''}")
     reasons = escape(" · ".join(item.reasons))
-    paragraphs.append(f'Why it is here: {reasons}. <a href="{escape(item.page)}">Score breakdown</a>')
+    why, more = escape(_("Why it is here:")), escape(_("Score breakdown"))
+    paragraphs.append(f'{why} {reasons}. <a href="{escape(item.page)}">{more}</a>')
     return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
 
 
@@ -200,7 +203,7 @@ def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, l
     shown = impressions_shown(reader=reader, impressions=[row for row, _ in newest.values()], now=now)
     channel = Channel(
         reader_id=reader.pk,
-        title=f"Tidings for {reader.get_short_name() or reader.username}",
+        title=_("Tidings for {name}").format(name=reader.get_short_name() or reader.username),
         home=site_link(reverse("digest:today")),
         atom=site_link(reverse("digest:feed_atom", args=[token])),
         json=site_link(reverse("digest:feed_json", args=[token])),
@@ -254,9 +257,10 @@ def _feed_answer(
     now = timezone.now()
     if (reader := reader_of_token(token=token)) is None:
         raise Http404("There is no feed at this address. Its reader may have replaced it.")
-    channel, digests = channel_of(reader=reader, token=token, now=now)
-    body = write(channel)
-    etag = f"W/{quote_etag(sha256(write(replace(channel, updated=ANY_TIME))).hexdigest()[:32])}"
+    with translation.override(reader.language_of_mails):
+        channel, digests = channel_of(reader=reader, token=token, now=now)
+        body, steady = write(channel), write(replace(channel, updated=ANY_TIME))
+    etag = f"W/{quote_etag(sha256(steady).hexdigest()[:32])}"
     modified = int(channel.updated.astimezone(UTC).timestamp())
     answer: HttpResponse = get_conditional_response(  # type: ignore[assignment]
         request, etag, modified, HttpResponse(body, content_type=content_type)

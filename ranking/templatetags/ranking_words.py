@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from ranking import explain
 from ranking.common.text import topic_key
@@ -30,7 +32,7 @@ def learned_words(step: SnapshotRow) -> str:
 def lost_words(changes: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
     """Return what going back takes away of what was learned, as a sentence."""
     listed = "; ".join(explain.change_words(change, names) for change in changes)
-    return f"Going back also changes what was learned from your thumbs. {listed}."
+    return _("Going back also changes what was learned from your thumbs. {changes}.").format(changes=listed)
 
 
 @register.simple_tag
@@ -43,7 +45,7 @@ def names_with_topics(names: Mapping[str, str], topics: Iterable[str]) -> dict[s
 def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str]) -> dict[str, list[PinRow]]:
     """Return the rows of the reader's sources and topics by their heading, without empty lists."""
     sources, topics = pin_rows(names, config.topics, config.locked, config.avoided, chosen)
-    return {about: rows for about, rows in (("Topics", topics), ("Sources", sources)) if rows}
+    return {about: rows for about, rows in ((_("Topics"), topics), (_("Sources"), sources)) if rows}
 
 
 @register.filter
@@ -56,4 +58,4 @@ def mute_words(mute: Mute) -> str:
 def pin_count(config: Config) -> str:
     """Return how many targets are pinned, in words: "3 left alone"; nothing where none is."""
     pinned = len({*config.locked, *config.avoided})
-    return f"{pinned} left alone" if pinned else ""
+    return ngettext("{n} left alone", "{n} left alone", pinned).format(n=pinned) if pinned else ""

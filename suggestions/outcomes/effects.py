@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from ranking.language import gettext_noop
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE
 from suggestions.explain import percent_text
 
@@ -58,11 +59,11 @@ INTEREST_MIN = 0.05
 TOO_FEW, TOO_FEW_ELSEWHERE = "too_few_thumbs", "too_few_elsewhere"
 CHANGED_AGAIN, NOT_MOVED, WITHIN_CHANCE = "changed_again", "digest_not_moved", "within_chance"
 REASONS = {
-    TOO_FEW: "Too few ratings of it since then to tell.",
-    TOO_FEW_ELSEWHERE: "Too few ratings of anything else since then to compare with.",
-    CHANGED_AGAIN: "The setting was changed again meanwhile, so its effect cannot be measured.",
-    NOT_MOVED: "It hardly moved anything in your digests.",
-    WITHIN_CHANCE: "The difference is within chance.",
+    TOO_FEW: gettext_noop("Too few ratings of it since then to tell."),
+    TOO_FEW_ELSEWHERE: gettext_noop("Too few ratings of anything else since then to compare with."),
+    CHANGED_AGAIN: gettext_noop("The setting was changed again meanwhile, so its effect cannot be measured."),
+    NOT_MOVED: gettext_noop("It hardly moved anything in your digests."),
+    WITHIN_CHANCE: gettext_noop("The difference is within chance."),
 }
 
 

@@ -22,11 +22,13 @@ from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 from ranking.common.text import search_terms
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
+from ranking.language import gettext
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
-from suggestions.explain import EFFECTS, effect_figures, headline, teaching_of
+from suggestions.explain import effect_figures, headline, measured_words, teaching_of
 from suggestions.models import Evidence, Outcome, OutcomeArchive, Suggestion
 from suggestions.rules import topic_in_config, weight_text
 from suggestions.selectors import suggestion_not_in_force
+from suggestions.wording import EFFECTS
 
 SEARCH_MAX, TIMELINE_MAX, DETAIL_MAX = 20, 5, 2
 NEIGHBOURS_MAX = 2
@@ -292,8 +294,8 @@ def effects_harmful(*, reader_id: UUID, effective: EffectiveConfig) -> list[Effe
             suggestion_id=row.suggestion_id,
             outcome=row.outcome,
             headline=headline(row.suggestion_type, row.suggestion.label),
-            words=EFFECTS.get(row.outcome, ""),
-            details=str(row.measured.get("words", "")),
+            words=gettext(EFFECTS.get(row.outcome, "")),
+            details=measured_words(row.measured),
             figures=effect_figures(row.measured),
             teaches=teaching_of(row.outcome),
             checked_at=row.decided_at,

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from digest.entities import RatedItem
 from ranking.common.text import topic_key
 from ranking.entities import EffectiveConfig, SourceTally
+from ranking.language import gettext as _
+from ranking.language import gettext_noop
 from ranking.learning import P_HIGH, P_LOW, Posterior, base_rate, posterior
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, Refusal
 from suggestions.planner.phrases import categories_frequent
@@ -75,12 +77,15 @@ def changes_early(leans: Iterable[Lean], *, facts: Facts, settled: Collection[st
     return [*more[:SIDE_MAX], *less[:SIDE_MAX]]
 
 
+_SOURCES = {MORE: gettext_noop("more {source}"), LESS: gettext_noop("less {source}")}
+
+
 def early_words(changes: Iterable[WishedChange], titles: Mapping[str, str]) -> str:
     """Return changes in a few words: "more Quiet Port, less Gigawow"."""
     return ", ".join(
-        f"more about “{change.target}”"
+        _("more about “{target}”").format(target=change.target)
         if change.direction == ADD
-        else f"{change.direction} {titles.get(change.target, change.target)}"
+        else _(_SOURCES[change.direction]).format(source=titles.get(change.target, change.target))
         for change in changes
     )
 

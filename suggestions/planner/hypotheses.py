@@ -16,6 +16,7 @@ from typing import Any
 
 from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig
+from ranking.language import gettext_noop
 from suggestions.entities import (
     ADD_TOPIC,
     BOOST_SOURCE,
@@ -44,9 +45,9 @@ from suggestions.rules import (
 P_HIGH, P_MEDIUM = 0.8, 0.6
 # The meaning of each word, measured on the later ratings of real readers (docs/planner.md).
 MEANING = {
-    "high": "your ratings are clear, and those held back as a test agree",
-    "medium": "about 2 in 3 such changes helped readers",
-    "low": "about 3 in 5 such changes helped readers",
+    "high": gettext_noop("your ratings are clear, and those held back as a test agree"),
+    "medium": gettext_noop("about 2 in 3 such changes helped readers"),
+    "low": gettext_noop("about 3 in 5 such changes helped readers"),
 }
 # A gain of nDCG@10 up to this moves no item a reader would miss: it is within chance.
 GAIN_MIN = 0.005
@@ -67,11 +68,15 @@ ACCEPTANCE_PRIOR = 0.5
 TOO_FEW_RATINGS, ALL_DECIDED = "too_little_said", "all_decided"
 HOLDOUT_AGAINST, UNDECIDED, BALANCED = "later_thumbs_against", "undecided", "balanced"
 SILENCE_SENTENCES = {
-    TOO_FEW_RATINGS: "You have rated too few articles of any one source or topic to tell what should change.",
-    ALL_DECIDED: "The changes your ratings support are decided, pending, or too recent to suggest again.",
-    HOLDOUT_AGAINST: "Some of your ratings support a change, and the others contradict it.",
-    UNDECIDED: "Your ratings lean towards a change or two, but that may still be chance.",
-    BALANCED: "Your ratings are balanced: they support no change clearly enough.",
+    TOO_FEW_RATINGS: gettext_noop(
+        "You have rated too few articles of any one source or topic to tell what should change."
+    ),
+    ALL_DECIDED: gettext_noop(
+        "The changes your ratings support are decided, pending, or too recent to suggest again."
+    ),
+    HOLDOUT_AGAINST: gettext_noop("Some of your ratings support a change, and the others contradict it."),
+    UNDECIDED: gettext_noop("Your ratings lean towards a change or two, but that may still be chance."),
+    BALANCED: gettext_noop("Your ratings are balanced: they support no change clearly enough."),
 }
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from digest.accounts.services import reader_early_claim
 from digest.days import day_of
@@ -28,8 +29,10 @@ from suggestions.wishes.changes import WishedChange, change_read, effective_afte
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.early"
-_ANSWERED = "Today’s early change is answered already. The next one comes tomorrow at the earliest."
-_CHANGED = "Your settings changed meanwhile, so nothing was applied."
+_ANSWERED = gettext_noop(
+    "Today’s early change is answered already. The next one comes tomorrow at the earliest."
+)
+_CHANGED = gettext_noop("Your settings changed meanwhile, so nothing was applied.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +77,17 @@ def early_change_apply(*, reader: Reader, signed: str, now: datetime) -> int | R
     """
     values = draft_read(salt=SALT, reader_id=reader.pk, signed=signed)
     if values is None:
-        return Refusal("draft_invalid", "That early change is too old, or none of yours.")
+        return Refusal("draft_invalid", gettext("That early change is too old, or none of yours."))
     if _is_answered(reader, now):
-        return Refusal("already_resolved", _ANSWERED)
+        return Refusal("already_resolved", gettext(_ANSWERED))
     changes = [change_read(one) for one in values["changes"]]
     effective = config_effective(reader_id=reader.pk)
     if any(state_now(change, effective) != change.before for change in changes):
-        return Refusal("config_changed", _CHANGED)
+        return Refusal("config_changed", gettext(_CHANGED))
     try:
         with transaction.atomic():
             if not reader_early_claim(reader=reader, now=now):
-                return Refusal("already_resolved", _ANSWERED)
+                return Refusal("already_resolved", gettext(_ANSWERED))
             version = config_edit(
                 reader_id=reader.pk,
                 edit=_edit(changes, effective),

@@ -21,6 +21,7 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from digest.build.changes import OrderChange, change_read
 from digest.build.selectors import digest_for
@@ -41,7 +42,7 @@ from ranking.services import (
     topic_set,
 )
 from suggestions.entities import ADD_TOPIC, NEVER, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
-from suggestions.explain import BROUGHT_BACK, changed_message, no_op_note
+from suggestions.explain import changed_message, no_op_note
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.profile import reason_code
 from suggestions.outcomes.selectors import outcome_full
@@ -63,6 +64,7 @@ from suggestions.selectors import (
     suggestion_undo_forgets,
 )
 from suggestions.services.lifecycle import suggestions_sweep
+from suggestions.wording import BROUGHT_BACK
 
 log = structlog.get_logger(__name__)
 
@@ -225,7 +227,7 @@ def _decide(
     suggestions_sweep(now=now, reader_id=reader_id)
     suggestion = suggestion_for(reader_id=reader_id, suggestion_id=suggestion_id)
     if suggestion is None:
-        return Refusal("not_found", "There is no such suggestion.")
+        return Refusal("not_found", _("There is no such suggestion."))
     try:
         with transaction.atomic():
             resolved = decide(suggestion)
@@ -247,7 +249,7 @@ def _claim(suggestion: Suggestion, status: str, now: datetime, snoozed_until: da
 
 
 def _already_resolved(suggestion: Suggestion) -> _Refused:
-    message = f"The suggestion about {suggestion.label} was settled before."
+    message = _("The suggestion about {label} was settled before.").format(label=suggestion.label)
     return _Refused("already_resolved", message, suggestion)
 
 
@@ -268,7 +270,7 @@ def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _A
     before = config_effective(reader_id=suggestion.reader_id)
     if suggestion.field != SOURCE_WEIGHTS:
         if value is not None:
-            raise _Refused("invalid_weight", "A topic has no weight to choose.", suggestion)
+            raise _Refused("invalid_weight", _("A topic has no weight to choose."), suggestion)
         return _Agreement(suggestion, before)
     kind = suggestion.suggestion_type if value is not None else ""
     low, high = weight_bounds(before.weight(suggestion.target_key), kind)
@@ -278,8 +280,9 @@ def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _A
         return _Agreement(suggestion, before, wanted, edited)
     if value is None and wanted is not None:
         raise _config_changed(suggestion, before, wanted, now)
-    bounds = f"between {weight_text(low)} and {weight_text(high)}"
-    raise _Refused("invalid_weight", f"The weight of {suggestion.label} must lie {bounds}.", suggestion)
+    words = _("The weight of {label} must lie between {low} and {high}.")
+    message = words.format(label=suggestion.label, low=weight_text(low), high=weight_text(high))
+    raise _Refused("invalid_weight", message, suggestion)
 
 
 def _config_changed(
@@ -318,7 +321,7 @@ def _apply(agreed: _Agreement, now: datetime) -> int:
             reader_id=reader_id, topic=suggestion.suggested_value, present=adds, ref=ref, now=now
         )
     if version > agreed.before.config.version + 1:
-        message = "Your settings changed just now. Nothing was applied; look again and repeat your answer."
+        message = _("Your settings changed just now. Nothing was applied; look again and repeat your answer.")
         raise _Refused("config_changed", message, suggestion)
     return version
 
@@ -350,10 +353,10 @@ def _bring_back(suggestion: Suggestion, now: datetime) -> Resolved:
     """Make a pending copy of an answered suggestion, and mark the answer as taken back."""
     reader_id, accepted = suggestion.reader_id, suggestion.status == Status.ACCEPTED
     if suggestion.status not in DECIDED or _is_reverted(suggestion):
-        message = f"There is no answer about {suggestion.label} to take back."
+        message = _("There is no answer about {label} to take back.").format(label=suggestion.label)
         raise _Refused("already_resolved", message, suggestion)
     if suggestion_outdated(suggestion=suggestion, now=now):
-        message = f"The suggestion about {suggestion.label} is too old to come back."
+        message = _("The suggestion about {label} is too old to come back.").format(label=suggestion.label)
         raise _Refused("too_late", message, suggestion)
     if not accepted and _newer(suggestion):
         raise _newer_waits(suggestion)

@@ -13,6 +13,7 @@ from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SpendAccount, advisor_account
 from digest.llm.structured_output import TypedAnswer, data_fence, prompt_read, typed_ask
+from ranking.language import gettext_noop
 from suggestions.wishes import reading
 from suggestions.wishes.drafting import ModelReading, wish_material, wishes_of
 from suggestions.wishes.entities import Names, Reading
@@ -21,7 +22,7 @@ log = structlog.get_logger(__name__)
 PROMPT, PURPOSE = Path(reading.__file__).with_name("wish.md"), "wish"
 # A reader waits for the page.
 TIMEOUT_S = 15.0
-NOTE = (
+NOTE = gettext_noop(
     "A model read your words, since they were not clear to the rules. See that each change is what you mean."
 )
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 import structlog
+from django.utils.translation import gettext, gettext_noop
 
 from digest.days import day_of
 from digest.items.selectors import items_window, source_titles, subscribed_titles
@@ -42,7 +43,7 @@ from suggestions.wishes.reading import wishes_read
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"
 ITEMS_SHOWN = 5
-_CHANGED = "Your settings changed meanwhile, so nothing was applied. Ask again in words."
+_CHANGED = gettext_noop("Your settings changed meanwhile, so nothing was applied. Ask again in words.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,11 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | R
     """
     words = " ".join(words.replace("\0", " ").split())
     if not words:
-        return Refusal("words_missing", "Write what you want more or less of.")
+        return Refusal("words_missing", gettext("Write what you want more or less of."))
     if len(words) > WISH_CHARS_MAX:
-        message = f"At most {WISH_CHARS_MAX} characters; you wrote {len(words)}. Ask for less at a time."
+        message = gettext(
+            "At most {wish_chars_max} characters; you wrote {words}. Ask for less at a time."
+        ).format(wish_chars_max=WISH_CHARS_MAX, words=len(words))
         return Refusal("words_too_long", message)
     titles = subscribed_titles(reader_id=reader.pk)
     facts = Facts(effective=config_effective(reader_id=reader.pk), sources=frozenset(titles))
@@ -132,11 +135,13 @@ def wish_accept(*, reader: Reader, signed: str, now: datetime) -> WishAccepted |
     """
     read = _signed_read(signed, reader.pk)
     if read is None:
-        return Refusal("draft_invalid", "That draft is too old, or none of yours. Ask again in words.")
+        return Refusal(
+            "draft_invalid", gettext("That draft is too old, or none of yours. Ask again in words.")
+        )
     change, words = read
     effective = config_effective(reader_id=reader.pk)
     if state_now(change, effective) != change.before or _is_gone(change, reader, now):
-        return Refusal("config_changed", _CHANGED, change.target)
+        return Refusal("config_changed", gettext(_CHANGED), change.target)
     try:
         sentence = _sentence(change, effective, effective_after(change, effective))
         version = _write(reader.pk, change, effective, words, now)

@@ -6,6 +6,7 @@ from typing import Any
 from django import template
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from digest.build.changes import OrderChange, change_words
 from digest.requests import reader_of
@@ -30,11 +31,11 @@ def change_strip(context: Mapping[str, Any], change: OrderChange) -> dict[str, A
     href = f"{reverse('ranking:config')}#learned" if change.cycle else ""
     if change.version:
         row = config_version(reader_id=reader_of(context["request"]).pk, version=change.version)
-        cause = cause_words(row.cause, row.cause_ref) if row else "Your settings changed"
+        cause = cause_words(row.cause, row.cause_ref) if row else _("Your settings changed")
         href = reverse("ranking:version", args=[change.version])
     return {
         "change": change,
-        "cause": cause,
+        "cause": _(cause),
         "words": change_words(change),
         "href": href,
         "csrf_token": context.get("csrf_token"),

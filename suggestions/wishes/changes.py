@@ -21,6 +21,7 @@ from ranking.config_body import (
     term_visible,
 )
 from ranking.entities import EffectiveConfig, Mute
+from ranking.language import gettext, gettext_noop
 from ranking.levels import FRESHNESS as FRESHNESS_LEVELS
 from ranking.mutes import AUTHOR as MUTE_AUTHOR
 from ranking.mutes import PHRASE, mute_key
@@ -58,7 +59,9 @@ BOOST_STEPS: Mapping[str, float] = {SMALL: 0.25, USUAL: 0.5, BIG: 0.75}
 BOOST_WISHED_MAX = 1.0
 # Hours of the levels, the freshest first.
 HALF_LIVES = tuple(sorted(hours for hours, _ in FRESHNESS_LEVELS.values()))
-UNTIL_MUTES = "Only a mute ends by itself; “{}” stays as you change it until you change it again."
+UNTIL_MUTES = gettext_noop(
+    "Only a mute ends by itself; “{}” stays as you change it until you change it again."
+)
 
 State = float | bool | str | None
 
@@ -160,7 +163,9 @@ def effective_after(change: WishedChange, effective: EffectiveConfig) -> Effecti
 
 def until_note(wish: Wish) -> str:
     """Return what to say of a last day that the change cannot have; "" where there is none."""
-    return UNTIL_MUTES.format(wish.target.label) if wish.until and wish.direction != NONE else ""
+    if not wish.until or wish.direction == NONE:
+        return ""
+    return gettext(UNTIL_MUTES).format(wish.target.label)
 
 
 def _weight(wish: Wish, facts: Facts) -> WishedChange | Refusal:
@@ -183,7 +188,7 @@ def _ruled(wish: Wish, draft: Draft, facts: Facts, before: State) -> WishedChang
     label = wish.target.label
     change = change_parse(draft, facts)
     if isinstance(change, Refusal):
-        words = _REFUSED.get(change.code, "“{}” cannot be changed so.").format(label)
+        words = gettext(_REFUSED.get(change.code, CANNOT)).format(label)
         return Refusal(change.code, words, label)
     if pinned := _pinned(draft.field, change.target_key, label, facts.effective):
         return pinned
@@ -192,29 +197,32 @@ def _ruled(wish: Wish, draft: Draft, facts: Facts, before: State) -> WishedChang
     return WishedChange(draft.field, wish.direction, target, before, after)
 
 
+CANNOT = gettext_noop("“{}” cannot be changed so.")
+_AT_THE_END = gettext_noop("“{}” is at the end of its scale already; there is nothing to change.")
+_NO_INTEREST = gettext_noop("“{}” cannot be an interest: it needs a letter or a number, and one line.")
 _REFUSED = {
-    "no_change": "“{}” is at the end of its scale already; there is nothing to change.",
-    "wrong_direction": "“{}” is at the end of its scale already; there is nothing to change.",
-    "topic_already_present": "“{}” is one of your interests already.",
-    "topic_not_present": "“{}” is not one of your interests.",
-    "invalid_topic": "“{}” cannot be an interest: it needs a letter or a number, and one line.",
-    "source_not_in_history": "You read no source called “{}”.",
+    "no_change": _AT_THE_END,
+    "wrong_direction": _AT_THE_END,
+    "topic_already_present": gettext_noop("“{}” is one of your interests already."),
+    "topic_not_present": gettext_noop("“{}” is not one of your interests."),
+    "invalid_topic": _NO_INTEREST,
+    "source_not_in_history": gettext_noop("You read no source called “{}”."),
 }
 
 
 def _pinned(field: str, key: str, label: str, effective: EffectiveConfig) -> Refusal | None:
     if not target_pinned((field, key), effective):
         return None
-    words = (
-        f"You asked to leave “{label}” as it is. Under Settings, “What may be suggested”, you can free it."
-    )
+    words = gettext(
+        "You asked to leave “{label}” as it is. Under Settings, “What may be suggested”, you can free it."
+    ).format(label=label)
     return Refusal("pinned", words, label)
 
 
 def _boost(wish: Wish, facts: Facts) -> WishedChange | Refusal:
     typed = topic_clean(wish.target.key)
     if typed is None or not term_searchable(term_visible(typed)):
-        return Refusal("invalid_topic", _REFUSED["invalid_topic"].format(wish.target.label[:40]))
+        return Refusal("invalid_topic", gettext(_NO_INTEREST).format(wish.target.label[:40]))
     key = topic_key(typed)
     if pinned := _pinned(TOPICS, key, typed, facts.effective):
         return pinned
@@ -225,7 +233,7 @@ def _boost(wish: Wish, facts: Facts) -> WishedChange | Refusal:
     low, high = min(before or 0.0, -BOOST_WISHED_MAX), max(before or 0.0, BOOST_WISHED_MAX)
     after = round(max(low, min(high, (before or 0.0) + step)), 2)
     if after == (before or 0.0):
-        return Refusal("no_change", _REFUSED["no_change"].format(word), word)
+        return Refusal("no_change", gettext(_AT_THE_END).format(word), word)
     return WishedChange(BOOSTS, wish.direction, word, before, after or None)
 
 
@@ -234,8 +242,10 @@ def _freshness(wish: Wish, effective: EffectiveConfig) -> WishedChange | Refusal
     fresher = wish.direction == FRESHER
     further = [one for one in HALF_LIVES if (one < hours if fresher else one > hours)]
     if not further:
-        words = "Freshness counts as {} as a wish can make it already."
-        return Refusal("no_change", words.format("much" if fresher else "little"), "freshness")
+        words = gettext("Freshness counts as little as a wish can make it already.")
+        if fresher:
+            words = gettext("Freshness counts as much as a wish can make it already.")
+        return Refusal("no_change", words, "freshness")
     if fresher:
         further.reverse()
     after = further[-1 if wish.amount == BIG else 0]
@@ -247,11 +257,17 @@ def _mute(wish: Wish, effective: EffectiveConfig) -> WishedChange | Refusal:
     kinds = {SOURCE: MUTE_SOURCE, AUTHOR: MUTE_AUTHOR}
     kind = kinds.get(wish.target.kind, PHRASE if " " in value else MUTE_WORD)
     if kind in (PHRASE, MUTE_WORD) and not term_searchable(value):
-        return Refusal("invalid_mute", f"“{value}” could be in no text, so it cannot be muted.", value)
+        return Refusal(
+            "invalid_mute",
+            gettext("“{value}” could be in no text, so it cannot be muted.").format(value=value),
+            value,
+        )
     change = WishedChange(MUTES, NONE, value, False, _mute_state(wish.until), kind)
     before = state_now(change, effective)
     if before == change.after:
-        return Refusal("no_change", f"“{wish.target.label}” is muted already.", value)
+        return Refusal(
+            "no_change", gettext("“{label}” is muted already.").format(label=wish.target.label), value
+        )
     return replace(change, before=before)
 
 

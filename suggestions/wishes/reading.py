@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from functools import cached_property
 
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
+from ranking.language import gettext as _
+from ranking.language import gettext_noop
 from suggestions.wishes.entities import (
     ADD,
     AUTHOR,
@@ -42,10 +44,21 @@ from suggestions.wishes.lexicon import AGAINST, SO_MUCH, UNCLEAR
 ALL_FRESH = Target(FRESHNESS, FRESHNESS, FRESHNESS)
 SAYS = {MORE: "more", LESS: "less", NONE: "mute", ADD: "add", REMOVE: "remove"}
 SAYS_AMOUNT = {SMALL: "a bit", USUAL: "", BIG: "much"}
-LENGTH_NOTE = "“{}”: settings know nothing of an item’s length, so that was left out."
-EXAMPLE = "“less crypto, more from Gazette”"
-NOT_UNDERSTOOD = f"Not understood: “{{}}”. Say more, less, mute, newer or older, and of what: {EXAMPLE}."
-NOTHING = f"Nothing there could be understood. Say more or less, and of what: {EXAMPLE}."
+LENGTH_NOTE = gettext_noop("“{}”: settings know nothing of an item’s length, so that was left out.")
+NOT_UNDERSTOOD = gettext_noop(
+    "Not understood: “{}”. Say more, less, mute, newer or older, and of what: "
+    "“less crypto, more from Gazette”."
+)
+NOTHING = gettext_noop(
+    "Nothing there could be understood. Say more or less, and of what: “less crypto, more from Gazette”."
+)
+TARGETS = {
+    SOURCE: gettext_noop("the source “{label}”"),
+    TOPIC: gettext_noop("the topic “{label}”"),
+    WORD: gettext_noop("the word “{label}”"),
+    AUTHOR: gettext_noop("the author “{label}”"),
+    FRESHNESS: gettext_noop("the freshness “{label}”"),
+}
 QUOTED_MAX = 80
 # So many of one kind are offered in a question.
 OFFERED_MAX = 4
@@ -183,7 +196,7 @@ class Lookup:
 
 def target_words(target: Target) -> str:
     """Return a target in words, with its kind."""
-    return f"the {target.kind} “{target.label}”"
+    return _(TARGETS[target.kind]).format(label=target.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +215,7 @@ class _Asker:
     def change(self, direction: str, target: Target) -> Choice:
         """Return the answer that means `direction` of `target`."""
         kind = WORD if target.kind == TOPIC and direction in (NONE,) else target.kind
-        label = f"{_VERBS[direction]} {target_words(Target(kind, target.key, target.label))}"
+        label = _(_VERBS[direction]).format(target=target_words(Target(kind, target.key, target.label)))
         amount = SAYS_AMOUNT[self.clause.amount]
         given = f'{amount} {SAYS[direction]} {kind} "{plain(target.label)}"'.strip()
         return self.choice(label[0].upper() + label[1:], given)
@@ -214,11 +227,11 @@ class _Asker:
 
 
 _VERBS = {
-    MORE: "more of",
-    LESS: "less of",
-    NONE: "mute",
-    ADD: "add to your interests:",
-    REMOVE: "take off your interests:",
+    MORE: gettext_noop("more of {target}"),
+    LESS: gettext_noop("less of {target}"),
+    NONE: gettext_noop("mute {target}"),
+    ADD: gettext_noop("add to your interests: {target}"),
+    REMOVE: gettext_noop("take off your interests: {target}"),
 }
 
 
@@ -229,7 +242,7 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     notes: list[str] = []
     for clause in clauses_read(sentence, lookup.multiword(), today):
         if clause.length and clause.target:
-            notes.append(LENGTH_NOTE.format(clause.length))
+            notes.append(_(LENGTH_NOTE).format(clause.length))
         found = _clause_read(clause, _Asker(sentence, clause), lookup, today)
         if isinstance(found, Question):
             return Reading(question=found, notes=tuple(notes))
@@ -240,9 +253,13 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     chosen = [*wishes.values()]
     if left := [wish.target.label for wish in chosen[WISHES_MAX:]]:
         named = ", ".join(f"“{label}”" for label in left)
-        notes.append(f"At most {WISHES_MAX} changes at a time. Left for the next time: {named}."[:300])
+        notes.append(
+            _("At most {wishes_max} changes at a time. Left for the next time: {named}.").format(
+                wishes_max=WISHES_MAX, named=named
+            )[:300]
+        )
     if not wishes and not notes:
-        notes.append(NOTHING)
+        notes.append(_(NOTHING))
     return Reading(tuple(chosen[:WISHES_MAX]), None, tuple(dict.fromkeys(notes)))
 
 
@@ -255,7 +272,7 @@ def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> 
     if not clause.target or special == "all":
         return _no_target(clause, asker, lookup)
     if len(clause.target) > TOPIC_MAX_CHARS:
-        return NOT_UNDERSTOOD.format(_short(clause.target))
+        return _(NOT_UNDERSTOOD).format(_short(clause.target))
     found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
     if not found:
         return _unknown(clause, asker, lookup)
@@ -269,7 +286,9 @@ def _meant(clause: Clause, asker: _Asker, target: Target, lookup: Lookup) -> Wis
     about = target_words(target)
     if clause.only:
         choices = [asker.change(MORE, target)]
-        return asker.ask(f"Settings cannot show {about} alone. Is more of it what you mean?", choices)
+        return asker.ask(
+            _("Settings cannot show {about} alone. Is more of it what you mean?").format(about=about), choices
+        )
     asked = _directions_open(clause, target, lookup)
     if asked:
         text, directions = asked
@@ -281,51 +300,51 @@ def _directions_open(clause: Clause, target: Target, lookup: Lookup) -> tuple[st
     """Return the question to ask on the direction, and its answers; `None` where it is clear."""
     direction, kind = clause.direction, target.kind
     if kind == AUTHOR and direction != NONE:
-        return "Settings can mute {}, and nothing else. Is that what you mean?", (NONE,)
+        return _("Settings can mute {}, and nothing else. Is that what you mean?"), (NONE,)
     if direction in ("", UNCLEAR, SO_MUCH):
-        return "More or less of {}?", (MORE, LESS, NONE)
+        return _("More or less of {}?"), (MORE, LESS, NONE)
     if direction == AGAINST:
-        return "Less of {}, or nothing of it?", (LESS, NONE)
+        return _("Less of {}, or nothing of it?"), (LESS, NONE)
     listed = topic_key(target.key) in map(topic_key, lookup.names.listed)
     if direction == ADD and kind == SOURCE:
-        return "You read {} already. Do you mean more of it?", (MORE,)
+        return _("You read {} already. Do you mean more of it?"), (MORE,)
     if direction == REMOVE and not (kind == TOPIC and listed):
-        return "Less of {}, or nothing of it?", (LESS, NONE)
+        return _("Less of {}, or nothing of it?"), (LESS, NONE)
     if direction == NONE and kind == TOPIC and listed and clause.about != "word":
-        return "{} is one of your interests. What do you mean?", (REMOVE, NONE)
+        return _("{} is one of your interests. What do you mean?"), (REMOVE, NONE)
     return None
 
 
 def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
     """Return the wish about freshness, which counts for all items alike."""
-    choices = [asker.choice("Newer items first", "newer"), asker.choice("Items stay longer", "older")]
+    choices = [asker.choice(_("Newer items first"), "newer"), asker.choice(_("Items stay longer"), "older")]
     opposite = {FRESHER: OLDER, OLDER: FRESHER}
     if clause.direction in (FRESHER, OLDER) and (not clause.target or special):
         return Wish(clause.direction, ALL_FRESH, clause.amount, clause.until)
     if special in opposite and clause.inherited:
-        return asker.ask("Newer items first, or items that stay longer?", choices)
+        return asker.ask(_("Newer items first, or items that stay longer?"), choices)
     if special in opposite and clause.direction == MORE:
         return Wish(special, ALL_FRESH, clause.amount, clause.until)
     if special in opposite and clause.direction in (LESS, NONE):
         return Wish(opposite[special], ALL_FRESH, clause.amount, clause.until)
     if special in opposite:
-        return asker.ask("Newer items first, or items that stay longer?", choices)
+        return asker.ask(_("Newer items first, or items that stay longer?"), choices)
     found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
     choice = choices[0] if clause.direction == FRESHER else choices[1]
     more = [asker.change(MORE, target) for target in found[:OFFERED_MAX] if target.kind != AUTHOR]
-    return asker.ask("Freshness counts for all items alike. What do you mean?", [choice, *more])
+    return asker.ask(_("Freshness counts for all items alike. What do you mean?"), [choice, *more])
 
 
 def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
     if clause.length:
-        return LENGTH_NOTE.format(clause.length)
+        return _(LENGTH_NOTE).format(clause.length)
     given = asker.sentence[clause.first : clause.last]
     if clause.direction not in SAYS:
-        return NOT_UNDERSTOOD.format(_short(given))
+        return _(NOT_UNDERSTOOD).format(_short(given))
     known = [Target(TOPIC, topic, topic) for topic in lookup.names.topics[:2]]
     known += [lookup.source(key) for key in sorted(lookup.names.sources)[:2]]
     direction = LESS if clause.direction == REMOVE else MORE if clause.direction == ADD else clause.direction
-    text = f"“{_short(given)}”: of what? Name a source, an interest or a word."
+    text = _("“{short}”: of what? Name a source, an interest or a word.").format(short=_short(given))
     return asker.ask(text, [asker.change(direction, target) for target in known])
 
 
@@ -335,30 +354,36 @@ def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question |
     A word to mute that is spelled like nothing known can mean itself alone: mutes are for what is to come.
     """
     if clause.direction not in SAYS:
-        return NOT_UNDERSTOOD.format(_short(asker.sentence[clause.first : clause.last]))
+        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[clause.first : clause.last]))
     if clause.direction == NONE and clause.target.isalpha() and not lookup.nearest(clause.target):
         return Wish(NONE, Target(WORD, clause.target, clause.target), clause.amount, clause.until)
     direction = MORE if clause.direction == ADD else LESS if clause.direction == REMOVE else clause.direction
     choices = [asker.change(direction, target) for target in lookup.nearest(clause.target)]
     choices.append(asker.change(clause.direction, Target(WORD, clause.target, clause.target)))
-    text = f"Nothing of the last seven days, and no source of yours, is called “{_short(clause.target)}”."
-    return replace(asker.ask(f"{text} What do you mean?", choices), unknown=True)
+    text = _("Nothing of the last seven days, and no source of yours, is called “{short}”.").format(
+        short=_short(clause.target)
+    )
+    return replace(asker.ask(f"{text} {_('What do you mean?')}", choices), unknown=True)
 
 
 def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question:
     if clause.direction not in SAYS:
         pairs = [(direction, t) for t in found[:2] if t.kind != AUTHOR for direction in (MORE, LESS)]
         choices = [asker.change(direction, target) for direction, target in pairs]
-        return asker.ask(f"Which “{_short(clause.target)}” do you mean, and more or less of it?", choices)
+        return asker.ask(
+            _("Which “{short}” do you mean, and more or less of it?").format(short=_short(clause.target)),
+            choices,
+        )
     direction = clause.direction
     offered = [t for t in found[:OFFERED_MAX] if not (direction in (ADD, REMOVE) and t.kind == SOURCE)]
     choices = [asker.change(NONE if t.kind == AUTHOR else direction, t) for t in offered]
-    return asker.ask(f"Which “{_short(clause.target)}” do you mean?", choices)
+    return asker.ask(_("Which “{short}” do you mean?").format(short=_short(clause.target)), choices)
 
 
 def _ask_until(clause: Clause, asker: _Asker) -> Question:
-    text = "Until when? That day is over, or is none." if clause.until else "Until when?"
-    return Question(f"{text} Write a day like 2026-03-18, “until Friday” or “for two weeks”.")
+    text = _("Until when? That day is over, or is none.") if clause.until else _("Until when?")
+    how = _("Write a day like 2026-03-18, “until Friday” or “for two weeks”.")
+    return Question(f"{text} {how}")
 
 
 def _short(text: str) -> str:

@@ -68,7 +68,7 @@ def test_any_other_skip_says_its_own_reason_alone():
 
 
 def test_the_script_knows_the_same_words_as_the_page():
-    assert script_messages()["statuses"] is STATUSES
+    assert script_messages()["statuses"] == STATUSES
 
 
 def test_a_run_whose_suggestions_are_all_answered_says_so():

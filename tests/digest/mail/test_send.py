@@ -143,6 +143,16 @@ def test_a_mail_is_sent_once_a_day(ada, mailbox: Mailbox, now):
     assert (row.status, row.items, row.attempts, row.date) == ("sent", 2, 1, date(2026, 3, 18))
 
 
+def test_a_mail_is_in_its_readers_language(ada, mailbox: Mailbox, now):
+    Reader.objects.update(language="de")
+    digests_deliver(now=now)
+    [sent] = mailbox.messages
+    text = sent.get_body(("plain",)).get_content()
+    assert sent["Content-Language"] == "de" and sent["Subject"].startswith("Mittwoch, 18. März: ")
+    assert "Dein Überblick vom Mittwoch, 18. März" in text and "Warum es hier ist: " in text
+    assert '<html lang="de">' in sent.get_body(("html",)).get_content()
+
+
 def test_what_a_mail_showed_is_logged_and_not_mailed_again(ada, mailbox: Mailbox, now):
     digests_deliver(now=now)
     shown = Exposure.objects.filter(reader=ada, door="mail")

@@ -38,7 +38,7 @@ def part(page: Client, place: str) -> str:
 @pytest.mark.parametrize(("path", "place"), [("/", "today"), ("/ui/sources", "sources")])
 def test_pages_say_how_far_it_is_and_ask_again_by_themselves(page, waiting, path, place):
     body = page.get(path).content.decode()
-    assert "Fetching your new feeds: 2 of 3, 1 item; " in body and "could not be fetched" in body
+    assert "Fetching your new feeds: 2 of 3. 1 item came. " in body and "could not be fetched" in body
     assert f'data-filling="{FILLING}{place}" data-newer="0" data-watched' in body
     assert f'<noscript><meta http-equiv="refresh" content="4; url={FILLING}{place}"></noscript>' in body
 
@@ -52,7 +52,7 @@ def test_a_script_gets_the_part_of_its_page_and_others_the_page(page, waiting):
 
 def test_once_all_were_tried_nothing_asks_any_more(page, waiting):
     Feed.objects.update(last_fetched_at=timezone.now())
-    assert "Fetched 3 new feeds, 1 item; " in part(page, "sources")
+    assert "Fetched 3 new feeds. 1 item came. " in part(page, "sources")
     assert "data-watched" not in part(page, "sources")
     for path in ("/", "/ui/sources"):
         body = page.get(path).content.decode()

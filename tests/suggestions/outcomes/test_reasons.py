@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 
 from digest.models import Reader
-from suggestions.explain import WHY_NOT
 from suggestions.outcomes.profile import OTHER, reason_code
+from suggestions.wording import WHY_NOT
 from tests.support.browser import suggested
 
 

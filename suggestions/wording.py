@@ -1,0 +1,179 @@
+"""The words of suggestions in tables: headlines, answers, states, errors, sentences that are stored.
+
+They are English, and put into the language in force by `suggestions.explain`, where they are shown. Pure.
+"""
+
+from ranking.language import gettext_noop
+from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
+
+# The largest change of a weight that still goes by each name.
+LEVELS = (
+    (0.15, gettext_noop("Small boost"), gettext_noop("Small reduction")),
+    (0.25, gettext_noop("Moderate boost"), gettext_noop("Moderate reduction")),
+    (float("inf"), gettext_noop("Big boost"), gettext_noop("Big reduction")),
+)
+HEADLINES = {
+    BOOST_SOURCE: gettext_noop("Show me more from {label}"),
+    REDUCE_SOURCE: gettext_noop("Show me less from {label}"),
+    ADD_TOPIC: gettext_noop("Add “{label}” to your interests"),
+    REMOVE_TOPIC: gettext_noop("Remove “{label}” from your interests"),
+}
+TOPIC_SENTENCES = {
+    ADD_TOPIC: gettext_noop("“{label}” becomes one of your topics: articles that mention it move up."),
+    REMOVE_TOPIC: gettext_noop(
+        "“{label}” stops being one of your topics: articles that mention it are ranked like any other."
+    ),
+}
+# The effect of each answer on later suggestions.
+SENTENCES = {
+    "accept": gettext_noop(
+        "We will offer more changes like this one, and check in two weeks whether it helped."
+    ),
+    "edit": gettext_noop(
+        "We will remember how large a step you like, and check in two weeks whether it helped."
+    ),
+    "reject": gettext_noop(
+        "We will make fewer suggestions of this kind, and leave this one alone for a while."
+    ),
+    "reject_reason": gettext_noop(
+        "We will make fewer suggestions of this kind, and take your reason into account."
+    ),
+    "never": gettext_noop("We will not suggest this again."),
+    "snooze": gettext_noop("We will ask again in a week; this counts neither for nor against it."),
+    "expired": gettext_noop("You did not answer, so we learn nothing about it, except to ask less often."),
+    "superseded": gettext_noop("You changed this yourself, so we learn nothing from it."),
+    "revert": gettext_noop("We count this as a no, and will be more careful with changes of this kind."),
+    "undo": gettext_noop("We forget that answer; the suggestion is open again."),
+    "helped": gettext_noop("This worked, so changes of this kind are worth offering you."),
+    "harmed": gettext_noop("This did not work, so we will be more careful with changes of this kind."),
+    "unclear": gettext_noop("This showed no clear difference, so we learn nothing from it."),
+}
+STATUSES = {
+    "accepted": gettext_noop("Accepted"),
+    "rejected": gettext_noop("Rejected"),
+    "snoozed": gettext_noop("Put off for a week"),
+    "superseded": gettext_noop("Replaced by your own change"),
+    "expired": gettext_noop("Expired unanswered"),
+    "reverted": gettext_noop("Accepted, then reverted"),
+    "taken_back": gettext_noop("Rejected, then undone"),
+    "undone": gettext_noop("Accepted, then undone at once"),
+    "never": gettext_noop("Never to be suggested again"),
+    "never_taken_back": gettext_noop("Never to be suggested again, then undone"),
+}
+CONFIDENCE = {
+    "high": gettext_noop("High confidence"),
+    "medium": gettext_noop("Medium confidence"),
+    "low": gettext_noop("Low confidence"),
+}
+# Reasons behind "No" for one tap: each means one code of `suggestions.outcomes.profile`.
+WHY_NOT = (
+    gettext_noop("It is fine as it is"),
+    gettext_noop("I am not interested in this"),
+    gettext_noop("The step is too large"),
+    gettext_noop("Too soon to say"),
+    gettext_noop("I am not convinced"),
+)
+# Stored as a note of a suggestion that came back as a copy, by the answer that was undone: pages recognise
+# the copy by this text.
+BROUGHT_BACK = {
+    "accepted": gettext_noop("You accepted this and took that back at once."),
+    "rejected": gettext_noop("You turned this down and took that back."),
+}
+CAME_BACK = gettext_noop("the same suggestion, after you undid your first answer")
+NOT_IN_FORCE = gettext_noop("No longer in force: your settings are as they were before.")
+REVERT = gettext_noop("Revert")
+UNDO = {
+    "accepted": REVERT,
+    "rejected": gettext_noop("Undo"),
+    "snoozed": gettext_noop("Bring it back"),
+}
+# For an accept of the last minutes.
+UNDO_AT_ONCE = gettext_noop("Undo")
+EFFECTS = {
+    "helped": gettext_noop("Checked two weeks later: it helped."),
+    "harmed": gettext_noop("Checked two weeks later: it made your digest worse."),
+    "unclear": gettext_noop("Checked two weeks later: no clear difference."),
+}
+DONE = {
+    "accept": gettext_noop("✓ Applied"),
+    "reject": gettext_noop("✗ Rejected"),
+    "snooze": gettext_noop("Later: it comes back in a week"),
+    "never": gettext_noop("✗ Never to be suggested again"),
+    "revert": gettext_noop("Put back as it was"),
+    "undo": gettext_noop("Undone"),
+}
+ERRORS = {
+    "already_resolved": gettext_noop("Already answered"),
+    "invalid_weight": gettext_noop("Couldn’t apply this change"),
+    "missing_target_key": gettext_noop("This suggestion is no longer valid"),
+    "not_found": gettext_noop("Suggestion not found"),
+    "config_changed": gettext_noop("Your settings changed meanwhile, so nothing was applied"),
+    "too_late": gettext_noop("That was too long ago to undo"),
+    "not_logged_in": gettext_noop("You are signed out, so nothing was done"),
+    "csrf_failed": gettext_noop("You are signed out, so nothing was done"),
+}
+# The end of a run without suggestions, where code knows no closer reason.
+NO_CHANGE = gettext_noop("Nothing was found that your ratings support clearly enough.")
+ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
+MEASURED_ON = gettext_noop("The confidence levels were measured on later ratings of real readers, of films.")
+# With the number of pending suggestions for {}.
+ACCEPT_ALL = gettext_noop("Accept all {}")
+ALL_DONE = gettext_noop("All done! Your preferences have been updated.")
+NOTHING_CHANGED = gettext_noop("All done! Your preferences stay as they are.")
+
+
+# Sentences that are stored with a suggestion, in English.
+REASONS = (
+    gettext_noop(
+        "You liked {likes} of {thumbs} article by {label}, against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop(
+        "You liked {likes} of {thumbs} articles by {label}, against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} article by {label}."),
+    gettext_noop("You liked {likes} of {thumbs} articles by {label}."),
+    gettext_noop(
+        "You liked {likes} of {thumbs} article from {label}, against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop(
+        "You liked {likes} of {thumbs} articles from {label}, "
+        "against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop(
+        "You liked {likes} of {thumbs} article about {label}, "
+        "against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop(
+        "You liked {likes} of {thumbs} articles about {label}, "
+        "against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} article from {label}."),
+    gettext_noop("You liked {likes} of {thumbs} articles from {label}."),
+    gettext_noop("You liked {likes} of {thumbs} article about {label}."),
+    gettext_noop("You liked {likes} of {thumbs} articles about {label}."),
+)
+MEASURED = (
+    gettext_noop(
+        "Since then you liked {likes} of {ratings} articles from {label}, "
+        "against {else_likes} of {else_ratings} elsewhere."
+    ),
+    gettext_noop(
+        "Since then you liked {likes} of {ratings} articles about {label}, "
+        "against {else_likes} of {else_ratings} elsewhere."
+    ),
+    gettext_noop("They took {share} of your digest instead of {before}."),
+)
+IMPACTS = {
+    ADD_TOPIC: gettext_noop("Articles about {label} will rank higher in your digest."),
+    REMOVE_TOPIC: gettext_noop("Articles about {label} will no longer be lifted in your digest."),
+    BOOST_SOURCE: gettext_noop("Articles from {label} will rank higher in your digest."),
+    REDUCE_SOURCE: gettext_noop("Articles from {label} will rank lower in your digest."),
+}
+AUTHOR_IMPACTS = {
+    ADD_TOPIC: gettext_noop("Articles by {label} will rank higher in your digest."),
+    REMOVE_TOPIC: gettext_noop("Articles by {label} will no longer be lifted in your digest."),
+}
+SMALL_IMPACTS = {
+    BOOST_SOURCE: gettext_noop("Articles from {label} will rank a bit higher in your digest."),
+    REDUCE_SOURCE: gettext_noop("Articles from {label} will rank a bit lower in your digest."),
+}

@@ -1,0 +1,113 @@
+"""Catalogues are complete and true to the code, and no page has words that no catalogue can change."""
+
+import ast
+import re
+import string
+
+import pytest
+from django.conf import settings
+
+from tests.support import words
+
+LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
+CATALOGUES = [path.parent.parent.name for path in sorted(settings.LOCALE_PATHS[0].glob("*/LC_MESSAGES/*.po"))]
+# What is a name, or code inside of a text.
+NAMES = {"Tidings", "· Tidings", "-- \nTidings,", "· tidings_", 'data-theme="'}
+MARKED_AT_IMPORT = {"gettext_noop", "gettext_lazy", "pgettext_lazy", "ngettext_lazy"}
+LOOKED_UP = {"_", "gettext", "ngettext", "pgettext"}
+
+
+def fields_of(text: str) -> set[str]:
+    """The places of a text where values come in."""
+    braces = {name for _, name, _, _ in string.Formatter().parse(text.replace("%", "%%")) if name is not None}
+    return braces | set(re.findall(r"%\((\w+)\)s", text))
+
+
+def tags_of(text: str) -> list[str]:
+    """The HTML tags inside of a text, in no order."""
+    return sorted(re.findall(r"</?[a-z][^>]*>", text))
+
+
+def test_every_language_on_offer_has_a_catalogue_and_none_lies_unused():
+    assert CATALOGUES == LANGUAGES
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_a_catalogue_has_the_texts_of_the_code_and_no_others(language: str):
+    stored = {words.key_of(message) for message in words.catalogue(language) if message.id}
+    marked = set(words.texts())
+    assert (marked - stored, stored - marked) == (set(), set()), "run python -m tests.support.words"
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_every_text_is_translated(language: str):
+    lacking = [
+        words.key_of(message)
+        for message in words.catalogue(language)
+        if message.id and not all(words.forms_of(message))
+    ]
+    assert lacking == []
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_a_translation_takes_the_same_values_and_tags(language: str):
+    wrong = []
+    for message in words.catalogue(language):
+        _, singular, plural = words.key_of(message)
+        allowed, forms = fields_of(singular) | fields_of(plural), words.forms_of(message)
+        for form in forms if message.id else []:
+            # A singular may say "one" in words.
+            needed = fields_of(plural or singular) if form == forms[-1] else set()
+            right = needed <= fields_of(form) <= allowed and tags_of(form) == tags_of(plural or singular)
+            wrong += [] if right else [(singular, form)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_the_compiled_catalogue_is_that_of_the_stored_one(language: str):
+    compiled = words.catalogue_path(language).with_suffix(".mo").read_bytes()
+    assert compiled == words.compiled(words.catalogue(language)), "run python -m tests.support.words"
+
+
+def test_german_says_du_and_quotes_as_germans_do():
+    forms = [form for message in words.catalogue("de") if message.id for form in words.forms_of(message)]
+    plain = [re.sub(r"<[^>]*>|“Less crypto.*?”", "", form) for form in forms]
+    formal = [
+        form for form in plain if re.search(r"(?<![.:!?] )(?<!^)\b(Sie|Ihnen|Ihrem|Ihren|Ihrer)\b", form)
+    ]
+    quotes = [form for form in plain if '"' in form or form.count("„") != form.count("“")]
+    assert (formal, quotes) == ([], [])
+
+
+@pytest.mark.parametrize("path", words.templates(), ids=lambda path: path.relative_to(words.ROOT).as_posix())
+def test_no_template_has_words_that_cannot_be_translated(path):
+    found = [text for text in words.words_unmarked(path.read_text("utf-8")) if text not in NAMES]
+    assert found == []
+
+
+def test_words_without_a_mark_are_found():
+    page = '<p aria-label="Help">{% translate "Yes" %} <b>No</b></p>'
+    page += "{% blocktranslate %}Maybe{% endblocktranslate %}"
+    assert words.words_unmarked(page) == ["Help", "No"]
+
+
+def test_no_text_is_looked_up_while_modules_are_imported():
+    early = [
+        f"{path.relative_to(words.ROOT)}:{node.lineno}"
+        for room in words.ROOMS
+        for path in sorted((words.ROOT / room).rglob("*.py"))
+        for node in calls_at_import(ast.parse(path.read_text("utf-8")))
+        if isinstance(node.func, ast.Name) and node.func.id in LOOKED_UP
+    ]
+    assert early == []
+
+
+def calls_at_import(node: ast.AST) -> list[ast.Call]:
+    """The calls that run when a module is imported: those outside of functions' bodies."""
+    found = [node] if isinstance(node, ast.Call) else []
+    if isinstance(node, ast.Lambda):
+        return found
+    bodies = node.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
+    for child in ast.iter_child_nodes(node):
+        found += calls_at_import(child) if child not in bodies else []
+    return found

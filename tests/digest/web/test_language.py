@@ -1,0 +1,119 @@
+"""The language of pages and mails: the reader's choice, else the browser's; programs speak English."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from advisor.models import Run
+from digest.models import Feed, Reader
+from ranking.explain import weight_words
+from ranking.language import figure, stored_text
+from ranking.levels import weight_read
+from suggestions.explain import reason_sentence, reason_shown
+from tests.support.browser import fresh_item, suggested
+
+pytestmark = pytest.mark.django_db
+GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de-CH,de;q=0.9,en;q=0.5"}
+
+
+@pytest.fixture
+def page(ada: Reader) -> Client:
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def language_of(response) -> str:
+    """The language that a page says it is in."""
+    return re.search(r'<html lang="([a-z]+)"', response.content.decode())[1]
+
+
+def test_a_page_is_in_the_language_that_the_browser_asks_for(page: Client):
+    assert "Quellen" in page.get("/ui/sources", **GERMAN).content.decode()
+    assert language_of(page.get("/ui/sources", **GERMAN)) == "de"
+    assert language_of(page.get("/ui/sources", HTTP_ACCEPT_LANGUAGE="fr")) == "en"
+
+
+def test_a_visitors_page_may_not_be_stored_for_whoever_asks_in_another_language():
+    answer = Client().get("/accounts/login/", **GERMAN)
+    assert "Anmelden" in answer.content.decode() and "Accept-Language" in answer["Vary"]
+
+
+def test_what_a_reader_chose_wins_over_the_browser(page: Client, ada: Reader):
+    Reader.objects.update(language="en")
+    assert language_of(page.get("/ui/sources", **GERMAN)) == "en"
+    Reader.objects.update(language="de")
+    assert language_of(page.get("/ui/sources")) == "de"
+
+
+def test_a_language_is_chosen_on_the_account_page_and_stored(page: Client, ada: Reader):
+    given = {"time_zone": "Europe/Berlin", "language": "de", "ai_enabled": "on"}
+    assert page.post("/ui/account", given).status_code == 302
+    ada.refresh_from_db()
+    assert ada.language == "de" and language_of(page.get("/ui/account")) == "de"
+    assert page.post("/ui/account", given | {"language": "xx"}).status_code == 422
+    ada.refresh_from_db()
+    assert ada.language == "de"
+
+
+def test_a_language_that_is_no_longer_offered_falls_back(page: Client, ada: Reader):
+    Reader.objects.update(language="xx")
+    assert language_of(page.get("/ui/sources")) == "en"
+    ada.refresh_from_db()
+    assert ada.language_of_mails == "en"
+
+
+def test_programs_are_answered_in_english(page: Client, ada: Reader):
+    Reader.objects.update(language="de")
+    answer = page.post("/api/items/999999/feedback", {"useful": True}, content_type="application/json")
+    assert answer.json()["message"] == "There is no such item among yours. Reload the page and try again."
+
+
+def test_no_value_of_an_input_and_no_figure_of_a_script_is_written_for_people(page: Client, ada: Reader):
+    Reader.objects.update(language="de")
+    suggested(ada)
+    body = page.get("/ui/suggestions").content.decode()
+    assert 'value="1.2" min="1.00" max="1.30" step="0.01"' in body
+    assert "mehr als üblich (1,20)" in body
+
+
+def test_reasons_speak_the_language_of_the_page(page: Client, ada: Reader):
+    fresh_item(ada, hours=3)
+    body = page.get("/", **GERMAN).content.decode()
+    assert "vor 3 Stunden" in body and ">frisch<" in body and "3 Stunden alt" in body
+    assert "3 hours ago" in page.get("/").content.decode()
+
+
+def test_what_is_stored_is_english_and_shown_in_the_readers_words():
+    with translation.override("de"):
+        stored = reason_sentence("boost_source", "Gazette", 8, 10, 5, 20)
+        shown = reason_shown(stored)
+    assert stored == "You liked 8 of 10 articles from Gazette, against 5 of 20 elsewhere."
+    assert shown == "Dir gefielen 8 von 10 Beiträgen aus Gazette, gegenüber 5 von 20 anderswo."
+    assert reason_shown(stored) == stored
+
+
+def test_a_text_that_nobody_marked_stays_as_it_is():
+    with translation.override("de"):
+        assert stored_text("A model wrote this.", ["You liked {n}."]) == "A model wrote this."
+        assert stored_text("", ["You liked {n}."]) == ""
+
+
+def test_a_weight_may_be_typed_as_it_is_shown():
+    with translation.override("de"):
+        assert (weight_read("mehr"), weight_read("more"), weight_read("1,3")) == (1.5, 1.5, 1.3)
+        assert (weight_words(1.3), figure(1.3)) == ("mehr als üblich", "1,30")
+
+
+def test_a_run_that_a_german_page_waits_for_stores_english(page: Client, ada: Reader):
+    page.post("/ui/suggestions/generate", **GERMAN)
+    assert all("Noch nicht" not in str(value) for value in Run.objects.values_list())
+
+
+def test_a_stored_problem_of_a_feed_is_put_into_the_readers_language(page: Client, ada: Reader):
+    fresh_item(ada)
+    Feed.objects.update(failures=2, error_message="The server answered with status 599.")
+    body = page.get("/ui/sources", **GERMAN).content.decode()
+    assert "Der Server hat mit Status 599 geantwortet." in body

@@ -1,0 +1,76 @@
+"""Pages in German, and in a made-up language from right to left: nothing hangs out of the page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.utils.translation import trans_real
+from playwright.sync_api import Page
+
+from digest.models import Reader
+from digest.templatetags.digest_pages import script_words_forget
+from digest.templatetags.words import words_forget
+from tests.support import words
+from tests.support.browser import fresh_item, suggested
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+PAGES = ("/", "/ui/all", "/ui/sources", "/ui/suggestions", "/ui/config", "/ui/account", "/ui/search?q=lamp")
+# A code that no catalogue of a library has.
+MADE_UP = "xr"
+# How far past its right or left edge the page reaches.
+OVERHANG = "Math.max(document.documentElement.scrollWidth - innerWidth, 0)"
+
+
+def catalogues_forget() -> None:
+    """Have Django read its catalogues anew."""
+    trans_real.get_languages.cache_clear()
+    trans_real._translations.clear()
+    words_forget()
+    script_words_forget()
+
+
+@pytest.fixture
+def from_right_to_left(settings, tmp_path: Path) -> Iterator[str]:
+    """A language made of English texts with Hebrew letters, a third longer."""
+    settings.LANGUAGES = [("en", "English"), (MADE_UP, "Made up")]
+    settings.LANGUAGES_BIDI = [MADE_UP]
+    settings.LOCALE_PATHS = [tmp_path]
+    folder = tmp_path / MADE_UP / "LC_MESSAGES"
+    folder.mkdir(parents=True)
+    (folder / "django.mo").write_bytes(words.compiled(words.made_up("he")))
+    catalogues_forget()
+    yield MADE_UP
+    catalogues_forget()
+
+
+def overhanging(page: Page, width: int) -> dict[str, int]:
+    """The pages that are wider than a screen of this width, with by how much."""
+    page.set_viewport_size({"width": width, "height": 800})
+    found = {}
+    for address in PAGES:
+        page.goto(address)
+        found[address] = page.evaluate(OVERHANG)
+    return {address: by for address, by in found.items() if by}
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_german_has_room(page: Page, ada: Reader, width: int):
+    fresh_item(ada, title="A lamp that says why")
+    suggested(ada)
+    Reader.objects.update(language="de")
+    assert overhanging(page, width) == {}
+    assert page.locator("html").get_attribute("lang") == "de"
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_language_from_right_to_left_has_room(page: Page, ada: Reader, from_right_to_left: str, width: int):
+    fresh_item(ada, title="A lamp that says why")
+    suggested(ada)
+    Reader.objects.update(language=from_right_to_left)
+    assert overhanging(page, width) == {}
+    assert page.locator("html").get_attribute("dir") == "rtl"
+    # What begins a line is on the right: the name of the site, before the way through it.
+    name, menu = (page.locator(one).bounding_box() for one in (".wordmark", "header nav"))
+    assert name["x"] + name["width"] > menu["x"] + menu["width"] or name["y"] < menu["y"]
