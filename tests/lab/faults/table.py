@@ -27,7 +27,7 @@ SIZES = {
     "begun_again_s": "begun again within {} s",
     "requests": "{} requests",
     "worst_s": "/healthz within {} s",
-    "control_s": "an idle server within {} s",
+    "control_s": "an idle one {} s",
     "leaving_s": "left within {} s",
     "deliveries": "{} deliveries",
     "all_s": "all done after {} s",
