@@ -85,6 +85,13 @@ def test_no_template_has_words_that_cannot_be_translated(path):
     assert found == []
 
 
+def test_no_style_sheet_of_readers_writes_words():
+    sheets = [path for path in (words.ROOT / "static").glob("*.css") if path.name != "operators.css"]
+    pattern = re.compile(r'content: *"[^"]*[a-zA-Z]{2}')
+    written = [(path.name, text) for path in sheets for text in pattern.findall(path.read_text("utf-8"))]
+    assert sheets and written == []
+
+
 def test_words_without_a_mark_are_found():
     page = '<p aria-label="Help">{% translate "Yes" %} <b>No</b></p>'
     page += "{% blocktranslate %}Maybe{% endblocktranslate %}"
