@@ -20,6 +20,7 @@ from digest.items.listing import (
     ListFilter,
     ListKey,
     ReadFeed,
+    feeds_among,
     feeds_read,
     filter_current,
     filter_feeds,
@@ -192,7 +193,7 @@ def list_mark_read(
     Only what was first seen by `seen_by`, the moment the page was made.
     """
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
-    among = filter_feeds(feeds_read(reader_id=reader.pk), asked.chosen, muted)
+    among = feeds_among(reader_id=reader.pk, chosen=asked.chosen, muted=muted)
     if asked.order == "best":
         key = best_key(above, now) if above else None
         if above and key is None:

@@ -23,8 +23,8 @@ from digest.items.listing import (
     ListFilter,
     ListKey,
     ReadFeed,
+    feeds_among,
     feeds_read,
-    filter_feeds,
     list_ids,
     list_items,
     list_key,
@@ -117,7 +117,7 @@ def feed_named(*, feeds: Sequence[ReadFeed], stream: Stream) -> ReadFeed | None:
 def _ids(reader: Reader, asked: Asked, chosen: ListFilter, after: ListKey | None, now: datetime) -> list[int]:
     """Return the ids of a page, and one more where there are some."""
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
-    among = filter_feeds(feeds_read(reader_id=reader.pk), chosen, muted)
+    among = feeds_among(reader_id=reader.pk, chosen=chosen, muted=muted)
     if asked.stream.kind not in THUMBS and not asked.read:
         return list_ids(
             reader_id=reader.pk,

@@ -29,13 +29,12 @@ def address(n: int) -> str:
     return f"127.{100 + n // 62500}.{n // 250 % 250}.{n % 250 + 1}"
 
 
-def document(name: str) -> bytes:
-    """A feed of twenty items of about fifty words, one every six hours."""
-    now = datetime(2026, 3, 18, tzinfo=UTC)
+def document(name: str, newest: datetime = datetime(2026, 3, 18, tzinfo=UTC), times: int = 1) -> bytes:
+    """A feed of twenty items of about fifty words, so many times, one every six hours."""
     items = "".join(
         f"<item><title>{name} story {n}</title><link>https://news.example/{name}/{n}</link>"
-        f"<guid>{name}-{n}</guid><pubDate>{format_datetime(now - timedelta(hours=6 * n))}</pubDate>"
-        f"<description>&lt;p&gt;{WORDS}{n}&lt;/p&gt;</description></item>"
+        f"<guid>{name}-{n}</guid><pubDate>{format_datetime(newest - timedelta(hours=6 * n))}</pubDate>"
+        f"<description>&lt;p&gt;{WORDS * times}{n}&lt;/p&gt;</description></item>"
         for n in range(ITEMS)
     )
     return f'<rss version="2.0"><channel><title>{name}</title>{items}</channel></rss>'.encode()
@@ -121,6 +120,9 @@ def respond(kind: str, name: str, head: str) -> bytes:
         if f"if-none-match: {tag}" in head.lower():
             return message("304 Not Modified", b"", ETag=tag)
         return message("200 OK", document(name), ETag=tag)
+    if kind == "fresh":  # long items of the last five days
+        today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return message("200 OK", document(name, today, times=8), **{"Content-Type": "application/rss+xml"})
     if kind == "real":
         return message("200 OK", real_documents()[int(name) % len(real_documents())])
     if kind == "truncated":

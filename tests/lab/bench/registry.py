@@ -100,6 +100,14 @@ ROWS = (
         peers=True,
     ),
     Row(
+        "sync",
+        SPEED,
+        "first sync of 5,000 items by the Google Reader API",
+        "FreshRSS, where FRESHRSS_DIR names a release of it",
+        _bench("sync"),
+        quick=("--rounds", "1", "--feeds", "10"),
+    ),
+    Row(
         "pages",
         SPEED,
         "pages at 1,000,000 items and 10,000 readers, 20 requests a second",
