@@ -11,6 +11,7 @@ from digest.build.best import best_ids, best_key, best_page
 from digest.items.listing import (
     ListFilter,
     ListKey,
+    feeds_among,
     feeds_read,
     filter_feeds,
     list_ids,
@@ -287,6 +288,18 @@ def test_a_page_takes_as_many_queries_however_many_feeds_and_items(ada: Reader, 
         for hours in range(2):
             item(more, now - hours * HOUR)
     assert cost() == 5  # the mutes are asked for twice
+
+
+def test_a_list_of_all_feeds_asks_for_none_of_them(ada: Reader, django_assert_num_queries):
+    gazette = feed(ada, "gazette.example").pk
+    for chosen, muted, left in (
+        (ListFilter(), (), None),
+        (ListFilter(saved=True), ["gazette.example"], None),
+        (ListFilter(), ["gazette.example"], []),
+        (ListFilter(folder=""), (), [gazette]),
+    ):
+        with django_assert_num_queries(0 if left is None else 1):
+            assert feeds_among(reader_id=ada.pk, chosen=chosen, muted=muted) == left
 
 
 def test_an_old_date_of_another_feed_keeps_no_article_out_of_what_is_unread(ada, now):
