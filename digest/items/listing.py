@@ -165,7 +165,9 @@ class ReadFeed:
 
 def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
     """Return the feeds the reader reads, by name; those that moved are part of where they went. One query."""
-    rows = list(Subscription.objects.filter(reader_id=reader_id).select_related("feed__source"))
+    subscriptions = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
+    columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "source__title")
+    rows = list(subscriptions.only("folder", *(f"feed__{name}" for name in columns)))
     by_url = {row.feed.url: row.feed for row in rows}
     ids: dict[int, list[int]] = {}
     for row in rows:
