@@ -26,12 +26,24 @@ function send(url, method, body) {
 
 /** Give an item the looks of a read or an unread one. */
 export function show(article, read) {
+  // What is open beside the list is an item of the list, which is counted there.
+  if (article.closest("[data-thumbs]") && article.classList.contains("read") !== read) count(read ? -1 : 1);
   article.classList.toggle("read", read);
-  const button = article.querySelector("button[data-key=m]");
+  const button = article.querySelector("button[data-key=m][aria-pressed]");
   if (!button) return;
   button.setAttribute("aria-pressed", String(read));
   button.name = read ? "unread" : "read";
   button.title = said(read ? "is_read" : "mark_read");
+}
+
+/** Move the count of unread items that the page shows, if it shows one. */
+function count(step) {
+  const shown = document.querySelector("[data-unread]");
+  if (!shown) return;
+  const { size } = shown.dataset;
+  const unread = Number(shown.dataset.unread) + step;
+  shown.dataset.unread = unread;
+  shown.textContent = said(unread ? "unread_of" : "all_read", { unread, size });
 }
 
 document.addEventListener("submit", (event) => {

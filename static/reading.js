@@ -1,4 +1,6 @@
 // Following an item's original marks it as read, and so does reading it to its end; nothing waits for it.
+import { show } from "./marks.js";
+
 const token = document.querySelector('meta[name="csrf-token"]').content;
 // Half the time that silent reading of so many characters takes (Brysbaert 2019: 238 words a minute), at least 5 s.
 const CHARS_PER_SECOND = 48;
@@ -12,7 +14,7 @@ function followed(event) {
   // A right click opens a menu, not the link.
   if (!link || event.button > 1) return;
   const box = link.closest("[data-item]");
-  box.classList.add("read");
+  show(box, true);
   tell(box.dataset.item, "opened");
 }
 

@@ -1,5 +1,6 @@
 // Thumbs, reasons and saving without a reload: the server sends back the changed piece of the page.
 import { announce, said } from "./http.js";
+import { show } from "./marks.js";
 
 const waiting = new WeakMap();
 // The second half of a double click is no second thought.
@@ -73,6 +74,13 @@ function elsewhere(fresh) {
   }
 }
 
+/** Give the item in the list the looks of a read one, or of an unread one, as a thumb down or its undo made it. */
+function looks(fresh) {
+  const { item } = fresh.closest("[data-item]").dataset;
+  const listed = document.querySelector(`article[data-item="${item}"]`);
+  if (listed) show(listed, "read" in fresh.dataset);
+}
+
 function replace(box, html, button) {
   const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("[data-response]");
   if (!fresh) throw new Error("The answer is no piece of a page.");
@@ -84,6 +92,7 @@ function replace(box, html, button) {
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
   announce(said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label }));
   elsewhere(fresh);
+  if (["d", "undo"].includes(button.dataset.key)) looks(fresh);
   const next = waiting.get(box);
   const turn = next && find(fresh, next);
   if (turn) send(turn.form, turn);

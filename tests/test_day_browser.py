@@ -176,7 +176,7 @@ def source_by_keys(tab: Page, dora: Reader) -> None:
         tab.keyboard.press(key)
     until(lambda: Reading.objects.filter(reader=dora, read_at__isnull=False).count() == 1, tab)
     tab.keyboard.press("A")
-    press(tab, tab.get_by_role("button", name="Undo"))
+    press(tab, tab.locator(".notice").get_by_role("button", name="Undo"))
     expect(tab.locator(".messages")).to_contain_text("unread again")
     assert Reading.objects.filter(reader=dora, read_at__isnull=False).count() == 1
 

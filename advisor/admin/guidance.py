@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
+from advisor.guidance.entities import why_words
 from advisor.guidance.figures import UPLIFT_WINDOW, guidance_observed, uplift_report
 from advisor.models import GuidanceEvent, Memory
 from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, lately, recent_values
@@ -75,7 +76,9 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
             **{"uplift": uplift, "uplift_days": UPLIFT_WINDOW.days},
             "courses": [
                 _course("How loud guidance was", seen.levels, seen.days),
-                _course("Why calls got nothing", seen.reasons, seen.days),
+                _course(
+                    "Why calls got nothing", {why_words(why): n for why, n in seen.reasons.items()}, seen.days
+                ),
             ],
         }
         return TemplateResponse(request, "admin/advisor/guidance.html", context)

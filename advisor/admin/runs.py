@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
 from advisor.entities import RULES_MODEL, as_json, json_object_or_empty
+from advisor.guidance.entities import why_words
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, recent_values
 from suggestions.admin import EXTRA_PANELS
@@ -332,13 +333,14 @@ def _guidance(row: GuidanceEvent) -> TimelineEntry:
     followed = {None: "", True: ", followed", False: ", not followed"}[row.followed]
     packet = f", {row.packet} packet" if row.packet else ""
     candidates = "\n".join(
-        f"{one.get('kind')}: {one.get('title')} ({one.get('score')}, {one.get('level')}) {one.get('why', '')}"
+        f"{one.get('kind')}: {one.get('title')} ({one.get('score')}, {one.get('level')}) "
+        f"{why_words(one.get('why', ''))}"
         for one in row.candidates[:CANDIDATES_SHOWN]
     )
     return TimelineEntry(
         kind=GUIDANCE,
         at=row.at,
-        title=f"{row.level} before {row.tool or 'the first call'}: {row.why}{followed}",
+        title=f"{row.level} before {row.tool or 'the first call'}: {why_words(row.why)}{followed}",
         facts=f"{row.ms:,} ms, {row.tokens:,} tokens{packet}",
         error=row.error_code,
         lines=_lines(("rule", row.rule), ("text", row.text), ("candidates", candidates)),

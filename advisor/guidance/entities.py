@@ -60,6 +60,30 @@ class Why(StrEnum):
     FAILED = "failed"
 
 
+# What each reason is called on the pages of operators.
+WHY_WORDS: dict[str, str] = {
+    Why.EMITTED: "advice given",
+    Why.NOTHING_KNOWN: "nothing is remembered that could help",
+    Why.BELOW_FLOOR: "no memory is close enough to this",
+    Why.TOO_WEAK: "too weak to be worth a word",
+    Why.SHOWN: "shown before in this run or lately",
+    Why.REPEATED: "says the same as another",
+    Why.COOLDOWN: "this tool got advice a moment ago",
+    Why.OBVIOUS: "the call or the settings do so already",
+    Why.OVER_LIMIT: "others came first and the limit is reached",
+    Why.HOLDOUT: "left out at random, to measure by",
+    Why.UNSAFE: "its text looks like an injected instruction",
+    Why.BLOCKED: "a rule forbids the call",
+    Why.OUT_OF_TIME: "the time for guidance was over",
+    Why.FAILED: "guidance failed",
+}
+
+
+def why_words(code: str) -> str:
+    """Return the reason stored as `code` in plain words; one of another release as it is."""
+    return WHY_WORDS.get(code, code)
+
+
 WRITE, TRY, CRITIQUE = "write_suggestion", "test_suggestion", "self_critique"
 WORDS_CHARS_MAX, TARGET_CHARS_MAX = 1000, 120
 WORDY = ("target_key", "target", "suggested_value", "query", "reason", "expected_impact")

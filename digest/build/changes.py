@@ -13,7 +13,8 @@ class OrderChange:
     """A digest's items by rank as the reader last saw them (`before`), and right after a change (`after`).
 
     The change is that of settings to `version`, or else the learning cycle of the UTC day `cycle`, the
-    `answers` of an interview about these items, or the latter two together.
+    `answers` of an interview about these items, or the latter two together. `arrived` are those of `after`
+    that came in between: no work of the change.
     """
 
     before: tuple[int, ...]
@@ -21,6 +22,7 @@ class OrderChange:
     version: int = 0
     cycle: str = ""
     answers: tuple[int, ...] = ()
+    arrived: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values, which `change_read` reads."""
@@ -30,17 +32,23 @@ class OrderChange:
             "version": self.version,
             "cycle": self.cycle,
             "answers": list(self.answers),
+            "arrived": list(self.arrived),
         }
 
     @property
-    def places(self) -> dict[int, int | None]:
-        """Return by item how many places it moved up (below 0: down), `None` for one that is new.
+    def added(self) -> tuple[int, ...]:
+        """Return by rank the items that were not there before, whatever brought them."""
+        return tuple(item for item in self.after if item not in self.before)
 
-        Items that stand where they stood are missing.
+    @property
+    def places(self) -> dict[int, int | None]:
+        """Return by item how many places it moved up (below 0: down), `None` for one that it brought.
+
+        Items that stand where they stood, and those that merely arrived, are missing.
         """
         was = {item: rank for rank, item in enumerate(self.before)}
         moved = {item: was[item] - rank if item in was else None for rank, item in enumerate(self.after)}
-        return {item: places for item, places in moved.items() if places != 0}
+        return {item: places for item, places in moved.items() if places != 0 and item not in self.arrived}
 
     @property
     def moved(self) -> int:
@@ -49,13 +57,13 @@ class OrderChange:
 
     @property
     def new(self) -> int:
-        """Return how many items were not there."""
+        """Return how many items the change brought."""
         return sum(places is None for places in self.places.values())
 
     @property
     def gone(self) -> int:
-        """Return how many items are there no more."""
-        return len({*self.before} - {*self.after})
+        """Return how many items are there no more, beyond those that gave their places to what arrived."""
+        return max(0, len({*self.before} - {*self.after}) - len(self.arrived))
 
 
 def change_read(stored: Mapping[str, Any] | None) -> OrderChange | None:
@@ -64,7 +72,8 @@ def change_read(stored: Mapping[str, Any] | None) -> OrderChange | None:
         return None
     before, after = tuple(stored["before"]), tuple(stored["after"])
     answers = tuple(stored.get("answers", ()))
-    return OrderChange(before, after, stored["version"], stored["cycle"], answers)
+    arrived = tuple(stored.get("arrived", ()))
+    return OrderChange(before, after, stored["version"], stored["cycle"], answers, arrived)
 
 
 def order_seen(shown: Sequence[int], seen: Sequence[int] | None, *, is_seen: bool) -> tuple[int, ...]:

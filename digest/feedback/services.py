@@ -12,6 +12,7 @@ from digest.errors import FeedbackMissing, UnknownReasonTag
 from digest.feedback.peers import community_deviation
 from digest.feedback.reasons import reason_tags_map
 from digest.feedback.selectors import feedback_tallies, reason_tag_spellings
+from digest.items.reading import item_read, items_unread
 from digest.items.selectors import item_get
 from digest.items.vectors import profile_prune, profile_refresh
 from digest.models import Feedback, FeedbackTag, Reader
@@ -84,6 +85,25 @@ def feedback_clear(*, reader: Reader, item_id: int) -> bool:
     if deleted:
         profile_prune(reader_id=reader.pk)
     return deleted > 0
+
+
+def feedback_dismiss(*, reader: Reader, item_id: int, now: datetime) -> Feedback:
+    """Rate an item as not useful and mark it as read, as of that moment. Raises as `feedback_set` does."""
+    feedback = feedback_set(reader=reader, item_id=item_id, useful=False, now=now)
+    item_read(reader=reader, item_id=item_id, now=feedback.at)
+    return feedback
+
+
+def feedback_take_back(*, reader: Reader, item_id: int) -> bool:
+    """Delete the reader's rating, and mark as unread what `feedback_dismiss` alone marked as read.
+
+    Returns whether there was a rating. Raises `ItemNotFound`.
+    """
+    article = item_get(reader_id=reader.pk, item_id=item_id).article
+    rating = Feedback.objects.filter(reader=reader, article=article, useful=False).first()
+    if rating:
+        items_unread(reader=reader, item_ids=[item_id], at=rating.at)
+    return feedback_clear(reader=reader, item_id=item_id)
 
 
 def answers_undo(*, reader_id: UUID, item_ids: Sequence[int]) -> int:

@@ -101,8 +101,9 @@ def feeds_discover(*, url: str) -> list[FoundFeed]:
     A host has one connection at a time, also counting rounds, and half a second between two requests. An
     address that is a feed gives that one. A name without a scheme is tried over https, and over http where
     there is no https. Nothing is stored. Raises `InvalidFeedUrl` for what is no web address, `FeedIsGone`
-    where it answers 410, `SiteUnreachable` where the address does not answer, is forbidden or busy,
-    `NoFeedFound` where it answers without a feed, and `LookupsBusy` where too many are being looked up.
+    where it answers 410, `SiteUnreachable` where the address does not answer, is forbidden or busy, or the
+    feed its page names has an error for now, `NoFeedFound` where it answers without a feed, and `LookupsBusy`
+    where too many are being looked up.
     """
     addresses = [check_address(url=address) for address in site_addresses(url)]
     with _looking_up() as lookup:
@@ -163,8 +164,11 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
         raise _unreachable(problem, later) from problem
     if feed := _parse(response):
         return [_found(address, response, feed)]
-    found = list(_candidates(response, lookup))
+    failed: list[tuple[str, FeedProblem]] = []
+    found = list(_candidates(response, lookup, failed))
     if not found:
+        if named := next(((url, problem) for url, problem in failed if _is_for_now(problem)), None):
+            raise _named_unreachable(*named)
         raise NoFeedFound(
             _(
                 "This site answers, but no feed of its could be found. Look on its pages for “RSS”, "
@@ -183,6 +187,21 @@ def _unreachable(problem: FeedProblem, advice: str) -> DigestError:
     if problem.code in REFUSED_STATUSES:
         return SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), is_locked=True)
     return SiteUnreachable(f"{stored_text(problem.message, FETCH_PROBLEMS)} {advice}")
+
+
+def _is_for_now(problem: FeedProblem) -> bool:
+    """Return whether a server has answered with an error of its own, or asked for a pause."""
+    return problem.code == "http_429" or problem.code.startswith("http_5")
+
+
+def _named_unreachable(url: str, problem: FeedProblem) -> SiteUnreachable:
+    """Return what a reader is told of a feed that a page names and whose server has an error for now."""
+    words = _(
+        "This site names a feed, {url}, but it cannot be read for now. {problem} Try again later, or paste "
+        "that address and add it as it is: it is fetched once it answers."
+    ).format(url=url, problem=stored_text(problem.message, FETCH_PROBLEMS))
+    # What was typed is a page, which would never be a feed.
+    return SiteUnreachable(words, may_answer=False)
 
 
 def _fetch_first(addresses: Sequence[str], lookup: _Lookup) -> tuple[str, FetchResponse]:
@@ -210,8 +229,13 @@ def _lacks_https(problem: FeedProblem) -> bool:
     return problem.code in NO_HTTPS and cause is None
 
 
-def _candidates(response: FetchResponse, lookup: _Lookup) -> Iterator[FoundFeed]:
-    """Yield the feeds a page names, or where none can be read, the first one at the usual places."""
+def _candidates(
+    response: FetchResponse, lookup: _Lookup, failed: list[tuple[str, FeedProblem]]
+) -> Iterator[FoundFeed]:
+    """Yield the feeds a page names, or where none can be read, the first one at the usual places.
+
+    What those that it names answered instead is added to `failed`.
+    """
     try:
         markup = decode(decompress(response.body or b"")[:HTML_MAX_CHARS])
     except FeedProblem:
@@ -219,7 +243,7 @@ def _candidates(response: FetchResponse, lookup: _Lookup) -> Iterator[FoundFeed]
     links = page_feeds(markup, url=response.url)
     choices, found = links[:CHOICES_MAX], False
     for link in choices:
-        if answer := _fetch_feed(link.url, lookup):
+        if answer := _fetch_feed(link.url, lookup, failed):
             found = True
             yield _found(link.url, *answer, title=link.title)
     if found:
@@ -227,7 +251,7 @@ def _candidates(response: FetchResponse, lookup: _Lookup) -> Iterator[FoundFeed]
     named = {link.url for link in links}
     usual = [url for url in usual_addresses(response.url) if url not in named]
     for url in usual[: REQUESTS_MAX - 1 - len(choices)]:
-        if answer := _fetch_feed(url, lookup):
+        if answer := _fetch_feed(url, lookup, []):
             yield _found(url, *answer)
             return
 
@@ -254,10 +278,13 @@ def _fetch(url: str, lookup: _Lookup) -> FetchResponse:
         raise
 
 
-def _fetch_feed(url: str, lookup: _Lookup) -> tuple[FetchResponse, ParsedFeed] | None:
+def _fetch_feed(
+    url: str, lookup: _Lookup, failed: list[tuple[str, FeedProblem]]
+) -> tuple[FetchResponse, ParsedFeed] | None:
     try:
         response = _fetch(url, lookup)
-    except FeedProblem:
+    except FeedProblem as problem:
+        failed.append((url, problem))
         return None  # a link that leads nowhere; others may
     feed = _parse(response)
     return None if feed is None else (response, feed)

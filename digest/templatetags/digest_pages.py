@@ -61,6 +61,7 @@ def _script_words(language: str) -> SafeString:
     """Return the words of a language, which is in force, once."""
     words = {
         "again": _("Try again"),
+        "all_read": _("All {size} read"),
         "chosen": _("{n} chosen"),
         "gone": _("That item is not there any more. Reload the page."),
         "is_read": pgettext("an item", "Read"),
@@ -83,6 +84,7 @@ def _script_words(language: str) -> SafeString:
         "stale": _("This page is older than your last sign-in, so it was not stored."),
         "taken_back": _("{label}: taken back"),
         "unread_now": _("Unread again"),
+        "unread_of": _("{unread} of {size} unread"),
     }
     return json_script(words, "script-words")
 

@@ -80,15 +80,19 @@ def test_guidance_is_listed_before_the_call_that_it_was_for(run, now, as_operato
     guided(run, now, text="Go <b>slowly</b>.", candidates=candidates, followed=True, packet="exact", ms=12)
     guided(run, now, level="block", why="blocked", rule="pinned")
     guided(run, now, level="silent", why="failed", error_code="ValueError", n=0, tool="")
+    guided(run, now, level="silent", why="below_floor", n=2)
     text = page(as_operator, run).content.decode()
     assert text.index("warning before write_suggestion: held, followed") < text.index(
         "tool: write_suggestion"
     )
     assert (
-        "Go &lt;b&gt;slowly&lt;/b&gt;." in text and "&lt;i&gt;Small&lt;/i&gt; steps (0.8, note) shown" in text
+        "Go &lt;b&gt;slowly&lt;/b&gt;." in text
+        and "&lt;i&gt;Small&lt;/i&gt; steps (0.8, note) shown before" in text
     )
-    assert "block before write_suggestion: blocked" in text and "silent before the first call: failed" in text
-    assert "12 ms, 0 tokens, exact packet" in text and "3 guidance events" in text
+    assert "block before write_suggestion: a rule forbids the call" in text
+    assert "silent before the first call: guidance failed" in text
+    assert "no memory is close enough" in text and "below_floor" not in text
+    assert "12 ms, 0 tokens, exact packet" in text and "4 guidance events" in text
 
 
 def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_operator):

@@ -6,8 +6,15 @@ import pytest
 
 from digest.errors import FeedbackMissing, ItemNotFound, UnknownReasonTag
 from digest.feedback.selectors import feedback_recent
-from digest.feedback.services import feedback_clear, feedback_set, feedback_tags_set
-from digest.models import Feedback, FeedbackTag, Item, Reader
+from digest.feedback.services import (
+    feedback_clear,
+    feedback_dismiss,
+    feedback_set,
+    feedback_tags_set,
+    feedback_take_back,
+)
+from digest.items.reading import item_read
+from digest.models import Feedback, FeedbackTag, Item, Reader, Reading
 from tests.support.factories import FeedFactory, ItemFactory, SubscriptionFactory
 
 HOUR = timedelta(hours=1)
@@ -95,6 +102,21 @@ def test_deleting_a_rating_deletes_its_reasons_and_no_other_readers(ada, ben, it
     assert FeedbackTag.objects.count() == 1
 
 
+@pytest.mark.parametrize("was_read", [False, True])
+def test_what_was_dismissed_is_read_until_it_is_taken_back_unless_it_was_read_before(
+    ada, item, now, was_read
+):
+    if was_read:
+        item_read(reader=ada, item_id=item.id, now=now - HOUR)
+    feedback_dismiss(reader=ada, item_id=item.id, now=now)
+    row = Reading.objects.get(reader=ada)
+    assert row.read_at and not row.opened_at and not Feedback.objects.get().useful
+    assert feedback_take_back(reader=ada, item_id=item.id) is True
+    row.refresh_from_db()
+    assert bool(row.read_at) is was_read and not Feedback.objects.exists()
+    assert feedback_take_back(reader=ada, item_id=item.id) is False
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_an_item_the_reader_may_not_see_is_not_found(ada, ben, now, known):
     item_id = read_by(ben).id if known else 999_999
@@ -102,6 +124,8 @@ def test_an_item_the_reader_may_not_see_is_not_found(ada, ben, now, known):
         lambda: feedback_set(reader=ada, item_id=item_id, useful=True, now=now),
         lambda: feedback_tags_set(reader=ada, item_id=item_id, tags=[]),
         lambda: feedback_clear(reader=ada, item_id=item_id),
+        lambda: feedback_dismiss(reader=ada, item_id=item_id, now=now),
+        lambda: feedback_take_back(reader=ada, item_id=item_id),
     ):
         with pytest.raises(ItemNotFound):
             attempt()

@@ -131,10 +131,24 @@ def test_a_site_that_names_none_is_looked_through_at_the_usual_places(site: Site
 
 def test_a_site_without_a_feed_is_asked_a_few_times_and_reported_plainly(site: Site, httpserver: HTTPServer):
     head = "".join(link(f"/dead{n}") for n in range(50))
+    httpserver.expect_request(re.compile("/dead.*")).respond_with_data("No such page", status=404)
     with pytest.raises(NoFeedFound) as problem:
         feeds_discover(url=site(home=f"<html><head>{head}</head></html>"))
     assert "paste that address" in problem.value.message
     assert len(httpserver.log) == 8
+
+
+def test_a_feed_that_answers_with_an_error_for_now_is_named_with_what_to_do(
+    site: Site, httpserver: HTTPServer
+):
+    url = site(home=f"<html><head>{link('/dead')}{link('/rss')}</head></html>")
+    httpserver.expect_request("/dead").respond_with_data("No such page", status=404)
+    httpserver.expect_request("/rss").respond_with_data("Down", status=503)
+    with pytest.raises(SiteUnreachable) as problem:
+        feeds_discover(url=url)
+    assert f"{url}rss" in problem.value.message and "(status 503)" in problem.value.message
+    assert "paste that address and add it as it is" in problem.value.message
+    assert not problem.value.may_answer  # the page that was typed is no feed to add
 
 
 def test_a_slow_site_is_given_up_when_the_time_is_over(
@@ -240,7 +254,7 @@ def test_a_site_is_asked_half_a_second_apart_and_by_nobody_else_meanwhile(
 
 
 def test_a_redirect_is_a_request_like_any_other(visits: Visits, httpserver: HTTPServer):
-    with pytest.raises(NoFeedFound):
+    with pytest.raises(SiteUnreachable):
         feeds_discover(url=httpserver.url_for("/moved"))
     assert visits.pauses()[:2] == [0.5, 0.5]
 
@@ -261,7 +275,7 @@ def test_a_site_that_others_keep_busy_is_not_asked(visits: Visits, httpserver: H
 
 
 def test_a_site_that_wants_a_pause_is_left_alone_at_once(visits: Visits, httpserver: HTTPServer):
-    with pytest.raises(NoFeedFound):
+    with pytest.raises(SiteUnreachable, match="wants a pause"):
         feeds_discover(url=httpserver.url_for("/"))
     assert len(visits.asked) == 3  # the page, its first link, and the one that asks for ten minutes
     assert 590 < visits.gate.enter(visits.host) < 600.001  # moments are floats
@@ -335,7 +349,7 @@ def test_a_page_is_cut_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(discovery, "decode", lambda body: decoded.append(len(body)) or "")
     monkeypatch.setattr(discovery, "usual_addresses", lambda url: [])
     page = FetchResponse("https://a.example/", b"<" * (10 << 20), "", "", None)
-    assert list(discovery._candidates(page, None)) == []
+    assert list(discovery._candidates(page, None, [])) == []
     assert decoded == [discovery.HTML_MAX_CHARS]
 
 

@@ -1,5 +1,6 @@
 """All items in a real browser: keys, marking without a reload, scrolling, and three widths."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -170,3 +171,31 @@ def test_the_list_of_sources_leads_to_one_and_back(page: Page, ada: Reader):
     Item.objects.update(dated_at=timezone.now() - timedelta(days=40))
     page.goto("/ui/all?unread=1")
     expect(page.get_by_role("heading", name="All read")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/", "/ui/all"])
+def test_a_thumb_down_folds_an_item_and_marks_it_read_until_its_undo(page: Page, ada: Reader, path: str):
+    shelf(ada, 2)
+    page.goto(path)
+    item = page.locator("article.item").first
+    item.get_by_role("button", name="Not useful").click()
+    expect(item.locator(".meta")).to_be_hidden()
+    expect(item).to_have_class(re.compile(r"\bread\b"))
+    assert read(ada) == {"Lamp 0"}
+    item.get_by_role("button", name="Undo").click()
+    expect(item.locator(".meta").first).to_be_visible()
+    expect(item).not_to_have_class(re.compile(r"\bread\b"))
+    assert read(ada) == set()
+
+
+def test_the_count_of_today_moves_with_what_is_read(page: Page, ada: Reader):
+    shelf(ada, 2)
+    page.goto("/")
+    first, second = page.locator("article.item").all()
+    first.get_by_role("button", name="Not useful").click()
+    expect(page.get_by_text("1 of 2 unread")).to_be_visible()
+    second.get_by_role("link").first.focus()
+    page.keyboard.press("m")
+    expect(page.get_by_text("All 2 read")).to_be_visible()
+    first.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("1 of 2 unread")).to_be_visible()

@@ -215,6 +215,21 @@ def test_what_was_learned_at_night_is_told_on_the_first_page_of_the_day(ada, now
     assert change.before != change.after
 
 
+@pytest.mark.parametrize("by", ["learning", "suggestion"])
+def test_items_that_merely_arrived_are_no_work_of_a_change(reading, now, by):
+    before = order(digest_for(reader_id=reading.pk, date=TODAY))
+    came = [
+        ItemFactory(source=SourceFactory(key=key), published_at=now + MINUTE, first_seen_at=now + HOUR).pk
+        for key in SOURCES
+    ]
+    (learned if by == "learning" else accept)(reading, now + 2 * HOUR)
+    change = change_read(look(reading, now + 3 * HOUR).change)
+    assert {*change.arrived} == {*came} & {*change.after} and change.arrived
+    assert not {*change.places} & {*came}
+    assert change.new == len({*change.after} - {*before, *came})
+    assert change.gone == len({*before} - {*change.after}) - len(change.arrived)
+
+
 def test_who_saw_the_learning_the_evening_before_is_not_told_again(ada, now):
     week_of(ada, now)
     learned(ada, now - 14 * HOUR)
