@@ -91,7 +91,8 @@ def lines(record: Json) -> list[str]:
     ]
     busy = record["others"] or 0
     took = f"{record['seconds']} s" + (f", others used {busy:.0%} of the processors" if busy >= 0.1 else "")
-    return [*told, line(name, took, "", "")]
+    missing = (record["report"] or {}).get("missing")
+    return [*told, *([line(name, missing)] if missing else []), line(name, took, "", "")]
 
 
 def line(*cells: object) -> str:

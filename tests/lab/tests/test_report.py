@@ -84,6 +84,11 @@ def test_without_peers_their_rows_break_and_say_why():
     assert "BROKE" in lines(told)[0]
 
 
+def test_a_row_without_the_other_it_is_measured_beside_says_so():
+    alone = record(BY_NAME["sync"], report={"missing": "FreshRSS was not measured"}, targets=[])
+    assert "FreshRSS was not measured" in lines(alone)[0] and "BROKE" not in lines(alone)[0]
+
+
 def test_a_figure_that_is_missing_meets_nothing():
     assert not Aim("gone", "rows.3.ms", False, 10.0).held(REPORT)["met"]
 
