@@ -16,7 +16,7 @@ from digest.entities import FeedbackCounts
 from digest.llm.entities import Deadline as TimeLimit
 from digest.llm.entities import Message, ToolCall, Turn, json_object, json_object_find
 from ranking.language import gettext as _
-from ranking.language import gettext_noop, ngettext
+from ranking.language import gettext_noop
 from suggestions.entities import Fence, Reviewer
 
 WRITE_TOOL = "write_suggestion"
@@ -277,7 +277,7 @@ def missing_message(counts: FeedbackCounts, limits: FeedbackLimits) -> str:
         for have, need in zip((counts.total, counts.days, counts.tagged), limits, strict=True)
     )
     more = limits.alone - counts.total
-    words = ngettext(*MISSING_FORMS, more)
+    words = _(MISSING_FORMS[more != 1])
     return words.format(items=items, days=days, tagged=tagged, more=more, alone=limits.alone)
 
 

@@ -31,6 +31,7 @@ from digest.models import Impression, Item, Reader, ReasonTag
 from digest.summaries.selectors import ShownSummary, reasons_suggested_for, summaries_for
 from ranking.common.categories import category_keys, label_keys, topics_among
 from ranking.common.text import fold, known_topic, term_named, topic_key
+from ranking.language import stored_text
 from ranking.scoring import Signals, rank
 from ranking.selectors import config_effective
 
@@ -247,6 +248,6 @@ def reasons_offered(
         return ()
     kind = ReasonTag.Kind.VALUED if rating.useful else ReasonTag.Kind.DISLIKED
     fitting = {tag.slug: _(tag.label) for tag in tags if tag.kind == kind}
-    labels = {reason.tag: reason.text for reason in reversed(suggested) if reason.tag in fitting}
+    labels = {reason.tag: stored_text(reason.text) for reason in reversed(suggested) if reason.tag in fitting}
     first = dict.fromkeys(reason.tag for reason in suggested if reason.tag in fitting)
     return tuple(OfferedReason(slug, labels.get(slug, fitting[slug])) for slug in first | fitting)

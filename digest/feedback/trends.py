@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from ranking.common.charts import line_points, line_stretches, polyline
 from ranking.entities import WEIGHT_MAX, WeightPoint
 from ranking.explain import weight_words
+from ranking.language import gettext as _
 
 WEEKS = 12
 SOURCES_SHOWN = 8
@@ -124,4 +125,4 @@ def _trend(source: str, title: str, weeks: Sequence[Week], thumbs: int) -> Trend
 def _steady(weights: Sequence[float]) -> str:
     """Return the weight in words where it never changed, since its chart would be a bare line; else ""."""
     same = weights and all(abs(weight - weights[0]) < SAME_WEIGHT for weight in weights)
-    return f"{weight_words(weights[0])} all along" if same else ""
+    return _("{weight} all along").format(weight=weight_words(weights[0])) if same else ""
