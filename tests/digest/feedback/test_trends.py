@@ -1,5 +1,6 @@
 """Charts of like-rates and weights by week."""
 
+import re
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -102,6 +103,13 @@ def test_the_page_names_the_first_and_the_last_week_and_draws_where_all_would_be
 
     assert all(f"{day.day} {day:%b}" in weeks for day in (starts[0], starts[-1]))
     assert 'y1="4"' in body
+
+
+def test_a_chart_is_drawn_by_points_whatever_the_language_writes(ada, client: Client):
+    FeedbackFactory(reader=ada, item=fresh_item(ada), at=timezone.now())
+    client.force_login(ada)
+    body = client.get(reverse("digest:trends"), HTTP_ACCEPT_LANGUAGE="de").content.decode()
+    assert re.findall(r'<circle cx="[\d.]+" cy="[\d.]+"', body) and not re.search(r'c[xy]="[\d.]*,', body)
 
 
 def test_only_the_most_rated_sources_are_shown_most_first():

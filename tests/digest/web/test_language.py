@@ -7,12 +7,13 @@ from django.test import Client
 from django.utils import translation
 
 from advisor.models import Run
-from digest.models import Feed, Reader
+from digest.models import Feed, Reader, SuggestedReasons
 from ranking.explain import weight_words
 from ranking.language import figure, stored_text
 from ranking.levels import weight_read
 from suggestions.explain import reason_sentence, reason_shown
-from tests.support.browser import fresh_item, suggested
+from tests.support.browser import ago, fresh_item, suggested
+from tests.support.factories import FeedbackFactory
 
 pytestmark = pytest.mark.django_db
 GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de-CH,de;q=0.9,en;q=0.5"}
@@ -91,8 +92,23 @@ def test_what_is_stored_is_english_and_shown_in_the_readers_words():
         stored = reason_sentence("boost_source", "Gazette", 8, 10, 5, 20)
         shown = reason_shown(stored)
     assert stored == "You liked 8 of 10 articles from Gazette, against 5 of 20 elsewhere."
-    assert shown == "Dir gefielen 8 von 10 Beiträgen aus Gazette, gegenüber 5 von 20 anderswo."
+    assert shown == "Du mochtest 8 von 10 Beiträgen aus Gazette, gegenüber 5 von 20 anderswo."
     assert reason_shown(stored) == stored
+
+
+def test_what_is_missing_for_suggestions_is_in_one_language(page: Client):
+    body = page.get("/ui/suggestions", **GERMAN).content.decode()
+    assert "Noch nicht genug Daumen" in body and "Not enough" not in body and "more thumbs" not in body
+
+
+def test_a_suggested_reason_is_in_the_readers_words(page: Client, ada: Reader):
+    item = fresh_item(ada, text="Short.")
+    reasons = [{"tag": "shallow", "text": "only a few lines"}]
+    stored = {"fingerprint": item.fingerprint, "model": "offline", "created_at": ago(1)}
+    SuggestedReasons.objects.create(reasons=reasons, **stored)
+    FeedbackFactory(reader=ada, item=item, useful=False)
+    body = page.get(f"/ui/item/{item.pk}", **GERMAN).content.decode()
+    assert "Nur ein paar Zeilen" in body and "nly a few lines" not in body
 
 
 def test_a_text_that_nobody_marked_stays_as_it_is():
