@@ -20,7 +20,7 @@ URIS_MAX: Final = 10
 URI_CHARS_MAX: Final = 500
 NAME_CHARS_MAX: Final = 60
 # Browsers read a backslash as a slash, so that what we take for a host may be another's path.
-_ODD: Final = frozenset("\\*<>\"'`{}|^ ")
+_NO_URI_CHARACTERS: Final = frozenset("\\*<>\"'`{}|^ ")
 # A SHA-256 in base64url (RFC 7636, section 4.2).
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -33,7 +33,7 @@ def redirect_problem(uri: object) -> str:
     """
     if not isinstance(uri, str) or not 0 < len(uri) <= URI_CHARS_MAX:
         return f"A redirect URI is a text of {URI_CHARS_MAX} characters at most."
-    if not uri.isascii() or not uri.isprintable() or _ODD & set(uri):
+    if not uri.isascii() or not uri.isprintable() or _NO_URI_CHARACTERS & set(uri):
         return "A redirect URI has characters that no address has."
     try:
         parts = urlsplit(uri)

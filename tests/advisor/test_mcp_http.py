@@ -112,8 +112,8 @@ def _connect_by(client, person, assistant, site):
     url, _ = client.create_authorization_url(
         f"{site}/oauth/authorize", code_verifier=assistant.verifier, resource=f"{site}/mcp"
     )
-    told = person.answer(url, ["read"])
-    tokens = client.fetch_token(f"{site}/oauth/token", code=told["code"], code_verifier=assistant.verifier)
+    answer = person.answer(url, ["read"])
+    tokens = client.fetch_token(f"{site}/oauth/token", code=answer["code"], code_verifier=assistant.verifier)
     assert assistant.tools(tokens["access_token"]) >= {"get_digest"}
     renewed = client.refresh_token(f"{site}/oauth/token")
     assert assistant.tools(renewed["access_token"]) >= {"get_digest"}
