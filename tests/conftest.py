@@ -22,7 +22,8 @@ from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 from django.db.models.signals import post_migrate
-from django.test import TransactionTestCase, override_settings
+from django.template import Template
+from django.test import TransactionTestCase, client, override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -48,8 +49,12 @@ REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what this machine cannot run; put first what takes long (after pytest-django put it last)."""
+    if os.environ.get("TIDINGS_SERVICES"):
+        # Left out, not skipped: telling of five thousand skipped tests takes as long as running some.
+        config.hook.pytest_deselected(items=[item for item in items if _asks_no_service(item)])
+        items[:] = [item for item in items if not _asks_no_service(item)]
     _skip_what_is_missing(items)
     items[:] = slow_first(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
@@ -93,8 +98,6 @@ def _skip_what_is_missing(items: list[pytest.Item]) -> None:
         for name, reason in missing.items():
             if reason and item.get_closest_marker(name) and name not in REQUIRED:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {reason}"))
-        if os.environ.get("TIDINGS_SERVICES") and _asks_no_service(item):
-            item.add_marker(pytest.mark.skip(reason="asks neither database nor broker: `make test` runs it"))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -151,6 +154,21 @@ def static_files_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", find_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def contexts_of_pages() -> Iterator[None]:
+    """Keep the contexts of pages alone: nobody looks at the copy of one for each input and included part."""
+    store = client.store_rendered_templates
+
+    def kept(found: dict[str, object], *, template: Template, **given: object) -> None:
+        name = template.name or ""
+        if not name.startswith("django/forms/") and not name.rpartition("/")[2].startswith("_"):
+            store(found, template=template, **given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "store_rendered_templates", kept)
         yield
 
 

@@ -16,7 +16,12 @@ from tests.test_pages_browser import browser, tab
 from tests.test_ring import DAYS, GAZETTE, RUMOURS, rss
 
 __all__ = ["browser", "tab"]
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.alike,
+    pytest.mark.django_db(transaction=True),
+]
 
 PASSWORD = "a-lamp-and-a-kettle"
 TABS_MAX = 150
@@ -105,7 +110,6 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     assert config_effective(reader_id=cleo.pk).weights() == {}
 
 
-@pytest.mark.alike
 def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
     keys = tab.keyboard
     tab.goto("/accounts/signup/")

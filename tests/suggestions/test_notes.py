@@ -55,6 +55,7 @@ def test_the_api_has_the_server_s_reason_and_the_note_beside_it(page: Client, ad
     assert row["model_note"] == "You keep liking it."
 
 
+@pytest.mark.alike
 def test_no_hostile_spelling_is_shown_and_every_plain_sentence_is(ada: Reader):
     suggestion = noted(ada, "")
     for text in hostile():

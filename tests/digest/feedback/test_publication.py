@@ -213,6 +213,7 @@ def month_of_attacks(
     return {(names.get(key[0], key[0]), *key[1:]): counts for key, counts in found.items()}
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_thumb_is_in_three_figures_at_most_by_one_each_whatever_anybody_does_in_a_month(exact, now, seed):
     like, dislike, none = (month_of_attacks(now, seed, thumb) for thumb in (True, False, None))

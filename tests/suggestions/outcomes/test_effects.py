@@ -351,6 +351,7 @@ def test_the_command_reports_one_json_object(ada):
     assert "0 of 0 due changes checked" in out.getvalue()
 
 
+@pytest.mark.alike
 @pytest.mark.django_db
 def test_simulated_readers_of_known_truth_are_told_right_from_wrong():
     """A few lives with many thumbs; `tests.lab memory` measures the power over forty readers of each kind."""

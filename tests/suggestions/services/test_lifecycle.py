@@ -64,6 +64,7 @@ def test_the_server_words_the_reason_and_a_draft_that_repeats_it_or_has_none_add
         suggestion.delete()
 
 
+@pytest.mark.alike
 def test_a_draft_whose_words_lead_or_ask_a_reader_somewhere_is_refused_and_stores_nothing(ada):
     tastes(ada)
     draft = boost(ada)

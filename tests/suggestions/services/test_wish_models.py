@@ -124,6 +124,7 @@ def test_a_reader_whose_money_is_spent_gets_the_grammars_answer(reads: Reader, m
     assert SpendRefusal.objects.get().reader == reads
 
 
+@pytest.mark.alike
 def test_of_an_obedient_model_nothing_but_the_readers_own_is_left(reads: Reader, modelled: HTTPServer):
     attacks = [
         text_

@@ -174,6 +174,7 @@ def test_one_to_three_drafts_need_as_many_queries(
         assert len(asked(reads, "less crypto, more chess, no football until Friday").drafts) == 3
 
 
+@pytest.mark.alike
 def test_injections_are_not_obeyed(reads: Reader):
     tried = [lure.format(attack)[:WISH_CHARS_MAX] for attack in ATTACKS for lure in LURES]
     assert len(tried) >= 300
