@@ -1,14 +1,11 @@
 """One Chromium for all files of a process, closed before the first test that drives none."""
 
 import os
-import shutil
 from dataclasses import dataclass
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
-# The same engine without windows, where it is installed (Debian: chromium-headless-shell): three quarters of
-# the processor time.
-CHROMIUM = shutil.which("chromium-headless-shell") or "/usr/bin/chromium"
+CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 ASYNC_UNSAFE = "DJANGO_ALLOW_ASYNC_UNSAFE"
 
