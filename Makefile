@@ -9,7 +9,8 @@ TEST_REDIS_URL ?= redis://127.0.0.1:6379/9
 # Where `make run` serves; without SITE_URL, links in mails and feeds follow it.
 export PORT ?= 8000
 
-# Compiled modules are written and read again: without them each process of the tests compiles the whole tree.
+# Modules are compiled when they are first used, which is a third of them, and read again: without that each process
+# of the tests compiles the whole tree.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -21,7 +22,7 @@ help: ## List the targets
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@echo "Installing into $(VENV), which takes a minute or two."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 setup: $(VENV)/.installed ## Create .venv with everything in it
