@@ -157,7 +157,7 @@ def list_page(reader: Reader, asked: ListAsked, marked: datetime | None, now: da
     feeds = feeds_read(reader_id=reader.pk)
     counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
     page = list_rows(reader, asked, feeds, reader.list_size, now)
-    shown = items_shown(reader=reader, scored=page.scored, now=now)
+    shown = items_shown(reader=reader, scored=page.scored, now=now, breakdown=False)
     return {
         "asked": asked,
         "chosen": asked.chosen,
