@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -23,9 +23,9 @@ from django.utils.translation import gettext
 
 from digest.errors import FeedNotFound, TooManySubscriptions
 from digest.feeds.entities import FeedProblem
-from digest.feeds.ingest import documents_ingest, source_get_or_create
+from digest.feeds.ingest import documents_ingest
 from digest.feeds.mails import MAIL_MAX_BYTES, Letter, letter_from_json
-from digest.feeds.private_feeds import PRIVATE_PREFIX
+from digest.feeds.private_feeds import private_feed_create
 from digest.feeds.sandbox import SANDBOX, WALL_S, sandbox_answer
 from digest.feeds.subscriptions import check_room
 from digest.models import Feed, Reader, Subscription
@@ -34,7 +34,6 @@ from digest.models import Feed, Reader, Subscription
 NEWSLETTER_PREFIX: Final = "newsletter:"
 # 80 bits, in letters and digits that survive any mail server.
 TOKEN_BYTES: Final = 10
-DOMAIN_MAX_CHARS: Final = 80
 # What stands for the reader in NEWSLETTERS_ADDRESS.
 PLACE: Final = "*"
 # --- The mailbox, by IMAP (RFC 3501); the operator names it, so it may be anywhere ---
@@ -159,7 +158,13 @@ def letter_store(*, reader: Reader, letter: Letter, now: datetime) -> bool:
     feed = Feed.objects.filter(owner=reader, own_address=address).first()
     if feed is None:
         check_room(reader=reader)
-        feed = _feed_create(reader, address, letter.feed.title)
+        feed = private_feed_create(
+            reader=reader,
+            address=address,
+            publisher=address.removeprefix(NEWSLETTER_PREFIX).rpartition("@")[2],
+            title=letter.feed.title,
+            state=Feed.State.IMPORTED,
+        )
         Subscription.objects.create(reader=reader, feed=feed, created_at=now)
     elif not Subscription.objects.filter(reader=reader, feed=feed).exists():
         return False
@@ -167,20 +172,6 @@ def letter_store(*, reader: Reader, letter: Letter, now: datetime) -> bool:
     fresh = {"last_new_at": now} if result.items_new else {}
     Feed.objects.filter(pk=feed.pk).update(last_fetched_at=now, **fresh)
     return True
-
-
-def _feed_create(reader: Reader, address: str, title: str) -> Feed:
-    """Create a private feed that is never fetched, with a source of its own: no sender takes a name."""
-    domain = address.removeprefix(NEWSLETTER_PREFIX).rpartition("@")[2][:DOMAIN_MAX_CHARS]
-    name = uuid4()
-    return Feed.objects.create(
-        url=f"{PRIVATE_PREFIX}{name}",
-        owner=reader,
-        own_address=address,
-        title=title,
-        state=Feed.State.IMPORTED,
-        source=source_get_or_create(key=f"{domain or 'mail'}/mail-{name.hex[:12]}", title=title),
-    )
 
 
 class MailboxFailed(Exception):
