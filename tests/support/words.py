@@ -144,7 +144,7 @@ def key_of(message: Message) -> Key:
 
 
 def forms_of(message: Message) -> list[str]:
-    """Return the translations of a message: one, or one for each number."""
+    """Return the translations of a message: one, or one for each number; "" for one that is missing."""
     return list(message.string) if isinstance(message.string, tuple | list) else [message.string or ""]
 
 
