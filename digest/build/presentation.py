@@ -150,28 +150,45 @@ def items_shown(
     responses = responses_of(reader=reader, items=items, ratings=ratings)
     mates = items_related(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
     summaries = summaries_for(reader_id=reader.pk, items=items)
-    shown = []
-    for entry in scored:
-        item = entry.item
-        summary = summaries.get(item.pk)
-        if summary and not summary.text:
-            summary = None
-        origin = summary_origin(summary.model, summary.repaired, summary.by_model) if summary else ""
-        shown.append(
-            ShownItem(
-                item=item,
-                href=web_url(item.url),
-                age=item_age_words(item.dated_at, now, reader.zone),
-                lede=lede_cut(summary.text if summary else item.text),
-                why=score_why(entry) if breakdown else _chips_alone(entry),
-                response=responses[item.pk],
-                also=_story_mates(mates.get(item.pk, ())),
-                summary=summary,
-                summary_words=origin,
-                since=(since or {}).get(item.pk),
-            )
+    return [
+        _shown(
+            entry,
+            why=score_why(entry) if breakdown else _chips_alone(entry),
+            age=item_age_words(entry.item.dated_at, now, reader.zone),
+            response=responses[entry.item.pk],
+            mates=mates.get(entry.item.pk, ()),
+            summary=summaries.get(entry.item.pk),
+            since=(since or {}).get(entry.item.pk),
         )
-    return shown
+        for entry in scored
+    ]
+
+
+def _shown(
+    entry: ScoredItem,
+    *,
+    why: Explanation,
+    age: str,
+    response: Response,
+    mates: Sequence[RelatedItem],
+    summary: ShownSummary | None,
+    since: OtherScore | None,
+) -> ShownItem:
+    item = entry.item
+    if summary and not summary.text:
+        summary = None
+    return ShownItem(
+        item=item,
+        href=web_url(item.url),
+        age=age,
+        lede=lede_cut(summary.text if summary else item.text),
+        why=why,
+        response=response,
+        also=_story_mates(mates),
+        summary=summary,
+        summary_words=summary_origin(summary.model, summary.repaired, summary.by_model) if summary else "",
+        since=since,
+    )
 
 
 def _chips_alone(entry: ScoredItem) -> Explanation:
