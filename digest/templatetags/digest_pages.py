@@ -79,6 +79,7 @@ def _script_words(language: str) -> SafeString:
         "signed_out": _("You are signed out, so it was not stored. Sign in and try again."),
         "stale": _("This page is older than your last sign-in, so it was not stored."),
         "taken_back": _("{label}: taken back"),
+        "unread": _("{unread} unread"),
         "unread_now": _("Unread again"),
         "unread_of": _("{unread} of {size} unread"),
     }
