@@ -94,7 +94,7 @@ def score_explain(
         BreakdownLine(_("Interest"), every, f"× {_figure(parts['interest'])}"),
         *interest,
     )
-    return Explanation(_chips(parts, source, slot), lines, _figure(score))
+    return Explanation(score_chips(parts, source, slot), lines, _figure(score))
 
 
 def _weight_words(parts: Mapping[str, Any]) -> str:
@@ -187,7 +187,7 @@ def _added(label: str, words: str, value: float) -> BreakdownLine:
     return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {figure(abs(value))}", part=True)
 
 
-def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
+def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> tuple[str, ...]:
     """Return the strongest reasons in a few words each, the reader's own preferences first."""
     chips = [_(DRAWN)] if slot == NOVELTY else []
     # What is older than a digest's window is in one by a single way (digest.items.selectors.items_latest).
