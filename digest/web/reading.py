@@ -149,7 +149,7 @@ def _day_missing(reader: Reader, date: Date, now: datetime) -> str:
         return ""
     if date == today + DAY and digest_for(reader_id=reader.pk, date=date):
         return ""  # made where it was tomorrow already, before the reader moved west
-    first, last = (date_format(day, "j F Y") for day in (today - OLDEST, today))
+    first, last = (date_format(day, _("j F Y")) for day in (today - OLDEST, today))
     return _("There is no digest of that day. Digests go back from today, {last}, to {first}.").format(
         last=last, first=first
     )

@@ -17,6 +17,7 @@ from digest.accounts.services import reader_delete
 from digest.feeds.bodies import content_of
 from digest.feeds.mails import MAIL_MAX_BYTES, mail_parse
 from digest.feeds.newsletters import (
+    letter_store,
     mailbox_state,
     newsletter_address,
     newsletter_address_issue,
@@ -252,6 +253,18 @@ def test_a_mail_of_words_alone_is_paragraphs(ada: Reader):
     (entry,) = letter.feed.entries
     assert letter.list_key == "a@b.example" and "One" in entry.text and "Two." in entry.text
     assert "<b>" not in entry.html
+
+
+def test_the_way_out_of_a_newsletter_is_in_the_language_of_the_page(ada: Reader, client: Client):
+    letter_store(reader=ada, letter=mail_parse(issue("a@b.example")), now=timezone.now())
+    client.force_login(ada)
+    page = f"/ui/item/{Item.objects.get().pk}"
+    for language, words in (
+        ("en", "Unsubscribe from this newsletter"),
+        ("de", "Diesen Newsletter abbestellen"),
+    ):
+        body = client.get(page, headers={"Accept-Language": language}).content.decode()
+        assert f">{words}</a>" in body and ("Unsubscribe" in body) == (language == "en")
 
 
 @pytest.mark.parametrize(
