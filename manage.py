@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db import OperationalError, ProgrammingError
 
+from config import __version__
 from config.logs import SecretRedactor
 
 
@@ -19,6 +20,9 @@ def main() -> None:
     exit code 2, as wrong usage has.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if sys.argv[1:] in (["--version"], ["version"]):  # Django would tell its own
+        print(f"Tidings {__version__}")
+        return
     try:
         # Read the settings now: Django would go on without them until a command needs one.
         _ = settings.LOG_LEVEL

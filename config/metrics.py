@@ -36,6 +36,7 @@ from config.jobs.schedule import JOBS, QUEUES
 from config.middleware import REQUESTS
 from config.models import NightlyReport
 from config.readiness import error_text, is_ready, queue_lengths, readiness
+from digest.feeds.newsletters import mailbox_state
 from digest.models import Feed, Reader, Spend
 from suggestions.models import Suggestion
 
@@ -238,6 +239,9 @@ def _feeds(now: datetime) -> Iterator[Metric]:
     yield _one("feeds_failing", "Active feeds whose last fetch failed.", sums["failing"])
     late = max(0.0, (now - sums["oldest"]).total_seconds()) if sums["oldest"] else 0.0
     yield _one("feeds_late_seconds", "For how long the feed that waits longest has been due.", late)
+    mailbox = mailbox_state()
+    text = "1 where the mailbox of newsletters could not be read at the last try."
+    yield _one("newsletters_failing", text, float(bool(mailbox and mailbox.problem)))
 
 
 def _runs(now: datetime) -> Iterator[Metric]:

@@ -17,6 +17,7 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
+from digest.accounts.services import reader_delete
 from digest.errors import DigestError
 from digest.feeds.health import QUIET_AFTER, FeedCondition, FeedFacts, feed_condition
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
@@ -332,6 +333,15 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
         if any(reader.is_superuser for reader in readers) and not operators_remain(readers=readers):
             protected = [*protected, "the only operator"]
         return listed, counts, set(), protected
+
+    def delete_model(self, request: HttpRequest, obj: Reader) -> None:
+        """Delete a reader as the reader could, with what was made of their private feeds' texts."""
+        reader_delete(reader=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Reader]) -> None:
+        """Delete the chosen readers, each as `delete_model` does."""
+        for reader in queryset:
+            reader_delete(reader=reader)
 
 
 @admin.register(ApiToken)

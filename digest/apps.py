@@ -162,6 +162,20 @@ def check_newsletters(**kwargs: Any) -> list[CheckMessage]:
     return [Error(wrong, hint=hint, id="tidings.E025")] if wrong else []
 
 
+def check_mailbox(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.W025`, in `check --deploy` alone: the mailbox of newsletters does not open.
+
+    Another server is asked: it may only be away for a moment.
+    """
+    # Models cannot be loaded before the apps are ready.
+    from digest.feeds.newsletters import mailbox_problem  # noqa: PLC0415
+
+    if check_newsletters() or not (problem := mailbox_problem()):
+        return []
+    hint = "Newsletters wait until NEWSLETTERS_URL opens it; special signs in it are percent-encoded."
+    return [Warning(problem, hint=hint, id="tidings.W025")]
+
+
 def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
     found: list[CheckMessage] = [warning for ref in refs if (warning := _unpriced(ref))]
     if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
@@ -209,4 +223,5 @@ class DigestConfig(AppConfig):
         reader_sources_register(reader_sources)
         for check in (check_accounts, check_models, check_fetching, check_sign_in, check_newsletters):
             register(check)
-        register(check_relay, deploy=True)
+        for deployed in (check_relay, check_mailbox):
+            register(deployed, deploy=True)

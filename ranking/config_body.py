@@ -11,7 +11,7 @@ from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig, InvalidSetting, Mute
 from ranking.language import figure
 from ranking.language import gettext as _
-from ranking.mutes import SOURCE, mutes_check, mutes_once, mutes_read
+from ranking.mutes import MUTES_MAX, SOURCE, mutes_check, mutes_once, mutes_read
 
 Body = dict[str, Any]
 Change = dict[str, Any]
@@ -273,6 +273,22 @@ def body_source_renamed(body: Body, old: str, new: str) -> None:
             for m in mutes_read(body["mutes"])
         )
         body["mutes"] = [mute.as_dict() for mute in mutes_once(moved)]
+
+
+def body_source_copied(body: Body, source: str, to: str) -> None:
+    """Give `to` what `body` has of `source`, in place: weight, learned delta, pins, and the mute.
+
+    A mute beyond as many as there may be is left out.
+    """
+    for part in ("source_weights", "learned"):
+        if source in body[part]:
+            body[part][to] = body[part][source]
+    for pins in ("locked", "avoided"):
+        if source in body[pins]:
+            body[pins] = [*body[pins], to]
+    mutes = mutes_read(body["mutes"])
+    muted = [replace(m, value=to) for m in mutes if (m.kind, m.value) == (SOURCE, source)]
+    body["mutes"] = [mute.as_dict() for mute in (*mutes, *muted)[:MUTES_MAX]]
 
 
 def mute_sources(body: Body) -> set[str]:

@@ -76,5 +76,10 @@ def _fields(pattern: str) -> re.Pattern[str]:
 
 
 def figure(value: float, pattern: str = ".2f") -> str:
-    """Return a number by its format `pattern`, with the decimal sign of the language in force."""
-    return f"{value:{pattern}}".replace(".", pgettext("decimal sign", "."))
+    """Return a number by its format `pattern`, with a true minus and the decimal sign of the language."""
+    return f"{value:{pattern}}".replace("-", "−").replace(".", pgettext("decimal sign", "."))
+
+
+def percent(share: float) -> str:
+    """Return a share (1 is all) in whole percent, as the language in force writes it."""
+    return f"{share:.0%}".replace("%", pgettext("percent sign", "%"))

@@ -26,6 +26,7 @@ from ranking.config_body import (
     body_keys_current,
     body_of,
     body_pin,
+    body_source_copied,
     body_source_renamed,
     body_validate,
     body_weigh,
@@ -261,6 +262,11 @@ def source_key_rename(*, old: str, new: str, now: datetime) -> int:
             )
         LearnedWeight.objects.filter(source_key=old).delete()
     return len(readers)
+
+
+def source_settings_copy(*, reader_id: UUID, source: str, to: str, now: datetime) -> int:
+    """Give `to` what this reader has set, or let be learned, for `source`; return the version afterwards."""
+    return _write(reader_id, lambda body: body_source_copied(body, source, to), Cause.EDIT, "", now)
 
 
 def alias_store(*, old: str, new: str, now: datetime) -> None:

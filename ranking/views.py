@@ -176,7 +176,7 @@ def _boost_read(line: str) -> tuple[str, float]:
     """Return the word and the number of a line like “rust: 0.5”. Raises `ValidationError`."""
     word, _, number = line.rpartition(":")
     try:
-        boost = BOOSTS.get(level_named(number)) or float(number.replace(",", "."))
+        boost = BOOSTS.get(level_named(number)) or float(number.replace(",", ".").replace("−", "-"))
     except ValueError:
         boost = None
     if not word.strip() or boost is None or not abs(boost) <= BOOST_MAX:

@@ -27,7 +27,7 @@ function send(url, method, body) {
 /** Give an item the looks of a read or an unread one. */
 export function show(article, read) {
   // What is open beside the list is an item of the list, which is counted there.
-  if (article.closest("[data-thumbs]") && article.classList.contains("read") !== read) count(read ? -1 : 1);
+  if (article.closest("[data-thumbs]") && article.classList.contains("read") !== read) count(article, read ? -1 : 1);
   article.classList.toggle("read", read);
   const button = article.querySelector("button[data-key=m][aria-pressed]");
   if (!button) return;
@@ -36,14 +36,37 @@ export function show(article, read) {
   button.title = said(read ? "is_read" : "mark_read");
 }
 
-/** Move the count of unread items that the page shows, if it shows one. */
-function count(step) {
+/** Move the counts of unread items that the page shows, if it shows any: its own, and those of the lists beside it. */
+function count(article, step) {
   const shown = document.querySelector("[data-unread]");
-  if (!shown) return;
+  const { counts } = article.dataset;
+  // A digest counts all of its items, a list those that are not too old to count.
+  if (!shown || !(shown.dataset.size || counts)) return;
   const { size } = shown.dataset;
   const unread = Number(shown.dataset.unread) + step;
   shown.dataset.unread = unread;
-  shown.textContent = said(unread ? "unread_of" : "all_read", { unread, size });
+  if (size) {
+    shown.textContent = said(unread ? "unread_of" : "all_read", { unread, size });
+    return;
+  }
+  shown.textContent = said("unread", { unread: figure(unread) });
+  const feed = document.querySelector(`li[data-feed="${counts}"]`);
+  const folder = feed?.closest("details")?.querySelector("summary");
+  for (const line of [document.querySelector("#lists .whole"), feed, folder]) countBeside(line, step);
+}
+
+function countBeside(line, step) {
+  const shown = line?.querySelector("[data-count]");
+  if (!shown) return;
+  const unread = Number(shown.dataset.count) + step;
+  shown.dataset.count = unread;
+  shown.hidden = !unread;
+  shown.firstChild.data = figure(unread);
+}
+
+/** A number as the server writes it in the page's language. */
+function figure(number) {
+  return number.toLocaleString(document.documentElement.lang, { useGrouping: "always" });
 }
 
 document.addEventListener("submit", (event) => {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranking.explain import weight_words
-from ranking.language import figure, ngettext, stored_text
+from ranking.language import figure, ngettext, percent, stored_text
 from ranking.language import gettext as _
 from suggestions.entities import (
     ADD_TOPIC,
@@ -141,8 +141,8 @@ def reason_clean(reason: object) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Return a share in whole percent, "under 1 %" where that would be 0."""
-    return _("under 1 %") if 0 < share < 0.01 else f"{share:.0%}".replace("%", " %")
+    """Return a share in whole percent, "under 1%" where that would be 0."""
+    return _("under 1%") if 0 < share < 0.01 else percent(share)
 
 
 def no_op_note(kind: str, label: str) -> str:
@@ -388,26 +388,26 @@ def forecast_figures(forecast: Mapping[str, Any]) -> str:
         parts.append(_("{chance} likely that the direction is right").format(chance=chance_text(chance)))
     if forecast.get("ndcg_gain") is not None:
         gain, low, high = (figure(forecast[name], "+.3f") for name in ("ndcg_gain", "ndcg_low", "ndcg_high"))
-        words = _("nDCG@10 {gain} (90 % between {low} and {high})")
+        words = _("nDCG@10 {gain} (90% between {low} and {high})")
         parts.append(words.format(gain=gain, low=low, high=high))
         parts.append(_("changes that clearly tested as worse are not shown"))
     return "; ".join(parts)
 
 
 def effect_figures(measured: Mapping[str, Any]) -> str:
-    """Return "97 % likely that it helped; liked share of the digest +2.1 points (90 % between …)" or ""."""
+    """Return "97 % likely that it helped; liked share of the digest +2.1 points (90% between …)" or ""."""
     if (chance := measured.get("p_helped")) is None:
         return ""
     effect, low, high = (figure(100 * measured[name], "+.1f") for name in ("effect", "low", "high"))
     words = _(
         "{chance} likely that it helped; liked share of the digest {effect} points "
-        "(90 % between {low} and {high})"
+        "(90% between {low} and {high})"
     )
     return words.format(chance=chance_text(chance), effect=effect, low=low, high=high)
 
 
 def chance_text(chance: float) -> str:
-    """Return a probability in whole percent, "over 99 %" and "under 1 %" at the ends."""
+    """Return a probability in whole percent, "over 99%" and "under 1%" at the ends."""
     if chance > 0.99:
-        return _("over 99 %")
-    return _("under 1 %") if chance < 0.01 else f"{100 * chance:.0f} %"
+        return _("over 99%")
+    return _("under 1%") if chance < 0.01 else percent(chance)

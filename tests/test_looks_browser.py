@@ -96,6 +96,23 @@ def test_a_compact_item_takes_two_lines_where_there_is_room(page: Page, ada: Rea
     assert box(page.locator(".item [data-key=u]"))["height"] >= 44
 
 
+@pytest.mark.parametrize("width", [360, 600])
+@pytest.mark.parametrize(("language", "chip"), [("en", "more from Gazette"), ("de", "mehr aus Gazette")])
+def test_reasons_and_the_way_to_the_original_have_room(
+    page: Page, ada: Reader, language: str, chip: str, width: int
+):
+    item = fresh_item(ada)
+    edit = ConfigEdit(source_weights={"gazette.example": 1.5})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=timezone.now())
+    Reader.objects.update(language=language)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto("/")
+    shown = page.locator(".item .chip").first
+    assert shown.inner_text() == chip and shown.evaluate("one => one.scrollWidth <= one.clientWidth")
+    page.goto(f"/ui/item/{item.pk}")
+    assert box(page.locator(".item-foot > p > a"))["height"] < 40  # one line
+
+
 def test_a_long_name_keeps_the_head_of_a_page_on_one_line(page: Page, ada: Reader):
     Reader.objects.update(username="wilhelmina-x")
     page.set_viewport_size({"width": 800, "height": 800})

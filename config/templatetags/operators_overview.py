@@ -20,6 +20,7 @@ from advisor.models import Run
 from advisor.selectors import ACTIVE_STATUSES, worker_alive
 from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
+from digest.feeds.newsletters import mailbox_state
 from digest.models import Feed, Reader, Spend
 from digest.requests import reader_of
 from digest.web.costs import BOOKED, USD, usd_words
@@ -52,7 +53,7 @@ def operators_overview(context: Mapping[str, Any]) -> list[OverviewFigure]:
 
 
 def overview_figures(*, reader: Reader, now: datetime) -> list[OverviewFigure]:
-    """Return the figures that this operator may see, in a fixed order; seven queries at most.
+    """Return the figures that this operator may see, in a fixed order; eight queries at most.
 
     Counts end at 1,000, and no query reads items, ratings or digests.
     """
@@ -92,6 +93,11 @@ def _feeds(now: datetime) -> Iterator[OverviewFigure]:
     href = _list(Feed, condition="failing") if failing else _list(Feed)
     note = f"{_count_words(due)} due to be fetched"
     yield OverviewFigure("Failing feeds", _count_words(failing), note, href, bad=failing > 0)
+    if mailbox := mailbox_state():
+        value = "failing" if mailbox.problem else "read"
+        note = mailbox.problem or f"last at {date_words(localtime(mailbox.read_at), 'H:i')}"
+        href = _list(Feed, condition="imported")
+        yield OverviewFigure("Newsletters", value, note, href, bad=bool(mailbox.problem))
 
 
 def _night(now: datetime) -> Iterator[OverviewFigure]:

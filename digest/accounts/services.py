@@ -16,7 +16,7 @@ from django.utils.translation import gettext, gettext_noop
 from digest.days import day_of
 from digest.errors import LastOperator
 from digest.feedback.transfer import records_export
-from digest.feeds.newsletters import NEWSLETTER_PREFIX
+from digest.feeds.ingest import PRIVATE_KEY
 from digest.mail.links import feed_token_revoke
 from digest.models import (
     ApiToken,
@@ -24,7 +24,6 @@ from digest.models import (
     Destination,
     Digest,
     Exposure,
-    Feed,
     FeedAccess,
     Feedback,
     FeedbackTag,
@@ -198,10 +197,11 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
         texts = Item.objects.filter(feed__owner=reader).values("fingerprint")
         Summary.objects.filter(fingerprint__in=texts).delete()
         SuggestedReasons.objects.filter(fingerprint__in=texts).delete()
-        newsletters = Feed.objects.filter(owner=reader, own_address__startswith=NEWSLETTER_PREFIX)
-        sources = list(newsletters.values_list("source_id", flat=True))
+        own = Source.objects.filter(feeds__owner=reader, key__contains=PRIVATE_KEY)
+        sources = list(own.values_list("pk", flat=True))
         _, by_label = Reader.objects.filter(pk=reader.pk).delete()
-        Source.objects.filter(pk__in=sources).delete()
+        # An operator may have joined one with others.
+        Source.objects.filter(pk__in=sources, feeds=None, items=None).delete()
     return Counter(by_label)
 
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext
 from ninja.security import HttpBearer
 
@@ -111,7 +112,7 @@ def token_use(*, secret: str, now: datetime) -> ApiToken:
     if token.expires_at is not None and token.expires_at <= now:
         raise TokenExpired(
             gettext("This token expired on {expires_at}. Make a new one.").format(
-                expires_at=f"{token.expires_at:%d %B %Y}"
+                expires_at=date_format(token.expires_at, gettext("j F Y"))
             )
         )
     stale = Q(last_used_at=None) | Q(last_used_at__lte=now - USED_EVERY)

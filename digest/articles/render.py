@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from digest.feeds.body_html import html_recheck
+from digest.feeds.mails import UNSUBSCRIBE
 from ranking.language import gettext as _
 
 Mode = Literal["shown", "tap", "never"]
@@ -40,7 +41,7 @@ def article_render(stored: str, *, pictures: Mode, href: Href) -> str:
             return f'<a{rest} target="_blank">'
         return tag[0]
 
-    cleaned = html_recheck(stored)
+    cleaned = html_recheck(stored).replace(f">{UNSUBSCRIBE}</a>", f">{_(UNSUBSCRIBE)}</a>")
     return _TAG.sub(rewritten, _pictures_unlinked(cleaned) if pictures == "tap" else cleaned)
 
 

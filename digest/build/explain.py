@@ -12,7 +12,7 @@ from digest.feeds.entities import FETCH_PROBLEMS
 from digest.feeds.health import FeedCondition
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.explain import weight_of_source, weight_words
-from ranking.language import figure, gettext_noop, ngettext, pgettext, stored_text
+from ranking.language import figure, gettext_noop, ngettext, percent, pgettext, stored_text
 from ranking.language import gettext as _
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
 
@@ -94,7 +94,7 @@ def score_explain(
         BreakdownLine(_("Interest"), every, f"× {_figure(parts['interest'])}"),
         *interest,
     )
-    return Explanation(_chips(parts, source, slot), lines, _figure(score))
+    return Explanation(score_chips(parts, source, slot), lines, _figure(score))
 
 
 def _weight_words(parts: Mapping[str, Any]) -> str:
@@ -155,7 +155,7 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
     boosts = parts["boosts"].items()
     lines += [_added(_("Keyword"), f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
-        words = _("{share} like what you found useful").format(share=f"{parts['similarity']:.0%}")
+        words = _("{share} like what you found useful").format(share=percent(parts["similarity"]))
         lines.append(_added(_("Similarity"), words, parts["interest"] - 1 - named))
     if community:
         lines.append(_added(_("Readers here"), _("how they rated it"), community))
@@ -187,7 +187,7 @@ def _added(label: str, words: str, value: float) -> BreakdownLine:
     return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {figure(abs(value))}", part=True)
 
 
-def _chips(parts: Mapping[str, Any], source: str, slot: str) -> tuple[str, ...]:
+def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> tuple[str, ...]:
     """Return the strongest reasons in a few words each, the reader's own preferences first."""
     chips = [_(DRAWN)] if slot == NOVELTY else []
     # What is older than a digest's window is in one by a single way (digest.items.selectors.items_latest).
@@ -229,7 +229,7 @@ def place_explain(slot: str, propensity: float, moved: int = 0) -> str:
         ).format(n=NOVELTY_EVERY)
         if not 0.005 <= propensity < 0.995:
             return drawn
-        chance = _("It had a chance of {share}.").format(share=f"{propensity:.0%}")
+        chance = _("It had a chance of {share}.").format(share=percent(propensity))
         return f"{drawn} {chance}"
     if moved > 0:
         words = ngettext(

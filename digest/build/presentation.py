@@ -15,6 +15,7 @@ from digest.build.explain import (
     changed_by_learning,
     item_age_words,
     lede_cut,
+    score_chips,
     score_explain,
     settings_changes,
     summary_origin,
@@ -24,7 +25,7 @@ from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feeds.identity import web_url
 from digest.items.muting import item_candidate
-from digest.items.reading import NOT_READ, readings_for
+from digest.items.reading import NOT_READ, readings_of
 from digest.items.selectors import sources_reporting
 from digest.items.stories import RelatedItem, items_related
 from digest.models import Impression, Item, Reader, ReasonTag
@@ -137,38 +138,61 @@ def items_shown(
     now: datetime,
     ratings: Mapping[int, RatedItem | None] | None = None,
     since: Mapping[int, OtherScore] | None = None,
+    breakdown: bool = True,
 ) -> list[ShownItem]:
     """Return the items for a page, in their given order.
 
-    `ratings` are given where they are known already, `since` the other scores to show, by item.
+    `ratings` are given where they are known already, `since` the other scores to show, by item. Without the
+    `breakdown` of its score an item has its reasons in a few words alone.
     """
     items = [entry.item for entry in scored]
     pictures_prepare(items=items)
     responses = responses_of(reader=reader, items=items, ratings=ratings)
     mates = items_related(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
     summaries = summaries_for(reader_id=reader.pk, items=items)
-    shown = []
-    for entry in scored:
-        item = entry.item
-        summary = summaries.get(item.pk)
-        if summary and not summary.text:
-            summary = None
-        origin = summary_origin(summary.model, summary.repaired, summary.by_model) if summary else ""
-        shown.append(
-            ShownItem(
-                item=item,
-                href=web_url(item.url),
-                age=item_age_words(item.dated_at, now, reader.zone),
-                lede=lede_cut(summary.text if summary else item.text),
-                why=score_why(entry),
-                response=responses[item.pk],
-                also=_story_mates(mates.get(item.pk, ())),
-                summary=summary,
-                summary_words=origin,
-                since=(since or {}).get(item.pk),
-            )
+    return [
+        _shown(
+            entry,
+            why=score_why(entry) if breakdown else _chips_alone(entry),
+            age=item_age_words(entry.item.dated_at, now, reader.zone),
+            response=responses[entry.item.pk],
+            mates=mates.get(entry.item.pk, ()),
+            summary=summaries.get(entry.item.pk),
+            since=(since or {}).get(entry.item.pk),
         )
-    return shown
+        for entry in scored
+    ]
+
+
+def _shown(
+    entry: ScoredItem,
+    *,
+    why: Explanation,
+    age: str,
+    response: Response,
+    mates: Sequence[RelatedItem],
+    summary: ShownSummary | None,
+    since: OtherScore | None,
+) -> ShownItem:
+    item = entry.item
+    if summary and not summary.text:
+        summary = None
+    return ShownItem(
+        item=item,
+        href=web_url(item.url),
+        age=age,
+        lede=lede_cut(summary.text if summary else item.text),
+        why=why,
+        response=response,
+        also=_story_mates(mates),
+        summary=summary,
+        summary_words=summary_origin(summary.model, summary.repaired, summary.by_model) if summary else "",
+        since=since,
+    )
+
+
+def _chips_alone(entry: ScoredItem) -> Explanation:
+    return Explanation(score_chips(entry.parts, str(entry.item.source), entry.slot), (), "")
 
 
 def _story_mates(mates: Sequence[RelatedItem]) -> RelatedItems | None:
@@ -223,11 +247,11 @@ def responses_of(
     *, reader: Reader, items: Sequence[Item], ratings: Mapping[int, RatedItem | None] | None = None
 ) -> dict[int, Response]:
     """Return the reader's response to each of the items, by id; a constant number of queries."""
-    ids = [item.pk for item in items]
     if ratings is None:
         ratings = feedback_by_items(reader_id=reader.pk, items=items)
-    states, tags = readings_for(reader_id=reader.pk, item_ids=ids), reason_tags()
+    states = readings_of(reader_id=reader.pk, items=items)
     rated = [item for item in items if ratings.get(item.pk) is not None]
+    tags = reason_tags() if rated else []
     suggested = reasons_suggested_for(reader_id=reader.pk, items=rated) if rated else {}
     found = {}
     for item in items:

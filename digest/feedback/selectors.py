@@ -99,7 +99,7 @@ def feedback_urls(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, st
 
 
 def feedback_by_items(*, reader_id: UUID, items: Collection[Item]) -> dict[int, RatedItem]:
-    """Return the reader's rating of the article of each item that has one, by item id; two queries."""
+    """Return the reader's rating of the article of each rated one of the items, by item id; two queries."""
     rows = _of_reader(reader_id).filter(article__in={item.article for item in items})
     rated = {row.article: row for row in _rated_items(rows)}
     return {item.pk: rated[item.article] for item in items if item.article in rated}
@@ -170,6 +170,9 @@ def _rated_items(rows: QuerySet[Feedback]) -> list[RatedItem]:
 
     A list of ids instead would exceed the databases' limits on parameters at 100,000 ratings.
     """
+    found = list(rows.select_related("item"))
+    if not found:
+        return []
     tags: defaultdict[int, list[str]] = defaultdict(list)
     tag_rows = FeedbackTag.objects.filter(feedback__in=rows.values("pk")).order_by("tag_id")
     for feedback_id, tag in tag_rows.values_list("feedback_id", "tag_id"):
@@ -190,5 +193,5 @@ def _rated_items(rows: QuerySet[Feedback]) -> list[RatedItem]:
             categories=tuple(row.item.categories),
             author=row.item.author,
         )
-        for row in rows.select_related("item")
+        for row in found
     ]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from digest.feeds.bodies import bodies_store, body_columns
 from digest.feeds.dedupe import IdentifiedEntry, IngestPlan, KnownItem, identify_entries, plan_ingest
@@ -51,6 +51,8 @@ ITEM_COLUMNS: Final = (
 # What a feed may change of an item it brought; dates stay, so that none can make an old post new. Whose
 # words they are changes with them: a feed may have answered from another publisher's site before.
 CHANGED_COLUMNS: Final = ("guid", "title", "text", "author", "language", "fingerprint", "own", "source")
+# In the key of a private feed's own source, after its publisher's.
+PRIVATE_KEY: Final = "/private-"
 # Entries looked up and written at once; far from what any database takes as parameters (SQLite: 32,766).
 BATCH_ENTRIES: Final = 2_000
 
@@ -150,16 +152,17 @@ def _titles_store(documents: Documents) -> None:
 def sources_name(*, keys: Collection[str], before: Mapping[str, Collection[str]] | None = None) -> None:
     """Call each source what the titles of all its feeds begin with; where they do not agree, by its key.
 
-    A source is everybody's and a feed may be one reader's alone (private ones name no source): so nobody is
-    shown a word under the name of a publisher that is not also in the title of a feed they read. What a
-    person called the source, which is no beginning of a title of today or of those `before` the change, is
-    left alone. A source without a name gets one when all of its feeds have a title; one with a name keeps it
-    beside feeds that never brought anything. Two queries and a statement, none without `keys`.
+    A source is everybody's and a feed may be one reader's alone (private ones name only sources of their
+    own): so nobody is shown a word under the name of a publisher that is not also in the title of a feed they
+    read. What a person called the source, which is no beginning of a title of today or of those `before` the
+    change, is left alone. A source without a name gets one when all of its feeds have a title; one with a
+    name keeps it beside feeds that never brought anything. Two queries and a statement, none without `keys`.
     """
     if not keys:
         return
     brought = Exists(Item.objects.filter(feed=OuterRef("pk")))
-    feeds = Feed.objects.filter(source_id__in=keys, owner=None).annotate(brought=brought)
+    naming = Q(owner=None) | Q(source__key__contains=PRIVATE_KEY)
+    feeds = Feed.objects.filter(naming, source_id__in=keys).annotate(brought=brought)
     titles: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for key, title, has_items in feeds.values_list("source_id", "title", "brought"):
         titles[key][title] = titles[key].get(title, False) or has_items or bool(title)

@@ -16,12 +16,15 @@ from typing import Any, Final
 from digest.feeds.body_html import html_clean
 from digest.feeds.entities import ParsedEntry, ParsedFeed, feed_as_json, feed_from_json
 from digest.feeds.sanitise import clean_text, html_to_text, one_line
+from ranking.language import gettext_noop
 
 # A longer mail is cut off here, within its parts.
 MAIL_MAX_BYTES: Final = 2 * 1024 * 1024
 PARTS_MAX: Final = 50
 SENDER_MAX_CHARS, TITLE_MAX_CHARS, GUID_MAX_CHARS = 200, 300, 400
 UNTITLED: Final = "Without a subject"
+# Stored in English, shown in the language of the page (`digest.articles.render`).
+UNSUBSCRIBE: Final = gettext_noop("Unsubscribe from this newsletter")
 # Where mail servers and senders name who a mail is for, the most reliable first.
 RECIPIENT_HEADERS: Final = ("Delivered-To", "X-Original-To", "Envelope-To", "To", "Cc")
 _LIST_ID: Final = re.compile(r"<([^<>\s]{1,200})>")
@@ -137,7 +140,7 @@ def _unsubscribe(message: EmailMessage) -> str:
     """Return the link of `List-Unsubscribe` (RFC 2369), that of the web before that of mail."""
     links = _LINK.findall(_header(message, "List-Unsubscribe").replace("\n", ""))
     best = next((link for link in links if link.startswith("http")), links[0] if links else "")
-    return f'<p><a href="{escape(best)}">Unsubscribe from this newsletter</a></p>' if best else ""
+    return f'<p><a href="{escape(best)}">{UNSUBSCRIBE}</a></p>' if best else ""
 
 
 def _date(message: EmailMessage) -> datetime | None:

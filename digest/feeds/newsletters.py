@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -23,18 +23,17 @@ from django.utils.translation import gettext
 
 from digest.errors import FeedNotFound, TooManySubscriptions
 from digest.feeds.entities import FeedProblem
-from digest.feeds.ingest import documents_ingest, source_get_or_create
+from digest.feeds.ingest import documents_ingest
 from digest.feeds.mails import MAIL_MAX_BYTES, Letter, letter_from_json
-from digest.feeds.private_feeds import PRIVATE_PREFIX
+from digest.feeds.private_feeds import private_feed_create
 from digest.feeds.sandbox import SANDBOX, WALL_S, sandbox_answer
 from digest.feeds.subscriptions import check_room
-from digest.models import Feed, Reader, Subscription
+from digest.models import Feed, MailboxState, Reader, Subscription
 
 # What stands in place of the address of a newsletter's feed, before its list.
 NEWSLETTER_PREFIX: Final = "newsletter:"
 # 80 bits, in letters and digits that survive any mail server.
 TOKEN_BYTES: Final = 10
-DOMAIN_MAX_CHARS: Final = 80
 # What stands for the reader in NEWSLETTERS_ADDRESS.
 PLACE: Final = "*"
 # --- The mailbox, by IMAP (RFC 3501); the operator names it, so it may be anywhere ---
@@ -49,13 +48,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class NewslettersReport:
-    """What a round brought: mails `stored`, of nobody (`unknown`), `removed` lists, and those `refused`."""
+    """What a round brought: mails `stored`, of nobody (`unknown`), `removed` lists, and those `refused`.
+
+    `problem` says why the mailbox could not be read, "" where it was.
+    """
 
     stored: int = 0
     unknown: int = 0
     removed: int = 0
     refused: int = 0
-    failed: bool = False
+    problem: str = ""
 
 
 def newsletters_are_on() -> bool:
@@ -100,7 +102,8 @@ def newsletters_fetch(*, now: datetime) -> NewslettersReport:
     """Read the unread mails of the mailbox, 200 at most, and store each for the reader whose address it has.
 
     A mail is marked as seen once it is stored or thrown away; after a crash it is read again, and stored
-    once, by its Message-ID. A mailbox that fails is an error in the log; nothing is lost.
+    once, by its Message-ID. A mailbox that fails is an error in the log, and shown to operators
+    (`mailbox_state`); nothing is lost.
     """
     report = NewslettersReport()
     if not newsletters_are_on():
@@ -111,9 +114,26 @@ def newsletters_fetch(*, now: datetime) -> NewslettersReport:
                 _mail_store(mail, report, now)
                 mailbox.seen(uid)
     except MailboxFailed as error:
-        report.failed = True
-        log.error("newsletters_failed", problem=str(error))
+        report.problem = str(error)
+        log.error("newsletters_failed", problem=report.problem)
+    MailboxState.objects.update_or_create(pk=1, defaults={"read_at": now, "problem": report.problem})
     return report
+
+
+def mailbox_state() -> MailboxState | None:
+    """Return how the last reading of the mailbox went; `None` where none is set, or before the first."""
+    return MailboxState.objects.first() if newsletters_are_on() else None
+
+
+def mailbox_problem() -> str:
+    """Return why the mailbox does not open, "" where it does or none is set; it is asked now."""
+    try:
+        if newsletters_are_on():
+            with mailbox_open(settings.NEWSLETTERS_URL):
+                pass
+    except MailboxFailed as error:
+        return str(error)
+    return ""
 
 
 def _mail_store(mail: bytes, report: NewslettersReport, now: datetime) -> None:
@@ -159,7 +179,13 @@ def letter_store(*, reader: Reader, letter: Letter, now: datetime) -> bool:
     feed = Feed.objects.filter(owner=reader, own_address=address).first()
     if feed is None:
         check_room(reader=reader)
-        feed = _feed_create(reader, address, letter.feed.title)
+        feed = private_feed_create(
+            reader=reader,
+            address=address,
+            publisher=address.removeprefix(NEWSLETTER_PREFIX).rpartition("@")[2],
+            title=letter.feed.title,
+            state=Feed.State.IMPORTED,
+        )
         Subscription.objects.create(reader=reader, feed=feed, created_at=now)
     elif not Subscription.objects.filter(reader=reader, feed=feed).exists():
         return False
@@ -169,22 +195,8 @@ def letter_store(*, reader: Reader, letter: Letter, now: datetime) -> bool:
     return True
 
 
-def _feed_create(reader: Reader, address: str, title: str) -> Feed:
-    """Create a private feed that is never fetched, with a source of its own: no sender takes a name."""
-    domain = address.removeprefix(NEWSLETTER_PREFIX).rpartition("@")[2][:DOMAIN_MAX_CHARS]
-    name = uuid4()
-    return Feed.objects.create(
-        url=f"{PRIVATE_PREFIX}{name}",
-        owner=reader,
-        own_address=address,
-        title=title,
-        state=Feed.State.IMPORTED,
-        source=source_get_or_create(key=f"{domain or 'mail'}/mail-{name.hex[:12]}", title=title),
-    )
-
-
 class MailboxFailed(Exception):
-    """A mailbox that does not answer, does not let us in, or answers what is no IMAP."""
+    """A mailbox that does not answer, does not let us in, or speaks no IMAP; a sentence says which."""
 
 
 class Mailbox:
@@ -213,15 +225,11 @@ def mailbox_open(url: str) -> Iterator[Mailbox]:
 
     Raises `MailboxFailed`, whose words repeat nothing of the address or of what the server said.
     """
-    parts = urlsplit(url)
-    try:
-        connection = _connect(parts)
-    except (OSError, imaplib.IMAP4.error) as error:
-        raise MailboxFailed(f"the mailbox does not open ({type(error).__name__})") from error
+    connection = _connect(urlsplit(url))
     try:
         yield Mailbox(connection)
     except (OSError, imaplib.IMAP4.error) as error:
-        raise MailboxFailed(f"the mailbox broke off ({type(error).__name__})") from error
+        raise MailboxFailed(f"The mailbox broke off ({type(error).__name__}).") from error
     finally:
         with suppress(OSError, imaplib.IMAP4.error):
             connection.logout()
@@ -230,15 +238,29 @@ def mailbox_open(url: str) -> Iterator[Mailbox]:
 def _connect(parts: SplitResult) -> imaplib.IMAP4:
     host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 993)
     kind = imaplib.IMAP4 if parts.scheme == "imap" else imaplib.IMAP4_SSL
-    connection = kind(host, port, timeout=TIMEOUT_S)
+    folder = unquote(parts.path.strip("/")) or FOLDER
+    with _failing("The mailbox’s server speaks no IMAP"):
+        connection = kind(host, port, timeout=TIMEOUT_S)
     try:
-        connection.login(unquote(parts.username or ""), unquote(parts.password or ""))
-        folder = unquote(parts.path.strip("/")) or FOLDER
-        status, _ = connection.select('"' + folder.replace("\\", "\\\\").replace('"', '\\"') + '"')
-        if status != "OK":
-            raise imaplib.IMAP4.error("no such folder")
+        with _failing("The mailbox does not take the user name and password"):
+            connection.login(unquote(parts.username or ""), unquote(parts.password or ""))
+        with _failing("The mailbox has no such folder"):
+            status, _ = connection.select('"' + folder.replace("\\", "\\\\").replace('"', '\\"') + '"')
+            if status != "OK":
+                raise imaplib.IMAP4.error("no such folder")
     except BaseException:
         with suppress(OSError, imaplib.IMAP4.error):
             connection.shutdown()
         raise
     return connection
+
+
+@contextmanager
+def _failing(words: str) -> Iterator[None]:
+    """Raise `MailboxFailed`: with these words where the server refuses, with others where it is not there."""
+    try:
+        yield
+    except (imaplib.IMAP4.abort, OSError) as error:
+        raise MailboxFailed(f"The mailbox’s server does not answer ({type(error).__name__}).") from error
+    except imaplib.IMAP4.error as error:
+        raise MailboxFailed(f"{words}.") from error

@@ -47,12 +47,16 @@ _ATTRIBUTE: Final = re.compile(rf"(?<![\w:.-])({_ATTRIBUTE_NAMES})\s*=\s*([\"'])
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
-    """A feed of a list; `folder` is its path, joined by “ / ”, and `line` counts from 1."""
+    """A feed of a list; `folder` is its path, joined by “ / ”, and `line` counts from 1.
+
+    `description` is what a list of ours says about a feed, beside its title; it is not read.
+    """
 
     url: str
     title: str
     folder: str
     line: int = 0
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +240,8 @@ def opml_write(feeds: Iterable[ListedFeed], *, title: str, now: datetime | None 
         outline = etree.SubElement(_folder(folders, path), "outline", type="rss")
         for name, value in (("text", feed.title or feed.url), ("title", feed.title), ("xmlUrl", feed.url)):
             outline.set(name, clean_text(value))
+        if feed.description:
+            outline.set("description", clean_text(feed.description))
     return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from django.db import transaction
@@ -14,13 +14,15 @@ from digest.feeds.adding import AddedFeed, found_store
 from digest.feeds.discovery import feed_open, site_address
 from digest.feeds.entities import FeedProblem
 from digest.feeds.identity import canonical_url, source_key, web_url
-from digest.feeds.ingest import source_get_or_create
+from digest.feeds.ingest import PRIVATE_KEY, source_get_or_create
 from digest.feeds.selectors import subscription_of
 from digest.feeds.subscriptions import check_address, check_room, private_at
+from digest.feeds.weights import source_settings_follow
 from digest.models import Feed, FeedAccess, Reader, Subscription
 
 # What stands in place of an address in `Feed.url`: no list, redirect or lookup leads to it.
 PRIVATE_PREFIX: Final = "private:"
+PUBLISHER_MAX_CHARS: Final = 80
 
 
 def private_feed_add(*, reader: Reader, url: str, given: AccessGiven, now: datetime) -> AddedFeed:
@@ -34,7 +36,7 @@ def private_feed_add(*, reader: Reader, url: str, given: AccessGiven, now: datet
     address = canonical_url(typed) or typed
     found = feed_open(address=address, access=access_of(given, address=address))
     with transaction.atomic():
-        subscription = _subscription(reader, address, now)
+        subscription = _subscription(reader, address, found.title, now)
         access_store(feed=subscription.feed, given=given)
     return found_store(subscription=subscription, found=found, now=now)
 
@@ -56,7 +58,7 @@ def private_feed_change(*, reader: Reader, feed_id: int, given: AccessGiven, now
     found = feed_open(address=address, access=access_of(given, address=address))
     with transaction.atomic():
         if row.feed.owner_id is None:
-            row = _subscription_moved(row, address, now)
+            row = _subscription_moved(row, address, found.title, now)
         access_store(feed=row.feed, given=given)
         _feed_due(row.feed, now)
     return found_store(subscription=row, found=found, now=now)
@@ -67,38 +69,49 @@ def access_of_feed(*, feed: Feed) -> FeedAccess | None:
     return FeedAccess.objects.filter(feed=feed).first() if feed.owner_id else None
 
 
-def private_feed_create(*, reader: Reader, address: str, source: str, now: datetime) -> Feed:
-    """Return the reader's private feed at `address`; a new one names no source."""
-    feed, _ = Feed.objects.get_or_create(
-        owner=reader,
-        own_address=address,
-        defaults={
-            "url": f"{PRIVATE_PREFIX}{uuid4()}",
-            "source": source_get_or_create(key=source, title=""),
-            "next_check_at": now,
-        },
-    )
+def private_feed_create(
+    *, reader: Reader, address: str, publisher: str, title: str, state: str = Feed.State.ACTIVE
+) -> Feed:
+    """Return the reader's private feed at `address`; a new one gets a source of its own, called as it is.
+
+    The source's key begins with the `publisher`'s, and is nobody else's: what one reader pays for is neither
+    listed nor weighed with what everybody reads, and bears no name but its own.
+    """
+    name = uuid4()
+    key = f"{publisher[:PUBLISHER_MAX_CHARS] or 'unknown'}{PRIVATE_KEY}{name.hex[:12]}"
+    made: dict[str, Any] = {
+        "url": f"{PRIVATE_PREFIX}{name}",
+        "title": title[:200],
+        "state": state,
+        # Called, by Django, only where the feed is new.
+        "source": lambda: source_get_or_create(key=key, title=title),
+    }
+    feed, _ = Feed.objects.get_or_create(owner=reader, own_address=address, defaults=made)
     return feed
 
 
-def _subscription(reader: Reader, address: str, now: datetime) -> Subscription:
+def _subscription(reader: Reader, address: str, title: str, now: datetime) -> Subscription:
     """Return the reader's subscription to their private feed at `address`; create both where they are new."""
     if own := private_at(reader=reader, addresses=[address]):
         _feed_due(own[0].feed, now)
         return own[0]
     check_room(reader=reader)
-    feed = private_feed_create(
-        reader=reader, address=address, source=source_key(address) or "unknown", now=now
-    )
+    feed = private_feed_create(reader=reader, address=address, publisher=source_key(address), title=title)
     _feed_due(feed, now)
     return Subscription.objects.create(reader=reader, feed=feed, created_at=now)
 
 
-def _subscription_moved(row: Subscription, address: str, now: datetime) -> Subscription:
-    """Move a subscription, with its folder and switches, from the public feed to a private one."""
-    source = source_key(address) or "unknown"
-    row.feed = private_feed_create(reader=row.reader, address=address, source=source, now=now)
+def _subscription_moved(row: Subscription, address: str, title: str, now: datetime) -> Subscription:
+    """Move a subscription, with its folder and switches, from the public feed to a private one.
+
+    What its reader set for the source counts for the private one's, too.
+    """
+    before = row.feed.source_id
+    row.feed = private_feed_create(
+        reader=row.reader, address=address, publisher=source_key(address), title=title
+    )
     row.save(update_fields=["feed"])
+    source_settings_follow(reader_id=row.reader_id, source=before, to=row.feed.source_id, now=now)
     return row
 
 

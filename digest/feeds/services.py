@@ -158,13 +158,16 @@ def _sources_follow(answers: Sequence[FeedAnswer]) -> None:
     """Give each feed that redirects to another domain the source of the host that answered.
 
     So an open redirect on a publisher's domain lends nobody the publisher's name. Where the redirect is gone,
-    the feed has the source of its own address again. No query where neither happened.
+    the feed has the source of its own address again; a private one stays its own source. No query where
+    neither happened.
     """
     for one in answers:
         feed, own, last = one.feed, source_key(one.feed.address), source_key(one.response.url)
         other = last if last != own else ""
         if other != feed.answered_by:
-            feed.source, feed.answered_by = source_get_or_create(key=last, title=""), other
+            feed.answered_by = other
+            if feed.owner_id is None:
+                feed.source = source_get_or_create(key=last, title="")
             feed.save(update_fields=["source", "answered_by"])
 
 

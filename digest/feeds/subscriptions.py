@@ -30,6 +30,8 @@ FEED_GONE: Final = gettext_noop(
     "This feed’s publisher took it down for good. If the site moved, try its new address."
 )
 FEED_GONE_REASON: Final = gettext_noop("The publisher took this feed down for good.")
+# In a list for other programs, so in English.
+WITHOUT_SECRET: Final = "Private: the password, header or cookie that opens it is not in this list."
 IMPORT_BATCH: Final = 500
 REJECTS_LISTED_MAX: Final = 100
 
@@ -231,11 +233,16 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
 def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
     """Return the reader's subscriptions as an OPML list, dated `now` where that is given.
 
-    Sources imported from files have no address and are left out; of a private feed nothing but its address
-    goes along.
+    Sources imported from files have no address and are left out; what opens a private feed does not go along,
+    and the list says so.
     """
     listed = [
-        ListedFeed(row.feed.address, row.feed.name, row.folder)
+        ListedFeed(
+            row.feed.address,
+            row.feed.name,
+            row.folder,
+            description=WITHOUT_SECRET if row.feed.owner_id else "",
+        )
         for row in subscriptions_of(reader_id=reader.pk)
         if web_url(row.feed.address)
     ]

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from digest.models import Feed, Reader
 from ranking.levels import weight_read
-from ranking.services import source_weights_set
+from ranking.services import source_settings_copy, source_weights_set
 
 
 def weights_at_level(*, reader_id: UUID, feed_ids: Collection[int], level: str) -> dict[str, float | None]:
@@ -28,3 +28,8 @@ def sources_weigh(*, reader: Reader, feed_ids: Collection[int], level: str, now:
     if weights:
         source_weights_set(reader_id=reader.pk, weights=weights, now=now)
     return len(weights)
+
+
+def source_settings_follow(*, reader_id: UUID, source: str, to: str, now: datetime) -> None:
+    """Have the reader's weight, pins and mute of `source` count for `to`, where their feed went, as well."""
+    source_settings_copy(reader_id=reader_id, source=source, to=to, now=now)

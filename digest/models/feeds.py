@@ -137,6 +137,16 @@ class FeedAccess(models.Model):
         return f"access to {self.feed_id}"
 
 
+class MailboxState(models.Model):
+    """One row: how the last reading of the newsletters' mailbox went."""
+
+    read_at = models.DateTimeField(help_text="When it was last tried.")
+    problem = models.CharField(max_length=300, blank=True, help_text="Why it failed; empty: it was read.")
+
+    def __str__(self) -> str:
+        return self.problem or "read"
+
+
 class Subscription(models.Model):
     """A reader's subscription to a feed."""
 

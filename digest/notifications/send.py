@@ -61,9 +61,13 @@ GONE: Mapping[str, frozenset[str]] = {
     Kind.WEBHOOK: frozenset({"http_410"}),
 }
 FAILURES = {
-    "not_https": gettext_noop("Its address has to begin with https://."),
+    "not_https": gettext_noop(
+        "Its address has to begin with https://. An operator can allow its host without (NOTIFY_ALLOW_HOSTS)."
+    ),
     "bad_url": gettext_noop("Its address is no web address."),
-    "bad_port": gettext_noop("Its address has a port that nothing is sent to."),
+    "bad_port": gettext_noop(
+        "Its address has a port that nothing is sent to. An operator can allow it (NOTIFY_ALLOW_HOSTS)."
+    ),
     "forbidden_address": gettext_noop(
         "Its address is not on the public internet. An operator can allow it (NOTIFY_ALLOW_HOSTS)."
     ),

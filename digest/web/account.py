@@ -24,7 +24,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 from django.views.decorators.cache import never_cache
@@ -94,7 +94,9 @@ def account(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form=form)
     reader_update(reader=reader, **form.cleaned_data)
-    messages.success(request, _("Saved."))
+    # In the language of the page that shows it.
+    with translation.override(reader.language or translation.get_language_from_request(request)):
+        messages.success(request, _("Saved."))
     return redirect("digest:account")
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from ninja import Query, Router, Schema
 from pydantic import BeforeValidator, Field
 
-from digest.build.explain import score_explain
+from digest.build.explain import score_chips
 from digest.build.selectors import digest_impressions
 from digest.build.services import digest_current
 from digest.build.store import exposures_log
@@ -470,7 +470,7 @@ def _entry(row: Impression, mates: list[RelatedItem]) -> EntryOut:
         parts=row.parts,
         slot=row.slot,
         propensity=row.propensity,
-        reasons=list(score_explain(row.parts, row.score, str(row.item.source), row.slot).chips),
+        reasons=list(score_chips(row.parts, str(row.item.source), row.slot)),
         useful=row.thumb.useful if row.thumb else None,
         also=[MateOut(item_id=m.item_id, title=m.title, source=m.source, url=m.url) for m in mates],
     )

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from digest.articles.render import addresses_render
 from digest.build.best import best_key
+from digest.build.explain import score_chips
 from digest.build.muting import mute_named, mute_preview
-from digest.build.presentation import score_why
 from digest.days import day_of
 from digest.errors import CursorInvalid
 from digest.feedback.mutes import mutes_change
@@ -25,7 +25,7 @@ from digest.items.listing import (
     list_key,
     unread_counts,
 )
-from digest.items.reading import NOT_READ, items_read, readings_for, readings_undo
+from digest.items.reading import NOT_READ, items_read, readings_of, readings_undo
 from digest.items.selectors import item_get as item_of_reader
 from digest.items.selectors import items_visible
 from digest.models import Reader
@@ -129,7 +129,7 @@ def items_get(request: HttpRequest, asked: Query[PageIn]) -> ListOut:
     feeds = feeds_read(reader_id=reader.pk)
     page = list_rows(reader, wanted, feeds, asked.limit, now)
     items = [entry.item for entry in page.scored]
-    states = readings_for(reader_id=reader.pk, item_ids=[item.pk for item in items])
+    states = readings_of(reader_id=reader.pk, items=items)
     ratings = feedback_by_items(reader_id=reader.pk, items=items)
     counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
     listed = []
@@ -146,7 +146,7 @@ def items_get(request: HttpRequest, asked: Query[PageIn]) -> ListOut:
                 feed_id=item.feed_id,
                 author=item.author,
                 dated_at=item.dated_at,
-                reasons=[*score_why(entry).chips],
+                reasons=[*score_chips(entry.parts, str(item.source), entry.slot)],
                 useful=rating.useful if rating else None,
                 read_at=state.read_at,
                 saved_at=state.saved_at,
@@ -216,7 +216,7 @@ def item_get(request: HttpRequest, item_id: int) -> ItemOut:
     reader = reader_of(request)
     item = item_of_reader(reader_id=reader.pk, item_id=item_id)
     content = content_of(item=item)
-    state = readings_for(reader_id=reader.pk, item_ids=[item_id]).get(item_id)
+    state = readings_of(reader_id=reader.pk, items=[item]).get(item_id)
     return ItemOut(
         item_id=item_id,
         url=web_url(item.url),

@@ -76,20 +76,25 @@ class ListAsked:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """One item of a list, and its key there."""
+    """One item of a list, its key there, and whether it counts as unread until it is read."""
 
     shown: ShownItem
     key: str
+    counts: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SideLine:
-    """A list to go to from another one: its name, its address, how many are unread, whether it is shown."""
+    """A list to go to from another one: its name, its address, how many are unread, whether it is shown.
+
+    `feed` is the id of the feed whose items it has alone.
+    """
 
     name: str
     href: str
     unread: int
     current: bool
+    feed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +162,17 @@ def list_page(reader: Reader, asked: ListAsked, marked: datetime | None, now: da
     feeds = feeds_read(reader_id=reader.pk)
     counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
     page = list_rows(reader, asked, feeds, reader.list_size, now)
-    shown = items_shown(reader=reader, scored=page.scored, now=now)
+    shown = items_shown(reader=reader, scored=page.scored, now=now, breakdown=False)
     return {
         "asked": asked,
         "chosen": asked.chosen,
         "name": list_name(feeds, asked.chosen),
         "known": not asked.chosen.narrow or bool(filter_feeds(feeds, asked.chosen)),
         "feeds": feeds,
-        "rows": [ListRow(entry, key) for entry, key in zip(shown, page.keys, strict=True)],
+        "rows": [
+            ListRow(entry, key, counts=entry.item.dated_at > now - timedelta(days=UNREAD_DAYS))
+            for entry, key in zip(shown, page.keys, strict=True)
+        ],
         "older": replace(asked, before=page.older).address() if page.older else "",
         "newest": asked.other() if asked.before else "",
         "here": asked.address(),
@@ -253,6 +261,7 @@ def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts)
                 asked.other(source="", folder=None, feed=one.feed_id),
                 counts.feeds.get(one.feed_id, 0),
                 current == one.feed_id,
+                one.feed_id,
             )
             for one in rows
         )

@@ -200,11 +200,6 @@ def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
     return {"shown": shown, "place": place, "place_words": words, "mute": mute}
 
 
-def response_page(reader: Reader, item: Item) -> dict[str, Any]:
-    """Return the rating of one item and the reasons on offer."""
-    return {"response": responses_of(reader=reader, items=[item])[item.pk]}
-
-
 def saved_page(reader: Reader, page: int, now: datetime) -> dict[str, Any]:
     """Return one page of what the reader saved, with scores as they would be now."""
     saved = items_saved(reader_id=reader.pk, page=page)

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.services import reader_hide_read_update, reader_nudge_quiet
 from digest.build.interview import interview_offered
+from digest.build.presentation import responses_of
 from digest.build.selectors import digest_for
 from digest.build.store import exposures_log
 from digest.days import day_of
@@ -33,6 +34,7 @@ from digest.notifications.destinations import saving_destination
 from digest.requests import is_seen, page_of, reader_of, referrer_path, return_path
 from digest.web.articles import article_of
 from digest.web.forms import ThumbForm
+from digest.web.item_parts import item_part
 from digest.web.pages import (
     OLDEST,
     calendar_page,
@@ -40,7 +42,6 @@ from digest.web.pages import (
     digest_items,
     item_page,
     left_out_page,
-    response_page,
     saved_page,
 )
 from digest.web.teaching import DONE
@@ -148,7 +149,7 @@ def _day_missing(reader: Reader, date: Date, now: datetime) -> str:
         return ""
     if date == today + DAY and digest_for(reader_id=reader.pk, date=date):
         return ""  # made where it was tomorrow already, before the reader moved west
-    first, last = (date_format(day, "j F Y") for day in (today - OLDEST, today))
+    first, last = (date_format(day, _("j F Y")) for day in (today - OLDEST, today))
     return _("There is no digest of that day. Digests go back from today, {last}, to {first}.").format(
         last=last, first=first
     )
@@ -232,8 +233,8 @@ def _response_answer(request: HttpRequest, item: Item) -> HttpResponse:
     """Return the changed part of the page to a script, else a redirect to the item on the page it was on."""
     back = return_path(request)
     if request.headers.get("X-Requested-With") == "fetch":
-        changed = response_page(reader_of(request), item)
-        return render(request, "digest/_response.html", {**changed, "back": back})
+        changed = responses_of(reader=reader_of(request), items=[item])[item.pk]
+        return HttpResponse(item_part(request, "response", changed, back))
     return redirect(f"{back}#item-{item.pk}")
 
 

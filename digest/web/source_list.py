@@ -169,6 +169,7 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
         "filling": sources_filling([line.subscription for line in lines], now),
         "failing": sum(line.failing for line in lines),
         "trouble": sum(bool(line.trouble) for line in lines),
+        "private": any(line.is_private and line.address for line in lines),
         "feeds": counts,
         "find": find,
         "show": show,

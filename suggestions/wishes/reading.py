@@ -201,10 +201,11 @@ def target_words(target: Target) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Makes questions about one clause of a sentence."""
+    """Makes questions about one clause of a sentence; `alone`: it has no other."""
 
     sentence: str
     clause: Clause
+    alone: bool
 
     def choice(self, label: str, given: str) -> Choice:
         """Return the answer that puts `given` in the place of the clause."""
@@ -240,10 +241,11 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     lookup = Lookup(names)
     wishes: dict[tuple[str, str], Wish] = {}
     notes: list[str] = []
-    for clause in clauses_read(sentence, lookup.multiword(), today):
+    clauses = list(clauses_read(sentence, lookup.multiword(), today))
+    for clause in clauses:
         if clause.length and clause.target:
             notes.append(_(LENGTH_NOTE).format(clause.length))
-        found = _clause_read(clause, _Asker(sentence, clause), lookup, today)
+        found = _clause_read(clause, _Asker(sentence, clause, len(clauses) == 1), lookup, today)
         if isinstance(found, Question):
             return Reading(question=found, notes=tuple(notes))
         if isinstance(found, str):
@@ -351,12 +353,14 @@ def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
 def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
     """Return what is meant by words that nothing of the last days has; without a direction it is no wish.
 
-    A word to mute that is spelled like nothing known can mean itself alone: mutes are for what is to come.
+    A word to mute that is spelled like nothing known can mean itself alone: mutes are for what is to come. So
+    can one to have less of where asking would hold back what the rest of the sentence says.
     """
     if clause.direction not in SAYS:
         return _(NOT_UNDERSTOOD).format(_short(asker.sentence[clause.first : clause.last]))
-    if clause.direction == NONE and clause.target.isalpha() and not lookup.nearest(clause.target):
-        return Wish(NONE, Target(WORD, clause.target, clause.target), clause.amount, clause.until)
+    away = clause.direction == NONE or (clause.direction == LESS and not asker.alone)
+    if away and clause.target.isalpha() and not lookup.nearest(clause.target):
+        return Wish(clause.direction, Target(WORD, clause.target, clause.target), clause.amount, clause.until)
     direction = MORE if clause.direction == ADD else LESS if clause.direction == REMOVE else clause.direction
     choices = [asker.change(direction, target) for target in lookup.nearest(clause.target)]
     choices.append(asker.change(clause.direction, Target(WORD, clause.target, clause.target)))

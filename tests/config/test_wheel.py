@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from config import __version__
 from config.demo.people import ADA, PASSWORD
 from tests.config.test_serve import fetched, port_free
 from tests.support.processes import PATIENCE_S
@@ -80,6 +81,15 @@ def run(installed_wheel: Path, home: Path, port: int) -> subprocess.Popen[str]:
     environment = {"PATH": os.defpath, "HOME": str(home), "PORT": str(port), "LANG": "C.UTF-8"}
     command = [str(installed_wheel / "tidings"), "run"]
     return subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("asked", ["--version", "version"])
+def test_the_command_tells_tidings_own_version(installed_wheel: Path, tmp_path: Path, asked: str):
+    command = [str(installed_wheel / "tidings"), asked]
+    told = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
+    assert told.stdout == f"Tidings {__version__}\n"
 
 
 def page_of_ada(site: str) -> str:

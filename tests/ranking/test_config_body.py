@@ -140,12 +140,12 @@ def test_a_refusal_names_the_value_and_its_bounds():
     for given_body, words in (
         (body(source_weights={"a": 2.5}), "The weight of a must lie between 0.1 and 2; you gave 2.5."),
         (body(source_weights={"a": "x"}), "The weight of a must be a number."),
-        (body(keyword_boosts={"hype": 6}), "The boost of “hype” must lie between -5 and 5; you gave 6."),
+        (body(keyword_boosts={"hype": 6}), "The boost of “hype” must lie between −5 and 5; you gave 6."),
         (
             body(recency_half_life_hours=2161),
             "half-life in hours must lie between 1 and 2160; you gave 2161.",
         ),
-        (body(ai_score_alpha=-1), "The similarity share must lie between 0 and 1; you gave -1."),
+        (body(ai_score_alpha=-1), "The similarity share must lie between 0 and 1; you gave −1."),
         (body(topics=["y" * 65]), f"may have 64 characters; “{'y' * 20}…” has 65."),
         (body(topics=[f"topic{n}x" for n in range(101)]), "At most 100 topics; you gave 101."),
     ):

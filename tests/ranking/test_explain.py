@@ -43,7 +43,7 @@ def test_as_far_below_the_usual_as_above_it_sounds_as_far(way):
         ("topics", "rust", True, False, "“rust” left your interests"),
         ("source_weights", "gazette.example", 1.0, 1.3, "Gazette: as usual → more than usual (1.00 → 1.30)"),
         ("source_weights", "gazette.example", 1.0, 1.0, "Gazette: stays as usual (1.00)"),
-        ("keyword_boosts", "gossip", None, -0.8, "Keyword “gossip”: none → -0.8"),
+        ("keyword_boosts", "gossip", None, -0.8, "Keyword “gossip”: none → −0.8"),
         ("recency_half_life_hours", "", 24.0, 36.0, "Freshness (hours to half): 24 → 36"),
         ("avoided", "gazette.example", False, True, "“Gazette” is never to be suggested"),
         ("locked", "rust", True, False, "“rust” opened to suggestions"),
@@ -66,4 +66,4 @@ def test_a_learned_step_says_why():
 
 
 def test_boosts_are_one_a_line():
-    assert boost_lines({"rust": 0.5, "gossip": -1.0}) == "rust: more\ngossip: -1"
+    assert boost_lines({"rust": 0.5, "gossip": -1.0}) == "rust: more\ngossip: −1"

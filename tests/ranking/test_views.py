@@ -220,7 +220,7 @@ def test_an_emptied_weight_goes_back_to_the_learning_loop(page: Client, ada: Rea
         ({"topics": "\u200b\u202e"}, "has no letter, number or sign"),
         ({"keyword_boosts": "--: 1"}, "“--: 1” has no letter, number or sign"),
         ({"keyword_boosts": "\u200b: 1"}, "has no letter, number or sign"),
-        ({"keyword_boosts": "sourdough: 0.5\nSourdoughs: -0.5"}, "one word with two boosts, 0.5 and -0.5"),
+        ({"keyword_boosts": "sourdough: 0.5\nSourdoughs: -0.5"}, "one word with two boosts, 0.5 and −0.5"),
     ],
 )
 def test_what_cannot_be_saved_is_named_and_kept(page: Client, ada: Reader, wrong: dict[str, str], words: str):

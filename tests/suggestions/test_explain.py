@@ -96,10 +96,10 @@ def test_a_forecast_never_promises_more_than_was_measured(gain, low, high, words
 def test_figures_are_there_on_demand():
     figures = forecast_figures({"p_helpful": 0.93, "ndcg_gain": 0.041, "ndcg_low": 0.012, "ndcg_high": 0.08})
     assert figures == (
-        "93 % likely that the direction is right; nDCG@10 +0.041 (90 % between +0.012 and +0.080); "
+        "93% likely that the direction is right; nDCG@10 +0.041 (90% between +0.012 and +0.080); "
         "changes that clearly tested as worse are not shown"
     )
-    assert forecast_figures({"p_helpful": 0.9999}) == "over 99 % likely that the direction is right"
+    assert forecast_figures({"p_helpful": 0.9999}) == "over 99% likely that the direction is right"
     assert forecast_figures({}) == ""
 
 

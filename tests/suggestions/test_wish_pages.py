@@ -29,7 +29,7 @@ def test_drafts_are_shown_accepted_one_by_one_and_leave_their_words(page: Client
     shown = page.post(WISHES, {"words": WORDS})
     body = shown.content.decode()
     assert shown.status_code == 200 and config_versions(reader_id=ada.pk) == []
-    assert "Keyword “crypto”: none → -0.5" in body and "Crypto falls &lt;b&gt;again" in body
+    assert "Keyword “crypto”: none → −0.5" in body and "Crypto falls &lt;b&gt;again" in body
     first, second = (card["draft"].signed for card in shown.context["cards"])
     after = page.post(ACCEPT, {"draft": first, "others": [second]})
     assert after.status_code == 200 and len(after.context["cards"]) == 1
@@ -38,6 +38,15 @@ def test_drafts_are_shown_accepted_one_by_one_and_leave_their_words(page: Client
     assert config.keyword_boosts == {"crypto": -0.5} and config.source_weights == {"gazette.example": 1.2}
     assert page.get("/ui/config").content.decode().count(f"You asked: “{WORDS}”") == 2
     assert f"You asked: “{WORDS}”" in page.get("/ui/history/settings/1").content.decode()
+
+
+def test_a_word_that_nothing_has_yet_holds_back_no_other_change(page: Client):
+    shown = page.post(WISHES, {"words": "Less football until Friday, more from Gazette"})
+    drafts = [card["draft"].change for card in shown.context["cards"]]
+    assert [(one.field, one.target) for one in drafts] == [
+        ("keyword_boosts", "football"), ("source_weights", "gazette.example"),
+    ]  # fmt: skip
+    assert "Only a mute ends by itself" in shown.content.decode() and not shown.context["answer"].question
 
 
 def test_a_question_has_a_button_for_each_answer(page: Client, ada: Reader):

@@ -18,6 +18,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.utils.translation.template import templatize
+from jinja2 import Environment
+from jinja2.ext import extract_from_ast
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
@@ -39,6 +41,14 @@ def templates() -> list[Path]:
     """Return the templates with words for readers."""
     found = (path for path in sorted((ROOT / "templates").rglob("*")) if path.suffix in (".html", ".txt"))
     return [path for path in found if not path.relative_to(ROOT).as_posix().startswith(ENGLISH)]
+
+
+def texts_of_macros(source: str) -> Iterator[Key]:
+    """Yield the texts that a Jinja2 template marks."""
+    for _, function, texts in extract_from_ast(Environment().parse(source), (*MARKS, "ngettext")):
+        parts = [text for text in texts if text is not None] if isinstance(texts, tuple) else [texts]
+        context = parts.pop(0) if function == "pgettext" else ""
+        yield context, parts[0], parts[1] if function == "ngettext" else ""
 
 
 def texts_of_template(source: str) -> Iterator[Key]:
@@ -78,13 +88,20 @@ def texts_of_module(path: Path) -> Iterator[Key]:
             yield texts[0], texts[1], texts[2]
 
 
+def texts_of(path: Path) -> Iterator[Key]:
+    """Yield the texts that a module, a template or a file of macros marks."""
+    if path.suffix == ".py":
+        return texts_of_module(path)
+    read = texts_of_macros if path.parent.name == "jinja2" else texts_of_template
+    return read(path.read_text("utf-8"))
+
+
 def texts() -> dict[Key, list[str]]:
     """Return every text that is marked, with the files it is in."""
     found: dict[Key, list[str]] = {}
     modules = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
     for path in [*templates(), *modules]:
-        source = texts_of_module(path) if path.suffix == ".py" else texts_of_template(path.read_text("utf-8"))
-        for key in source:
+        for key in texts_of(path):
             files = found.setdefault(key, [])
             if (name := path.relative_to(ROOT).as_posix()) not in files:
                 files.append(name)
@@ -127,8 +144,8 @@ def key_of(message: Message) -> Key:
 
 
 def forms_of(message: Message) -> list[str]:
-    """Return the translations of a message: one, or one for each number."""
-    return [message.string] if isinstance(message.string, str) else list(message.string)
+    """Return the translations of a message: one, or one for each number; "" for one that is missing."""
+    return list(message.string) if isinstance(message.string, tuple | list) else [message.string or ""]
 
 
 def renewed(old: Catalog, language: str) -> Catalog:

@@ -1,8 +1,9 @@
-"""`manage.py fetch_feeds`: read feeds over HTTP, or a folder of documents, into the database."""
+"""`manage.py fetch_feeds`: read feeds over HTTP and newsletters, or a folder of documents."""
 
 import json
 import sys
 import time
+from dataclasses import asdict
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,15 @@ from django.utils import timezone
 from digest.feeds.entities import FetchReport
 from digest.feeds.identity import canonical_url
 from digest.feeds.ingest import feed_get_or_create
+from digest.feeds.newsletters import NewslettersReport, newsletters_are_on, newsletters_fetch
 from digest.feeds.rounds import feeds_fetch, folder_ingest
 from ranking.common.commands import database_label
 
 
 class Command(BaseCommand):
-    """Fetch the feeds that are due (or those named) and store their items. Refused feeds are reported."""
+    """Fetch what is due (or the feeds named) and store its items. What refused is reported."""
 
-    help = "Fetch the feeds that are due, the feeds named, or a folder of feed documents."
+    help = "Fetch the feeds that are due and the newsletters, the feeds named, or a folder of feed documents."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: what to read, and form of output."""
@@ -35,6 +37,7 @@ class Command(BaseCommand):
         self.stderr.write(f"Into: {database_label()}.", style_func=str)
         watched = sys.stderr.isatty()
         progress = self._progress if watched else _no_progress
+        letters = None
         if options["from_dir"]:
             if not options["from_dir"].is_dir():
                 raise CommandError(f"There is no folder “{options['from_dir']}”.", returncode=2)
@@ -45,9 +48,12 @@ class Command(BaseCommand):
             ]
             waiting = self._waiting if watched else _no_waiting
             report = feeds_fetch(now=now, feeds=feeds or None, progress=progress, waiting=waiting)
+            if not feeds and newsletters_are_on():
+                letters = newsletters_fetch(now=timezone.now())
         seconds = round(time.monotonic() - started, 3)
-        whole = json.dumps(report.as_dict() | {"seconds": seconds})
-        self.stdout.write(whole if options["json"] else _words(report, seconds))
+        read = {"newsletters": asdict(letters)} if letters else {}
+        whole = json.dumps(report.as_dict() | read | {"seconds": seconds})
+        self.stdout.write(whole if options["json"] else _words(report, letters, seconds))
 
     def _progress(self, feed: str) -> None:
         self.stderr.write(f"  {feed}"[:110])
@@ -72,7 +78,7 @@ def _checked(urls: list[str]) -> list[str]:
     return list(dict.fromkeys(urls))
 
 
-def _words(report: FetchReport, seconds: float) -> str:
+def _words(report: FetchReport, letters: NewslettersReport | None, seconds: float) -> str:
     sums = report.as_dict()
     head = "{ok} of {feeds} feeds read, {items_new} new items of {items_seen} seen".format(**sums)
     if report.unchanged:
@@ -80,4 +86,8 @@ def _words(report: FetchReport, seconds: float) -> str:
     if report.left:
         head += f", {report.left} left for the next round"
     lines = [f"  {feed}: {problem.message} [{problem.code}]" for feed, problem in report.errors]
+    if letters:
+        nobody = letters.unknown + letters.removed
+        brought = f"{letters.stored} stored, {nobody} for nobody, {letters.refused} refused"
+        lines.append(f"  newsletters: {letters.problem or brought}")
     return "\n".join([f"{head}, {seconds} s.", *lines])

@@ -32,7 +32,7 @@ from digest.items.listing import (
     unread_counts,
 )
 from digest.items.muting import item_is_hidden, items_hidden, mutes_in_force
-from digest.items.reading import NOT_READ, readings_for
+from digest.items.reading import NOT_READ, readings_for, readings_of
 from digest.items.selectors import items_visible
 from digest.models import Exposure, Feedback, Impression, Item, Reader, Reading, Subscription
 from digest.web.greader.codec import (
@@ -224,7 +224,7 @@ def continuation_after(*, reader: Reader, asked: Asked, item_id: int, now: datet
 
 def _states(reader: Reader, items: Sequence[Item], now: datetime) -> _States:
     ids = [item.pk for item in items]
-    readings = readings_for(reader_id=reader.pk, item_ids=ids)
+    readings = readings_of(reader_id=reader.pk, items=items)
     old = now - timedelta(days=UNREAD_DAYS)
     today = Impression.objects.filter(
         digest__reader=reader, digest__date=day_of(now, reader.zone), item_id__in=ids

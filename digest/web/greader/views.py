@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.views.decorators.debug import sensitive_post_parameters
@@ -22,6 +24,10 @@ from digest.web.syndication import ATOM, element_add
 GR: Final = "http://www.google.com/schemas/reader/atom/"
 SCHEME: Final = "http://www.google.com/reader/"
 TAG: Final = "tag:google.com,2005:reader/"
+NOT_A_TOKEN: Final = (
+    "Log in with your name or mail address and an app token: not with the password that you sign in with "
+    "on the site. Make a token at {page}"
+)
 # As long as those of Google, since some clients check.
 WRITE_TOKEN_CHARS = 57
 
@@ -43,13 +49,18 @@ def missing(request: HttpRequest) -> HttpResponse:
 def client_login(request: HttpRequest) -> HttpResponse:
     """Return the credentials for a reader's name or address as `Email` and a token of theirs as `Passwd`.
 
-    They are the token itself: whoever has it needs no other secret.
+    They are the token itself: whoever has it needs no other secret. What is wrong is one answer, so that
+    nobody learns who has an account.
     """
     sent = Sent(request)
     secret, name = sent.secret("Passwd"), sent.one("Email").casefold()
-    reader = authorise(secret, READ).reader
-    if not name or name not in {reader.username.casefold(), reader.email.casefold()}:
-        raise InvalidToken("This token is not one of that reader. Make one on your account page.")
+    try:
+        reader = authorise(secret, READ).reader
+        known = {reader.username.casefold(), reader.email.casefold()} - {""}
+    except InvalidToken:
+        known = set()
+    if name not in known:
+        raise InvalidToken(NOT_A_TOKEN.format(page=f"{settings.SITE_URL}{reverse('digest:tokens')}"))
     values = {"SID": secret, "LSID": secret, "Auth": secret}
     if sent.one("output") == "json":
         return json(values)

@@ -1,18 +1,28 @@
 """Newsletters, from a real Dovecot: each reader's own address, each list a source of that reader alone."""
 
+import json
 from collections.abc import Iterator
 from email.message import EmailMessage
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.checks import run_checks
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from config.metrics import metrics_text
 from digest.accounts.services import reader_delete
 from digest.feeds.bodies import content_of
 from digest.feeds.mails import MAIL_MAX_BYTES, mail_parse
-from digest.feeds.newsletters import newsletter_address, newsletter_address_issue, newsletters_fetch
+from digest.feeds.newsletters import (
+    letter_store,
+    mailbox_state,
+    newsletter_address,
+    newsletter_address_issue,
+    newsletters_fetch,
+)
 from digest.feeds.subscriptions_change import subscriptions_remove
 from digest.items.selectors import items_visible
 from digest.models import Feed, Item, Reader, Source, Subscription
@@ -164,21 +174,49 @@ def test_no_more_sources_than_a_reader_may_have_come_by_mail(mailbox: Dovecot, a
     assert (report.stored, report.refused) == (1, 2) and Subscription.objects.count() == 1
 
 
+WRONG = [
+    ("imap://letters:s3cret-canary@127.0.0.1:{port}", "does not take the user name and password"),
+    ("imap://letters:s3cret-canary@127.0.0.1:9", "server does not answer (ConnectionRefusedError)"),
+    ("{url}/Nowhere", "has no such folder"),
+]
+
+
 @SPOOL
-@pytest.mark.parametrize("wrong", ["password", "port", "folder"])
-def test_a_mailbox_that_does_not_open_is_an_error_in_the_log_without_its_password(
-    mailbox: Dovecot, settings, wrong: str
+@pytest.mark.parametrize(("url", "said"), WRONG)
+def test_a_mailbox_that_does_not_open_is_said_to_operators_without_its_password(
+    mailbox: Dovecot, settings, operator: Reader, url: str, said: str
 ):
-    urls = {
-        "password": f"imap://letters:s3cret-canary@127.0.0.1:{mailbox.port}",
-        "port": "imap://letters:s3cret-canary@127.0.0.1:9",
-        "folder": f"{mailbox.url}/Nowhere",
-    }
-    settings.NEWSLETTERS_URL = urls[wrong]
+    """In the log, by the command, before a deploy, on the admin's first page and in the metrics."""
+    fine = settings.NEWSLETTERS_URL
+    settings.NEWSLETTERS_URL = url.format(port=mailbox.port, url=fine)
+    admin, told, asked = Client(), StringIO(), StringIO()
+    admin.force_login(operator)
     with logged() as log:
-        assert newsletters_fetch(now=timezone.now()).failed
-    assert "newsletters_failed" in log.getvalue()
-    assert "canary" not in log.getvalue() and "l3tters" not in log.getvalue()
+        call_command("fetch_feeds", stdout=told)
+    deployed = {found.id: found.msg for found in run_checks(include_deployment_checks=True)}
+    first = admin.get("/admin/").content.decode()
+    metrics = metrics_text(now=timezone.now()).decode()
+    assert "newsletters_failed" in log.getvalue() and "tidings_newsletters_failing 1.0" in metrics
+    for place in (log.getvalue(), told.getvalue(), deployed["tidings.W025"], first):
+        assert said in place
+    for place in (log.getvalue(), told.getvalue(), str(deployed), first, metrics):
+        assert "canary" not in place and "l3tters" not in place
+    settings.NEWSLETTERS_URL = fine
+    call_command("fetch_feeds", "--json", stdout=asked)
+    assert json.loads(asked.getvalue())["newsletters"]["problem"] == ""
+    assert said not in admin.get("/admin/").content.decode()
+    assert "tidings_newsletters_failing 0.0" in metrics_text(now=timezone.now()).decode()
+    assert "tidings.W025" not in {found.id for found in run_checks(include_deployment_checks=True)}
+
+
+@SPOOL
+def test_the_command_reads_newsletters_as_the_worker_does(mailbox: Dovecot, ada: Reader):
+    mailbox.deliver(issue(newsletter_address_issue(reader=ada)))
+    mailbox.deliver(issue("letters+nobody@example.org", 2))
+    told = StringIO()
+    call_command("fetch_feeds", stdout=told)
+    assert "newsletters: 1 stored, 1 for nobody, 0 refused" in told.getvalue()
+    assert [item.title for item in items_visible(reader_id=ada.pk)] == ["Issue 1: a second pier"]
 
 
 @SPOOL
@@ -217,6 +255,18 @@ def test_a_mail_of_words_alone_is_paragraphs(ada: Reader):
     assert "<b>" not in entry.html
 
 
+def test_the_way_out_of_a_newsletter_is_in_the_language_of_the_page(ada: Reader, client: Client):
+    letter_store(reader=ada, letter=mail_parse(issue("a@b.example")), now=timezone.now())
+    client.force_login(ada)
+    page = f"/ui/item/{Item.objects.get().pk}"
+    for language, words in (
+        ("en", "Unsubscribe from this newsletter"),
+        ("de", "Diesen Newsletter abbestellen"),
+    ):
+        body = client.get(page, headers={"Accept-Language": language}).content.decode()
+        assert f">{words}</a>" in body and ("Unsubscribe" in body) == (language == "en")
+
+
 @pytest.mark.parametrize(
     ("url", "address", "wrong"),
     [
@@ -240,5 +290,7 @@ def test_settings_that_cannot_work_are_refused(settings, url: str, address: str,
 
 def test_without_a_mailbox_there_is_no_page(ada: Reader, client: Client):
     client.force_login(ada)
+    assert newsletters_fetch(now=timezone.now()).problem == "" and mailbox_state() is None
+    assert "tidings_newsletters_failing 0.0" in metrics_text(now=timezone.now()).decode()
     assert client.get("/ui/newsletters").status_code == 404
     assert "Newsletters by mail" not in client.get("/ui/sources").content.decode()

@@ -7,8 +7,9 @@ from io import StringIO
 import pytest
 from django.core import serializers
 from django.core.management import call_command
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
+from lxml import etree
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
@@ -24,6 +25,7 @@ from digest.feeds.rounds import feeds_fetch
 from digest.feeds.selectors import feeds_due
 from digest.feeds.subscriptions import opml_export, opml_import, subscription_add
 from digest.feeds.subscriptions_change import feeds_fetch_now, subscriptions_remove
+from digest.feeds.weights import sources_weigh
 from digest.items.selectors import items_visible
 from digest.items.vectors import item_vectors_update
 from digest.models import (
@@ -39,6 +41,9 @@ from digest.models import (
 )
 from digest.retention import accesses_prune
 from digest.summaries.services import extracts_make
+from ranking.entities import Mute
+from ranking.selectors import config_effective
+from ranking.services import mute_set, target_pin
 from tests.support.factories import FeedFactory, ItemFactory, ReaderFactory, SubscriptionFactory
 from tests.support.logs import logged
 
@@ -98,6 +103,45 @@ def test_each_kind_of_secret_opens_a_feed_and_its_posts_are_there(paper, ada):
     assert feed.failures == 0
 
 
+def test_it_is_a_source_of_its_own_with_its_own_name_beside_a_public_feed_of_its_host(paper, ada, now):
+    """What Ada weighs, mutes or lists of the host's public feed is not what she pays for, nor the reverse."""
+    paper.expect_request("/open").respond_with_data(document("everybody").replace("/1", "/2"))
+    private, public = (
+        added(ada, paper),
+        subscription_add(reader=ada, url=paper.url_for("/open"), now=now).feed,
+    )
+    round_of(paper)
+    mine, theirs = (Item.objects.get(feed=feed) for feed in (private, public))
+    assert (str(mine.source), str(theirs.source)) == ("Paper of Ada", "Paper of everybody")
+    assert mine.source_id.startswith(f"{theirs.source_id}/")
+    page = Client()
+    page.force_login(ada)
+    for shown, hidden in ((mine, theirs), (theirs, mine)):
+        body = page.get("/ui/all", {"source": shown.source_id}).content.decode()
+        assert shown.title in body and hidden.title not in body
+    sources_weigh(reader=ada, feed_ids=[public.pk], level="less", now=now)
+    effective = config_effective(reader_id=ada.pk)
+    assert (effective.weight(mine.source_id), effective.weight(theirs.source_id)) == (1.0, 0.5)
+    mute_set(reader_id=ada.pk, mute=Mute("source", theirs.source_id), now=now)
+    body = page.get("/ui/all").content.decode()
+    assert mine.title in body and theirs.title not in body
+
+
+def test_its_source_is_called_as_the_feed_calls_itself_later_and_stays_its_own_behind_a_redirect(paper, ada):
+    feed = added(ada, paper)
+    with HTTPServer(host="127.0.0.1") as other:
+        other.expect_request("/feed").respond_with_data(document("Ada").replace("Paper of", "Gazette of"))
+        paper.clear()
+        away = Response("", 302, {"Location": other.url_for("/feed")})
+        paper.expect_request("/feed").respond_with_response(away)
+        with override_settings(FETCH_ALLOW_HOSTS=[f"{one.host}:{one.port}" for one in (paper, other)]):
+            round_of(paper)
+    feed.refresh_from_db()
+    assert feed.answered_by == "127.0.0.1"
+    assert (feed.title, str(feed.source)) == ("Gazette of Ada", "Gazette of Ada")
+    assert {item.source_id for item in Item.objects.all()} == {feed.source_id}
+
+
 def test_a_user_agent_alone_makes_a_private_feed(paper, ada):
     paper.expect_request("/agent", headers={"User-Agent": "Ada/1"}).respond_with_data(document("Ada"))
     given = AccessGiven("none", user_agent="Ada/1")
@@ -144,11 +188,32 @@ def test_ada_who_types_the_address_again_reads_the_one_she_has(paper, ada, now):
     assert Feed.objects.count() == 1
 
 
+def test_a_list_says_that_the_secret_is_not_in_it(paper, ada, now):
+    page = Client()
+    page.force_login(ada)
+    subscription_add(reader=ada, url="https://open.example/feed", now=now)
+    said = {
+        "en": "never the password, header or cookie",
+        "de": "nie das Passwort, die Kopfzeile oder das Cookie",
+    }
+    for language, words in said.items():
+        assert words not in page.get("/ui/sources", headers={"Accept-Language": language}).content.decode()
+    added(ada, paper)
+    for language, words in said.items():
+        assert words in page.get("/ui/sources", headers={"Accept-Language": language}).content.decode()
+    outlines = etree.fromstring(opml_export(reader=ada)).iterfind(".//outline")
+    notes = {outline.get("xmlUrl"): outline.get("description") for outline in outlines}
+    assert notes.pop("https://open.example/feed") is None
+    assert notes == {
+        paper.url_for("/feed"): "Private: the password, header or cookie that opens it is not in this list."
+    }
+
+
 def test_what_it_brings_is_in_no_figure_name_or_text_of_others(paper, ada, ben, now):
     """Its words name no source, count in no frequency, and its summaries are its reader's alone."""
     feed = added(ada, paper)
     item = Item.objects.get()
-    twin = FeedFactory(url="https://paper.example/open", source=feed.source)
+    twin = FeedFactory(url="https://paper.example/open", source__key="paper.example", source__title="")
     SubscriptionFactory(reader=ben, feed=twin)
     same = ItemFactory(
         feed=twin,
@@ -170,7 +235,7 @@ def test_what_it_brings_is_in_no_figure_name_or_text_of_others(paper, ada, ben, 
 
     shared = publication._shared(10**6)
     assert [row.item for row in shared] == [same]
-    assert Source.objects.get(pk=feed.source_id).title == ""
+    assert twin.source_id != feed.source_id and "Ada" not in Source.objects.get(pk=twin.source_id).title
 
 
 def test_a_secret_follows_no_redirect_to_another_origin(paper, httpserver, ada):
@@ -259,11 +324,18 @@ def test_a_stored_secret_stays_where_only_the_user_agent_changes(paper, ada):
 def test_a_public_feed_that_began_to_ask_becomes_private_and_stays_for_others(paper, ada, ben, now):
     public = subscription_add(reader=ada, url=paper.url_for("/feed"), now=now).feed
     ada.subscriptions.update(folder="Papers")
+    sources_weigh(reader=ada, feed_ids=[public.pk], level="more", now=now)
+    target_pin(reader_id=ada.pk, target=public.source_id, pin="locked", ref="", now=now)
+    mute_set(reader_id=ada.pk, mute=Mute("source", public.source_id), now=now)
     subscription_add(reader=ben, url=paper.url_for("/feed"), now=now)
     private_feed_change(reader=ada, feed_id=public.pk, given=BASIC, now=timezone.now())
     row = ada.subscriptions.get()
     assert (row.feed.owner, row.folder) == (ada, "Papers") and ben.subscriptions.get().feed == public
     assert public.items.count() == 0
+    after = config_effective(reader_id=ada.pk)
+    for source in (public.source_id, row.feed.source_id):
+        assert after.weight(source) == 1.5 and source in after.config.locked
+    assert {mute.value for mute in after.config.mutes} == {public.source_id, row.feed.source_id}
 
 
 def test_nobody_changes_what_opens_a_feed_of_another(paper, ada, ben):
@@ -388,16 +460,28 @@ def test_a_feed_whose_reader_left_is_asked_no_more_and_loses_its_secret(paper, a
     assert added(ada, paper) == feed  # she comes back with her password
 
 
-def test_with_its_reader_all_that_it_brought_is_deleted(paper, ada, ben):
-    added(ada, paper)
+@pytest.mark.parametrize("by", ["herself", "an operator", "an operator, of several"])
+def test_with_its_reader_all_that_it_brought_is_deleted(paper, ada, ben, operator, by):
+    source = added(ada, paper).source_id
     open_feed = FeedFactory(url="https://open.example/feed")
     kept = ItemFactory(
         feed=open_feed, source=open_feed.source, published_at=timezone.now(), fingerprint="open"
     )
     extracts_make(now=timezone.now())
-    reader_delete(reader=ada)
+    assert Summary.objects.count() == 2
+    site = Client()
+    site.force_login(operator)
+    match by:
+        case "herself":
+            reader_delete(reader=ada)
+        case "an operator":
+            site.post(f"/admin/digest/reader/{ada.pk}/delete/", {"post": "yes"})
+        case _:
+            chosen = {"action": "delete_selected", "_selected_action": [ada.pk, ben.pk], "post": "yes"}
+            site.post("/admin/digest/reader/", chosen)
+    assert not Reader.objects.filter(pk=ada.pk).exists() and not Source.objects.filter(pk=source).exists()
     assert list(Item.objects.all()) == [kept] and not FeedAccess.objects.exists()
-    assert set(Summary.objects.values_list("fingerprint", flat=True)) <= {"open"}
+    assert set(Summary.objects.values_list("fingerprint", flat=True)) == {"open"}
     assert set(SuggestedReasons.objects.values_list("fingerprint", flat=True)) <= {"open"}
     open_feed.delete()
     kept.refresh_from_db()

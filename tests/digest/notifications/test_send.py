@@ -360,3 +360,23 @@ def test_a_changed_key_is_said_and_sends_nothing(ada: Reader, httpserver: HTTPSe
     with pytest.raises(DeliveryFailed, match="another key"):
         destination_test(reader=ada, destination_id=row.pk, now=NOW)
     assert asked == []
+
+
+@pytest.mark.parametrize("kind", ["webhook", "ntfy"])
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:2586/topic",
+        "http://127.0.0.1/topic",
+        "https://localhost/topic",
+        "http://a.example/topic",
+    ],
+)
+def test_what_is_inside_or_without_tls_is_refused_with_the_setting_that_allows_it(
+    ada: Reader, client: Client, address: str, language: str, kind: str
+):
+    client.force_login(ada)
+    form = {"kind": kind, "address": address, "secret": ""}
+    answer = client.post("/ui/account/destinations", form, headers={"Accept-Language": language})
+    assert answer.status_code == 422 and "NOTIFY_ALLOW_HOSTS" in answer.content.decode()

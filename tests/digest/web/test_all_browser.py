@@ -199,3 +199,30 @@ def test_the_count_of_today_moves_with_what_is_read(page: Page, ada: Reader):
     expect(page.get_by_text("All 2 read")).to_be_visible()
     first.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("1 of 2 unread")).to_be_visible()
+
+
+def test_the_counts_of_a_list_and_of_those_beside_it_move_with_what_is_read(page: Page, ada: Reader):
+    first, *_ = shelf(ada, 3)
+    older = {field.attname: getattr(first, field.attname) for field in Item._meta.concrete_fields}
+    older |= {"id": None, "dated_at": timezone.now() - timedelta(days=20)}
+    Item.objects.bulk_create(Item(**older | {"guid": f"older {n}", "article": n}) for n in range(998))
+    fresh_item(ada, key="kettles.example", title="A kettle")
+    old = fresh_item(ada, key="kettles.example", title="An old kettle", hours=40 * 24)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/ui/all?order=newest")
+    lists = page.get_by_role("navigation", name="Sources and folders")
+    counts = lists.locator("[data-count]:visible")
+    expect(page.locator(".progress-of-day")).to_contain_text("1,002 unread")
+    expect(counts).to_have_text(["1,002 unread", "1,001 unread", "1 unread"])
+    page.get_by_role("button", name="Read: Lamp 2", exact=True).click()
+    expect(counts).to_have_text(["1,001 unread", "1,000 unread", "1 unread"])
+    page.get_by_role("button", name="Read: A kettle", exact=True).click()
+    # None left is no figure, as when the page is made anew.
+    expect(counts).to_have_text(["1,000 unread", "1,000 unread"])
+    expect(page.locator(".progress-of-day")).to_contain_text("1,000 unread")
+    page.get_by_role("button", name="Read: Lamp 2", exact=True).click()
+    expect(page.locator(".progress-of-day")).to_contain_text("1,001 unread")
+    page.goto("/ui/all?source=kettles.example")
+    page.get_by_role("button", name=f"Read: {old.title}", exact=True).click()
+    until_read(page, ada, {"A kettle", old.title})
+    expect(page.locator(".progress-of-day")).to_contain_text("0 unread")

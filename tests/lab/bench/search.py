@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 
 from django.utils import timezone
 
@@ -95,6 +96,7 @@ def asked(dice: random.Random, vocabulary: Sequence[str], items: Sequence[Made],
 
 def ours(items: Sequence[Made], queries: Sequence[str]) -> list[Row]:
     """The search of Tidings, and its page."""
+    from django.core.cache import cache  # noqa: PLC0415
     from django.test import Client  # noqa: PLC0415
 
     from digest.items.search import items_search  # noqa: PLC0415
@@ -110,11 +112,14 @@ def ours(items: Sequence[Made], queries: Sequence[str]) -> list[Row]:
     newest = timed(
         "Tidings, newest first", queries, lambda query: search_page(reader, query, "newest", 1, NOW)
     )
-    page = timed(
-        "Tidings, the whole page",
-        queries,
-        lambda query: client.get("/ui/search", {"q": query}, headers={"host": "127.0.0.1"}),
-    )
+
+    def get(query: str) -> None:
+        answer = client.get("/ui/search", {"q": query}, headers={"host": "127.0.0.1"})
+        # A reader who searches that often is refused; here each search counts for itself.
+        cache.clear()
+        assert answer.status_code == HTTPStatus.OK, answer.status_code
+
+    page = timed("Tidings, the whole page", queries, get)
     asks |= {"stored_s": round(filled, 1), "hits": statistics.median(found), "most_hits": max(found)}
     return [asks, newest, page]
 

@@ -126,7 +126,7 @@ def test_the_words_say_what_was_compared():
     words = effect_measure(case((18, 20)), seed=1).measured["words"]
     assert words == (
         "Since then you liked 18 of 20 articles from Gazette, against 20 of 40 elsewhere. "
-        "They took 30 % of your digest instead of 20 %."
+        "They took 30% of your digest instead of 20%."
     )
     assert " about Gazette" in effect_measure(case((18, 20), kind="add_topic"), seed=1).measured["words"]
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -46,6 +47,27 @@ def test_no_other_password_opens_anything(app: App, ben: Reader, client: Client,
     given = password if name != "ben" else app.secret
     assert client.post(LOGIN, {"Email": name, "Passwd": given}).status_code == 401
     assert client.get(LOGIN).status_code == 405
+
+
+def test_a_refused_login_says_what_is_needed_and_where_and_not_who_has_an_account(
+    app: App, ada: Reader, ben: Reader, client: Client
+):
+    ada.set_password("a-lamp-and-a-kettle")
+    ada.save()
+    tries = [
+        ("ada", "a-lamp-and-a-kettle"),
+        ("ada", "wrong"),
+        ("nobody", "wrong"),
+        ("ben", app.secret),
+        ("", ""),
+    ]
+    said = {client.post(LOGIN, {"Email": name, "Passwd": given}).content.decode() for name, given in tries}
+    (words,) = said
+    assert "app token: not with the password" in words and words.endswith(
+        f"{settings.SITE_URL}/ui/account/tokens"
+    )
+    client.force_login(ada)
+    assert client.get("/ui/account/tokens").status_code == 200
 
 
 @pytest.mark.parametrize("header", ["", "GoogleLogin auth=x", "Bearer {}", "GoogleLogin {}", "{}"])
