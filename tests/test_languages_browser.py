@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from digest.models import Reader
 from digest.templatetags.digest_pages import script_words_forget
 from digest.templatetags.words import words_forget
+from digest.web.item_parts import macros_forget
 from tests.support import words
 from tests.support.browser import fresh_item, suggested
 from tests.test_pages_browser import browser, page, tab
@@ -29,6 +30,7 @@ def catalogues_forget() -> None:
     trans_real._translations.clear()
     words_forget()
     script_words_forget()
+    macros_forget()
 
 
 @pytest.fixture

@@ -126,9 +126,9 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
 
 
 def impressions_shown(*, reader: Reader, impressions: Sequence[Impression], now: datetime) -> list[ShownItem]:
-    """Return the impressions as the reader's own pages show them, in order; a constant number of queries."""
+    """Return the impressions as pages show them, but for breakdowns; a constant number of queries."""
     scored = [ScoredItem(row.item, row.parts, row.score, row.slot) for row in impressions]
-    return items_shown(reader=reader, scored=scored, now=now, ratings={})
+    return items_shown(reader=reader, scored=scored, now=now, ratings={}, breakdown=False)
 
 
 def also_words(shown: ShownItem) -> str:

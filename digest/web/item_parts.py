@@ -4,6 +4,7 @@ Django's own templates took two thirds of the processor time of a list of fifty 
 a sixth of that. Pages stay Django's, and call these with the tag `item_part`.
 """
 
+import re
 from datetime import date, datetime
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 TEMPLATE = "items.html"
+# `{{ _("text") }}` and `{{ pgettext("what it is about", "text") }}`.
+CONSTANT = re.compile(r'\{\{ (?:_|pgettext)\((?:"([^"]++)", )?"([^"]++)"\) \}\}')
 IMAGE = '<img src="{}" alt="" width="96" height="72" loading="lazy" decoding="async">'
 SHOWN = '<span class="thumb">{}</span>'
 # A lazy picture of a closed disclosure is not asked for.
@@ -82,20 +85,34 @@ def _day_words(day: date, language: str | None) -> str:
 
 
 def macros() -> "Template":
-    """Return the macros; compiling them takes 40 ms, once."""
-    return _environment().get_template(TEMPLATE)
+    """Return the macros in the language in force; compiling them takes 40 ms, once for each."""
+    return _environment(get_language() or "").get_template(TEMPLATE)
+
+
+def macros_forget() -> None:
+    """Forget what was compiled, for tests that exchange catalogues."""
+    _environment.cache_clear()
 
 
 @cache
-def _environment() -> "Environment":
+def _environment(language: str) -> "Environment":
+    """Return the environment of a language, which is in force where it compiles."""
     # Workers and most commands make no page, and need not load it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+    from jinja2.ext import Extension  # noqa: PLC0415
+
+    class ConstantWords(Extension):
+        """Marked texts without values, translated once: there are twenty for each item."""
+
+        def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+            return CONSTANT.sub(lambda found: pgettext(*found.groups()) if found[1] else _(found[2]), source)
 
     made = Environment(
         loader=FileSystemLoader(settings.SITE_FILES / "templates" / "jinja2"),
         autoescape=True,
         undefined=StrictUndefined,
         auto_reload=settings.DEBUG,
+        extensions=[ConstantWords],
     )
     made.filters["capitalized"] = capfirst
     return made

@@ -251,20 +251,20 @@ def _feed_answer(
 ) -> HttpResponse:
     """Return the feed, or 304 where the client has it already. Raises 404 for an unknown secret.
 
-    The ETag is of the content: a digest built again to the same items and reasons is not sent again. It is a
-    weak one (RFC 9110, section 8.8.1), as the moment of the build, which the document names, may differ.
+    The ETag is of what the document is made of: a digest built again to the same items and reasons is not
+    sent again, nor written. It is a weak one (RFC 9110, section 8.8.1), as the moment of the build, which the
+    document names, may differ.
     """
     now = timezone.now()
     if (reader := reader_of_token(token=token)) is None:
         raise Http404("There is no feed at this address. Its reader may have replaced it.")
     with translation.override(reader.language_of_mails):
         channel, digests = channel_of(reader=reader, token=token, now=now)
-        body, steady = write(channel), write(replace(channel, updated=ANY_TIME))
-    etag = f"W/{quote_etag(sha256(steady).hexdigest()[:32])}"
-    modified = int(channel.updated.astimezone(UTC).timestamp())
-    answer: HttpResponse = get_conditional_response(  # type: ignore[assignment]
-        request, etag, modified, HttpResponse(body, content_type=content_type)
-    )
+        steady = repr((content_type, _(DESCRIPTION), replace(channel, updated=ANY_TIME)))
+        etag = f"W/{quote_etag(sha256(steady.encode('utf-8', 'replace')).hexdigest()[:32])}"
+        modified = int(channel.updated.astimezone(UTC).timestamp())
+        known = get_conditional_response(request, etag, modified)
+        answer = known or HttpResponse(write(channel), content_type=content_type)
     if answer.status_code == 200 and request.method == "GET":
         for digest in digests:
             exposures_log(digest=digest, door=Exposure.Door.FEED, now=now)

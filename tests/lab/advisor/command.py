@@ -23,7 +23,7 @@ from tests.lab.advisor.stage import ShardFailed
 from tests.lab.advisor.tables import text_of
 from tests.lab.advisor.targets import targets_hold
 from tests.lab.command import fail, progress, report_end
-from tests.lab.histories.rows import movielens_rows, nemig_rows
+from tests.lab.histories.rows import movielens_rows, nemig_rows, replay_rows
 
 PARTS = ("simulator", "movielens", "nemig")
 # Short names: of the simulator the planner alone; both open histories; worlds of other laws; what answers,
@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     result = {
         "command": "python -m tests.lab advisor",
         "data": ["simulator"] if options["guidance"] else options["data"],
+        "replay": options["replay"],
         "seed": options["seed"],
         "rows": rows,
         "targets": [*targets_hold(rows, judged), *guided_targets(rows)],
@@ -68,6 +69,12 @@ def _parser() -> ArgumentParser:
     )
     parser.add_argument("--weeks", type=whole_number(1), metavar="N", help="simulated weeks (12)")
     parser.add_argument("--data", nargs="+", default=list(PARTS), choices=[*PARTS, *SHORT])
+    parser.add_argument(
+        "--replay",
+        choices=["once", "weekly"],
+        default="once",
+        help="histories: settle once, or week after week in time order (MovieLens alone has times)",
+    )
     parser.add_argument(
         "--judge",
         metavar="RULE",
@@ -95,14 +102,21 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
         rows += world_rows(scale, progress)
     if "signals" in parts:
         rows += signal_rows(scale, progress)
-    readers = options["readers"] or 0
-    if {"movielens", "histories"} & set(parts):
-        rows += movielens_rows(options["seed"], progress, readers=readers)
-    if {"nemig", "histories"} & set(parts):
-        rows += nemig_rows(options["seed"], progress, readers=readers)
+    rows += _history_rows(options)
     for row in rows:
         if "skipped" in row:
             progress(f"SKIPPED {row['name']}: {row['skipped']}")
+    return rows
+
+
+def _history_rows(options: dict[str, Any]) -> list[dict[str, Any]]:
+    parts, rows, readers = options["data"], [], options["readers"] or 0
+    weekly = options["replay"] == "weekly"
+    if {"movielens", "histories"} & set(parts):
+        run = replay_rows if weekly else movielens_rows
+        rows += run(options["seed"], progress, readers=readers)
+    if {"nemig", "histories"} & set(parts) and not weekly:
+        rows += nemig_rows(options["seed"], progress, readers=readers)
     return rows
 
 

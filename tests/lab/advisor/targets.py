@@ -89,6 +89,9 @@ _CONTROLS = (
     ("arrays and services agree on thumbs", "same_thumbs", True, 0.95),
     ("in-sample backtest gains on shuffled thumbs (must)", "naive_gain", True, 0.02),
     ("later-data forecast gains on shuffled thumbs", "later_gain", False, 0.01),
+    ("uplift of weekly replay, lower end ({})", "replay_low", True, 0.0),
+    ("beside greedy in weekly replay, lower end ({})", "replay_over_greedy_low", True, -0.002),
+    ("beside Beta .9 in weekly replay, lower end ({})", "replay_over_beta_low", True, -0.002),
 )
 # Figures that are a control only in rows marked so: elsewhere they are nothing to be ashamed of.
 _ONLY_WHERE = {"null_rate": "shuffled", "advised_share": "nothing_to_find"}

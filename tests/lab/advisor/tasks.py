@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.lab.advisor.driver import Setting, simulate
 from tests.lab.advisor.guided_counts import guidance_counts
+from tests.lab.histories.replay_runs import replay_run
 from tests.lab.histories.trials import Trial, trial_run
 
 Json = dict[str, Any]
@@ -15,8 +16,8 @@ def task_run(task: Json, progress: Callable[[int], None]) -> Json:
     """Carry out one task in the current database, which it may fill as it likes.
 
     `{"kind": "simulate", "setting": {…}}` and `{"kind": "trial", "trial": {…}}` (the fields of `Setting` and
-    `Trial`) both give `{"courses": […], "seconds"}`; `{"kind": "guided", "setting": {…}}` lives through the
-    same as the first and adds what guidance did (`guidance_counts`).
+    `Trial`; "replay" takes a trial, too) give `{"courses": […], "seconds"}`; `{"kind": "guided",
+    "setting": {…}}` lives through the same as the first and adds what guidance did (`guidance_counts`).
     """
     started = time.monotonic()
     result = KINDS[task["kind"]](task, progress)
@@ -37,8 +38,13 @@ def _trial(task: Json, progress: Callable[[int], None]) -> Json:
     return {"courses": [course.as_dict() for course in trial_run(Trial(**task["trial"]), progress)]}
 
 
+def _replay(task: Json, progress: Callable[[int], None]) -> Json:
+    return {"courses": [course.as_dict() for course in replay_run(Trial(**task["trial"]), progress)]}
+
+
 KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {
     "simulate": _simulate,
     "guided": _guided,
     "trial": _trial,
+    "replay": _replay,
 }

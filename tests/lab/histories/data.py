@@ -4,10 +4,12 @@ import csv
 import gzip
 import re
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from ranking.common.categories import category_key
 from tests.lab.histories.pools import History, Rated
 
 LIKED_FROM = 4
@@ -20,6 +22,8 @@ PERIOD_NAMES: tuple[str, ...] = (
 )
 MOVIELENS, SMALL, NEMIG = "movielens-100k", "movielens-latest-small", "nemig"
 YEAR_UNKNOWN = 1995
+# A tag on fewer films is somebody's note, no topic.
+TAG_FILMS_MIN = 5
 _YEAR = re.compile(r"\((\d{4})\)\s*$")
 
 
@@ -27,18 +31,27 @@ def movielens(folder: Path, name: str = MOVIELENS, *, by_genre: bool = False) ->
     """Readers of a MovieLens set by time; liked is a rating of 4 or more.
 
     The source of a film is its period and its genres are words in its title; with `by_genre` the first genre
-    is the source and the period a word.
+    is the source and the period a word. Where readers tag films, a film's categories are the tags that
+    anybody had given it before the moment of the rating: later ones were not there to be seen.
     """
     small = name == SMALL
     rows_of_films = csv_rows(folder / name / ("movies.csv.gz" if small else "items.csv.gz"))
     films = dict(_film_small(row, by_genre) if small else _film(row, by_genre) for row in rows_of_films)
     item_id, user_id = ("movieId", "userId") if small else ("item_id", "user_id")
+    tags = _tags(folder / name / "tags.csv.gz") if small else {}
     ratings: defaultdict[str, list[tuple[int, str, bool]]] = defaultdict(list)
     for row in csv_rows(folder / name / "ratings.csv.gz"):
         given = int(row["timestamp"]), row[item_id], float(row["rating"]) >= LIKED_FROM
         ratings[row[user_id]].append(given)
     return [
-        History(f"film-{user}", tuple(_rated(films[i], liked) for _, i, liked in sorted(rows) if i in films))
+        History(
+            f"film-{user}",
+            tuple(
+                replace(films[i], liked=liked, categories=_given(tags.get(i, ()), at))
+                for at, i, liked in sorted(rows)
+                if i in films
+            ),
+        )
         for user, rows in sorted(ratings.items(), key=lambda pair: int(pair[0]))
     ]
 
@@ -68,8 +81,19 @@ def _rated_film(item: str, title: str, year: int, genres: tuple[str, ...], by_ge
     return Rated(f"https://films.example/{item}", f"{title}: {', '.join(topics)}", source, topics, True)
 
 
-def _rated(film: Rated, liked: bool) -> Rated:
-    return Rated(film.url, film.title, film.source, film.topics, liked)
+def _tags(path: Path) -> dict[str, list[tuple[int, str]]]:
+    """(when, tag) by film, of the tags that are on a handful of films at least, in one spelling."""
+    rows = [(row["movieId"], int(row["timestamp"]), category_key(row["tag"])) for row in csv_rows(path)]
+    films = Counter(tag for _, tag in {(film, tag) for film, _, tag in rows if tag})
+    found: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for film, at, tag in rows:
+        if films[tag] >= TAG_FILMS_MIN:
+            found[film].append((at, tag))
+    return found
+
+
+def _given(tags: Iterable[tuple[int, str]], before: int) -> tuple[str, ...]:
+    return tuple(sorted({tag for at, tag in tags if at < before}))
 
 
 def nemig(folder: Path, language: str) -> list[History]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ranking.common.text import fold, term_matches
+from ranking.common.categories import category_keys, topic_matches
+from ranking.common.text import fold
 from ranking.entities import Config, EffectiveConfig
 from tests.lab.advisor.rules import RULES, Change, Tallies, Targets, capped, changes_all
 from tests.lab.world.entities import Asked, Course
@@ -28,13 +29,19 @@ HARMFUL_THUMBS = -0.005
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One thumb of a history, with what its item says."""
+    """One thumb of a history, with what its item says: `topics` are words in its title."""
 
     url: str
     title: str
     source: str
     topics: tuple[str, ...]
     liked: bool
+    categories: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All it is about, once each."""
+        return tuple(dict.fromkeys((*self.topics, *self.categories)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class Pools:
         self.recency: Floats = 0.5 ** (AGE_DAYS_MAX * rng.random(self.picks.shape))
         self.liked: Floats = np.array([r.liked for r in items], dtype=np.float64)[self.picks]
         self.sources = [r.source for r in items]
-        self.titles = [fold(r.title) for r in items]
+        self.said = [(fold(r.title), category_keys(r.categories)) for r in items]
         self._held: dict[str, Bools] = {}
 
     def value(self, effective: EffectiveConfig) -> float:
@@ -82,7 +89,7 @@ class Pools:
     def _holds(self, topic: str) -> Bools:
         key = fold(topic)
         if key not in self._held:
-            self._held[key] = np.array([term_matches(key, title) for title in self.titles], dtype=bool)
+            self._held[key] = np.array([topic_matches(key, *said) for said in self.said], dtype=bool)
         return self._held[key]
 
 
@@ -100,7 +107,7 @@ def targets_of(histories: Sequence[History]) -> Targets:
     """All sources, and all topics with the most common first."""
     rated = [r for h in histories for r in h.rated]
     counts: dict[str, int] = {}
-    for topic in (t for r in rated for t in r.topics):
+    for topic in (t for r in rated for t in r.named):
         counts[topic] = counts.get(topic, 0) + 1
     topics = tuple(sorted(counts, key=lambda t: (-counts[t], t)))
     return Targets(tuple(sorted({r.source for r in rated})), topics)
@@ -111,7 +118,7 @@ def tallies_of(rated: Sequence[Rated], targets: Targets) -> Tallies:
     number = {name: i for i, name in enumerate((*targets.sources, *targets.topics))}
     n, likes = np.zeros(len(targets)), np.zeros(len(targets))
     for one in rated:
-        touched = [number[name] for name in (one.source, *one.topics)]
+        touched = [number[name] for name in (one.source, *one.named)]
         n[touched] += 1
         likes[touched] += one.liked
     return Tallies(n, likes, targets)

@@ -7,10 +7,13 @@ from typing import Any
 
 from django.conf import settings
 
+from ranking.common.categories import category_key
 from tests.lab.advisor.metrics import calibration, difference, interval, precision
+from tests.lab.advisor.series import uplift_by_week
 from tests.lab.advisor.stage import Say, shards_run
 from tests.lab.histories.data import MOVIELENS, SMALL
-from tests.lab.histories.pools import HARMFUL_THUMBS, oneshot, targets_of
+from tests.lab.histories.pools import HARMFUL_THUMBS, History, oneshot, targets_of
+from tests.lab.histories.replay import WEEK_THUMBS, WEEKS, replayed
 from tests.lab.histories.trials import Trial, histories_for
 from tests.lab.world.entities import Course, course_of
 
@@ -24,6 +27,8 @@ THUMBS, SHUFFLED_THUMBS = (20, 50, 100), (50, 100)
 NORMALISED_MIN = 20
 RULES_BESIDE = ("random valid", "greedy like-rate", "Beta .9", "oracle")
 RIVALS = {"over_greedy": "greedy like-rate", "over_beta": "Beta .9"}
+REPLAY_BESIDE = ("random valid", *RIVALS.values())
+SETS = [(data, by_genre) for data in (MOVIELENS, SMALL) for by_genre in (False, True)]
 
 
 def movielens_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
@@ -33,17 +38,52 @@ def movielens_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
     """
     if missing := next(filter(None, map(_missing, (MOVIELENS, SMALL))), None):
         return [missing]
-    sets = [(data, by_genre) for data in (MOVIELENS, SMALL) for by_genre in (False, True)]
-    trials = [Trial(d, t, readers, by_genre=g, seed=seed) for d, g in sets for t in THUMBS]
+    trials = [Trial(d, t, readers, by_genre=g, seed=seed) for d, g in SETS for t in THUMBS]
     trials += [
-        Trial(d, t, readers, shuffled=True, by_genre=g, seed=seed) for d, g in sets for t in SHUFFLED_THUMBS
+        Trial(d, t, readers, shuffled=True, by_genre=g, seed=seed) for d, g in SETS for t in SHUFFLED_THUMBS
     ]
     rows, real = [], []
     for trial, courses in zip(trials, _run(trials, say), strict=True):
-        rows += _movielens(trial, courses, [] if trial.shuffled else _beside(trial, courses))
+        histories = histories_for(trial)
+        rows += _movielens(trial, courses, histories)
         real += [] if trial.shuffled else courses
         say(f"{_name(trial)}: rules on arrays done")
     return [*rows, _calibrated(real)]
+
+
+def replay_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
+    """The planner week after week beside the simplest rules in the same replay; only MovieLens has times.
+
+    `readers` of those long enough get runs (0: all); everybody's thumbs are imported.
+    """
+    if missing := next(filter(None, map(_missing, (MOVIELENS, SMALL))), None):
+        return [missing]
+    trials = [Trial(d, WEEKS * WEEK_THUMBS, readers, by_genre=g, seed=seed) for d, g in SETS]
+    rows = []
+    for trial, courses in zip(trials, _run(trials, say, kind="replay"), strict=True):
+        rows += _replay(trial, courses)
+        say(f"{_name(trial)}: rules on arrays done")
+    return rows
+
+
+def _replay(trial: Trial, courses: Sequence[Course]) -> list[Json]:
+    """The planner's row and the rules' rows of one replay; `…_low` are lower ends of 95 %."""
+    name, histories = f"weekly replay, {_name(trial)}", histories_for(trial)
+    targets = targets_of(histories)
+    beside = {
+        rule: [replayed(histories[c.reader], c.reader, rule, targets=targets) for c in courses]
+        for rule in REPLAY_BESIDE
+    }
+    planner = _gains(name, courses) | _silence(name, courses, shuffled=False) | _tagged(courses, histories)
+    planner |= {key: difference(courses, beside[rule]) for key, rule in RIVALS.items()}
+    lows = {"replay_low": planner["uplift_95"]}
+    lows |= {f"replay_{key}_low": planner[key]["interval_95"] for key in RIVALS}
+    planner |= {key: ends[0] if ends else None for key, ends in lows.items()}
+    planner |= {"name": f"{name}: planner", "nothing_to_find": False, "by_week": uplift_by_week(courses)}
+    return [
+        planner,
+        *(_gains(f"{name}: {r}", c) | {"by_week": uplift_by_week(c)} for r, c in beside.items()),
+    ]
 
 
 def nemig_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
@@ -82,10 +122,10 @@ def _name(trial: Trial) -> str:
     return ", ".join([*parts, *(["shuffled"] if trial.shuffled else [])])
 
 
-def _run(trials: Sequence[Trial], say: Say) -> list[list[Course]]:
+def _run(trials: Sequence[Trial], say: Say, *, kind: str = "trial") -> list[list[Course]]:
     tasks = [
         {
-            "kind": "trial",
+            "kind": kind,
             "name": _name(trial),
             "env": ENVIRONMENT,
             "trial": {name: getattr(trial, name) for name in Trial.__slots__},
@@ -95,9 +135,12 @@ def _run(trials: Sequence[Trial], say: Say) -> list[list[Course]]:
     return [[course_of(c) for c in result["courses"]] for result in shards_run(tasks, say=say)]
 
 
-def _beside(trial: Trial, courses: Sequence[Course]) -> list[tuple[str, list[Course]]]:
-    """The array rules on the same readers."""
-    histories = histories_for(trial)
+def _beside(
+    trial: Trial, courses: Sequence[Course], histories: Sequence[History]
+) -> list[tuple[str, list[Course]]]:
+    """The array rules on the same readers; none on shuffled thumbs."""
+    if trial.shuffled:
+        return []
     targets = targets_of(histories)
     return [
         (
@@ -111,16 +154,14 @@ def _beside(trial: Trial, courses: Sequence[Course]) -> list[tuple[str, list[Cou
     ]
 
 
-def _movielens(
-    trial: Trial, courses: Sequence[Course], beside: Sequence[tuple[str, list[Course]]]
-) -> list[Json]:
+def _movielens(trial: Trial, courses: Sequence[Course], histories: Sequence[History]) -> list[Json]:
     """The planner's row and the rules' rows of one trial."""
-    name = _name(trial)
+    name, beside = _name(trial), _beside(trial, courses, histories)
     floor, roof = (
         next((_precision(c) for n, c in beside if n == rule), None) for rule in ("random valid", "oracle")
     )
     planner = _gains(f"{name}: planner", courses) | _silence(name, courses, shuffled=trial.shuffled)
-    planner |= {"name": f"{name}: planner", "nothing_to_find": trial.shuffled}
+    planner |= {"name": f"{name}: planner", "nothing_to_find": trial.shuffled} | _tagged(courses, histories)
     given = dict(beside)
     planner |= {key: difference(courses, given[rule]) for key, rule in RIVALS.items() if rule in given}
     own = planner["precision"]
@@ -145,6 +186,12 @@ def _gains(name: str, courses: Sequence[Course]) -> Json:
         "precision": _precision(courses),
         "harmful": round(bad / len(asked), 4) if asked else None,
     }
+
+
+def _tagged(courses: Sequence[Course], histories: Sequence[History]) -> Json:
+    """How many suggestions were about a tag that readers gave."""
+    tags = {tag for h in histories for one in h.rated for tag in one.categories}
+    return {"about_tags": sum(category_key(a.target) in tags for c in courses for a in c.asked)}
 
 
 def _precision(courses: Sequence[Course]) -> float | None:

@@ -21,7 +21,7 @@ from advisor.models import Run
 from advisor.run.request import run_request
 from digest.feedback.transfer import feedback_import
 from digest.feeds.identity import article_hash
-from digest.models import Feed, Item, Reader, Source, Subscription
+from digest.models import Feed, Feedback, Item, Reader, Source, Subscription
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
@@ -30,7 +30,15 @@ from suggestions.rules import change_applied
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept
 from tests.lab.histories.data import movielens, nemig
-from tests.lab.histories.pools import HELD_FROM, RATINGS_MIN, History, Pools, start_config, targets_of
+from tests.lab.histories.pools import (
+    HELD_FROM,
+    RATINGS_MIN,
+    History,
+    Pools,
+    Rated,
+    start_config,
+    targets_of,
+)
 from tests.lab.world.entities import Asked, Course
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -40,6 +48,8 @@ PROGRESS_EVERY = 50
 NEWS, NEWS_HOURS = 60, 48
 Json = dict[str, Any]
 Progress = Callable[[int], None]
+# A reader's name and some of their thumbs.
+Thumbs = tuple[str, Sequence[Rated]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +79,11 @@ def histories_for(trial: Trial) -> list[History]:
 def trial_run(trial: Trial, progress: Progress) -> list[Course]:
     """The courses of the readers who got a run; where nothing is held out, gains are 0."""
     histories = histories_for(trial)
-    tested = [n for n, h in enumerate(histories) if not trial.thumbs or len(h.rated) >= RATINGS_MIN]
-    if trial.readers:
-        tested = sorted(random.Random(trial.seed).sample(tested, min(trial.readers, len(tested))))
-    feedback_import(lines=_lines(histories, trial.thumbs), now=NOW)
+    tested = readers_tested(histories, trial)
+    thumbs_import([(h.reader, h.rated[: trial.thumbs or None]) for h in histories], NOW - SPAN, NOW)
     taste_spread_publish(now=NOW)
     readers = {reader.username: reader for reader in Reader.objects.all()}
-    _news_publish(histories, [readers[histories[n].reader] for n in tested], trial.seed)
+    news_publish(histories, [readers[histories[n].reader] for n in tested], trial.seed, NOW)
     topics = start_config(targets_of(histories)).config.topics if trial.thumbs else ()
     courses = []
     for done, n in enumerate(tested, start=1):
@@ -85,43 +93,72 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
     return courses
 
 
-def _news_publish(histories: Sequence[History], readers: Sequence[Reader], seed: int) -> None:
-    """Store fresh articles with titles and sources of what anybody rated, as feeds that the readers read."""
-    found = sorted({(one.source, one.title) for history in histories for one in history.rated})
+def readers_tested(histories: Sequence[History], trial: Trial) -> list[int]:
+    """The numbers of the readers who get runs: so many of those long enough."""
+    tested = [n for n, h in enumerate(histories) if not trial.thumbs or len(h.rated) >= RATINGS_MIN]
+    if trial.readers:
+        tested = sorted(random.Random(trial.seed).sample(tested, min(trial.readers, len(tested))))
+    return tested
+
+
+def thumbs_import(thumbs: Sequence[Thumbs], begin: datetime, end: datetime) -> None:
+    """Import thumbs, each reader's spread evenly over the time, with the categories of their items."""
+    feedback_import(lines=_lines(thumbs, begin, end), now=end)
+    named = {(reader, one.url): one.categories for reader, rated in thumbs for one in rated if one.categories}
+    rows = Feedback.objects.filter(item__url__in={url for _, url in named}).select_related("item", "reader")
+    items = []
+    for row in rows:
+        if categories := named.get((row.reader.username, row.item.url)):
+            row.item.categories = list(categories)
+            items.append(row.item)
+    Item.objects.bulk_update(items, ["categories"], batch_size=500)
+
+
+def news_publish(histories: Sequence[History], readers: Sequence[Reader], seed: int, now: datetime) -> None:
+    """Store fresh articles like those that anybody rated, as feeds that the readers read."""
+    rated = sorted((one for h in histories for one in h.rated), key=lambda one: len(one.categories))
+    found = {(one.source, one.title): one.categories for one in rated}
     rng = random.Random(seed)
-    drawn = rng.sample(found, min(NEWS, len(found)))
+    drawn = rng.sample(sorted(found), min(NEWS, len(found)))
     sources = sorted({source for source, _ in drawn})
     Source.objects.bulk_create([Source(key=key, title=key) for key in sources], ignore_conflicts=True)
-    made = Feed.objects.bulk_create([Feed(url=f"https://{key}/news.xml", source_id=key) for key in sources])
-    feeds = {feed.source_id: feed.pk for feed in made}
+    rows = [Feed(url=f"https://{key}/news.xml", source_id=key) for key in sources]
+    Feed.objects.bulk_create(rows, ignore_conflicts=True)
+    feeds = dict(Feed.objects.filter(url__in=[row.url for row in rows]).values_list("source_id", "pk"))
     Item.objects.bulk_create(
-        _item(n, feeds[source], source, title, NOW - timedelta(hours=NEWS_HOURS * rng.random()))
+        _item(
+            f"{now:%F}/{n}",
+            feeds[source],
+            Rated("", title, source, (), True, found[source, title]),
+            now - timedelta(hours=NEWS_HOURS * rng.random()),
+        )
         for n, (source, title) in enumerate(drawn)
     )
     Subscription.objects.bulk_create(
         (
-            Subscription(reader=reader, feed_id=pk, created_at=NOW - SPAN)
+            Subscription(reader=reader, feed_id=pk, created_at=now - SPAN)
             for reader in readers
             for pk in feeds.values()
         ),
         batch_size=500,
+        ignore_conflicts=True,
     )
 
 
-def _item(n: int, feed_id: int, source: str, title: str, at: datetime) -> Item:
-    url = f"https://{source}/news/{n}"
+def _item(name: str, feed_id: int, one: Rated, at: datetime) -> Item:
+    url = f"https://{one.source}/news/{name}"
     dates = {"published_at": at, "first_seen_at": at, "dated_at": at}
-    own = {"guid": url, "url": url, "article": article_hash(url), "own": True, "fingerprint": f"{n:064x}"}
-    return Item(feed_id=feed_id, source_id=source, title=title, text="", **dates, **own)
+    article = article_hash(url)
+    own = {"guid": url, "url": url, "article": article, "own": True, "fingerprint": f"{article % 2**64:064x}"}
+    words = {"title": one.title, "text": "", "categories": list(one.categories)}
+    return Item(feed_id=feed_id, source_id=one.source, **words, **dates, **own)
 
 
-def _lines(histories: Sequence[History], thumbs: int) -> Iterator[str]:
-    """The thumbs as lines of an import, each reader's spread evenly over the last 60 days."""
-    for history in histories:
-        rated = history.rated[: thumbs or None]
+def _lines(thumbs: Sequence[Thumbs], begin: datetime, end: datetime) -> Iterator[str]:
+    for reader, rated in thumbs:
         for i, one in enumerate(rated):
-            at = (NOW - SPAN + SPAN * (i + 1) / (len(rated) + 1)).isoformat()
-            row = {"reader": history.reader, "url": one.url, "title": one.title, "source": one.source}
+            at = (begin + (end - begin) * (i + 1) / (len(rated) + 1)).isoformat()
+            row = {"reader": reader, "url": one.url, "title": one.title, "source": one.source}
             yield json.dumps(row | {"useful": int(one.liked), "at": at, "published": at})
 
 
@@ -140,20 +177,22 @@ def _tested(n: int, history: History, reader: Reader, topics: Sequence[str], tri
         )
         gain = judge.gain(first, after) if judge else 0.0
         suggestion_accept(reader_id=reader.pk, suggestion_id=suggestion.pk, now=NOW)
-        asked.append(_asked(suggestion, gain))
+        asked.append(asked_of(suggestion, 1, gain))
     last = config_effective(reader_id=reader.pk)
     start_value, end = (judge.value(first), judge.value(last)) if judge else (0.0, 0.0)
-    runs = Counter({_ended(result.status, bool(asked)): 1})
+    runs = Counter({run_ended(result.status, bool(asked)): 1})
     rated = len(history.rated[: trial.thumbs or None])
     return Course(n, False, start_value, (0.0, end - start_value), (rated,), tuple(asked), dict(runs))
 
 
-def _asked(suggestion: Suggestion, gain: float) -> Asked:
+def asked_of(suggestion: Suggestion, week: int, gain: float) -> Asked:
+    """What is kept of a suggestion that was accepted."""
     kind, target = suggestion.suggestion_type, suggestion.target_key
-    return Asked(1, kind, target, gain, True, suggestion.p_helpful, suggestion.confidence)
+    return Asked(week, kind, target, gain, True, suggestion.p_helpful, suggestion.confidence)
 
 
-def _ended(status: str, advised: bool) -> str:
+def run_ended(status: str, advised: bool) -> str:
+    """How a run ended; one that was completed either advised or was silent."""
     if status != "completed":
         return status
     return "advised" if advised else "silent"

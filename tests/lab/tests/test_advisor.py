@@ -26,6 +26,7 @@ from tests.lab.histories import rows as open_rows
 from tests.lab.histories.data import movielens, nemig
 from tests.lab.histories.trials import Trial, trial_run
 from tests.lab.tests.courses import asked, course
+from tests.lab.tests.tables import write
 from tests.lab.world.people import person_make
 from tests.lab.world.truth import judge_for
 from tests.lab.world.world import world_make
@@ -110,12 +111,6 @@ def test_without_data_the_rows_say_so_loudly(settings):
         open_rows.nemig_rows(1, print),
     ):
         assert len(rows) == 1 and "TIDINGS_DATA" in rows[0]["skipped"]
-
-
-def write(path, head: str, rows: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        file.write("\n".join([head, *rows]) + "\n")
 
 
 @pytest.fixture
