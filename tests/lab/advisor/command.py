@@ -23,12 +23,13 @@ from tests.lab.advisor.stage import ShardFailed
 from tests.lab.advisor.tables import text_of
 from tests.lab.advisor.targets import targets_hold
 from tests.lab.command import fail, progress, report_end
-from tests.lab.histories.rows import movielens_rows, nemig_rows, replay_rows
+from tests.lab.histories.data import SMALL
+from tests.lab.histories.rows import FILMS, movielens_rows, nemig_rows, replay_rows
 
 PARTS = ("simulator", "movielens", "nemig")
-# Short names: of the simulator the planner alone; both open histories; worlds of other laws; what answers,
-# opens and early changes add.
-SHORT = ("planner", "histories", "worlds", "signals")
+# Short names: of the simulator the planner alone; both open histories, or the one set with tags; worlds of
+# other laws; what answers, opens and early changes add.
+SHORT = ("planner", "histories", SMALL, "worlds", "signals")
 SEED = 11
 
 
@@ -112,11 +113,12 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
 def _history_rows(options: dict[str, Any]) -> list[dict[str, Any]]:
     parts, rows, readers = options["data"], [], options["readers"] or 0
     weekly = options["replay"] == "weekly"
-    if {"movielens", "histories"} & set(parts):
+    if films := FILMS if {"movielens", "histories"} & set(parts) else tuple({SMALL} & set(parts)):
         run = replay_rows if weekly else movielens_rows
-        rows += run(options["seed"], progress, readers=readers)
-    if {"nemig", "histories"} & set(parts) and not weekly:
-        rows += nemig_rows(options["seed"], progress, readers=readers)
+        rows += run(options["seed"], progress, readers=readers, names=films)
+    if {"nemig", "histories"} & set(parts):
+        untimed = [{"name": "nemig", "skipped": "its choices have no time"}]
+        rows += untimed if weekly else nemig_rows(options["seed"], progress, readers=readers)
     return rows
 
 

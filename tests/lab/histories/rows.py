@@ -28,19 +28,20 @@ NORMALISED_MIN = 20
 RULES_BESIDE = ("random valid", "greedy like-rate", "Beta .9", "oracle")
 RIVALS = {"over_greedy": "greedy like-rate", "over_beta": "Beta .9"}
 REPLAY_BESIDE = ("random valid", *RIVALS.values())
-SETS = [(data, by_genre) for data in (MOVIELENS, SMALL) for by_genre in (False, True)]
+FILMS = (MOVIELENS, SMALL)
 
 
-def movielens_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
+def movielens_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str] = FILMS) -> list[Json]:
     """The planner beside array rules, with the period and with the genre as source, and on shuffled thumbs.
 
     `readers` of those long enough get a run (0: all); everybody's thumbs are imported.
     """
-    if missing := next(filter(None, map(_missing, (MOVIELENS, SMALL))), None):
+    if missing := next(filter(None, map(_missing, names)), None):
         return [missing]
-    trials = [Trial(d, t, readers, by_genre=g, seed=seed) for d, g in SETS for t in THUMBS]
+    sets = _sets(names)
+    trials = [Trial(d, t, readers, by_genre=g, seed=seed) for d, g in sets for t in THUMBS]
     trials += [
-        Trial(d, t, readers, shuffled=True, by_genre=g, seed=seed) for d, g in SETS for t in SHUFFLED_THUMBS
+        Trial(d, t, readers, shuffled=True, by_genre=g, seed=seed) for d, g in sets for t in SHUFFLED_THUMBS
     ]
     rows, real = [], []
     for trial, courses in zip(trials, _run(trials, say), strict=True):
@@ -51,19 +52,24 @@ def movielens_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
     return [*rows, _calibrated(real)]
 
 
-def replay_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
+def replay_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str] = FILMS) -> list[Json]:
     """The planner week after week beside the simplest rules in the same replay; only MovieLens has times.
 
     `readers` of those long enough get runs (0: all); everybody's thumbs are imported.
     """
-    if missing := next(filter(None, map(_missing, (MOVIELENS, SMALL))), None):
+    if missing := next(filter(None, map(_missing, names)), None):
         return [missing]
-    trials = [Trial(d, WEEKS * WEEK_THUMBS, readers, by_genre=g, seed=seed) for d, g in SETS]
+    trials = [Trial(d, WEEKS * WEEK_THUMBS, readers, by_genre=g, seed=seed) for d, g in _sets(names)]
     rows = []
     for trial, courses in zip(trials, _run(trials, say, kind="replay"), strict=True):
         rows += _replay(trial, courses)
         say(f"{_name(trial)}: rules on arrays done")
     return rows
+
+
+def _sets(names: Sequence[str]) -> list[tuple[str, bool]]:
+    """Each set with the period and with the genre as source."""
+    return [(name, by_genre) for name in names for by_genre in (False, True)]
 
 
 def _replay(trial: Trial, courses: Sequence[Course]) -> list[Json]:
@@ -79,11 +85,16 @@ def _replay(trial: Trial, courses: Sequence[Course]) -> list[Json]:
     lows = {"replay_low": planner["uplift_95"]}
     lows |= {f"replay_{key}_low": planner[key]["interval_95"] for key in RIVALS}
     planner |= {key: ends[0] if ends else None for key, ends in lows.items()}
-    planner |= {"name": f"{name}: planner", "nothing_to_find": False, "by_week": uplift_by_week(courses)}
+    planner |= {"name": f"{name}: planner", "nothing_to_find": False, "by_week": _by_week(courses)}
     return [
         planner,
-        *(_gains(f"{name}: {r}", c) | {"by_week": uplift_by_week(c)} for r, c in beside.items()),
+        *(_gains(f"{name}: {r}", c) | {"by_week": _by_week(c)} for r, c in beside.items()),
     ]
+
+
+def _by_week(courses: Sequence[Course]) -> list[float]:
+    """The mean gain up to each week."""
+    return [week["uplift"] for week in uplift_by_week(courses)[1:]]
 
 
 def nemig_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:

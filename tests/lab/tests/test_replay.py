@@ -9,7 +9,6 @@ from digest.models import Item
 from suggestions.models import Suggestion
 from tests.lab.advisor.command import main
 from tests.lab.advisor.targets import controls_for
-from tests.lab.histories import rows
 from tests.lab.histories.data import SMALL, movielens
 from tests.lab.histories.pools import History, Pools, Rated, start_config, targets_of
 from tests.lab.histories.replay import WEEKS, course_weekly, judge_next, replayed, week_rated
@@ -130,8 +129,14 @@ def test_a_planner_behind_a_simple_rule_misses_its_targets():
 
 def test_without_data_the_replay_says_so_loudly(settings, capsys):
     settings.TIDINGS_DATA = ""
-    assert main(["--data", "histories", "--replay", "weekly", "--json"]) == 0
-    assert "SKIPPED movielens-100k" in capsys.readouterr().err
+    for data, name in (("histories", "movielens-100k"), (SMALL, SMALL)):
+        assert main(["--data", data, "--replay", "weekly", "--json"]) == 0
+        assert f"SKIPPED {name}" in capsys.readouterr().err
+
+
+def test_what_has_no_time_is_not_replayed(capsys):
+    assert main(["--data", "nemig", "--replay", "weekly", "--json"]) == 0
+    assert "SKIPPED nemig: its choices have no time" in capsys.readouterr().err
 
 
 def test_an_unknown_replay_is_a_usage_error(capsys):
@@ -145,4 +150,3 @@ def test_the_open_tags_are_on_a_tenth_of_the_ratings_at_most(data_dir):
     rated = [one for h in movielens(data_dir, SMALL) for one in h.rated]
     tagged = [one for one in rated if one.categories]
     assert 0.02 < len(tagged) / len(rated) < 0.1
-    assert rows.SETS[-1] == (SMALL, True)
