@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from ranking.common.categories import category_key
-from tests.lab.advisor.metrics import calibration, difference, interval, precision
+from tests.lab.advisor.metrics import calibration, difference, interval, null_rate, precision
 from tests.lab.advisor.series import uplift_by_week
 from tests.lab.advisor.stage import Say, shards_run
 from tests.lab.histories.data import MOVIELENS, SMALL
@@ -55,11 +55,14 @@ def movielens_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str
 def replay_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str] = FILMS) -> list[Json]:
     """The planner week after week beside the simplest rules in the same replay; only MovieLens has times.
 
+    With the period as source on shuffled thumbs, too, where nothing is to be found.
+
     `readers` of those long enough get runs (0: all); everybody's thumbs are imported.
     """
     if missing := next(filter(None, map(_missing, names)), None):
         return [missing]
     trials = [Trial(d, WEEKS * WEEK_THUMBS, readers, by_genre=g, seed=seed) for d, g in _sets(names)]
+    trials += [Trial(d, WEEKS * WEEK_THUMBS, readers, shuffled=True, seed=seed) for d in names]
     rows = []
     for trial, courses in zip(trials, _run(trials, say, kind="replay"), strict=True):
         rows += _replay(trial, courses)
@@ -80,11 +83,15 @@ def _replay(trial: Trial, courses: Sequence[Course]) -> list[Json]:
         rule: [replayed(histories[c.reader], c.reader, rule, targets=targets) for c in courses]
         for rule in REPLAY_BESIDE
     }
-    planner = _gains(name, courses) | _silence(name, courses, shuffled=False) | _tagged(courses, histories)
+    planner = _gains(name, courses) | _silence(name, courses, shuffled=trial.shuffled)
     planner |= {key: difference(courses, beside[rule]) for key, rule in RIVALS.items()}
-    lows = {"replay_low": planner["uplift_95"]}
-    lows |= {f"replay_{key}_low": planner[key]["interval_95"] for key in RIVALS}
-    planner |= {key: ends[0] if ends else None for key, ends in lows.items()}
+    planner |= _tagged(courses, histories)
+    if trial.shuffled:
+        planner["null_rate"] = null_rate(courses)
+    else:
+        lows = {"replay_low": planner["uplift_95"]}
+        lows |= {f"replay_{key}_low": planner[key]["interval_95"] for key in RIVALS}
+        planner |= {key: ends[0] if ends else None for key, ends in lows.items()}
     planner |= {"name": f"{name}: planner", "nothing_to_find": False, "by_week": _by_week(courses)}
     return [
         planner,

@@ -9,6 +9,7 @@ from digest.models import Item
 from suggestions.models import Suggestion
 from tests.lab.advisor.command import main
 from tests.lab.advisor.targets import controls_for
+from tests.lab.histories import rows
 from tests.lab.histories.data import SMALL, movielens
 from tests.lab.histories.pools import History, Pools, Rated, start_config, targets_of
 from tests.lab.histories.replay import WEEKS, course_weekly, judge_next, replayed, week_rated
@@ -119,6 +120,18 @@ def test_the_replay_goes_through_the_services_week_by_week(films):
     assert all(0 <= one.week - 1 < WEEKS for one in course.asked)
     assert Item.objects.filter(url="https://films.example/0").get().categories == ["long take"]
     assert Item.objects.filter(url__startswith="https://films.example/").count() == (WEEKS - 1) * 10
+    planner, *beside = rows._replay(Trial(SMALL, thumbs=160), [course])
+    assert planner["suggestions"] == len(course.asked) and planner["over_greedy"]["readers"] == 1
+    assert planner["by_week"][-1] == planner["uplift"] and "null_rate" not in planner
+    assert [row["name"].rpartition(": ")[2] for row in beside] == [*rows.REPLAY_BESIDE]
+    mixed, *_ = rows._replay(Trial(SMALL, thumbs=160, shuffled=True), [course])
+    assert mixed["null_rate"] == pytest.approx(len(course.asked) / 15, abs=1e-4)
+    assert [target.figure for target in controls_for([planner])] == [
+        "replay_low",
+        "replay_over_greedy_low",
+        "replay_over_beta_low",
+    ]
+    assert [target.figure for target in controls_for([mixed])] == ["null_rate"]
 
 
 def test_a_planner_behind_a_simple_rule_misses_its_targets():
