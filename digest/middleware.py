@@ -18,6 +18,8 @@ from ranking.common.once import reading_once
 
 # Programs read these, in one language; so do the pages' own scripts, which have words of their own.
 PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz", "/readyz")
+# Readers read these among them.
+PAGES = ("/api/docs", "/oauth/authorize")
 SIGNED_OUT = gettext_noop("You were signed out, so nothing was done. Sign in and repeat it.")
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -39,7 +41,7 @@ def reader_language(get_response: Handler) -> Handler:
     def handle(request: HttpRequest) -> HttpResponse:
         user = request.user
         chosen = user.language if isinstance(user, Reader) else ""
-        if request.path.startswith(PROGRAMS) and request.path != "/api/docs":
+        if request.path.startswith(PROGRAMS) and request.path not in PAGES:
             chosen = settings.LANGUAGE_CODE
         by_browser = chosen not in dict(settings.LANGUAGES)
         language = translation.get_language_from_request(request) if by_browser else chosen

@@ -87,15 +87,18 @@ def feedback_clear(*, reader: Reader, item_id: int) -> bool:
     return deleted > 0
 
 
-def feedback_dismiss(*, reader: Reader, item_id: int, now: datetime) -> Feedback:
-    """Rate an item as not useful and mark it as read, as of that moment. Raises as `feedback_set` does."""
-    feedback = feedback_set(reader=reader, item_id=item_id, useful=False, now=now)
-    item_read(reader=reader, item_id=item_id, now=feedback.at)
+def feedback_give(
+    *, reader: Reader, item_id: int, useful: bool, now: datetime, tags: Sequence[str] | None = None
+) -> Feedback:
+    """Rate an item, and mark what is not useful as read, as of that moment. Raises as `feedback_set` does."""
+    feedback = feedback_set(reader=reader, item_id=item_id, useful=useful, now=now, tags=tags)
+    if not useful:
+        item_read(reader=reader, item_id=item_id, now=feedback.at)
     return feedback
 
 
 def feedback_take_back(*, reader: Reader, item_id: int) -> bool:
-    """Delete the reader's rating, and mark as unread what `feedback_dismiss` alone marked as read.
+    """Delete the reader's rating, and mark as unread what `feedback_give` alone marked as read.
 
     Returns whether there was a rating. Raises `ItemNotFound`.
     """

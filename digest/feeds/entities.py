@@ -37,6 +37,10 @@ FETCH_PROBLEMS = (
 )
 
 
+# The codes of problems where no server answered: none was found, none took the connection, or none in time.
+UNREACHABLE = ("not_found", "connect_failed", "timeout")
+
+
 class FeedProblem(Exception):
     """A feed that could not be fetched or read. `code` is stable; `message` says what was wrong.
 
@@ -50,6 +54,11 @@ class FeedProblem(Exception):
         super().__init__(f"{code}: {message}")
         self.code, self.message = code, message
         self.retry_after_s, self.gone = retry_after_s, gone
+
+    @property
+    def unreachable(self) -> bool:
+        """Return whether no server answered: the network may be at fault, and not the feed."""
+        return self.code in UNREACHABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,11 @@ UNSUBSCRIBE: Final = gettext_noop("Unsubscribe from this newsletter")
 RECIPIENT_HEADERS: Final = ("Delivered-To", "X-Original-To", "Envelope-To", "To", "Cc")
 _LIST_ID: Final = re.compile(r"<([^<>\s]{1,200})>")
 _LINK: Final = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,2000})>")
+# An address in plain text, up to a space or a sign that no address has; then what may be the sentence's.
+_ADDRESS: Final = re.compile(r"(https?://[^\s<>\"]+)", re.IGNORECASE)
+_PAIRS: Final = {")": "(", "]": "[", "}": "{"}
+_SENTENCE_SIGNS: Final = ".,:;!?'*_…’”»"
+ADDRESS_MAX_CHARS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,8 @@ def mail_parse(mail: bytes) -> Letter:
     """Read one mail (RFC 5322, MIME), whatever its bytes are.
 
     The list is that of `List-Id`, else the sender's address. The body is its HTML, cleaned by the policy of
-    all feeds, else its text; below it is the link of `List-Unsubscribe`. Attachments are left out.
+    all feeds, else its text, with its web addresses as links; below it is the link of `List-Unsubscribe`.
+    Attachments are left out.
     """
     message: EmailMessage = message_from_bytes(mail, policy=policy.default)
     name, address = parseaddr(_header(message, "From"))
@@ -132,8 +138,23 @@ def _content(part: EmailMessage) -> str:
 
 
 def _paragraphs(plain: str) -> str:
-    blocks = (escape(block).replace("\n", "<br>") for block in re.split(r"\n[ \t\r]*\n", plain))
+    blocks = (_linked(block).replace("\n", "<br>") for block in re.split(r"\n[ \t\r]*\n", plain))
     return "".join(f"<p>{block}</p>" for block in blocks if block.strip())
+
+
+def _linked(plain: str) -> str:
+    """Return plain text as HTML with its web addresses as links, without what belongs to the sentence."""
+    parts = _ADDRESS.split(plain)
+    return "".join(_link(part) if n % 2 else escape(part) for n, part in enumerate(parts))
+
+
+def _link(typed: str) -> str:
+    if len(typed) > ADDRESS_MAX_CHARS:
+        return escape(typed)
+    address = typed.rstrip(_SENTENCE_SIGNS)
+    if (last := address[-1:]) in _PAIRS and address.count(last) > address.count(_PAIRS[last]):
+        address = address[:-1].rstrip(_SENTENCE_SIGNS)
+    return f'<a href="{escape(address)}">{escape(address)}</a>{escape(typed[len(address) :])}'
 
 
 def _unsubscribe(message: EmailMessage) -> str:

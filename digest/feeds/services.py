@@ -250,6 +250,7 @@ def _failure_row(failure: FeedFailure, now: datetime) -> tuple[Any, ...]:
         minutes=feed.check_minutes,
         retry_after_s=problem.retry_after_s,
         jitter=failure.jitter,
+        unreachable=problem.unreachable,
     )
     return (*_claim(feed), *fields.values(), feed.failures + 1, failure.missing, after, "", 0, None)
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import ItemNotFound, LinkExpired, LinkInvalid
-from digest.feedback.services import feedback_clear, feedback_set
+from digest.feedback.services import feedback_give, feedback_take_back
 from digest.items.selectors import item_get
 from digest.models import Feedback, Item, Reader, UsedLink
 
@@ -117,7 +117,7 @@ def thumb_link_use(*, link: str, now: datetime) -> tuple[LinkState, bool]:
             digest=_link_hash(link), defaults={"reader": reader, "used_at": now}
         )
         if first:
-            feedback_set(reader=reader, item_id=item.pk, useful=rating.useful, now=now)
+            feedback_give(reader=reader, item_id=item.pk, useful=rating.useful, now=now)
     return _state(link, rating, item), first
 
 
@@ -130,7 +130,7 @@ def thumb_link_undo(*, link: str, now: datetime) -> tuple[LinkState, bool]:
     state = _state(link, rating, item)
     if not state.holds:
         return state, False
-    done = feedback_clear(reader=reader, item_id=item.pk)
+    done = feedback_take_back(reader=reader, item_id=item.pk)
     return _state(link, rating, item), done
 
 

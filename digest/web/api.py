@@ -17,7 +17,7 @@ from digest.build.store import exposures_log
 from digest.days import day_of
 from digest.errors import DigestMissing, FutureDate, OperatorsOnly
 from digest.feedback.selectors import feedback_by_items, reason_tags
-from digest.feedback.services import feedback_clear, feedback_set
+from digest.feedback.services import feedback_give, feedback_take_back
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.items.reading import item_open, item_read, item_save, item_unread
 from digest.items.search import PAGES_MAX
@@ -233,8 +233,8 @@ class ReasonsOut(Schema):
 
 @feedback_router.post("/items/{int:item_id}/feedback", response=FeedbackOut)
 def feedback_post(request: HttpRequest, item_id: int, body: FeedbackIn) -> FeedbackOut:
-    """Rate an item, in place of an earlier rating."""
-    feedback = feedback_set(
+    """Rate an item, in place of an earlier rating; one that is not useful counts as read."""
+    feedback = feedback_give(
         reader=reader_of(request),
         item_id=item_id,
         useful=body.useful,
@@ -247,8 +247,8 @@ def feedback_post(request: HttpRequest, item_id: int, body: FeedbackIn) -> Feedb
 
 @feedback_router.delete("/items/{int:item_id}/feedback", response=ClearedOut)
 def feedback_delete(request: HttpRequest, item_id: int) -> ClearedOut:
-    """Delete the rating and its reasons."""
-    cleared = feedback_clear(reader=reader_of(request), item_id=item_id)
+    """Delete the rating and its reasons; what it alone marked as read is unread again."""
+    cleared = feedback_take_back(reader=reader_of(request), item_id=item_id)
     return ClearedOut(item_id=item_id, cleared=cleared)
 
 

@@ -112,7 +112,7 @@ def _shown(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, words: str) -> HttpResponse:
-    return render(request, "digest/assistant_refused.html", {"words": words}, status=400)
+    return render(request, "digest/assistant_refused.html", {"words": _(words)}, status=400)
 
 
 @login_required

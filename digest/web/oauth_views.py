@@ -17,10 +17,10 @@ class ConsentForm(AuthorizationForm):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        order = list(SCOPES)
-        self.fields["scopes"].choices = sorted(
-            self.fields["scopes"].choices, key=lambda one: order.index(one[0])
-        )
+        asked = {scope for scope, _words in self.fields["scopes"].choices}
+        self.fields["scopes"].choices = [
+            (scope, _(words)) for scope, words in SCOPES.items() if scope in asked
+        ]
         self.fields["scopes"].error_messages["required"] = _("Choose what it may do, or cancel.")
 
 

@@ -25,7 +25,7 @@ from digest.build.store import exposures_log
 from digest.days import day_of
 from digest.errors import DigestError, InvalidRating
 from digest.feedback.selectors import feedback_by_items, feedback_weeks
-from digest.feedback.services import feedback_dismiss, feedback_set, feedback_tags_set, feedback_take_back
+from digest.feedback.services import feedback_give, feedback_tags_set, feedback_take_back
 from digest.feedback.trends import trends_of, weeks_until
 from digest.items.reading import item_open, item_save, item_unread, items_read, items_unread
 from digest.items.selectors import item_for, source_titles
@@ -243,10 +243,8 @@ def _feedback_store(reader: Reader, item: Item, typed: dict[str, str]) -> None:
     now = timezone.now()
     if typed["useful"] == "clear":
         feedback_take_back(reader=reader, item_id=item.pk)
-    elif typed["useful"] == "0":
-        feedback_dismiss(reader=reader, item_id=item.pk, now=now)
     elif typed["useful"]:
-        feedback_set(reader=reader, item_id=item.pk, useful=True, now=now)
+        feedback_give(reader=reader, item_id=item.pk, useful=typed["useful"] != "0", now=now)
     elif rating := feedback_by_items(reader_id=reader.pk, items=[item]).get(item.pk):
         tags = sorted(({*rating.tags} | {typed["tag"]}) - {typed["untag"], ""})
         feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)

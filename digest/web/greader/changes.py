@@ -11,7 +11,7 @@ from digest.accounts.tokens import FULL, RATE
 from digest.build.first_round import first_round_wake
 from digest.errors import DigestError, FeedNotFound
 from digest.feedback.selectors import feedback_by_items
-from digest.feedback.services import feedback_clear, feedback_set
+from digest.feedback.services import feedback_give, feedback_take_back
 from digest.feeds.adding import AddedFeed, feed_add
 from digest.feeds.discovery import feeds_discover, site_address
 from digest.feeds.subscriptions import check_address
@@ -90,9 +90,9 @@ def _rate(
     for item in items:
         rating = ratings.get(item.pk)
         if wished is not None:
-            feedback_set(reader=reader, item_id=item.pk, useful=wished, now=now)
+            feedback_give(reader=reader, item_id=item.pk, useful=wished, now=now)
         elif rating is not None and rating.useful in undone:
-            feedback_clear(reader=reader, item_id=item.pk)
+            feedback_take_back(reader=reader, item_id=item.pk)
 
 
 @authorised("POST", scope=RATE)

@@ -8,7 +8,7 @@ from digest.errors import FeedbackMissing, ItemNotFound, UnknownReasonTag
 from digest.feedback.selectors import feedback_recent
 from digest.feedback.services import (
     feedback_clear,
-    feedback_dismiss,
+    feedback_give,
     feedback_set,
     feedback_tags_set,
     feedback_take_back,
@@ -108,7 +108,7 @@ def test_what_was_dismissed_is_read_until_it_is_taken_back_unless_it_was_read_be
 ):
     if was_read:
         item_read(reader=ada, item_id=item.id, now=now - HOUR)
-    feedback_dismiss(reader=ada, item_id=item.id, now=now)
+    feedback_give(reader=ada, item_id=item.id, useful=False, now=now)
     row = Reading.objects.get(reader=ada)
     assert row.read_at and not row.opened_at and not Feedback.objects.get().useful
     assert feedback_take_back(reader=ada, item_id=item.id) is True
@@ -124,7 +124,7 @@ def test_an_item_the_reader_may_not_see_is_not_found(ada, ben, now, known):
         lambda: feedback_set(reader=ada, item_id=item_id, useful=True, now=now),
         lambda: feedback_tags_set(reader=ada, item_id=item_id, tags=[]),
         lambda: feedback_clear(reader=ada, item_id=item_id),
-        lambda: feedback_dismiss(reader=ada, item_id=item_id, now=now),
+        lambda: feedback_give(reader=ada, item_id=item_id, useful=False, now=now),
         lambda: feedback_take_back(reader=ada, item_id=item_id),
     ):
         with pytest.raises(ItemNotFound):

@@ -1,6 +1,7 @@
 """Newsletters, from a real Dovecot: each reader's own address, each list a source of that reader alone."""
 
 import json
+import re
 from collections.abc import Iterator
 from email.message import EmailMessage
 from io import StringIO
@@ -253,6 +254,26 @@ def test_a_mail_of_words_alone_is_paragraphs(ada: Reader):
     (entry,) = letter.feed.entries
     assert letter.list_key == "a@b.example" and "One" in entry.text and "Two." in entry.text
     assert "<b>" not in entry.html
+
+
+@pytest.mark.parametrize(
+    ("line", "address"),
+    [
+        ("Confirm: https://l.example/c?a=1&b=2", "https://l.example/c?a=1&amp;b=2"),
+        ("<HTTPS://l.example/c>", "HTTPS://l.example/c"),
+        ("(At https://l.example/c_(d).)", "https://l.example/c_(d)"),
+        ("Is it http://l.example/c?", "http://l.example/c"),
+        ('http://l.example/" onclick="x()', "http://l.example/"),
+        (f"https://l.example/{'a' * 2000}", ""),
+        ("javascript:alert(1) http:// https://...", ""),
+    ],
+)
+def test_addresses_in_a_mail_of_words_alone_are_links(line: str, address: str):
+    mail = f"From: A <a@b.example>\r\nSubject: Hi\r\n\r\nOne.\r\n{line}\r\n"
+    (entry,) = mail_parse(mail.encode()).feed.entries
+    links = re.findall(r'<a href="([^"]*)" rel="noopener noreferrer nofollow">(.*?)</a>', entry.html)
+    assert links == ([(address, address)] if address else []) and "<a onclick" not in entry.html
+    assert (entry.html.count("<a ") == 1) is bool(address)
 
 
 def test_the_way_out_of_a_newsletter_is_in_the_language_of_the_page(ada: Reader, client: Client):

@@ -24,7 +24,7 @@ from digest.mail.links import (
     unsubscribe_read,
     unsubscribe_sign,
 )
-from digest.models import Feedback, Item, Reader, UsedLink
+from digest.models import Feedback, Item, Reader, Reading, UsedLink
 from tests.support.browser import fresh_item
 
 MINUTE = timedelta(minutes=1)
@@ -101,8 +101,11 @@ def test_a_link_records_once(ada, item, link, now):
 
 def test_undo_takes_back_what_the_link_recorded_and_nothing_else(ada, item, link):
     now = timezone.now()
+    link = thumb_sign(reader_id=ada.pk, item_id=item.pk, useful=False, now=now)
     thumb_link_use(link=link, now=now)
+    assert Reading.objects.get(reader=ada).read_at
     assert thumb_link_undo(link=link, now=now)[1] is True and not Feedback.objects.exists()
+    assert not Reading.objects.get(reader=ada).read_at
     feedback_set(reader=ada, item_id=item.pk, useful=True, now=now + MINUTE)
     assert thumb_link_undo(link=link, now=now + 2 * MINUTE)[1] is False
     assert Feedback.objects.filter(reader=ada).exists()

@@ -43,10 +43,13 @@ def test_a_thumb_with_reasons_is_stored_and_answered(adas, item, useful):
 
 
 def test_a_thumb_can_be_taken_back(adas, item):
+    adas.post(feedback_url(item.id), {"useful": 1}, content_type=JSON)
+    assert not Reading.objects.exists()
     adas.post(feedback_url(item.id), {"useful": 0}, content_type=JSON)
+    assert Reading.objects.get().read_at
     assert adas.delete(feedback_url(item.id)).json() == {"item_id": item.id, "cleared": True}
     assert adas.delete(feedback_url(item.id)).json() == {"item_id": item.id, "cleared": False}
-    assert not Feedback.objects.exists()
+    assert not Feedback.objects.exists() and not Reading.objects.get().read_at
 
 
 def test_the_reasons_on_offer_tell_which_are_set(adas, item):

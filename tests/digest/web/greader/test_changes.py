@@ -70,11 +70,11 @@ def test_the_labels_are_thumbs(app: App, item: Item):
     app.tag(item, a=USEFUL)
     assert Feedback.objects.get().useful is True
     app.tag(item, r=NOT_USEFUL)
-    assert Feedback.objects.get().useful is True
+    assert Feedback.objects.get().useful is True and state(item) == (False, False)
     app.tag(item, a=NOT_USEFUL, r=USEFUL)
-    assert Feedback.objects.get().useful is False
+    assert Feedback.objects.get().useful is False and state(item) == (True, False)
     app.tag(item, r=NOT_USEFUL)
-    assert not Feedback.objects.exists()
+    assert not Feedback.objects.exists() and state(item) == (False, False)
 
 
 @pytest.mark.parametrize("label", ["user/-/label/Mine", "feed/1", "x"])
