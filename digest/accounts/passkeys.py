@@ -1,4 +1,4 @@
-"""Forms of passkeys: each signs in, and what no browser sends is refused, on some of which allauth and fido2 raise."""
+"""Forms of passkeys, which sign in, and refuse what no browser sends: allauth and fido2 raise on some of it."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ class NewPasskeyForm(PasskeyAnswer, AddWebAuthnForm):  # type: ignore[misc]
     passwordless = None
 
     def clean(self) -> dict[str, Any]:
-        """Return the answer of a device that knew its owner. Raises `ValidationError` for one that did not."""
+        """Return the answer of a device that knew its owner. Raises `ValidationError` for another."""
         self.cleaned_data["passwordless"] = True
         cleaned: dict[str, Any] = super().clean()
         return cleaned
