@@ -1,4 +1,4 @@
-"""Forms of passkeys, which sign in, and refuse what no browser sends: allauth and fido2 raise on some of it."""
+"""Forms of passkeys: they sign in, and refuse what no browser sends, on which allauth and fido2 raise."""
 
 from typing import Any
 
