@@ -332,6 +332,7 @@ def _readers_move(feed: Feed, target: Feed, now: datetime) -> None:
             feed=target,
             created_at=now,
             folder=row.folder,
+            own_name=row.own_name,
             ai_enabled=row.ai_enabled,
             full_text=row.full_text,
         )
