@@ -8,11 +8,16 @@ from typing import Final
 
 import structlog
 from django.db import transaction
+from django.utils.translation import gettext
 
+from digest.errors import FeedNotFound, InvalidFeedUrl
 from digest.feeds.discovery import FoundFeed
 from digest.feeds.fetch import host_of
+from digest.feeds.selectors import subscription_of
 from digest.feeds.services import FeedAnswer, answers_store, feed_claim
 from digest.feeds.subscriptions import subscription_add
+from digest.feeds.subscriptions_change import subscriptions_remove
+from digest.feeds.weights import source_settings_follow
 from digest.models import Feed, Reader, Subscription
 
 # Storing one document takes far less; a process that dies meanwhile leaves the feed to the next round then.
@@ -42,6 +47,32 @@ def feed_add(
     """
     subscription = subscription_add(reader=reader, url=found.url, now=now, alive=found.document is not None)
     return found_store(subscription=subscription, found=found, now=now, draw=draw)
+
+
+def feed_readdress(*, reader: Reader, feed_id: int, found: FoundFeed, now: datetime) -> AddedFeed:
+    """Have the reader read the feed that was found instead of another one, for a site that moved.
+
+    Folder, name and switches stay, and what was set for the old source counts for the new one. Raises
+    `FeedNotFound` for what the reader does not read or is private, `InvalidFeedUrl` for what they read
+    already, and as `subscription_add` does.
+    """
+    with transaction.atomic():
+        before = subscription_of(reader_id=reader.pk, feed_id=feed_id)
+        if before is None or before.feed.owner_id is not None:
+            raise FeedNotFound(gettext("You do not read that feed."))
+        had = set(Subscription.objects.filter(reader=reader).values_list("feed_id", flat=True))
+        subscriptions_remove(reader=reader, feed_ids=[feed_id], now=now)
+        alive = found.document is not None
+        subscription = subscription_add(reader=reader, url=found.url, now=now, alive=alive)
+        if subscription.feed_id in had:
+            raise InvalidFeedUrl(gettext("You read that address already."))
+        for column in ("folder", "own_name", "ai_enabled", "full_text"):
+            setattr(subscription, column, getattr(before, column))
+        subscription.save()
+        source, to = before.feed.source_id, subscription.feed.source_id
+        if source != to:
+            source_settings_follow(reader_id=reader.pk, source=source, to=to, now=now)
+    return found_store(subscription=subscription, found=found, now=now)
 
 
 def found_store(

@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from digest.build.first_round import first_round_wake
 from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequests
-from digest.feeds.adding import feed_add
+from digest.feeds.adding import feed_add, feed_readdress
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.names import NamedFeed, feeds_named, is_name
 from digest.feeds.newsletters import newsletters_are_on
@@ -228,6 +228,31 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
     folders = sorted({line.folder for line in lines if line.folder}, key=str.casefold)
     page = {"form": form, "line": line, "folders": folders, "refused": refused, "typed": typed or line.figure}
     return render(request, "digest/source.html", page, status=422 if form.errors or refused else 200)
+
+
+@login_required
+@require_POST
+def source_address(request: HttpRequest, feed_id: int) -> HttpResponse:
+    """Read a source at another address from now on, with folder, name and switches as they are."""
+    reader, now, typed = reader_of(request), timezone.now(), request.POST.get("url", "")
+    if subscription_of(reader_id=reader.pk, feed_id=feed_id) is None:
+        raise Http404(_("You do not read that feed."))
+    try:
+        check_address(url=site_address(typed))
+        limit_count(limit=LOOKUP, who=reader.pk, now=now)
+        found = feeds_discover(url=typed)
+        if len(found) > 1:
+            words = _("This site has {n} feeds. Type the address of one, such as {url}.")
+            raise NoFeedFound(words.format(n=len(found), url=found[0].url))
+        added = feed_readdress(reader=reader, feed_id=feed_id, found=found[0], now=now)
+    except DigestError as error:
+        messages.error(request, error.message)
+        return redirect("digest:source", feed_id)
+    if not added.stored:
+        first_round_wake()
+    row = added.subscription
+    messages.success(request, _("{name} is read at {url} now.").format(name=row.name, url=row.feed.url))
+    return redirect("digest:source", row.feed_id)
 
 
 @login_required

@@ -280,3 +280,40 @@ def test_the_page_says_how_many_feeds_a_list_may_bring(page: Client, settings):
     assert "Up to 2 MiB and 1,250 feeds;" in page.get(PAGE).content.decode()
     settings.SUBSCRIPTIONS_MAX = 10_000
     assert "Up to 2 MiB and 2,000 feeds;" in page.get(PAGE).content.decode()
+
+
+def test_a_dead_feed_gets_a_new_address_and_keeps_what_its_reader_set(
+    page: Client, ada: Reader, ben: Reader, site: str, httpserver: HTTPServer
+):
+    old = subscribe(ada).feed
+    Subscription.objects.filter(reader=ada).update(folder="News", own_name="Mine", ai_enabled=False)
+    config_edit(
+        reader_id=ada.pk,
+        edit=ConfigEdit(source_weights={old.source_id: 1.3}),
+        expected_version=0,
+        now=timezone.now(),
+    )
+    theirs = Subscription.objects.create(reader=ben, feed=old, created_at=timezone.now())
+    address = f"{PAGE}/{old.pk}/address"
+    httpserver.expect_request("/new.xml").respond_with_data(MADE[0])
+    httpserver.expect_request("/gone.xml").respond_with_data("", status=404)
+    assert "New address" in page.get(f"{PAGE}/{old.pk}").content.decode()
+    for wrong in ("", "no address", f"{site}gone.xml"):
+        page.post(address, {"url": wrong})
+        assert Subscription.objects.get(reader=ada).feed == old
+    saved = page.post(address, {"url": f"{site}new.xml"}, follow=True).content.decode()
+    assert f"Mine is read at {site}new.xml now." in messages_in(saved)
+    mine = Subscription.objects.get(reader=ada)
+    assert (mine.feed.url, mine.folder, mine.name, mine.ai_enabled) == (
+        f"{site}new.xml",
+        "News",
+        "Mine",
+        False,
+    )
+    assert mine.feed.items.exists() and "(1.30)" in saved
+    theirs.refresh_from_db()
+    assert theirs.feed == old
+    assert page.post(address, {"url": f"{site}new.xml"}).status_code == 404
+    again = page.post(f"{PAGE}/{mine.feed_id}/address", {"url": f"{site}new.xml"}, follow=True)
+    assert "You read that address already." in messages_in(again.content.decode())
+    assert Subscription.objects.get(reader=ada) == mine
