@@ -106,6 +106,10 @@ def referrer_path(request: HttpRequest) -> str:
 
 def return_path(request: HttpRequest) -> str:
     """Return the page that a form names in `next`, if it is a path of this site; else the front page."""
-    path = request.POST.get("next", "")
+    return own_path(request.POST.get("next", "")) or "/"
+
+
+def own_path(path: str) -> str:
+    """Return a path that somebody gave, if it is one of this site; else ""."""
     own = path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
-    return path if own else "/"
+    return path if own else ""

@@ -58,6 +58,8 @@ function walk(step) {
   target.focus({ preventScroll: true });
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   next.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
+  // Beside an open article, walking on reads on.
+  if ("paneOpen" in document.documentElement.dataset) target.click();
   return true;
 }
 

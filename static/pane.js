@@ -22,6 +22,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !pane.hidden && !document.querySelector("dialog[open]")) close();
 });
 
+// Back closes the article and stays on the list.
+addEventListener("popstate", () => {
+  if (!pane.hidden) hide();
+});
+
 /** Fill the pane with the piece of the item's page; where that fails, follow the link. */
 async function open(link) {
   asked?.abort();
@@ -42,6 +47,7 @@ function fill(link, piece) {
   current()?.removeAttribute("aria-current");
   link.setAttribute("aria-current", "true");
   pane.replaceChildren(piece);
+  if (pane.hidden) history.pushState({ pane: true }, "");
   pane.hidden = false;
   pane.scrollTop = 0;
   root.dataset.paneOpen = "";
@@ -55,6 +61,11 @@ function fill(link, piece) {
 }
 
 function close() {
+  if (history.state?.pane) history.back();
+  else hide();
+}
+
+function hide() {
   asked?.abort();
   const link = current();
   link?.removeAttribute("aria-current");

@@ -104,8 +104,8 @@ def first_round_advance(*, reader: Reader, now: datetime) -> int:
     """Do for a waiting page what no worker did within five seconds; return how many feeds were tried.
 
     With a broker a worker is woken once more. Without one, up to fifty of the reader's feeds are fetched here
-    and now, in at most ten seconds: a server that takes longer has failed and is asked again in an hour. None
-    while as many threads wait for other sites as may (`LOOKUPS`).
+    and now, in at most ten seconds: a server that takes longer has failed and is asked again in ten minutes.
+    None while as many threads wait for other sites as may (`LOOKUPS`).
     """
     own = cache.get(PAGE_KEY.format(reader.pk)) is not None
     if not filling_is_stuck(reader_id=reader.pk, now=now, at_work=timedelta() if own else AT_WORK):

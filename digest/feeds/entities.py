@@ -1,5 +1,6 @@
 """Values of feed documents and of fetching them, and the problem that a feed can have. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
@@ -37,6 +38,10 @@ FETCH_PROBLEMS = (
 )
 
 
+# The codes of problems where no server answered: none was found, none took the connection, or none in time.
+UNREACHABLE = ("not_found", "connect_failed", "timeout")
+
+
 class FeedProblem(Exception):
     """A feed that could not be fetched or read. `code` is stable; `message` says what was wrong.
 
@@ -50,6 +55,11 @@ class FeedProblem(Exception):
         super().__init__(f"{code}: {message}")
         self.code, self.message = code, message
         self.retry_after_s, self.gone = retry_after_s, gone
+
+    @property
+    def unreachable(self) -> bool:
+        """Return whether no server answered: the network may be at fault, and not the feed."""
+        return self.code in UNREACHABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +187,10 @@ class FetchReport:
         else:
             self.per_feed.append((name, outcome))
             self.unchanged += unchanged
+
+    def commonest_error(self) -> tuple[str, int]:
+        """Return the code of most problems and how many feeds had it; "" and 0 where none failed."""
+        return next(iter(Counter(problem.code for _, problem in self.errors).most_common(1)), ("", 0))
 
     def as_dict(self) -> dict[str, object]:
         """Return the object scripts rely on, without the time it took."""

@@ -12,6 +12,8 @@ from typing import Final
 INTERVAL: Final = timedelta(hours=1)
 MINUTES_MIN, MINUTES_MAX = 5, 24 * 60
 WAIT_MAX: Final = timedelta(hours=24)
+# The wait after a first failed connection: most outages are short, and no server was asked for anything.
+UNREACHABLE_WAIT: Final = timedelta(minutes=10)
 # Waits grow by up to this share, so that feeds that failed together do not come back together. They never
 # shrink: what a server asked for is a minimum.
 JITTER: Final = 0.1
@@ -61,16 +63,24 @@ def success_next_at(*, now: datetime, minutes: int, retry_after_s: float | None,
 
 
 def failure_next_at(
-    *, now: datetime, failures: int, minutes: int, retry_after_s: float | None, jitter: float
+    *,
+    now: datetime,
+    failures: int,
+    minutes: int,
+    retry_after_s: float | None,
+    jitter: float,
+    unreachable: bool = False,
 ) -> datetime:
     """Return when to fetch again after `failures` in a row: an hour, doubled with each, up to a day.
 
     Never sooner than the feed's own interval (`minutes`) or than the server asked for (`retry_after_s`, at
-    most a day); plus up to a tenth by `jitter`, a random number from 0 to 1.
+    most a day); plus up to a tenth by `jitter`, a random number from 0 to 1. Where no server was reached, ten
+    minutes are doubled instead, and the feed's own interval does not count.
     """
     doublings = min(max(failures - 1, 0), 10)
-    back_off = min(INTERVAL * (1 << doublings), WAIT_MAX)
-    return now + _jittered(max(back_off, timedelta(minutes=minutes), _clamped(retry_after_s)), jitter)
+    back_off = min((UNREACHABLE_WAIT if unreachable else INTERVAL) * (1 << doublings), WAIT_MAX)
+    own = timedelta() if unreachable else timedelta(minutes=minutes)
+    return now + _jittered(max(back_off, own, _clamped(retry_after_s)), jitter)
 
 
 def next_interval_minutes(

@@ -31,7 +31,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
-from digest.accounts.adapters import signed_in_again
+from digest.accounts.adapters import has_app, has_passkey, signed_in_again
 from digest.accounts.assistants import assistant_connections
 from digest.accounts.services import (
     deleted_words,
@@ -393,11 +393,24 @@ def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 
 class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]
-    """Asks for the code at sign-in."""
+    """Asks for the code at sign-in, or for a passkey."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add what the reader has for it."""
+        user = self.stage.login.user
+        return {
+            **super().get_context_data(**kwargs),
+            "has_app": has_app(user),
+            "has_passkey": has_passkey(user),
+        }
 
 
 class SecondFactorAgain(LoginLimit, ReauthenticateView):  # type: ignore[misc]
     """Asks for the code before a sensitive change."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add whether the reader has an app that shows codes."""
+        return {**super().get_context_data(**kwargs), "has_app": has_app(self.request.user)}
 
 
 def _signed_link(view: View) -> View:

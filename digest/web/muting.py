@@ -20,8 +20,8 @@ from digest.build.muting import mute_named, mute_preview, mutes_suggested
 from digest.days import day_of
 from digest.feedback.mutes import mutes_change
 from digest.items.selectors import item_for, source_titles
-from digest.models import Reader
-from digest.requests import reader_of
+from digest.models import Item, Reader
+from digest.requests import own_path, reader_of, referrer_path
 from ranking.entities import InvalidMute, Mute, TooManyMutes
 from ranking.explain import mute_label
 from ranking.mutes import ADDRESS, AUTHOR, CATEGORY, KINDS, PHRASE, SOURCE, WORD, mute_over, mutes_read
@@ -72,6 +72,7 @@ def mutes(request: HttpRequest) -> HttpResponse:
     """Show the mutes and the form; with `kind` and `value` what that would hide, with `item` what to mute."""
     reader, now = reader_of(request), timezone.now()
     page: dict[str, Any] = {"form": MuteForm(initial={"kind": WORD}), "undo": _undo_read(request.GET, reader)}
+    page["back"] = own_path(request.GET.get("next", ""))
     status = 200
     if "value" in request.GET:
         page["form"] = form = MuteForm(request.GET)
@@ -79,7 +80,9 @@ def mutes(request: HttpRequest) -> HttpResponse:
             page["preview"] = mute_preview(reader=reader, mute=mute, now=now)
         status = 422 if form.errors else 200
     elif "item" in request.GET:
-        page["suggested"] = _suggested(reader, request.GET["item"])
+        page["back"] = page["back"] or referrer_path(request)
+        page["item"] = item = _item_or_404(reader, request.GET["item"])
+        page["suggested"] = _suggested(item, page["back"])
     return render(request, "digest/mutes.html", page | _listed(reader, page), status=status)
 
 
@@ -92,10 +95,10 @@ def mute_add(request: HttpRequest) -> HttpResponse:
     if mute := form.mute(reader):
         try:
             before = mutes_change(reader=reader, mute=mute, muted=True, now=now)
-            return _done(reader, mute, before)
+            return _done(reader, mute, before, own_path(request.POST.get("next", "")))
         except TooManyMutes as error:
             form.add_error(None, error.message)
-    page = {"form": form}
+    page = {"form": form, "back": own_path(request.POST.get("next", ""))}
     return render(request, "digest/mutes.html", page | _listed(reader, page), status=422)
 
 
@@ -127,13 +130,14 @@ def mute_undo(request: HttpRequest) -> HttpResponse:
     return redirect("digest:mutes")
 
 
-def _done(reader: Reader, after: Mute | None, before: Mute | None) -> HttpResponse:
+def _done(reader: Reader, after: Mute | None, before: Mute | None, back: str = "") -> HttpResponse:
     undo = {
         "reader": str(reader.pk),
         "after": after.as_dict() if after else None,
         "before": before.as_dict() if before else None,
     }
-    query = urlencode({"done": signing.dumps(undo, salt=UNDO_SALT, compress=True)})
+    signed = signing.dumps(undo, salt=UNDO_SALT, compress=True)
+    query = urlencode({"done": signed} | ({"next": back} if back else {}))
     return redirect(f"{reverse('digest:mutes')}?{query}")
 
 
@@ -156,16 +160,21 @@ def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | Non
     return {"signed": signed, "after": after, "before": before, "words": words}
 
 
-def _suggested(reader: Reader, typed: str) -> list[dict[str, str]]:
-    """Return what to mute after seeing an item: words and the address of each preview."""
+def _item_or_404(reader: Reader, typed: str) -> Item:
     item_id = int(typed) if typed.isdecimal() and len(typed) <= ITEM_ID_CHARS else 0
     if (item := item_for(reader_id=reader.pk, item_id=item_id)) is None:
         raise Http404(_("No such item among your sources."))
+    return item
+
+
+def _suggested(item: Item, back: str) -> list[dict[str, str]]:
+    """Return what to mute after seeing an item: words and the address of each preview."""
+    then = {"next": back} if back else {}
     titles = {item.source_id: str(item.source)}
     return [
         {
             "words": _words(mute, titles),
-            "href": f"{reverse('digest:mutes')}?{urlencode({'kind': mute.kind, 'value': mute.value})}",
+            "href": f"{reverse('digest:mutes')}?{urlencode({'kind': mute.kind, 'value': mute.value} | then)}",
         }
         for mute in mutes_suggested(item=item)
     ]

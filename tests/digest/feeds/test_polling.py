@@ -55,6 +55,17 @@ def test_a_slow_feed_that_fails_is_not_asked_more_often_for_it():
 
 
 @pytest.mark.parametrize(
+    ("failures", "waits"), [(1, 10), (2, 20), (3, 40), (7, 640), (8, 1280), (9, 1440), (400, 1440)]
+)
+def test_a_feed_whose_server_cannot_be_reached_is_asked_within_minutes_whatever_its_interval(
+    failures: int, waits: int
+):
+    for minutes in (5, 60, 1440):
+        at = failure_next_at(now=NOW, failures=failures, **RULES | {"minutes": minutes}, unreachable=True)
+        assert at == NOW + timedelta(minutes=waits)
+
+
+@pytest.mark.parametrize(
     ("gap", "minutes"),
     [
         (timedelta(0), 5),

@@ -1,6 +1,7 @@
 """A round against a real server: what is fetched, what is stored, and what becomes of a feed."""
 
 import json
+import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
@@ -118,6 +119,23 @@ def test_a_feed_missing_ten_times_in_a_row_is_given_up_and_can_be_taken_up_again
     round_(now + 100 * 48 * HOUR)
     feed.refresh_from_db()
     assert (feed.state, feed.missing) == (Feed.State.ACTIVE, 1)
+
+
+def test_a_short_outage_costs_a_slow_feed_minutes_and_an_error_of_its_server_a_day(site, now):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    silent = feed_get_or_create(url=f"http://127.0.0.1:{port}/feed", now=now)
+    broken = ensure(site, "/feed", now)
+    site.expect_request("/feed").respond_with_data(b"", status=503)
+    Feed.objects.update(check_minutes=24 * 60)
+    waits = []
+    for _ in range(2):
+        at = Feed.objects.get(pk=silent.pk).next_check_at
+        assert round_(at).as_dict()["failed"] >= 1
+        waits.append(Feed.objects.get(pk=silent.pk).next_check_at - at)
+    broken.refresh_from_db()
+    assert waits == [HOUR / 6, HOUR / 3]
+    assert broken.next_check_at == now + 24 * HOUR
 
 
 def test_another_failure_in_between_starts_the_count_of_missing_anew(site, now):

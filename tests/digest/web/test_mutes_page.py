@@ -135,3 +135,21 @@ def test_a_category_is_muted_after_a_look_and_offered_by_an_item(page: Client, a
     page.post(f"{HERE}/add", {"kind": "category", "value": "boat trips"})
     listed = body(page.get("/ui/all"))
     assert "A ferry" not in listed and "Boat trips" in listed
+
+
+def test_whoever_mutes_something_of_an_item_finds_the_way_back_to_the_list(page: Client, ada: Reader):
+    item = fresh_item(ada, title="Lamp of the year")
+    there = "/ui/all?unread=1"
+    origin = {"Referer": f"http://testserver{there}"}
+    asked = page.get(HERE, {"item": item.pk}, headers=origin)
+    assert asked.context["item"] == item and 'href="/ui/all?unread=1"' in body(asked)
+    preview = page.get(asked.context["suggested"][0]["href"])
+    assert preview.context["back"] == there and body(preview).count('href="/ui/all?unread=1"') == 2
+    chosen = preview.context["preview"].mute
+    typed = {"kind": chosen.kind, "value": chosen.value, "next": there}
+    assert page.post(f"{HERE}/add", typed, follow=True).context["back"] == there
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
+def test_no_way_back_leads_to_another_site(page: Client, elsewhere: str):
+    assert page.get(HERE, {"next": elsewhere}).context["back"] == ""

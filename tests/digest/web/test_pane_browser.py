@@ -45,6 +45,23 @@ def test_keys_walk_the_list_open_beside_it_and_close(lamps: Page):
     assert lamps.evaluate("document.activeElement.textContent") == "Lamp 1"
 
 
+def test_walking_on_reads_on_and_back_closes_the_article_and_stays_on_the_list(lamps: Page):
+    lamps.goto("/ui/sources")
+    lamps.goto("/ui/all")
+    lamps.keyboard.press("j")
+    for key, title in (("o", "Lamp 0"), ("j", "Lamp 1"), ("j", "Lamp 2"), ("k", "Lamp 1")):
+        lamps.keyboard.press(key)
+        expect(lamps.locator("[data-pane] h2.title")).to_have_text(title)
+    lamps.go_back()
+    expect(lamps.locator("[data-pane]")).to_be_hidden()
+    assert lamps.url.endswith("/ui/all")
+    lamps.get_by_role("link", name="Lamp 2", exact=True).click()
+    lamps.locator("[data-pane-close]").click()
+    expect(lamps.locator("[data-pane]")).to_be_hidden()
+    lamps.go_back()
+    lamps.wait_for_url("**/ui/sources")
+
+
 def test_a_thumb_beside_the_list_shows_in_the_list_too(lamps: Page):
     lamps.goto("/")
     lamps.get_by_role("link", name="Lamp 2", exact=True).click()
