@@ -273,3 +273,10 @@ def test_a_reader_gives_a_feed_a_name_that_lists_of_feeds_use_and_items_do_not(
     page.post(address, {"own_name": "", "ai_enabled": "on"})
     assert Subscription.objects.get(reader=ada).name == "Gazette"
     assert page.post(address, {"own_name": "x" * 201}).status_code == 422
+
+
+def test_the_page_says_how_many_feeds_a_list_may_bring(page: Client, settings):
+    settings.SUBSCRIPTIONS_MAX = 1_250
+    assert "Up to 2 MiB and 1,250 feeds;" in page.get(PAGE).content.decode()
+    settings.SUBSCRIPTIONS_MAX = 10_000
+    assert "Up to 2 MiB and 2,000 feeds;" in page.get(PAGE).content.decode()
