@@ -27,6 +27,7 @@ from digest.build.services import digests_build
 from digest.feedback.implicit import implicit_update_all
 from digest.feedback.publication import community_publish
 from digest.feedback.services import weights_update
+from digest.feeds.health import round_message
 from digest.feeds.rounds import feeds_fetch
 from digest.items.vectors import item_vectors_prune, item_vectors_update
 from digest.mail.send import digests_deliver
@@ -56,9 +57,14 @@ class MailServerDown(Exception):
 
 
 def fetch(now: datetime) -> Counts:
-    """Fetch the feeds that are due."""
-    found = feeds_fetch(now=now).as_dict()
-    return {name: found[name] for name in ("feeds", "ok", "failed", "items_new")}
+    """Fetch the feeds that are due; raise an alert where most of several failed."""
+    report = feeds_fetch(now=now)
+    found, (error, times) = report.as_dict(), report.commonest_error()
+    feeds, failed = len(report.per_feed) + len(report.errors), len(report.errors)
+    if reason := round_message(feeds=feeds, failed=failed, error=error):
+        alert_raise(kind="feeds_stalled", where="Fetching feeds", reason=reason, now=now)
+    counts = {name: found[name] for name in ("feeds", "ok", "failed", "items_new")}
+    return counts | ({"error": error, "error_feeds": times} if error else {})
 
 
 def cluster(now: datetime) -> Counts:

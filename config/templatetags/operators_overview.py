@@ -1,6 +1,6 @@
 """Figures of the admin's first page: what fails, what waits, what was spent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -20,6 +20,7 @@ from advisor.models import Run
 from advisor.selectors import ACTIVE_STATUSES, worker_alive
 from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
+from digest.feeds.health import mostly_failed
 from digest.feeds.newsletters import mailbox_state
 from digest.models import Feed, Reader, Spend
 from digest.requests import reader_of
@@ -112,13 +113,25 @@ def _night(now: datetime) -> Iterator[OverviewFigure]:
         f" to {date_words(localtime(night.finished_at), 'H:i')}" if night.finished_at else ", not over yet"
     )
     done = sum(step["status"] == "done" for step in steps)
-    note = f"{began}{ended}; {done} steps done; " + (
-        f"failed: {', '.join(failed)}" if failed else "none failed"
-    )
+    fetched, error = _fetched_words(steps)
+    well = "" if fetched else "none failed"
+    steps_words = f"failed: {', '.join(failed)}" if failed else well
+    note = "; ".join(filter(None, (f"{began}{ended}", f"{done} steps done", steps_words, error)))
     late = now - night.started_at > NIGHT_LATE
-    value = f"{len(failed)} failed" if failed else night.status
+    value = ", ".join(filter(None, (f"{len(failed)} failed" if failed else "", fetched))) or night.status
     href = reverse("admin:tidings_nightlyreport_change", args=[night.pk])
-    yield OverviewFigure("Last night", value, note, href, bad=bool(failed) or late)
+    yield OverviewFigure("Last night", value, note, href, bad=bool(failed or fetched) or late)
+
+
+def _fetched_words(steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return how few feeds a night fetched and why, where most of them failed; else two empty texts."""
+    counts: dict[str, Any] = next((step.get("counts", {}) for step in steps if step["name"] == "fetch"), {})
+    feeds, ok, failed = (counts.get(name, 0) for name in ("feeds", "ok", "failed"))
+    if not mostly_failed(feeds=feeds, failed=failed):
+        return "", ""
+    error = str(counts.get("error", "")).replace("_", " ")
+    why = f"most often: {error} ({counts['error_feeds']:,})" if error else ""
+    return f"{ok:,} of {feeds:,} feeds fetched", why
 
 
 def _spend(now: datetime) -> Iterator[OverviewFigure]:

@@ -15,6 +15,8 @@ from allauth.account.internal.flows.login import get_authentication_records
 from allauth.account.models import EmailConfirmationHMAC
 from allauth.core.exceptions import ReauthenticationRequired
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -55,6 +57,16 @@ def signed_in_again(request: HttpRequest) -> bool:
     records = get_authentication_records(request, cast(AbstractBaseUser, request.user))
     again = [row["at"] for row in records if row["method"] == PROVIDER_METHOD and row.get("reauthenticated")]
     return bool(again) and time.time() - again[-1] < app_settings.REAUTHENTICATION_TIMEOUT
+
+
+def has_app(user: Any) -> bool:
+    """Return whether the reader's second factor is an authenticator app, maybe among others."""
+    return bool(is_mfa_enabled(user, [Authenticator.Type.TOTP]))
+
+
+def has_passkey(user: Any) -> bool:
+    """Return whether the reader has a passkey."""
+    return bool(is_mfa_enabled(user, [Authenticator.Type.WEBAUTHN]))
 
 
 def _is_known_at_provider(user: Any) -> bool:
@@ -122,6 +134,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
         """Return how a reader can show that it is them; at the provider where there is no other way."""
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        for method in methods:
+            if method["id"] == "mfa_reauthenticate:webauthn":
+                method["description"] = gettext("Use a passkey")
+            elif method["id"] == "mfa_reauthenticate" and not has_app(user):
+                method["description"] = gettext("Use a recovery code")
         if methods or not _is_known_at_provider(user):
             return methods
         words = gettext("Sign in with {name} again").format(name=settings.OIDC_NAME)
@@ -185,7 +202,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """Shows the QR code of an authenticator app on pages that allow no `data:` images."""
+    """Shows the QR code of an authenticator app on pages that allow no `data:` images; names passkeys."""
+
+    def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:
+        """Return a name for a reader's next passkey, which they may change."""
+        number = Authenticator.objects.filter(user_id=user.pk, type=type).count() + 1
+        return gettext("Passkey {number}").format(number=number) if number > 1 else gettext("Passkey")
 
     def build_totp_svg(self, url: str) -> str:
         """Return the QR code of `url` as an `<svg>` element, without XML declaration and fixed size."""

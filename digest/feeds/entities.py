@@ -1,5 +1,6 @@
 """Values of feed documents and of fetching them, and the problem that a feed can have. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
@@ -186,6 +187,10 @@ class FetchReport:
         else:
             self.per_feed.append((name, outcome))
             self.unchanged += unchanged
+
+    def commonest_error(self) -> tuple[str, int]:
+        """Return the code of most problems and how many feeds had it; "" and 0 where none failed."""
+        return next(iter(Counter(problem.code for _, problem in self.errors).most_common(1)), ("", 0))
 
     def as_dict(self) -> dict[str, object]:
         """Return the object scripts rely on, without the time it took."""

@@ -103,6 +103,21 @@ def feed_counts(facts: Iterable[FeedFacts], *, now: datetime) -> FeedCounts:
     return FeedCounts(len(polled), polled.count(FeedCondition.NEW), polled.count(FeedCondition.FAILING))
 
 
+def mostly_failed(*, feeds: int, failed: int) -> bool:
+    """Return whether more than half of the feeds that were fetched failed."""
+    return 2 * failed > feeds
+
+
+def round_message(*, feeds: int, failed: int, error: str) -> str:
+    """Return why a person should look after a round in which most feeds failed, `error` most often, or ""."""
+    if failed < FAILED_ALL_MIN or not mostly_failed(feeds=feeds, failed=failed):
+        return ""
+    return (
+        f"{failed} of {feeds} feeds failed, most often with “{error}”. "
+        "Can this machine reach the network and resolve names?"
+    )
+
+
 def stall_message(facts: FetchFacts, *, minutes: int) -> str:
     """Return why a person should look after `minutes` without one good fetch, or "" where all is well.
 

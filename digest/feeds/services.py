@@ -270,20 +270,14 @@ def problem_fields(*, problem: FeedProblem, now: datetime) -> dict[str, object]:
 
 
 def feeds_check(*, feed_ids: Collection[int], now: datetime) -> int:
-    """Make these feeds due now, active and without failures; return how many.
+    """Make these feeds due now and active; return how many.
 
-    A feed that was given up or paused is fetched again, and so is one that moved, should its address be its
-    publisher's again. Imported feeds have no address and are left out.
+    What is known to be wrong with them stays until the next fetch says otherwise. A feed that was given up or
+    paused is fetched again, and so is one that moved, should its address be its publisher's again; one that
+    was missing may be so ten times more. Imported feeds have no address and are left out.
     """
     rows = Feed.objects.filter(pk__in=feed_ids).exclude(state=Feed.State.IMPORTED)
-    return rows.update(
-        state=Feed.State.ACTIVE,
-        next_check_at=now,
-        failures=0,
-        missing=0,
-        error_code="",
-        error_message="",
-    )
+    return rows.update(state=Feed.State.ACTIVE, next_check_at=now, missing=0)
 
 
 def feeds_pause(*, feed_ids: Collection[int]) -> int:
@@ -338,6 +332,7 @@ def _readers_move(feed: Feed, target: Feed, now: datetime) -> None:
             feed=target,
             created_at=now,
             folder=row.folder,
+            own_name=row.own_name,
             ai_enabled=row.ai_enabled,
             full_text=row.full_text,
         )

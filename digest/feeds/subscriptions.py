@@ -149,7 +149,8 @@ class OpmlReport:
 def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport:
     """Subscribe `reader` to the feeds of a list; doing it again changes nothing.
 
-    A bad line is reported and the rest goes in. Subscriptions that the reader has stay in their folders.
+    A bad line is reported and the rest goes in. A name in the list that is not the feed's own is the
+    reader's own. Subscriptions that the reader has keep their folders and names.
     Raises `OpmlTooLarge` and `NotOpml`, as `opml_read` does.
     """
     listed = opml_read(document)
@@ -225,7 +226,9 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
         elif feed.state == Feed.State.GONE:
             report.reject(Reject(listed.line, "feed_is_gone", FEED_GONE_REASON, url[:200]))
         else:
-            rows.append(Subscription(reader=reader, feed=feed, folder=listed.folder, created_at=now))
+            name = "" if listed.title in (feed.title, feed.source_id, listed.url, url) else listed.title
+            own = {"folder": listed.folder, "own_name": name}
+            rows.append(Subscription(reader=reader, feed=feed, created_at=now, **own))
     Subscription.objects.bulk_create(rows, ignore_conflicts=True)
     report.added += len(rows)
 
@@ -239,7 +242,7 @@ def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
     listed = [
         ListedFeed(
             row.feed.address,
-            row.feed.name,
+            row.name,
             row.folder,
             description=WITHOUT_SECRET if row.feed.owner_id else "",
         )

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from digest.errors import FeedNotFound
 from digest.feeds.ingest import feeds_current
-from digest.feeds.opml import FOLDER_MAX_CHARS
+from digest.feeds.opml import FOLDER_MAX_CHARS, TITLE_MAX_CHARS
 from digest.feeds.polling import MISSING_MAX
 from digest.feeds.sanitise import clean_text, one_line
 from digest.feeds.subscriptions import check_room
@@ -43,16 +43,20 @@ def subscription_change(
     reader: Reader,
     feed_id: int,
     folder: str | None = None,
+    own_name: str | None = None,
     ai_enabled: bool | None = None,
     full_text: bool | None = None,
 ) -> bool:
     """Move a subscription to another folder ("" for none), or switch models or full texts for its items.
 
-    None leaves a setting as it is. Return whether the reader has such a subscription.
+    `own_name` is what the reader calls the feed, "" for what it calls itself. None leaves a setting as it
+    is. Return whether the reader has such a subscription.
     """
     fields: dict[str, object] = {}
     if folder is not None:
         fields["folder"] = folder_clean(folder)
+    if own_name is not None:
+        fields["own_name"] = one_line(clean_text(own_name), limit=TITLE_MAX_CHARS)
     if ai_enabled is not None:
         fields["ai_enabled"] = ai_enabled
     if full_text is not None:

@@ -167,7 +167,7 @@ def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
     """Return the feeds the reader reads, by name; those that moved are part of where they went. One query."""
     subscriptions = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
     columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "source__title")
-    rows = list(subscriptions.only("folder", *(f"feed__{name}" for name in columns)))
+    rows = list(subscriptions.only("folder", "own_name", *(f"feed__{name}" for name in columns)))
     by_url = {row.feed.url: row.feed for row in rows}
     ids: dict[int, list[int]] = {}
     for row in rows:
@@ -182,7 +182,7 @@ def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
         ReadFeed(
             row.feed_id,
             tuple(ids[row.feed_id]),
-            row.feed.title or str(row.feed.source),
+            row.own_name or row.feed.title or str(row.feed.source),
             row.feed.source_id,
             str(row.feed.source),
             row.folder,

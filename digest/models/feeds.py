@@ -156,6 +156,13 @@ class Subscription(models.Model):
     feed = models.ForeignKey(Feed, models.CASCADE, related_name="subscriptions")
     created_at = models.DateTimeField()
     folder = models.CharField(max_length=100, blank=True, help_text="As in the reader's OPML list.")
+    own_name = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What this reader calls the feed; empty: as it calls itself.",
+    )
     ai_enabled = models.BooleanField(
         default=True, help_text="Off: no text of this feed goes to a model on this reader's behalf."
     )
@@ -170,6 +177,11 @@ class Subscription(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reader_id} reads {self.feed_id}"
+
+    @property
+    def name(self) -> str:
+        """Return what the reader calls the feed, else what it calls itself."""
+        return self.own_name or self.feed.name
 
 
 class Story(models.Model):

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any, cast
 
 import structlog
+from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
 from allauth.account.internal.flows.reauthentication import resume_request
 from allauth.account.views import LoginView
@@ -31,7 +32,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
-from digest.accounts.adapters import signed_in_again
+from digest.accounts.adapters import has_app, has_passkey, signed_in_again
 from digest.accounts.assistants import assistant_connections
 from digest.accounts.services import (
     deleted_words,
@@ -155,31 +156,56 @@ def feed(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest) -> HttpResponse:
-    """Ask before deleting the account; a POST with username and password deletes it and lists what."""
+    """Ask before deleting the account; a POST with username and password deletes it and lists what.
+
+    Who has no password shows in another way that it is them, as before other sensitive changes.
+    """
     reader = reader_of(request)
+    by_password = reader.has_usable_password() or not _ways_again(request)
+    sent = request.POST if request.method == "POST" else None
+    form = DeleteForm(sent, reader=reader, by_password=by_password)
     if request.method != "POST":
-        return _delete_page(request, DeleteForm(reader=reader))
+        return _delete_page(request, form)
+    if not by_password:
+        return cast(HttpResponse, _delete_again(request, form))
     # A password is checked here, so tries are counted as they are where it is asked for again.
     if not ratelimit.consume(request, action="reauthenticate", user=reader):
-        answer = _delete_page(request, DeleteForm(reader=reader), _(TOO_OFTEN), status=429)
+        fresh = DeleteForm(reader=reader, by_password=by_password)
+        answer = _delete_page(request, fresh, _(TOO_OFTEN), status=429)
         answer["Retry-After"] = "60"
         return answer
-    form = DeleteForm(request.POST, reader=reader)
+    return _delete(request, form)
+
+
+def _ways_again(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return how the reader can show that it is them."""
+    return cast(list[dict[str, Any]], get_adapter(request).get_reauthentication_methods(request.user))
+
+
+def _delete(request: HttpRequest, form: DeleteForm) -> HttpResponse:
+    """Delete the account where the form confirms it."""
     if not form.is_valid():
         return _delete_page(request, form, status=422)
     try:
-        gone = reader_delete(reader=reader)
+        gone = reader_delete(reader=form.reader)
     except DigestError as error:
         return _delete_page(request, form, error.message, status=error.status)
-    name = reader.username
+    name = form.reader.username
     logout(request)
     return render(request, "digest/account_deleted.html", {"name": name, "gone": deleted_words(gone)})
+
+
+@reauthentication_required(app="allauth.account")  # type: ignore[untyped-decorator]
+def _delete_again(request: HttpRequest, form: DeleteForm) -> HttpResponse:
+    """Delete the account of a reader who has just shown, elsewhere than in the form, that it is them."""
+    return _delete(request, form)
 
 
 def _delete_page(
     request: HttpRequest, form: DeleteForm, refused: str = "", status: int = 200
 ) -> HttpResponse:
-    return render(request, "digest/account_delete.html", {"form": form, "refused": refused}, status=status)
+    page = {"form": form, "refused": refused, "by_password": "password" in form.fields}
+    return render(request, "digest/account_delete.html", page, status=status)
 
 
 def _page(
@@ -393,11 +419,24 @@ def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 
 class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]
-    """Asks for the code at sign-in."""
+    """Asks for the code at sign-in, or for a passkey."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add what the reader has for it."""
+        user = self.stage.login.user
+        return {
+            **super().get_context_data(**kwargs),
+            "has_app": has_app(user),
+            "has_passkey": has_passkey(user),
+        }
 
 
 class SecondFactorAgain(LoginLimit, ReauthenticateView):  # type: ignore[misc]
     """Asks for the code before a sensitive change."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add whether the reader has an app that shows codes."""
+        return {**super().get_context_data(**kwargs), "has_app": has_app(self.request.user)}
 
 
 def _signed_link(view: View) -> View:

@@ -175,7 +175,7 @@ class TokenForm(forms.Form):
 
 
 class DeleteForm(forms.Form):
-    """Username and password, typed to confirm an account deletion."""
+    """Username and password, typed to confirm an account deletion; the name alone without `by_password`."""
 
     username = forms.CharField(
         label=gettext_lazy("Your username"),
@@ -189,9 +189,11 @@ class DeleteForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 
-    def __init__(self, *args: Any, reader: Reader, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, reader: Reader, by_password: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.reader = reader
+        if not by_password:
+            del self.fields["password"]
 
     def clean_username(self) -> str:
         """Return the username; it has to match exactly. Raises `ValidationError`."""

@@ -144,9 +144,7 @@ def source_access(request: HttpRequest, feed_id: int) -> HttpResponse:
             return _refused(_access_page(request, row.feed, form, stored, 422), error)
         messages.success(
             request,
-            _("Saved: {name} opens, and nobody else here reads it.").format(
-                name=added.subscription.feed.name
-            ),
+            _("Saved: {name} opens, and nobody else here reads it.").format(name=added.subscription.name),
         )
         return redirect("digest:source", added.subscription.feed_id)
     if form and form.errors:

@@ -139,7 +139,7 @@ def removal_read(request: HttpRequest, now: datetime) -> dict[str, Any] | None:
 def _remove(request: HttpRequest, reader: Reader, chosen: list[int], now: datetime) -> HttpResponse:
     row = subscription_of(reader_id=reader.pk, feed_id=chosen[0])
     removed = subscriptions_remove(reader=reader, feed_ids=chosen, now=now)
-    name = row.feed.name if row and len(chosen) == 1 else _feeds(len(chosen))
+    name = row.name if row and len(chosen) == 1 else _feeds(len(chosen))
     request.session[REMOVAL] = {"at": now.isoformat(), "name": name, "feeds": removed}
     return _back(request, removed="1")
 

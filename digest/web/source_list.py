@@ -80,8 +80,8 @@ class SourceLine:
 
     @property
     def name(self) -> str:
-        """Return the feed's own title, else its source's key."""
-        return self.subscription.feed.name
+        """Return what the reader calls the feed, else its own title, else its source's key."""
+        return self.subscription.name
 
     @property
     def moved(self) -> str:

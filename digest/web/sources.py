@@ -20,7 +20,8 @@ from digest.feeds.adding import feed_add
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.names import NamedFeed, feeds_named, is_name
 from digest.feeds.newsletters import newsletters_are_on
-from digest.feeds.opml import FOLDER_MAX_CHARS, OPML_BYTES_MAX
+from digest.feeds.opml import FOLDER_MAX_CHARS, OPML_BYTES_MAX, TITLE_MAX_CHARS
+from digest.feeds.selectors import subscription_of
 from digest.feeds.subscriptions import check_address, opml_export, opml_import
 from digest.feeds.subscriptions_change import subscription_change
 from digest.feeds.weights import sources_weigh
@@ -54,8 +55,15 @@ class AddressForm(forms.Form):
 
 
 class SubscriptionForm(forms.Form):
-    """A subscription's folder, and whether models may read its items for this reader."""
+    """A subscription's name and folder, and whether models may read its items for this reader."""
 
+    own_name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=TITLE_MAX_CHARS,
+        required=False,
+        help_text=gettext_lazy("What you call it. Empty for its publisher’s name."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+    )
     folder = forms.CharField(
         label=gettext_lazy("Folder"),
         max_length=FOLDER_MAX_CHARS,
@@ -146,7 +154,7 @@ def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
     """Subscribe; the message promises items only where they are there already."""
     added = feed_add(reader=reader_of(request), found=found, now=timezone.now())
     feed = added.subscription.feed
-    name = feed.title or found.title or str(feed)
+    name = added.subscription.own_name or feed.title or found.title or str(feed)
     if not added.new:
         messages.info(request, _("You read {name} already.").format(name=name))
         return redirect("digest:sources")
@@ -212,7 +220,8 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
     if request.method == "POST" and not refused and (weighs or form.is_valid()):
         if not weighs:
             subscription_change(reader=reader, feed_id=feed_id, **form.cleaned_data)
-        messages.success(request, _("Saved: {name}.").format(name=line.name))
+        saved = subscription_of(reader_id=reader.pk, feed_id=feed_id) or line.subscription
+        messages.success(request, _("Saved: {name}.").format(name=saved.name))
         return redirect("digest:sources")
     folders = sorted({line.folder for line in lines if line.folder}, key=str.casefold)
     page = {"form": form, "line": line, "folders": folders, "refused": refused, "typed": typed or line.figure}

@@ -98,6 +98,21 @@ def test_a_night_that_went_well_is_fine_until_the_next_one_is_missing(operator: 
     assert shown(operator, now + DAY)["Last night"].bad
 
 
+def test_a_night_that_could_fetch_few_feeds_is_no_good_night(operator: Reader, site: Client, now):
+    row = night(now, fetch="done", learn="done")
+    counts = {"feeds": 253, "ok": 0, "failed": 253, "error": "connect_failed", "error_feeds": 250}
+    row.steps["fetch"]["counts"] = counts
+    row.save()
+    figure = shown(operator, now)["Last night"]
+    assert (figure.value, figure.bad) == ("0 of 253 feeds fetched", True)
+    assert figure.note == "18 March, 03:00 to 04:00; 2 steps done; most often: connect failed (250)"
+    assert "0 of 253 feeds fetched" in site.get("/admin/").content.decode()
+    row.steps["fetch"]["counts"] = counts | {"ok": 127, "failed": 126, "error_feeds": 99}
+    row.save()
+    figure = shown(operator, now)["Last night"]
+    assert (figure.value, figure.bad) == ("completed", False) and figure.note.endswith("none failed")
+
+
 def test_spend_counts_this_utc_day_and_month_with_open_reservations_in_full(operator: Reader, settings, now):
     settings.LLM_DAILY_CAP_USD, settings.ADVISOR_DAILY_CAP_USD = 5.0, 1.0
     spent(now, "0.25")

@@ -170,6 +170,25 @@ def test_the_whole_night_for_real_and_a_second_is_a_no_op(ada, now, settings):
     assert len(mail.outbox) == 1
 
 
+@pytest.mark.parametrize(("well", "broken", "alerts"), [(0, 5, 1), (4, 5, 1), (5, 5, 0), (0, 4, 0)])
+def test_a_night_in_which_most_feeds_fail_says_why_and_raises_an_alert(
+    well, broken, alerts, now, settings, httpserver
+):
+    cache.clear()
+    settings.FETCH_ALLOW_HOSTS, settings.ALERT_EMAILS = ["127.0.0.1"], ["olga@example.org"]
+    settings.FETCH_PORTS, settings.FETCH_HOST_GAP_S = [httpserver.port], 0.0
+    httpserver.expect_request("/well").respond_with_data("<rss><channel><title>A</title></channel></rss>")
+    for n in range(well + broken):
+        url = httpserver.url_for("/well" if n < well else "/broken") + f"?{n}"
+        FeedFactory(url=url.replace("localhost", "127.0.0.1"), state="active", next_check_at=now)
+    httpserver.expect_request("/broken").respond_with_data("", status=503)
+    counts = STEPS["fetch"](now)
+    assert (counts["ok"], counts["failed"]) == (well, broken)
+    assert (counts["error"], counts["error_feeds"]) == ("http_503", broken)
+    assert len(mail.outbox) == alerts
+    assert all(f"{broken} of {well + broken} feeds failed" in one.body for one in mail.outbox)
+
+
 def test_weights_are_learned_once_a_week_for_each_reader(ada, now):
     FeedbackFactory(reader=ada)
     for n in range(8):

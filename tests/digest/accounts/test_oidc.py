@@ -142,9 +142,6 @@ def test_who_is_new_chooses_a_name_and_is_known_the_next_time(visitor: Visitor, 
     with Visitor(site, provider) as again:
         assert urlsplit(str(again.comes_back("cleo").url)).path in {"/", "/ui/welcome"}
         assert ("cleo-True", "cleo") in accounts(place)
-        page = again.http.get(f"{site}/ui/account")
-        refused = again.post("/ui/account/delete", page, username="cleo", password="x")
-    assert "You have no password. Set one first" in refused.text
 
 
 def test_who_has_no_password_signs_in_at_the_provider_again_before_a_sensitive_change(
@@ -170,6 +167,25 @@ def test_who_has_no_password_signs_in_at_the_provider_again_before_a_sensitive_c
     assert visitor.http.get(f"{site}/accounts/password/set/").url.path == "/accounts/oidc/again/"
     assert "tidings_" in again("elsa-True").text  # the token that was asked for at first
     assert visitor.http.get(f"{site}/accounts/password/set/").url.path == "/accounts/password/set/"
+
+
+def test_who_has_no_password_deletes_the_account_by_signing_in_at_the_provider_again(
+    visitor: Visitor, site: str, place
+):
+    form = visitor.comes_back("flora")
+    fields = {"username": "flora", "email": "flora@example.org", "time_zone": "Europe/Berlin"}
+    visitor.post("/accounts/3rdparty/signup/", form, **fields)
+    account = visitor.http.get(f"{site}/ui/account").text
+    assert "Set a password" in account and "/accounts/password/change/" not in account
+    page = visitor.http.get(f"{site}/ui/account/delete")
+    assert 'name="password"' not in page.text
+    asked = visitor.post("/ui/account/delete", page, username="flora")
+    assert asked.url.path == "/accounts/oidc/again/" and ("flora-True", "flora") in accounts(place)
+    leaving = visitor.post(f"{asked.url.path}?{asked.url.query.decode()}", asked)
+    link = unescape(re.search(r'href="([^"]+)" data-leaving', leaving.text)[1])
+    done = visitor.http.post(str(visitor.http.get(link).url), data={"sub": "flora-True"})
+    assert "The account “flora” is deleted" in done.text and ("flora-True", "flora") not in accounts(place)
+    assert visitor.name == ""
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,10 @@ from tests.support.chromium import chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 PASSWORD = "a-lamp-and-a-kettle"
-SEED = f"from digest.models import Reader; Reader.objects.create_user('ada', '', '{PASSWORD}')"
+SEED = (
+    "from digest.models import Reader\nfor name in ('ada', 'ben', 'dora'):\n"
+    f"    Reader.objects.create_user(name, '', '{PASSWORD}')"
+)
 AUTHENTICATOR = {"protocol": "ctap2", "transport": "internal", "automaticPresenceSimulation": True}
 AUTHENTICATOR |= {"hasResidentKey": True, "hasUserVerification": True, "isUserVerified": True}
 
@@ -61,9 +64,9 @@ def page(site: str) -> Iterator[Page]:
     assert complaints == []
 
 
-def by_password(page: Page) -> None:
+def by_password(page: Page, name: str = "ada") -> None:
     page.goto("/accounts/login/")
-    page.get_by_label("Username or e-mail address").fill("ada")
+    page.get_by_label("Username or e-mail address").fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
 
@@ -72,16 +75,22 @@ def sign_out(page: Page) -> None:
     page.context.clear_cookies()
 
 
-def test_a_passkey_is_added_after_the_password_signs_in_stands_for_the_code_and_is_removed(page: Page):
-    by_password(page)
+def passkey_added(page: Page, name: str = "ada") -> None:
+    """Sign in by password and add a passkey with the form as it comes."""
+    by_password(page, name)
     page.goto("/accounts/2fa/webauthn/add/")
     expect(page.get_by_role("heading", name="Is it you?")).to_be_visible()  # a stolen session adds none
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Go on").click()
-    page.get_by_label("Name").fill("Phone")
-    page.get_by_label("Passwordless").check()
+    expect(page.get_by_label("Name")).to_have_value("Passkey")
+    expect(page.get_by_text("signing in with your password asks for a passkey as well")).to_be_visible()
     page.get_by_role("button", name="Add it").click()
     expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    expect(page.get_by_text("Passkey added.")).to_be_visible()
+
+
+def test_a_passkey_is_added_after_the_password_signs_in_stands_for_the_code_and_is_removed(page: Page):
+    passkey_added(page)
 
     sign_out(page)
     page.goto("/accounts/login/")
@@ -92,17 +101,46 @@ def test_a_passkey_is_added_after_the_password_signs_in_stands_for_the_code_and_
 
     sign_out(page)
     by_password(page)
-    expect(page.get_by_role("heading", name="Your code")).to_be_visible()
+    expect(page.get_by_role("heading", name="Your passkey")).to_be_visible()
+    expect(page.get_by_text("authenticator app")).to_have_count(0)
     page.get_by_role("button", name="Use a passkey").click()
     page.wait_for_url(lambda url: "/accounts/" not in url)
 
+    page.goto("/accounts/2fa/")
+    expect(page.get_by_text("It is on: beside your password")).to_be_visible()
+    expect(page.get_by_text("10 of 10 are left.")).to_be_visible()
     page.goto("/accounts/2fa/webauthn/")
-    page.get_by_role("link", name="Remove Phone").click()
+    page.get_by_role("link", name="Remove Passkey").click()
     expect(page.get_by_role("heading", name="Is it you?")).to_be_visible()
-    page.get_by_role("link", name="Use a security key").click()
+    expect(page.get_by_role("link", name="Use a recovery code")).to_be_visible()
+    page.get_by_role("link", name="Use a passkey").click()
     page.get_by_role("button", name="Use a passkey").click()
     page.get_by_role("button", name="Remove it").click()
     expect(page.get_by_text("You have none.")).to_be_visible()
+    page.goto("/accounts/2fa/")
+    expect(page.get_by_text("It is off.")).to_be_visible()
+
+
+def test_a_sign_in_that_was_cancelled_or_refused_is_said(page: Page):
+    page.goto("/accounts/login/")
+    expect(page.get_by_text("You are not signed in")).to_be_hidden()
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    expect(page.get_by_role("alert").get_by_text("You are not signed in: you cancelled")).to_be_visible()
+    page.locator("#mfa_credential").evaluate("field => { field.value = 'x'; field.form.submit() }")
+    expect(page.get_by_text("You are not signed in: this passkey opens no account here.")).to_be_visible()
+
+
+def test_a_sign_in_by_a_passkey_that_was_removed_here_is_said_in_the_language_of_the_browser(page: Page):
+    passkey_added(page, "ben")
+    page.goto("/accounts/2fa/webauthn/")
+    page.get_by_role("link", name="Remove Passkey").click()
+    page.get_by_role("button", name="Remove it").click()
+    expect(page.get_by_text("You have none.")).to_be_visible()
+    sign_out(page)
+    page.set_extra_http_headers({"Accept-Language": "de"})
+    page.goto("/accounts/login/")
+    page.locator("#passkey_login").click()
+    expect(page.get_by_text("Du bist nicht angemeldet: Dieser Passkey")).to_be_visible()
 
 
 @pytest.mark.parametrize(("address", "wrong"), [("http://a.example", 1), ("https://a.example", 0)])

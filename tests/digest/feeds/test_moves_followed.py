@@ -9,7 +9,7 @@ from digest.feeds.subscriptions import (
     opml_import,
     subscription_add,
 )
-from digest.feeds.subscriptions_change import subscriptions_remove, subscriptions_restore
+from digest.feeds.subscriptions_change import subscription_change, subscriptions_remove, subscriptions_restore
 from digest.items.selectors import reader_source_titles
 from digest.models import Feed, Item, Reader, Source, Subscription
 from tests.support.factories import FeedbackFactory, FeedFactory, ItemFactory, SubscriptionFactory
@@ -36,6 +36,13 @@ def moved(ada: Reader, now) -> Feed:
     """A feed that Ada reads and that has moved; where it is now."""
     feed = subscription_add(reader=ada, url=OLD, now=now).feed
     return feed_move(feed=feed, url=NEW, now=now)
+
+
+def test_a_readers_own_name_and_folder_move_along(ada: Reader, now):
+    row = subscription_add(reader=ada, url=OLD, now=now)
+    subscription_change(reader=ada, feed_id=row.feed_id, folder="News", own_name="Mine")
+    moved = Subscription.objects.get(reader=ada, feed=feed_move(feed=row.feed, url=NEW, now=now))
+    assert (moved.folder, moved.name) == ("News", "Mine")
 
 
 def test_an_address_that_moved_to_one_that_moved_on_leads_there(ada, ben, now, moved):

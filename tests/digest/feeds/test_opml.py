@@ -212,7 +212,7 @@ def test_a_second_import_changes_nothing(ada, now):
 def test_an_import_costs_the_same_for_few_feeds_and_many(ada, now, feeds, django_assert_max_num_queries):
     many = "".join(f'<outline xmlUrl="https://e{n}.example/"/>' for n in range(feeds))
     # SQLite takes only so many values in one statement, so that rows are written 45 at a time.
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(21):
         opml_import(reader=ada, document=f"<opml><body>{many}</body></opml>".encode(), now=now)
     assert Subscription.objects.filter(reader=ada).count() == feeds
 
@@ -262,3 +262,26 @@ def test_every_feed_of_every_real_list_is_found(data_dir: Path):
         assert len(feeds) == body.lower().count(b"xmlurl="), path.name
         found, lists = found + len(feeds), lists + 1
     assert (lists, found) == (34, 443)
+
+
+def test_a_list_brings_the_readers_own_names_and_no_others(ada, ben, now):
+    feeds = {
+        "https://own.example/feed": ("Publisher’s", "Mine"),
+        "https://same.example/feed": ("Same", "Same"),
+        "https://new.example/feed": ("", "Not fetched yet"),
+        "https://bare.example/feed": ("", "https://bare.example/feed"),
+        "https://had.example/feed": ("Had", "Another"),
+    }
+    for url, (title, _) in feeds.items():
+        FeedFactory(url=url, title=title)
+    subscription_add(reader=ada, url="https://had.example/feed", now=now)
+    rows = [ListedFeed(url, name, "") for url, (_, name) in feeds.items()]
+    opml_import(reader=ada, document=opml_write(rows, title="x"), now=now)
+    names = dict(Subscription.objects.filter(reader=ada).values_list("feed__url", "own_name"))
+    assert [names[url] for url in feeds] == ["Mine", "", "Not fetched yet", "", ""]
+
+    back = {feed.url: feed.title for feed in opml_read(opml_export(reader=ada)).feeds}
+    assert back["https://own.example/feed"] == "Mine" and back["https://same.example/feed"] == "Same"
+    opml_import(reader=ben, document=opml_export(reader=ada), now=now)
+    theirs = dict(Subscription.objects.filter(reader=ben).values_list("feed__url", "own_name"))
+    assert theirs == names

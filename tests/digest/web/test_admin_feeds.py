@@ -11,6 +11,7 @@ from digest.admin import CONDITIONS
 from digest.apps import check_fetching
 from digest.build.explain import feed_health
 from digest.feeds.health import FeedFacts, feed_condition
+from digest.feeds.selectors import feeds_due
 from digest.models import Feed
 from tests.support.factories import FeedFactory
 
@@ -55,8 +56,23 @@ def test_an_operator_takes_up_a_feed_that_was_given_up_and_pauses_another(site):
     for action, feed in (("check_soon", gone), ("pause", lively)):
         site.post(reverse(LIST), {"action": action, "_selected_action": [feed.pk]})
         feed.refresh_from_db()
-    assert (gone.state, gone.failures, gone.missing, gone.error_message) == ("active", 0, 0, "")
+    assert (gone.state, gone.missing) == ("active", 0)
     assert gone.next_check_at <= timezone.now() and lively.state == "paused"
+
+
+def test_a_feed_that_is_to_be_fetched_soon_counts_as_failing_until_it_was(site):
+    failing = FeedFactory(
+        state="active", failures=3, error_code="connect_failed", error_message="It was not there."
+    )
+    gone = FeedFactory(state="gone", failures=10, missing=10, error_message="Nothing there.")
+    chosen = [failing.pk, gone.pk]
+    site.post(reverse(LIST), {"action": "check_soon", "_selected_action": chosen})
+    page = site.get(reverse(LIST), {"condition": "failing"})
+    assert {row.pk: (row.failures, row.error_message) for row in page.context["cl"].queryset} == {
+        failing.pk: (3, "It was not there."),
+        gone.pk: (10, "Nothing there."),
+    }
+    assert set(feeds_due(now=timezone.now())) == {failing, gone}
 
 
 def test_a_paused_feed_stays_paused_until_it_is_resumed(site):

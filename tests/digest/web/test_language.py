@@ -1,6 +1,7 @@
 """The language of pages and mails: the reader's choice, else the browser's; programs speak English."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -8,6 +9,7 @@ from django.utils import translation
 from django.utils.formats import date_format
 
 from advisor.models import Run
+from digest.build.explain import feed_health
 from digest.days import day_of
 from digest.models import Feed, Reader, SuggestedReasons
 from ranking.explain import weight_words
@@ -136,6 +138,15 @@ def test_a_stored_problem_of_a_feed_is_put_into_the_readers_language(page: Clien
     Feed.objects.update(failures=2, error_message="The server answered with status 599.")
     body = page.get("/ui/sources", **GERMAN).content.decode()
     assert "Der Server hat mit Status 599 geantwortet." in body
+
+
+@pytest.mark.parametrize(
+    ("minutes", "when"), [(5, "in ein paar Minuten"), (49, "in etwa 49 Min."), (90, "in etwa 2 Std.")]
+)
+def test_a_sentence_about_a_feed_ends_once(now, minutes: int, when: str):
+    with translation.override("de"):
+        words = feed_health("active", "", 1, now, now, next_check=now + timedelta(minutes=minutes))
+    assert words.endswith(f" Er wird {when} wieder gefragt.")
 
 
 def test_the_notice_after_another_language_was_chosen_is_in_that_language(page: Client):

@@ -249,3 +249,27 @@ def test_without_sources_the_page_says_how_to_begin(page: Client):
     body = page.get(PAGE).content.decode()
     assert "Type the name of a site you like" in body
     assert "Download yours" not in body
+
+
+def test_a_reader_gives_a_feed_a_name_that_lists_of_feeds_use_and_items_do_not(
+    page: Client, ada: Reader, ben: Reader
+):
+    item = fresh_item(ada)
+    Feed.objects.filter(pk=item.feed_id).update(title="Gazette")
+    theirs = Subscription.objects.create(reader=ben, feed=item.feed, created_at=timezone.now())
+    address = f"{PAGE}/{item.feed_id}"
+    saved = page.post(address, {"own_name": " My <b>paper</b>\n", "ai_enabled": "on"}, follow=True)
+    assert "Saved: My paper." in messages_in(saved.content.decode())
+    assert [line.name for line in page.get(PAGE, {"find": "my paper"}).context["sources"]] == ["My paper"]
+    shown = page.get("/ui/all", {"feed": item.feed_id}).content.decode()
+    assert shown.count("My paper") >= 2 and "Gazette" in shown
+    assert b'text="My paper"' in page.get(f"{PAGE}/export.opml").content
+    assert 'value="My paper"' in page.get(address).content.decode()
+    assert "Removed My paper" in page.post(f"{address}/remove", follow=True).content.decode()
+    page.post(f"{PAGE}/undo")
+    assert Subscription.objects.get(reader=ada).own_name == "My paper"
+    theirs.refresh_from_db()
+    assert theirs.name == "Gazette"
+    page.post(address, {"own_name": "", "ai_enabled": "on"})
+    assert Subscription.objects.get(reader=ada).name == "Gazette"
+    assert page.post(address, {"own_name": "x" * 201}).status_code == 422

@@ -126,7 +126,8 @@ def test_subscriptions_folders_and_counts_are_those_of_the_pages(app: App, ada: 
     item = fresh_item(ada)
     fresh_item(ada, hours=24 * 40)  # too old to count as unread
     Subscription.objects.filter(reader=ada).update(folder="News / Local")
-    subscribe(ada, "empty.example", "Empty")
+    empty = subscribe(ada, "empty.example", "Void")
+    Subscription.objects.filter(pk=empty.pk).update(own_name="Empty")
     feeds = {one["title"]: one for one in app.get("subscription/list").json()["subscriptions"]}
     assert feeds["Gazette"]["id"] == f"feed/{item.feed_id}"
     assert feeds["Gazette"]["categories"] == [{"id": "user/-/label/News / Local", "label": "News / Local"}]
