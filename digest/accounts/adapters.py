@@ -59,6 +59,17 @@ def signed_in_again(request: HttpRequest) -> bool:
     return bool(again) and time.time() - again[-1] < app_settings.REAUTHENTICATION_TIMEOUT
 
 
+def signed_in_lately(request: HttpRequest) -> bool:
+    """Return whether the reader signed in by password, code or passkey a short while ago.
+
+    A sign-in at the provider is none unless it was asked for again: there it may have taken nothing.
+    """
+    records = get_authentication_records(request, cast(AbstractBaseUser, request.user))
+    shown = [row["at"] for row in records if row["method"] in ("password", "mfa")]
+    lately = bool(shown) and time.time() - shown[-1] < app_settings.REAUTHENTICATION_TIMEOUT
+    return lately or signed_in_again(request)
+
+
 def has_app(user: Any) -> bool:
     """Return whether the reader's second factor is an authenticator app, maybe among others."""
     return bool(is_mfa_enabled(user, [Authenticator.Type.TOTP]))

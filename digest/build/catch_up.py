@@ -29,11 +29,18 @@ class CatchUp:
     """What a reader missed since `since`: the best, what most of their sources report first, and the rest.
 
     `rest` are the ids of the unread items that are not among the best; nothing is read in `best` either.
+    `came` says whether anything came at all, read or not.
     """
 
     since: dt.datetime
     best: Sequence[ScoredItem]
     rest: Sequence[int]
+    came: bool
+
+    @property
+    def unread(self) -> list[int]:
+        """Return the ids of all that is unread, the best first."""
+        return [*(entry.item.pk for entry in self.best), *self.rest]
 
 
 def away_since(*, reader: Reader, now: dt.datetime) -> dt.datetime | None:
@@ -58,7 +65,7 @@ def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
     if visit is None:
         return None
     since = max(visit, now - LOOK_BACK_MAX)
-    candidates, effective = _unread_since(reader, since, now), config_effective(reader_id=reader.pk)
+    (candidates, came), effective = _unread_since(reader, since, now), config_effective(reader_id=reader.pk)
     ranking = candidates.ranking(_slow(effective, now - since))
     choices = candidates.choices(ranking, effective)
     composed = compose(choices, Rules(DIGEST_SIZE, novelty=False, alternate=False), NoveltyDraw())
@@ -71,7 +78,7 @@ def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
         ScoredItem(items[score.candidate.item_id], score.parts.as_dict(), score.total, FOUND)
         for score in shown
     ]
-    return CatchUp(since, best, [pk for pk in ranking.ids.tolist() if pk not in items])
+    return CatchUp(since, best, [pk for pk in ranking.ids.tolist() if pk not in items], came)
 
 
 def items_since(*, reader: Reader, since: dt.datetime, now: dt.datetime) -> list[int]:
@@ -81,7 +88,8 @@ def items_since(*, reader: Reader, since: dt.datetime, now: dt.datetime) -> list
     return [candidate.item_id for candidate in candidates if candidate.dated_at > since]
 
 
-def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> DayCandidates:
+def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> tuple[DayCandidates, bool]:
+    """Return the unread items since then as candidates, and whether any item came, read or not."""
     days = math.ceil((now - since) / dt.timedelta(days=1))
     window = items_window(reader_id=reader.pk, now=now, days=days)
     ids = [candidate.item_id for candidate in window.candidates if candidate.dated_at > since]
@@ -89,7 +97,7 @@ def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> DayCa
     unread = {pk for pk in ids if pk not in states or states[pk].read_at is None}
     found = [candidate for candidate in window.candidates if candidate.item_id in unread]
     signals = signals_for(reader_ids=[reader.pk], item_ids=sorted(unread), now=now)[reader.pk]
-    return DayCandidates(
+    unread_candidates = DayCandidates(
         as_of=now,
         seed="",
         pool=Pool(found),
@@ -97,6 +105,7 @@ def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> DayCa
         stories=window.stories,
         signals=replace(signals, reported_by=window.reported_by),
     )
+    return unread_candidates, bool(ids)
 
 
 def _slow(effective: EffectiveConfig, absence: dt.timedelta) -> EffectiveConfig:

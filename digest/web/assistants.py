@@ -23,6 +23,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from digest.accounts.adapters import signed_in_lately
 from digest.accounts.assistants import (
     SCOPES,
     assistant_connections,
@@ -40,6 +41,7 @@ from digest.accounts.oauth import (
     redirect_problem,
 )
 from digest.errors import TooManyRequests
+from digest.feeds.selectors import models_allowed
 from digest.requests import reader_of
 from digest.throttling import MINUTE, Limit, limit_count
 
@@ -54,6 +56,10 @@ NO_PKCE = gettext_noop("The assistant did not protect its request (PKCE with S25
 # The longest that we issue has 86 characters, the longest that a client makes 128 (RFC 7636, section 4.1).
 FIELD_CHARS_MAX = 2000
 NOT_OURS = gettext_noop("The assistant asked for something that is not here, so nothing was allowed.")
+MODELS_OFF = gettext_noop(
+    "You have turned language models off, for everything or for a source. An assistant is one, so it would "
+    "be shown nothing. To connect it, turn them on first, on your account and sources pages."
+)
 UNREADABLE = gettext_noop("A field is longer than any of ours, or has a character NUL.")
 View = Callable[..., HttpResponse]
 
@@ -74,13 +80,17 @@ def _switched_on(view: View) -> View:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @_switched_on
-@reauthentication_required(app="allauth.account")  # type: ignore[untyped-decorator]
+@reauthentication_required(  # type: ignore[untyped-decorator]
+    app="allauth.account", enabled=lambda request: not signed_in_lately(request)
+)
 def consent(request: HttpRequest) -> HttpResponse:
     """Ask the reader what an assistant may do, and lead back to it with the answer."""
     if request.method != "POST":
         return _ask(request)
     if "request" not in request.POST:
         return _refused(request, NOT_OURS)
+    if request.POST.get("action") == "grant" and not models_allowed(reader_id=reader_of(request).pk):
+        return _refused(request, MODELS_OFF, is_fault=False)
     answer = _protocol("Consent", request)
     if answer.status_code != 302:
         return _shown(request, answer)
@@ -111,8 +121,9 @@ def _shown(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     return answer if is_ours else _refused(request, NOT_OURS)
 
 
-def _refused(request: HttpRequest, words: str) -> HttpResponse:
-    return render(request, "digest/assistant_refused.html", {"words": _(words)}, status=400)
+def _refused(request: HttpRequest, words: str, *, is_fault: bool = True) -> HttpResponse:
+    page = {"words": _(words), "is_fault": is_fault}
+    return render(request, "digest/assistant_refused.html", page, status=400)
 
 
 @login_required

@@ -1,4 +1,4 @@
-"""Views for coming back: what was missed since the last visit, and marking the rest of it as read."""
+"""Views for coming back: what was missed since the last visit, and marking it or the rest of it as read."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -25,16 +25,17 @@ def catching_up(request: HttpRequest) -> HttpResponse:
     """Show the best since the reader's last visit, where that is three days ago or more."""
     reader, now = reader_of(request), timezone.now()
     found = catch_up(reader=reader, now=now)
-    page: dict[str, Any] = {"found": found, "marked_at": request.GET.get("at", "")}
-    if found:
+    done = "done" in request.GET
+    page: dict[str, Any] = {"found": found, "done": done, "marked_at": request.GET.get("at", "")}
+    if found and not done:
         page["shown"] = items_shown(reader=reader, scored=found.best, now=now)
     return render(request, "digest/catch_up.html", page)
 
 
 @login_required
 @require_POST
-def rest_read(request: HttpRequest) -> HttpResponse:
-    """Mark what is not among the best since the last visit as read; with `at`, undo that."""
+def missed_read(request: HttpRequest) -> HttpResponse:
+    """Mark the items named by `item`, those on the page, as read, or with `rest` all others; or undo that."""
     reader, now = reader_of(request), timezone.now()
     here = reverse("digest:catch_up")
     if "at" in request.POST:
@@ -50,11 +51,14 @@ def rest_read(request: HttpRequest) -> HttpResponse:
             )
         return redirect(here)
     found = catch_up(reader=reader, now=now)
-    if found is None or not found.rest:
+    rest, shown = "rest" in request.POST, set(request.POST.getlist("item"))
+    chosen = [pk for pk in found.unread if (str(pk) in shown) != rest] if found else []
+    if not chosen:
         return redirect(here)
-    count = items_read(reader=reader, item_ids=found.rest, now=now)
+    count = items_read(reader=reader, item_ids=chosen, now=now)
     messages.success(
         request,
         ngettext("{count} item marked as read.", "{count} items marked as read.", count).format(count=count),
     )
-    return redirect(f"{here}?{urlencode({'at': now.isoformat()})}")
+    done = {} if rest else {"done": "1"}
+    return redirect(f"{here}?{urlencode({'at': now.isoformat(), **done})}")

@@ -8,6 +8,9 @@ from django.utils.translation import gettext as _
 
 from digest.accounts.assistants import SCOPES, client_name, hosts_words, mcp_resource
 from digest.accounts.oauth import registration_clean
+from digest.feeds.selectors import models_allowed
+from digest.requests import reader_of
+from digest.web.assistants import MODELS_OFF
 
 __all__ = ["Consent", "Registration", "RevokeView", "TokenView"]
 
@@ -39,7 +42,8 @@ class Consent(AuthorizationView):  # type: ignore[misc]
         """Add who asks, in the reader's terms, and where this answer goes: a client may have many places."""
         page = super().get_context_data(**kwargs)
         host = hosts_words([self._request_info["redirect_uri"]])
-        return {**page, "name": client_name(page["client"], host), "host": host}
+        off = "" if models_allowed(reader_id=reader_of(self.request).pk) else _(MODELS_OFF)
+        return {**page, "name": client_name(page["client"], host), "host": host, "models_off": off}
 
 
 class Registration(ClientRegistrationView):  # type: ignore[misc]

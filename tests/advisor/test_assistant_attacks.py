@@ -8,7 +8,15 @@ from allauth.idp.oidc.models import Client, Token
 
 from digest.accounts import assistants
 from digest.accounts.oauth import redirect_problem
-from tests.support.assistants import ALL, CALLBACK, PASSWORD, Assistant, Person, reader_with_password
+from tests.support.assistants import (
+    ALL,
+    CALLBACK,
+    PASSWORD,
+    Assistant,
+    Person,
+    reader_with_password,
+    sign_ins_age,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ODD = ("x" * 100_000, "a\0b", "https://[::1")
@@ -74,6 +82,7 @@ def test_in_a_borrowed_browser_a_request_that_somebody_else_opened_needs_the_pas
     asked = re.search(r'name="request" value="([^"]+)"', person.open(assistant.url()).text)
     reader_with_password("ben")
     borrowed = Person(site, "ben")
+    sign_ins_age()
     fields = {"request": unescape(asked[1]), "scopes": list(ALL), "action": "grant"}
     page = borrowed.send(borrowed.http.get(f"{site}/ui/account"), fields, "/oauth/authorize")
     assert page.url.path == "/accounts/reauthenticate/" and not Token.objects.exists()

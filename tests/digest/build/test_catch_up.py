@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from digest.build.catch_up import away_since, catch_up
 from digest.items.reading import item_read
-from digest.models import Exposure, Item, Reader, Reading, Story
+from digest.models import Exposure, Feed, Item, Reader, Reading, Story
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 pytestmark = pytest.mark.django_db
@@ -92,9 +92,58 @@ def test_today_points_to_what_was_missed_all_day_and_to_nothing_without_an_absen
     assert "You have not been away" in page.get("/ui/catch-up").content.decode()
 
 
+CATCH_UP, READ = "/ui/catch-up", "/ui/catch-up/read"
+
+
+def shown_on(body: str) -> dict[str, list[str]]:
+    """The fields of the page's form that name the items on it."""
+    return {"item": re.findall(r'name="item" value="(\d+)"', body)}
+
+
+def test_the_list_is_finished_by_marking_it_as_read_and_that_is_undone(page, ada, missed):
+    body = page.get(CATCH_UP).content.decode()
+    shown = shown_on(body)
+    assert len(shown["item"]) == 30 and "Mark these as read" in body and "/ui/all?unread=1" in body
+    after = page.post(READ, shown, follow=True).content.decode()
+    read = Reading.objects.filter(reader=ada, read_at__isnull=False)
+    assert {str(pk) for pk in read.values_list("item", flat=True)} == {*shown["item"]}
+    assert "30 items marked as read" in after and "You have read the best" in after
+    assert "data-item=" not in after and "/ui/all?unread=1" in after
+    at = re.search(r'name="at" value="([^"]+)"', after)[1]
+    again = page.post(READ, {"at": at}, follow=True).content.decode()
+    assert read.count() == 0 and shown_on(again) == shown
+
+
+def test_after_the_best_the_rest_is_marked_as_read_too_and_nothing_is_left(page, ada, missed):
+    after = page.post(READ, shown_on(page.get(CATCH_UP).content.decode()), follow=True).content.decode()
+    assert "Mark the rest as read (10)" in after
+    after = page.post(READ, {"rest": "1"} | shown_on(after), follow=True).content.decode()
+    assert Reading.objects.filter(reader=ada, read_at__isnull=False).count() == 40
+    assert "You have read it all" in after
+
+
+def test_only_what_was_missed_can_be_marked(page, ada, ben, missed):
+    theirs = ItemFactory(title="Not Ada's")
+    page.post(READ, {"item": [theirs.pk, "x", "9" * 40]})
+    assert not Reading.objects.exists()
+
+
+def test_where_nothing_came_the_page_says_so_and_which_feeds_failed(page, ada, missed):
+    Item.objects.exclude(title="Seen").delete()
+    Feed.objects.update(state="active", last_fetched_at=timezone.now())
+    body = page.get(CATCH_UP).content.decode()
+    assert "Nothing new came since" in body and "read it all" not in body
+    assert "could not be fetched" not in body
+    failing = Feed.objects.filter(subscriptions__reader=ada).order_by("pk")[:3]
+    Feed.objects.filter(pk__in=[*failing.values_list("pk", flat=True)]).update(failures=1)
+    body = page.get(CATCH_UP).content.decode()
+    assert '3 of your 8 feeds could not be fetched. <a href="/ui/sources">' in body
+
+
 def test_the_rest_is_marked_as_read_and_unread_again(page, ada, missed):
-    assert page.get("/ui/catch-up").content.decode().count("data-item=") >= 30
-    after = page.post("/ui/catch-up/read", follow=True).content.decode()
+    body = page.get(CATCH_UP).content.decode()
+    assert body.count("data-item=") >= 30
+    after = page.post(READ, {"rest": "1"} | shown_on(body), follow=True).content.decode()
     read = Reading.objects.filter(reader=ada, read_at__isnull=False)
     assert read.count() == 10 and "10 items marked as read" in after
     assert "Mark the rest" not in after
