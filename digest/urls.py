@@ -101,6 +101,7 @@ urlpatterns = [
     path("ui/sources/import", sources.opml_upload, name="opml_import"),
     path("ui/sources/export.opml", sources.opml_download, name="opml_export"),
     path("ui/sources/undo", source_changes.source_undo, name="source_undo"),
+    path("ui/sources/undo-move", source_changes.move_undo, name="move_undo"),
     path("ui/sources/change", source_changes.sources_change, name="sources_change"),
     path("ui/sources/folder", source_changes.folder_change, name="folder_change"),
     path("ui/sources/private", private_sources.private_source, name="private_source"),

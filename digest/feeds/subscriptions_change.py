@@ -65,19 +65,36 @@ def subscription_change(
     return found.update(**fields) > 0 if fields else found.exists()
 
 
-def subscriptions_move(*, reader: Reader, feed_ids: Collection[int], folder: str) -> int:
-    """Move subscriptions to a folder ("" for none); return how many there were."""
-    return _mine(reader, feed_ids).update(folder=folder_clean(folder))
+@transaction.atomic
+def subscriptions_move(*, reader: Reader, feed_ids: Collection[int], folder: str) -> dict[int, str]:
+    """Move subscriptions to a folder ("" for none); return the folders that their feeds were in."""
+    return _move(_mine(reader, feed_ids), folder)
 
 
-def folder_rename(*, reader: Reader, folder: str, name: str) -> int:
-    """Give a folder another name, which may be that of another one; "" empties it. Return its feeds.
+@transaction.atomic
+def folder_rename(*, reader: Reader, folder: str, name: str) -> dict[int, str]:
+    """Give a folder another name, which may be that of another one; "" empties it. Return as a move does.
 
     A folder is no more than the name its subscriptions have: without any it is gone.
     """
-    if not folder:
-        return 0
-    return Subscription.objects.filter(reader=reader, folder=folder).update(folder=folder_clean(name))
+    return _move(Subscription.objects.filter(reader=reader, folder=folder), name) if folder else {}
+
+
+def _move(rows: QuerySet[Subscription], folder: str) -> dict[int, str]:
+    before = {row.pk: (row.feed_id, row.folder) for row in rows.select_for_update()}
+    Subscription.objects.filter(pk__in=list(before)).update(folder=folder_clean(folder))
+    return dict(before.values())
+
+
+@transaction.atomic
+def subscriptions_move_back(*, reader: Reader, before: Mapping[int, str], folder: str) -> int:
+    """Undo a move to `folder`; what left it since stays where it is. Return how many feeds moved."""
+    moved = Subscription.objects.filter(reader=reader, feed__in=list(before), folder=folder)
+    rows = list(moved.select_for_update())
+    for row in rows:
+        row.folder = before[row.feed_id]
+    Subscription.objects.bulk_update(rows, ["folder"])
+    return len(rows)
 
 
 @transaction.atomic

@@ -23,6 +23,7 @@ from digest.feeds.subscriptions_change import (
     folder_clean,
     folder_rename,
     subscriptions_move,
+    subscriptions_move_back,
     subscriptions_remove,
     subscriptions_restore,
 )
@@ -33,8 +34,9 @@ from digest.web.source_list import FIND_CHARS, SHOWN, lines_find, source_lines
 from ranking.entities import InvalidSetting
 from ranking.levels import LEVELS
 
-# The last removal, in the reader's session, can be undone for so long.
+# The last removal and the last move, in the reader's session, can be undone for so long.
 REMOVAL: Final = "sources_removed"
+MOVE: Final = "sources_moved"
 UNDO_FOR: Final = timedelta(hours=1)
 ID_CHARS: Final = 18
 # What a level is called in a message.
@@ -65,9 +67,8 @@ def sources_change(request: HttpRequest) -> HttpResponse:
     match typed.get("do", ""):
         case "move":
             folder = folder_clean(typed.get("folder", ""))
-            count = subscriptions_move(reader=reader, feed_ids=chosen, folder=folder)
-            messages.success(request, _moved(count, folder))
-            return _back(request)
+            before = subscriptions_move(reader=reader, feed_ids=chosen, folder=folder)
+            return _moved(request, before, folder, now)
         case "weigh":
             return _weigh(request, reader, chosen, typed.get("level", ""), now)
         case "fetch":
@@ -92,13 +93,12 @@ def feeds_chosen(reader: Reader, typed: QueryDict, now: datetime) -> list[int]:
 @login_required
 @require_POST
 def folder_change(request: HttpRequest) -> HttpResponse:
-    """Give a folder another name; without one its sources are in no folder."""
+    """Give a folder another name; without one its sources are in no folder. It can be undone for an hour."""
     folder, name = (folder_clean(request.POST.get(field, "")) for field in ("folder", "name"))
-    count = folder_rename(reader=reader_of(request), folder=folder, name=name)
-    if not count:
+    before = folder_rename(reader=reader_of(request), folder=folder, name=name)
+    if not before:
         raise Http404(_("You have no such folder."))
-    messages.success(request, _moved(count, name))
-    return _back(request)
+    return _moved(request, before, name, timezone.now())
 
 
 @login_required
@@ -129,18 +129,56 @@ def source_undo(request: HttpRequest) -> HttpResponse:
     return redirect("digest:sources")
 
 
+@login_required
+@require_POST
+def move_undo(request: HttpRequest) -> HttpResponse:
+    """Undo the last move to a folder, if it was within the last hour."""
+    move = _undo_read(request, MOVE, timezone.now())
+    if move is None:
+        messages.error(request, _("That can no longer be undone."))
+        return redirect("digest:sources")
+    before = {feed_id: folder for feed_id, folder in move["feeds"]}
+    count = subscriptions_move_back(reader=reader_of(request), before=before, folder=move["folder"])
+    del request.session[MOVE]
+    messages.success(
+        request, ngettext("{n} feed moved back.", "{n} feeds moved back.", count).format(n=count)
+    )
+    return redirect("digest:sources")
+
+
 def removal_read(request: HttpRequest, now: datetime) -> dict[str, Any] | None:
-    """Return the session's last removal, `name` and `feeds`; `None` after an hour, or where there is none."""
-    removal: dict[str, Any] = request.session.get(REMOVAL, {})
-    at = parse_datetime(removal.get("at", ""))
-    return removal if at is not None and now - at < UNDO_FOR else None
+    """Return the session's last removal, `name`, `count` and `feeds`; `None` after an hour or without one."""
+    return _undo_read(request, REMOVAL, now)
+
+
+def move_words(request: HttpRequest, now: datetime) -> str:
+    """Return what the last move to a folder did; "" after an hour, or where there was none."""
+    move = _undo_read(request, MOVE, now)
+    return _move_words(len(move["feeds"]), move["folder"]) if move else ""
+
+
+def _undo_read(request: HttpRequest, name: str, now: datetime) -> dict[str, Any] | None:
+    done: dict[str, Any] = request.session.get(name, {})
+    at = parse_datetime(done.get("at", ""))
+    return done if at is not None and now - at < UNDO_FOR else None
+
+
+def _moved(request: HttpRequest, before: dict[int, str], folder: str, now: datetime) -> HttpResponse:
+    # JSON, in which a session is stored, has no numbers as keys.
+    request.session[MOVE] = {"at": now.isoformat(), "folder": folder, "feeds": list(before.items())}
+    return _back(request, moved="1")
 
 
 def _remove(request: HttpRequest, reader: Reader, chosen: list[int], now: datetime) -> HttpResponse:
     row = subscription_of(reader_id=reader.pk, feed_id=chosen[0])
     removed = subscriptions_remove(reader=reader, feed_ids=chosen, now=now)
     name = row.name if row and len(chosen) == 1 else _feeds(len(chosen))
-    request.session[REMOVAL] = {"at": now.isoformat(), "name": name, "feeds": removed}
+    request.session[REMOVAL] = {
+        "at": now.isoformat(),
+        "name": name,
+        "count": len(chosen),
+        "feeds": removed,
+    }
     return _back(request, removed="1")
 
 
@@ -206,7 +244,7 @@ def _feeds(count: int) -> str:
     return ngettext("{n} feed", "{n} feeds", count).format(n=count)
 
 
-def _moved(count: int, folder: str) -> str:
+def _move_words(count: int, folder: str) -> str:
     if not folder:
         return ngettext("{n} feed moved to no folder.", "{n} feeds moved to no folder.", count).format(
             n=count

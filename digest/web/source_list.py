@@ -123,8 +123,8 @@ class SourceLine:
         return self.subscription.folder
 
     def matches(self, words: Sequence[str]) -> bool:
-        """Return whether each of the (case-folded) words is in its name, its address or its folder."""
-        text = f"{self.name} {self.address} {self.folder}".casefold()
+        """Return whether each of the (case-folded) words is in its name or its address."""
+        text = f"{self.name} {self.address}".casefold()
         return all(word in text for word in words)
 
     def is_shown(self, show: str) -> bool:

@@ -20,7 +20,7 @@ from digest.feeds.adding import feed_add
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.names import NamedFeed, feeds_named, is_name
 from digest.feeds.newsletters import newsletters_are_on
-from digest.feeds.opml import FOLDER_MAX_CHARS, OPML_BYTES_MAX, TITLE_MAX_CHARS
+from digest.feeds.opml import FEEDS_MAX, FOLDER_MAX_CHARS, OPML_BYTES_MAX, TITLE_MAX_CHARS
 from digest.feeds.selectors import subscription_of
 from digest.feeds.subscriptions import check_address, opml_export, opml_import
 from digest.feeds.subscriptions_change import subscription_change
@@ -29,7 +29,7 @@ from digest.requests import reader_of
 from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
 from digest.web.filling import import_filling
 from digest.web.private_sources import PrivateFeedForm, private_page
-from digest.web.source_changes import removal_read
+from digest.web.source_changes import move_words, removal_read
 from digest.web.source_list import FIND_CHARS, SHOWN, source_lines, sources_page
 from ranking.entities import InvalidSetting
 from ranking.levels import weight_read
@@ -186,7 +186,9 @@ def _page(
         "can_add": can_add,
         "newsletters": newsletters_are_on(),
         "list_form": list_form or OpmlForm(),
+        "list_feeds_max": f"{min(FEEDS_MAX, settings.SUBSCRIPTIONS_MAX):,}",
         "undo": removal_read(request, timezone.now()) if "removed" in request.GET else None,
+        "moved": move_words(request, timezone.now()) if "moved" in request.GET else "",
     }
     return render(request, "digest/sources.html", page, status=status)
 

@@ -202,5 +202,5 @@ def disable_tag(request: HttpRequest) -> HttpResponse:
     return _renamed(subscriptions_move(reader=reader_of(request), feed_ids=feeds, folder=""))
 
 
-def _renamed(count: int) -> HttpResponse:
-    return plain(OK) if count else plain("You have no such folder. Load your folders again.", 404)
+def _renamed(before: dict[int, str]) -> HttpResponse:
+    return plain(OK) if before else plain("You have no such folder. Load your folders again.", 404)

@@ -11,6 +11,7 @@ from digest.feeds.subscriptions_change import (
     feeds_fetch_now,
     folder_rename,
     subscriptions_move,
+    subscriptions_move_back,
     subscriptions_remove,
     subscriptions_restore,
 )
@@ -34,12 +35,24 @@ def folders(reader: Reader) -> list[str]:
 def test_many_move_to_a_folder_and_others_subscriptions_stay(ada: Reader, ben: Reader):
     feeds = read(ada, 3)
     SubscriptionFactory(reader=ben, feed_id=feeds[0])
-    assert subscriptions_move(reader=ada, feed_ids=feeds[:2], folder=" News \n") == 2
+    assert subscriptions_move(reader=ada, feed_ids=feeds[:2], folder=" News \n") == dict.fromkeys(
+        feeds[:2], ""
+    )
     assert folders(ada) == ["News", "News", ""] and folders(ben) == [""]
-    assert folder_rename(reader=ada, folder="News", name="World") == 2
-    assert folder_rename(reader=ada, folder="World", name="") == 2
-    assert folder_rename(reader=ada, folder="", name="All") == 0
+    assert folder_rename(reader=ada, folder="News", name="World") == dict.fromkeys(feeds[:2], "News")
+    assert len(folder_rename(reader=ada, folder="World", name="")) == 2
+    assert folder_rename(reader=ada, folder="", name="All") == {}
     assert folders(ada) == ["", "", ""]
+
+
+def test_a_move_is_undone_for_what_is_still_where_it_moved(ada: Reader, ben: Reader):
+    feeds = read(ada, 3)
+    subscriptions_move(reader=ada, feed_ids=feeds[:1], folder="Old")
+    SubscriptionFactory(reader=ben, feed_id=feeds[0], folder="News")
+    before = subscriptions_move(reader=ada, feed_ids=feeds, folder="News")
+    subscriptions_move(reader=ada, feed_ids=feeds[2:], folder="Else")
+    assert subscriptions_move_back(reader=ada, before=before, folder="News") == 2
+    assert folders(ada) == ["Old", "", "Else"] and folders(ben) == ["News"]
 
 
 def test_what_was_removed_comes_back_as_it_was(ada: Reader, ben: Reader, now):
@@ -114,8 +127,10 @@ def test_changes_cost_the_same_for_three_and_three_hundred(
     ada: Reader, now, number: int, django_assert_max_num_queries
 ):
     feeds = read(ada, number)
-    with django_assert_max_num_queries(2):
-        subscriptions_move(reader=ada, feed_ids=feeds, folder="News")
+    with django_assert_max_num_queries(5):
+        before = subscriptions_move(reader=ada, feed_ids=feeds, folder="News")
+    with django_assert_max_num_queries(9):  # SQLite takes 300 cases in a few parts
+        assert subscriptions_move_back(reader=ada, before=before, folder="News") == number
     with django_assert_max_num_queries(5):
         feeds_fetch_now(reader=ada, feed_ids=feeds, now=now)
     with django_assert_max_num_queries(16):  # SQLite stores 300 held weights in three parts

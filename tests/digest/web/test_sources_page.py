@@ -283,3 +283,10 @@ def test_feeds_of_one_source_say_that_weights_and_ratings_are_of_all_of_them(pag
         )
     SubscriptionFactory(reader=ada)
     assert page.get(PAGE).content.decode().count("one source with 2 other feeds of") == 3
+
+
+def test_the_page_says_how_many_feeds_a_list_may_bring(page: Client, settings):
+    settings.SUBSCRIPTIONS_MAX = 1_250
+    assert "Up to 2 MiB and 1,250 feeds;" in page.get(PAGE).content.decode()
+    settings.SUBSCRIPTIONS_MAX = 10_000
+    assert "Up to 2 MiB and 2,000 feeds;" in page.get(PAGE).content.decode()
