@@ -76,6 +76,11 @@ class SourceLine:
         return self.subscription.feed.owner_id is not None
 
     @property
+    def is_newsletter(self) -> bool:
+        """Return whether it comes by mail."""
+        return self.subscription.feed.own_address.startswith(NEWSLETTER_PREFIX)
+
+    @property
     def is_locked(self) -> bool:
         """Return whether its server asks for a password, or does not take the one it was given."""
         feed = self.subscription.feed
