@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import allauth.mfa.admin  # noqa: F401  # registers what is replaced below
 from allauth.mfa.models import Authenticator
 from django import forms
 from django.contrib import admin, messages

@@ -5,7 +5,7 @@ A cache that is down counts nothing, so that its loss locks nobody out.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from math import ceil
@@ -55,6 +55,10 @@ LOOKUP = Limit(
     10,
     MINUTE,
     gettext_noop("You can look up 10 sites a minute. Wait for the next one, or import a list."),
+)
+# The same count, where a list is no way out.
+LOOKUP_PRIVATE = replace(
+    LOOKUP, message=gettext_noop("You can look up 10 sites a minute. Wait for the next one.")
 )
 TEACH = Limit(
     "teach", 120, MINUTE, gettext_noop("You can answer 120 questions a minute. Wait for the next one.")

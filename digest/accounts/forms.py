@@ -82,8 +82,8 @@ class EndsAccess(forms.Form):
         initial=True,
         label=gettext_lazy("End all that opens my account without the password"),
         help_text=gettext_lazy(
-            "Tokens for scripts, assistants, the address of your own feed, and where notifications "
-            "go. Leave it on if somebody else may have been in."
+            "Tokens for scripts, assistants, the address of your own feed, where notifications go, and "
+            "the service you save to. Leave it on if somebody else may have been in."
         ),
     )
 

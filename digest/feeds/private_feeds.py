@@ -44,15 +44,16 @@ def private_feed_add(*, reader: Reader, url: str, given: AccessGiven, now: datet
 def private_feed_change(*, reader: Reader, feed_id: int, given: AccessGiven, now: datetime) -> AddedFeed:
     """Open a feed the reader reads with what they gave; a public one becomes a private one of theirs.
 
-    Without a new secret of the same kind the stored one stays. The items of a public feed stay where they
-    were rated or saved. Raises `FeedNotFound`, and what `private_feed_add` raises.
+    A name or a secret that is left empty stays as it is stored, of the same kind. The items of a public feed
+    stay where they were rated or saved. Raises `FeedNotFound`, and what `private_feed_add` raises.
     """
     row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
     if row is None or not web_url(row.feed.address):
         raise FeedNotFound(gettext("You read no such feed that is fetched from an address."))
     address = row.feed.address
     stored = access_of_feed(feed=row.feed)
-    if stored and stored.kind == given.kind != Kind.NONE and not (given.name or given.value):
+    needed = given.value if given.kind == Kind.COOKIE else given.name and given.value
+    if stored and stored.kind == given.kind != Kind.NONE and not needed:
         given = _given_before(stored, given)
     access_check(given)
     found = feed_open(address=address, access=access_of(given, address=address))
@@ -124,8 +125,9 @@ def _feed_due(feed: Feed, now: datetime) -> None:
 
 
 def _given_before(stored: FeedAccess, given: AccessGiven) -> AccessGiven:
-    """Return what was given, with the stored secret. Raises `AccessInvalid` where that cannot be read."""
+    """Return what was given, with what is stored for the rest. Raises `AccessInvalid` where that fails."""
     try:
-        return replace(secret_read(stored), user_agent=given.user_agent)
+        before = secret_read(stored)
     except FeedProblem as problem:
         raise AccessInvalid(problem.message) from problem
+    return replace(given, name=given.name or before.name, value=given.value or before.value)

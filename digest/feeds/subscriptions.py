@@ -51,7 +51,11 @@ def check_address(*, url: str) -> str:
             gettext("That is not a web address. It should start with https:// or http://.")
         ) from None
     if urlsplit(url).username is not None:
-        raise InvalidFeedUrl(gettext("An address with a user name in it cannot be shared. Use one without."))
+        raise InvalidFeedUrl(
+            gettext(
+                "An address cannot have a name or password in it. Add it without, as a feed with a password."
+            )
+        )
     return url
 
 

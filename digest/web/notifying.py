@@ -20,6 +20,7 @@ from digest.models import Destination, NotificationSettings
 from digest.notifications.destinations import (
     ADDRESS_CHARS_MAX,
     PER_DAY_MAX,
+    SAVING,
     SECRET_CHARS_MAX,
     WORD_CHARS_MAX,
     WORDS_MAX,
@@ -31,6 +32,7 @@ from digest.notifications.destinations import (
     notification_settings_of,
     notification_settings_update,
     notifications_recent,
+    saving_destination,
 )
 from digest.notifications.news import NOTIFIED
 from digest.notifications.send import failure_words, vapid
@@ -146,20 +148,35 @@ def notifications(request: HttpRequest) -> HttpResponse:
 @require_POST
 def destination_new(request: HttpRequest) -> HttpResponse:
     """Add a destination; the secret of a new webhook is on this answer and nowhere else."""
-    form = DestinationForm(request.POST)
+    is_push = request.POST.get("kind") == Kind.PUSH
+    form = DestinationForm(request.POST) if is_push else TypedDestinationForm(request.POST)
     if not form.is_valid():
-        return _page(request, add_form=form)
+        return _destination_refused(request, form)
+    reader = reader_of(request)
+    before = saving_destination(reader_id=reader.pk) if form.cleaned_data["kind"] in SAVING else None
     try:
-        row, made = destination_add(reader=reader_of(request), now=timezone.now(), **form.cleaned_data)
+        row, made = destination_add(reader=reader, now=timezone.now(), **form.cleaned_data)
     except DestinationInvalid as error:
         form.add_error(None, error.message)
-        return _page(request, add_form=form)
+        return _destination_refused(request, form)
     if made:
         return _page(request, made=made)
-    messages.success(
-        request, _("{get_kind_display} is added.").format(get_kind_display=row.get_kind_display())
-    )
+    words = _("{get_kind_display} is added.").format(get_kind_display=row.get_kind_display())
+    if before:
+        replaced = _("{name} was replaced.").format(name=before.get_kind_display())
+        words = f"{words} {replaced}"
+    messages.success(request, words)
     return redirect("digest:notifications")
+
+
+def _destination_refused(request: HttpRequest, form: DestinationForm) -> HttpResponse:
+    """Show what was typed with what is wrong with it; what a browser sent is shown to nobody."""
+    if isinstance(form, TypedDestinationForm):
+        return _page(request, add_form=form)
+    messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
+    answer = _page(request)
+    answer.status_code = 422
+    return answer
 
 
 @login_required
@@ -232,6 +249,7 @@ def _page(
             (row, failure_words(row.code) if row.code else "")
             for row in notifications_recent(reader_id=reader.pk)
         ],
+        "saving": next((row for row in found if row.kind in SAVING), None),
         "made": made,
         "push_key": vapid().public,
     }

@@ -29,7 +29,7 @@ from digest.feeds.private_feeds import access_of_feed, private_feed_add, private
 from digest.feeds.selectors import subscription_of
 from digest.models import Feed, FeedAccess
 from digest.requests import reader_of
-from digest.throttling import LOOKUP, limit_count
+from digest.throttling import LOOKUP_PRIVATE, limit_count
 from ranking.language import stored_text
 
 
@@ -101,7 +101,7 @@ def private_source(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             reader, now = reader_of(request), timezone.now()
-            limit_count(limit=LOOKUP, who=reader.pk, now=now)
+            limit_count(limit=LOOKUP_PRIVATE, who=reader.pk, now=now)
             added = private_feed_add(reader=reader, url=form.cleaned_data["url"], given=form.given, now=now)
         except DigestError as error:
             form.add_error(None, error.message)
@@ -135,7 +135,7 @@ def source_access(request: HttpRequest, feed_id: int) -> HttpResponse:
     status = 200
     if request.method == "POST" and form and form.is_valid():
         try:
-            limit_count(limit=LOOKUP, who=reader.pk, now=now)
+            limit_count(limit=LOOKUP_PRIVATE, who=reader.pk, now=now)
             added = private_feed_change(reader=reader, feed_id=feed_id, given=form.given, now=now)
         except FeedNotFound as error:
             raise Http404(error.message) from error

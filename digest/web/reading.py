@@ -234,7 +234,7 @@ def _response_answer(request: HttpRequest, item: Item) -> HttpResponse:
     back = return_path(request)
     if request.headers.get("X-Requested-With") == "fetch":
         changed = responses_of(reader=reader_of(request), items=[item])[item.pk]
-        return HttpResponse(item_part(request, "response", changed, back))
+        return HttpResponse(item_part(request, "response", changed, back, True))
     return redirect(f"{back}#item-{item.pk}")
 
 

@@ -1,5 +1,6 @@
 """Page data of the sources: the reader's subscriptions, those in trouble first, the rest by folder."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -7,7 +8,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, ngettext
 
 from digest.build.explain import age_words, feed_health
 from digest.feedback.selectors import RatingCounts, feedback_by_source
@@ -49,6 +50,7 @@ class SourceLine:
     """One subscription as the sources page shows it; `address` is "" where nothing is fetched from one.
 
     `level` is one of `ranking.levels.LEVELS`, "" for a weight between them; `trouble` one of `TROUBLES`.
+    `others` counts the reader's other feeds of its source, which weights and ratings are of.
     """
 
     subscription: Subscription
@@ -60,6 +62,7 @@ class SourceLine:
     figure: str
     level: str
     rated: str = ""
+    others: int = 0
 
     @property
     def failing(self) -> bool:
@@ -71,6 +74,11 @@ class SourceLine:
     def is_private(self) -> bool:
         """Return whether nobody else here can read the feed."""
         return self.subscription.feed.owner_id is not None
+
+    @property
+    def is_newsletter(self) -> bool:
+        """Return whether it comes by mail."""
+        return self.subscription.feed.own_address.startswith(NEWSLETTER_PREFIX)
 
     @property
     def is_locked(self) -> bool:
@@ -101,7 +109,13 @@ class SourceLine:
     def remarks(self) -> str:
         """Return what is unusual about it besides its weight, in a few words each."""
         models = "" if self.subscription.ai_enabled else _("no models")
-        return " · ".join(part for part in (self.rated, models) if part)
+        words = ngettext(
+            "one source with {n} other feed of {source}",
+            "one source with {n} other feeds of {source}",
+            self.others,
+        )
+        shared = words.format(n=self.others, source=self.source)
+        return " · ".join(part for part in (self.rated, shared if self.others else "", models) if part)
 
     @property
     def exact(self) -> str:
@@ -185,7 +199,10 @@ def _folder_key(line: SourceLine) -> tuple[str, str]:
 def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
     """Return the reader's subscriptions by name, with feed health, source weight and ratings."""
     effective, rated = config_effective(reader_id=reader.pk), feedback_by_source(reader_id=reader.pk)
-    lines = [_source_line(row, effective, rated, now) for row in subscriptions_of(reader_id=reader.pk)]
+    rows = subscriptions_of(reader_id=reader.pk)
+    feeds = Counter(row.feed.source_id for row in rows)
+    lines = [_source_line(row, effective, rated, now) for row in rows]
+    lines = [replace(one, others=feeds[one.subscription.feed.source_id] - 1) for one in lines]
     return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
 
 

@@ -30,7 +30,7 @@ from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
 from digest.web.filling import import_filling
 from digest.web.private_sources import PrivateFeedForm, private_page
 from digest.web.source_changes import move_words, removal_read
-from digest.web.source_list import FIND_CHARS, SHOWN, source_lines, sources_page
+from digest.web.source_list import FIND_CHARS, SHOWN, SourceLine, source_lines, sources_page
 from ranking.entities import InvalidSetting
 from ranking.levels import weight_read
 
@@ -87,10 +87,14 @@ class SubscriptionForm(forms.Form):
         ),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, line: SourceLine, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not settings.FULL_TEXT:
+        if not settings.FULL_TEXT or line.is_newsletter:
             del self.fields["full_text"]
+        elif line.is_private:
+            self.fields["full_text"].help_text = _(
+                "Their sites’ robots.txt is kept to. Nobody else here sees the full text."
+            )
 
 
 class OpmlForm(forms.Form):
@@ -207,7 +211,7 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
         raise Http404(_("You do not read that feed."))
     current = {name: getattr(line.subscription, name) for name in SubscriptionForm.base_fields}
     weighs = "level" in request.POST
-    form = SubscriptionForm(None if weighs else request.POST or None, initial=current)
+    form = SubscriptionForm(None if weighs else request.POST or None, initial=current, line=line)
     typed = request.POST.get("level") or request.GET.get("level", "")
     try:
         if weighs:

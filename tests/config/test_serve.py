@@ -103,6 +103,18 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
     assert not Path(f"/proc/{worker}").exists()
 
 
+@pytest.mark.parametrize(("command", "option"), [("serve", "--port"), ("run", "PORT")])
+def test_a_port_in_use_is_answered_with_how_to_choose_another(place, command, option):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        asked = ["serve", "--port", port] if command == "serve" else ["run", "--no-demo"]
+        done = subprocess.run(
+            [sys.executable, "manage.py", *asked], cwd=ROOT, env=place | {"PORT": port},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1 and f"by {option} for {command}" in done.stderr
+
+
 def test_run_serves_nothing_where_the_demo_is_refused(place):
     """Its passwords are printed in the documentation."""
     command = [sys.executable, "manage.py", "run"]

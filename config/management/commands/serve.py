@@ -74,7 +74,8 @@ class Command(BaseCommand):
             basehttp.run(host, port, application, threading=True, on_bind=bound, server_cls=Server)
         except OSError as error:
             raise CommandError(
-                f"Cannot listen on {host}:{port}: {error.strerror}. Try --port, or PORT."
+                f"Cannot listen on {host}:{port}: {error.strerror}. "
+                "Choose another port: by --port for serve, by PORT for run."
             ) from error
 
 

@@ -52,6 +52,7 @@ from digest.web.greader.codec import (
 
 Shape = dict[str, Any]
 THUMBS = {Kind.USEFUL: True, Kind.NOT_USEFUL: False}
+TITLES = {Kind.ALL: "All items", Kind.READ: "Read", Kind.UNREAD: "Unread", Kind.STARRED: "Starred"}
 # Of the articles in one answer, but for its first.
 ANSWER_MAX_CHARS = 8_000_000
 
@@ -112,6 +113,14 @@ def feed_named(*, feeds: Sequence[ReadFeed], stream: Stream) -> ReadFeed | None:
         return next((one for one in feeds if feed_id in one.ids), None)
     url = canonical_url(stream.name) or stream.name
     return next((one for one in feeds if one.url == url), None)
+
+
+def stream_title(*, reader: Reader, stream: Stream) -> str:
+    """Return what a stream is called; one query at most."""
+    if stream.kind == Kind.FEED:
+        found = feed_named(feeds=feeds_read(reader_id=reader.pk), stream=stream)
+        return found.name if found else stream.name
+    return stream.name or TITLES.get(stream.kind, stream.kind.value)
 
 
 def _ids(reader: Reader, asked: Asked, chosen: ListFilter, after: ListKey | None, now: datetime) -> list[int]:

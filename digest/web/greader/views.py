@@ -15,9 +15,17 @@ from django.views.decorators.debug import sensitive_post_parameters
 from digest.accounts.tokens import READ
 from digest.errors import InvalidToken
 from digest.requests import reader_of
-from digest.web.greader.codec import CONTENTS_MAX, IDS_MAX, STATE, Kind, asked_read, items_read
+from digest.web.greader.codec import CONTENTS_MAX, IDS_MAX, STATE, Kind, asked_read, items_read, stream_read
 from digest.web.greader.door import OK, Sent, answering, authorise, authorised, json, plain
-from digest.web.greader.streams import continuation_after, entries, stream_page, subscriptions, tags, unread
+from digest.web.greader.streams import (
+    continuation_after,
+    entries,
+    stream_page,
+    stream_title,
+    subscriptions,
+    tags,
+    unread,
+)
 from digest.web.syndication import ATOM, element_add
 
 # The Atom of clients from before JSON: its extensions, and the categories that are states and labels.
@@ -112,9 +120,9 @@ def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
 @authorised("GET", "HEAD")
 def stream_atom(request: HttpRequest, stream: str) -> HttpResponse:
     """Return the same page as Atom, as clients from before JSON ask for it (Newsboat's mode for FeedHQ)."""
-    return HttpResponse(
-        atom_write(_stream(request, stream)), content_type="application/atom+xml; charset=utf-8"
-    )
+    page = _stream(request, stream)
+    title = stream_title(reader=reader_of(request), stream=stream_read(stream))
+    return HttpResponse(atom_write(page, title=title), content_type="application/atom+xml; charset=utf-8")
 
 
 def _stream(request: HttpRequest, stream: str) -> dict[str, Any]:
@@ -156,7 +164,7 @@ def _listed(name: str, items: list[dict[str, Any]], continuation: str) -> dict[s
     return {"id": name, "updated": int(timezone.now().timestamp()), "items": items} | more
 
 
-def atom_write(page: Mapping[str, Any]) -> bytes:
+def atom_write(page: Mapping[str, Any], *, title: str) -> bytes:
     """Return a page of a stream, as `stream/contents` answers it, as an Atom document (RFC 4287).
 
     States and labels are categories of the scheme that Google Reader had; the rest are the publisher's.
@@ -164,7 +172,7 @@ def atom_write(page: Mapping[str, Any]) -> bytes:
     ET.register_namespace("", ATOM)
     root = ET.Element(f"{{{ATOM}}}feed")
     element_add(root, "id", f"{TAG}{page['id']}")
-    element_add(root, "title", page["items"][0]["origin"]["title"] if page["items"] else page["id"])
+    element_add(root, "title", title)
     element_add(root, "updated", _moment(page["updated"]))
     if page.get("continuation"):
         ET.SubElement(root, f"{{{GR}}}continuation").text = page["continuation"]

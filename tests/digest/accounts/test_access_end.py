@@ -38,6 +38,7 @@ def test_a_changed_password_ends_them_unless_the_reader_objects(client: Client, 
     ada, ben = Reader.objects.order_by("username")
     client.force_login(ada)
     assert 'name="end_access"' in (page := client.get("/accounts/password/change/").content.decode())
+    assert "the service you save to" in page
     assert "checked" in page.partition('name="end_access"')[2].partition(">")[0]
     typed = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
     answer = client.post("/accounts/password/change/", typed | ({"end_access": "on"} if ticked else {}))

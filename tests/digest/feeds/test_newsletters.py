@@ -154,6 +154,7 @@ def test_the_page_makes_an_address_and_the_source_says_it_comes_by_mail(mailbox:
     feed = Feed.objects.get()
     body = page.get(f"/ui/sources/{feed.pk}").content.decode()
     assert "By mail. The last issue came" in body and "newsletter:" not in body
+    assert "Private: only you read it here." in body and "full text" not in body
     assert page.get(f"/ui/sources/{feed.pk}/access").status_code == 404
 
 

@@ -17,7 +17,7 @@ from digest.accounts.services import reader_delete, reader_export_digest
 from digest.accounts.tokens import token_issue
 from digest.errors import AccessInvalid, AccessRefused, FeedNotFound
 from digest.feedback import publication
-from digest.feeds.access import AccessGiven, access_check, access_headers
+from digest.feeds.access import AccessGiven, access_check, access_headers, access_store, secret_read
 from digest.feeds.fetch import Access, fetch, origin_of
 from digest.feeds.names import feeds_named
 from digest.feeds.private_feeds import private_feed_add, private_feed_change
@@ -41,6 +41,7 @@ from digest.models import (
 )
 from digest.retention import accesses_prune
 from digest.summaries.services import extracts_make
+from digest.throttling import LOOKUP, limit_count
 from ranking.entities import Mute
 from ranking.selectors import config_effective
 from ranking.services import mute_set, target_pin
@@ -321,6 +322,15 @@ def test_a_stored_secret_stays_where_only_the_user_agent_changes(paper, ada):
     assert FeedAccess.objects.get().user_agent == "Ada/2"
 
 
+def test_what_is_left_empty_stays_as_it_is_stored(paper, ada):
+    feed, page = added(ada, paper), Client()
+    page.force_login(ada)
+    for before, typed in ((("basic", USER, "old"), {"value": WORD}), (("basic", "x", WORD), {"name": USER})):
+        access_store(feed=feed, given=AccessGiven(*before))
+        assert page.post(f"/ui/sources/{feed.pk}/access", {"kind": "basic"} | typed).status_code == 302
+        assert secret_read(FeedAccess.objects.get()) == BASIC
+
+
 def test_a_public_feed_that_began_to_ask_becomes_private_and_stays_for_others(paper, ada, ben, now):
     public = subscription_add(reader=ada, url=paper.url_for("/feed"), now=now).feed
     ada.subscriptions.update(folder="Papers")
@@ -416,12 +426,45 @@ def test_no_secret_is_in_the_database_a_log_an_export_or_a_page(
     assert (feed.state, feed.error_code) == ("refused", "secret_unreadable") and not paper.log
 
 
+def test_its_pages_speak_of_no_other_readers_of_the_full_text(paper, ada, settings):
+    settings.FULL_TEXT = True
+    private, page = added(ada, paper), Client()
+    public = SubscriptionFactory(reader=ada, feed=FeedFactory()).feed
+    ItemFactory(source=public.source, feed=public)
+    page.force_login(ada)
+    for feed, said, item_said in (
+        (private, "Nobody else here sees the full text.", False),
+        (public, "All readers of this feed then see the full text.", True),
+    ):
+        assert said in page.get(f"/ui/sources/{feed.pk}").content.decode()
+        body = page.get(f"/ui/item/{Item.objects.filter(feed=feed).first().pk}").content.decode()
+        assert "Fetch the full text" in body and ("readers of this feed will see it" in body) is item_said
+
+
 def test_what_was_typed_is_not_shown_again_where_it_was_refused(paper, ada):
     page = Client()
     page.force_login(ada)
     form = {"url": paper.url_for("/feed"), "kind": "basic", "name": USER, "value": f"{WORD}-wrong"}
     answer = page.post("/ui/sources/private", form)
     assert answer.status_code == 422 and WORD not in answer.content.decode()
+
+
+def test_an_address_with_a_password_in_it_is_answered_with_where_that_goes(paper, ada):
+    page, address = Client(), paper.url_for("/feed").replace("://", f"://{USER}:{WORD}@")
+    page.force_login(ada)
+    said = page.post("/ui/sources", {"url": address})
+    assert said.status_code == 422 and "as a feed with a password" in said.content.decode()
+
+
+def test_too_many_tries_are_answered_without_a_list_that_could_hold_no_password(paper, ada):
+    page = Client()
+    page.force_login(ada)
+    form = {"url": paper.url_for("/feed"), "kind": "basic", "name": USER, "value": WORD}
+    for minutes in (0, 1):  # whichever minute it is by then
+        for _ in range(LOOKUP.times):
+            limit_count(limit=LOOKUP, who=ada.pk, now=timezone.now() + timedelta(minutes=minutes))
+    answer = page.post("/ui/sources/private", form)
+    assert answer.status_code == 429 and "Wait for the next one." in answer.content.decode()
 
 
 def test_the_page_answers_a_locked_feed_with_the_form_and_takes_the_password(paper, ada):

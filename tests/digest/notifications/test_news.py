@@ -202,12 +202,23 @@ def test_a_destination_is_added_its_secret_shown_once_and_removed(ada: Reader, b
         {"kind": "ntfy", "address": "https://ntfy.sh/"},
         {"address": "https://[half/"},
     ):
-        assert page.post("/ui/account/destinations", new | wrong).status_code == 422, wrong
+        answer = page.post("/ui/account/destinations", new | wrong)
+        assert answer.status_code == 422 and '<option value="push"' not in answer.content.decode(), wrong
     for kind in ("readeck", "karakeep"):
         page.post("/ui/account/destinations", {"kind": kind, "address": "https://r.example", "secret": "t"})
     assert [one.kind for one in Destination.objects.order_by("pk")] == ["webhook", "karakeep"]
     page.post(f"/ui/account/destinations/{row.pk}/remove")
     assert not Destination.objects.filter(pk=row.pk).exists()
+
+
+def test_a_service_that_saves_takes_the_place_of_another_and_the_page_says_so(page: Client):
+    new = {"address": "https://r.example", "secret": "t"}
+    before = page.get("/ui/account/notifications").content.decode()
+    first = page.post("/ui/account/destinations", new | {"kind": "readeck"}, follow=True).content.decode()
+    assert "replace" not in before and "Readeck is added." in first and "was replaced" not in first
+    assert "only one is kept: adding another replaces Readeck." in first
+    second = page.post("/ui/account/destinations", new | {"kind": "karakeep"}, follow=True).content.decode()
+    assert "Karakeep is added. Readeck was replaced." in second
 
 
 def test_an_operator_sees_that_something_was_sent_and_not_what(ada: Reader, operator: Reader, client: Client):

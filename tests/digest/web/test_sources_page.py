@@ -14,7 +14,7 @@ from digest.web import source_changes
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import fresh_item, messages_in, subscribe
 from tests.support.documents import MADE
-from tests.support.factories import FeedbackFactory, FeedFactory
+from tests.support.factories import FeedbackFactory, FeedFactory, SourceFactory, SubscriptionFactory
 
 PAGE = "/ui/sources"
 # Lookups are counted in the cache.
@@ -273,6 +273,16 @@ def test_a_reader_gives_a_feed_a_name_that_lists_of_feeds_use_and_items_do_not(
     page.post(address, {"own_name": "", "ai_enabled": "on"})
     assert Subscription.objects.get(reader=ada).name == "Gazette"
     assert page.post(address, {"own_name": "x" * 201}).status_code == 422
+
+
+def test_feeds_of_one_source_say_that_weights_and_ratings_are_of_all_of_them(page: Client, ada: Reader):
+    source = SourceFactory(key="gazette.example", title="Gazette")
+    for name in ("world", "sport", "film"):
+        SubscriptionFactory(
+            reader=ada, feed=FeedFactory(source=source, url=f"https://gazette.example/{name}")
+        )
+    SubscriptionFactory(reader=ada)
+    assert page.get(PAGE).content.decode().count("one source with 2 other feeds of") == 3
 
 
 def test_the_page_says_how_many_feeds_a_list_may_bring(page: Client, settings):

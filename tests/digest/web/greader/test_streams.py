@@ -306,6 +306,22 @@ def test_what_a_thousand_items_need_is_asked_for_at_once(app: App, ada: Reader):
     assert max(before) <= 25
 
 
+def test_an_atom_stream_is_called_what_it_is(app: App, ada: Reader):
+    item = fresh_item(ada)
+    item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    Subscription.objects.filter(reader=ada).update(folder="News")
+    for stream, title in (
+        (ALL, "All items"),
+        (STARRED, "Starred"),
+        (HIDDEN, "Not useful"),
+        ("user/-/label/Today", "Today"),
+        ("user/-/label/News", "News"),
+        (f"feed/{item.feed_id}", "Gazette"),
+    ):
+        document = app.client.get(f"/reader/atom/{stream}").content.decode()
+        assert document.partition("<title>")[2].partition("</title>")[0] == title
+
+
 def test_a_client_is_given_a_thousand_items_at_a_time(app: App, ada: Reader, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("digest.web.greader.views.CONTENTS_MAX", 2)
     items = [fresh_item(ada, hours=n) for n in range(1, 4)]
