@@ -207,4 +207,6 @@ def _leave(world: World) -> None:
 def foreign(world: World, reader: str, text: str) -> Iterable[str]:
     """What marks of this text the reader may not see, by name."""
     names = {mark: name for name, mark in world.marks.items()}
-    return sorted(names[mark] for mark in {*MARK.findall(text.lower())} - world.allowed[reader])
+    # A signature may have by chance what looks like a mark.
+    found = {*MARK.findall(text.lower())} & names.keys()
+    return sorted(names[mark] for mark in found - world.allowed[reader])
