@@ -49,7 +49,8 @@ NAMES = {
 REFUSALS = {"forbidden_address", "not_found", "bad_url"}
 # What differs from page to page, and from feed to feed: no two wait equally long.
 OWN = re.compile(
-    r'csrfmiddlewaretoken"[^>]*|csrf-token" content="[^"]*|/ui/sources/\d+|feed[-=]\d+|id_\w*\d+|value="\d+"|in about \d+ min'
+    r'csrfmiddlewaretoken"[^>]*|csrf-token" content="[^"]*|/ui/sources/\d+|feed[-=]\d+|id_\w*\d+|value="\d+"'
+    r"|in about \d+ min"
 )
 
 
