@@ -45,9 +45,9 @@ def gone(page: Page) -> bool:
 
 def back_online(page: Page, other: Page) -> None:
     """Give the browser its network back, and leave nothing of the second tab to load."""
-    page.context.set_offline(False)
-    other.goto("about:blank")
+    other.goto("about:blank")  # before, else it may load anew by itself meanwhile
     other.close()
+    page.context.set_offline(False)
 
 
 def sign_in(page: Page, reader: Reader, origin: str) -> None:
