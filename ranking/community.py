@@ -27,7 +27,7 @@ ALPHA = exp(-EPSILON)
 GROUP_MIN = 1 + ceil(log(1 / (DELTA * (1 + ALPHA))) / EPSILON)
 # A thumb is in three figures at most, of item, source and the whole; what it said in one count of each.
 LOSSES = (EPSILON, EPSILON, EPSILON_WHOLE)
-# How much tastes vary (`suggestions.planner.spread`): a reader's bounded estimate and its weight, in
+# How much tastes vary (`suggestions.planner.tastes`): a reader's bounded estimate and its weight, in
 # hundredths, for sources and for topics. A thumb is in one batch; what it says moves the estimates alone.
 SPREAD_STEPS, SPREAD_ESTIMATES = 100, (-0.3, 0.5)
 EPSILON_SPREAD, EPSILON_SPREAD_WEIGHT = 0.15, 0.05

@@ -22,8 +22,7 @@ from digest.models import Item, Reader
 from ranking.community import spread_with_noise
 from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.phrases import attributes_of
-from suggestions.planner.spread import Batch, batch_sum, contribution_of, spread_of
-from suggestions.planner.tastes import Spread, tallies_of
+from suggestions.planner.tastes import Batch, Spread, batch_sum, contribution_of, spread_of, tallies_of
 
 # So many readers are published together at least, and half as many as were before: sums over few readers
 # are mostly noise, and so are many of them.

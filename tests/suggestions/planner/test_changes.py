@@ -15,8 +15,7 @@ from suggestions.planner.hypotheses import (
     select_changes,
 )
 from suggestions.planner.phrases import attributes_of
-from suggestions.planner.spread import batch_sum, contribution_of, spread_of
-from suggestions.planner.tastes import Spread, tallies_of, tastes_of
+from suggestions.planner.tastes import Spread, batch_sum, contribution_of, spread_of, tallies_of, tastes_of
 from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb

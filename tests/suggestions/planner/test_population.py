@@ -9,7 +9,7 @@ from digest.days import utc_day, utc_day_begin
 from ranking import community
 from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.population import BATCH_MIN, taste_spread_for, taste_spread_publish
-from suggestions.planner.spread import PRIOR
+from suggestions.planner.tastes import SPREAD_PRIOR
 from tests.support.community import items_seen, members, rate
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ def morning(day: int):
 def test_fewer_than_forty_wait_and_the_next_night_counts_them_all(exact, now):
     readers, day = members(now, BATCH_MIN - 1), utc_day(now)
     assert taste_spread_publish(now=morning(day)) == 0 and not TasteSpread.objects.exists()
-    assert taste_spread_for(reader_id=readers[0].pk).sources == PRIOR
+    assert taste_spread_for(reader_id=readers[0].pk).sources == SPREAD_PRIOR
     members(now, 1)
     assert taste_spread_publish(now=morning(day + 1)) == BATCH_MIN
     assert TasteContribution.objects.count() == BATCH_MIN
@@ -84,10 +84,10 @@ def test_only_readers_who_share_are_counted_and_served(exact, now, settings):
     assert taste_spread_publish(now=morning(day)) == BATCH_MIN
     assert not TasteContribution.objects.filter(reader__in=readers[:2]).exists()
     TasteSpread.objects.update(source_estimates=9000, source_weights=30_000)
-    assert taste_spread_for(reader_id=readers[0].pk).sources == PRIOR
-    assert taste_spread_for(reader_id=readers[5].pk).sources > 2 * PRIOR
+    assert taste_spread_for(reader_id=readers[0].pk).sources == SPREAD_PRIOR
+    assert taste_spread_for(reader_id=readers[5].pk).sources > 2 * SPREAD_PRIOR
     settings.PEERS_ENABLED = False
-    assert taste_spread_for(reader_id=readers[5].pk).sources == PRIOR
+    assert taste_spread_for(reader_id=readers[5].pk).sources == SPREAD_PRIOR
     assert taste_spread_publish(now=morning(day + 1)) == 0
 
 
