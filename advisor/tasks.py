@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from advisor.agent.error_policy import alert_raise
 from advisor.guidance.events import guidance_credit, guidance_prune
-from advisor.guidance.notes import guidance_export
+from advisor.guidance.health import guidance_export
 from advisor.guidance.store import memories_refresh_active, memories_sync
 from advisor.guidance.tunables import tunables
 from advisor.run.request import run_execute_task, runs_reconcile

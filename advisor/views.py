@@ -9,8 +9,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from advisor.guidance.store import tip_dismiss
-from advisor.guidance.tips import AWAY_DAYS
+from advisor.guidance.tips import AWAY_DAYS, tip_dismiss
 from advisor.models import Run
 from advisor.run.explain import status_message
 from advisor.run.request import run_request

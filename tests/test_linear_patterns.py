@@ -65,7 +65,6 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "advisor.guidance.admission.quality_of_text": lambda f, text: f(_draft(text)),
     "advisor.guidance.store.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
     "advisor.entities.fit_text": lambda f, text: f(text, 100),
-    "advisor.guidance.notes.plain": lambda f, text: f(text),
     "advisor.guidance.wording.is_grounded": lambda f, text: f(text, []),
     "config.logs.request_path_hide": lambda f, text: f(None, "", {"logger": "django.server", "event": text}),
     "digest.feedback.reasons.reason_tags_map": lambda f, text: f([text], {}),
@@ -193,7 +192,6 @@ QUERY, TERMS = (
 )
 TEXT_MODULES = (
     "advisor.guidance.admission",
-    "advisor.guidance.notes",
     "config.logs",
     "digest.accounts.oauth",
     "digest.feedback.reasons",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
@@ -42,46 +42,35 @@ class Phase(StrEnum):
 
 
 class Why(StrEnum):
-    """Why a call got nothing, or a memory was left out; stored with each event."""
+    """Why a call got nothing, or a memory was left out; stored with each event, in words for operators."""
 
-    EMITTED = "told"
-    NOTHING_KNOWN = "nothing_known"
-    BELOW_FLOOR = "below_floor"
-    TOO_WEAK = "too_weak"
-    SHOWN = "shown"
-    REPEATED = "repeated"
-    COOLDOWN = "cooldown"
-    OBVIOUS = "obvious"
-    OVER_LIMIT = "over_limit"
-    HOLDOUT = "held_out"
-    UNSAFE = "unsafe"
-    BLOCKED = "blocked"
-    OUT_OF_TIME = "out_of_time"
-    FAILED = "failed"
+    words: str
 
+    def __new__(cls, code: str, words: str = "") -> Self:
+        """Make a code that knows its words."""
+        made = str.__new__(cls, code)
+        made._value_, made.words = code, words
+        return made
 
-# What each reason is called on the pages of operators.
-WHY_WORDS: dict[str, str] = {
-    Why.EMITTED: "advice given",
-    Why.NOTHING_KNOWN: "nothing is remembered that could help",
-    Why.BELOW_FLOOR: "no memory is close enough to this",
-    Why.TOO_WEAK: "too weak to be worth a word",
-    Why.SHOWN: "shown before in this run or lately",
-    Why.REPEATED: "says the same as another",
-    Why.COOLDOWN: "this tool got advice a moment ago",
-    Why.OBVIOUS: "the call or the settings do so already",
-    Why.OVER_LIMIT: "others came first and the limit is reached",
-    Why.HOLDOUT: "left out at random, to measure by",
-    Why.UNSAFE: "its text looks like an injected instruction",
-    Why.BLOCKED: "a rule forbids the call",
-    Why.OUT_OF_TIME: "the time for guidance was over",
-    Why.FAILED: "guidance failed",
-}
+    EMITTED = "told", "advice given"
+    NOTHING_KNOWN = "nothing_known", "nothing is remembered that could help"
+    BELOW_FLOOR = "below_floor", "no memory is close enough to this"
+    TOO_WEAK = "too_weak", "too weak to be worth a word"
+    SHOWN = "shown", "shown before in this run or lately"
+    REPEATED = "repeated", "says the same as another"
+    COOLDOWN = "cooldown", "this tool got advice a moment ago"
+    OBVIOUS = "obvious", "the call or the settings do so already"
+    OVER_LIMIT = "over_limit", "others came first and the limit is reached"
+    HOLDOUT = "held_out", "left out at random, to measure by"
+    UNSAFE = "unsafe", "its text looks like an injected instruction"
+    BLOCKED = "blocked", "a rule forbids the call"
+    OUT_OF_TIME = "out_of_time", "the time for guidance was over"
+    FAILED = "failed", "guidance failed"
 
 
 def why_words(code: str) -> str:
     """Return the reason stored as `code` in plain words; one of another release as it is."""
-    return WHY_WORDS.get(code, code)
+    return next((why.words for why in Why if why == code), code)
 
 
 WRITE, TRY, CRITIQUE = "write_suggestion", "test_suggestion", "self_critique"

@@ -1,16 +1,23 @@
-"""Whether guidance does its work: checks of seven days that are fine, to be looked at, or broken."""
+"""Whether guidance does its work: checks of seven days that are fine, to be looked at, or broken; and a note.
 
+The note has the figures of guidance in Markdown with front matter, `guidance.md`, and nothing that a reader
+wrote. It is off unless the tunable `export` is set, written whole or not at all, and replaces only a file of
+ours.
+"""
+
+import os
+import tempfile
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import IntEnum
+from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
 
 from advisor.guidance.conditions import predicate_check
 from advisor.guidance.entities import Level, Tunables
-from advisor.guidance.figures import Observed, guidance_observed
-from advisor.guidance.notes import DASHBOARD, export_folder
+from advisor.guidance.events import Observed, guidance_observed
 from advisor.guidance.tunables import tunables
 from advisor.models import GuidanceEvent, Memory
 
@@ -19,6 +26,8 @@ WINDOW_DAYS, EXPIRED_DAYS, NAMED_MAX = 7, 2, 10
 CALLS_MIN, EMISSIONS_MIN, FAILURES_MAX = 100, 200, 0.01
 # How far the share of control calls may be off, in standard errors; the part of the budget p95 may take.
 Z, SLOW_SHARE = 4.0, 0.25
+MARK = "---\nmade_by: tidings-guidance\n"
+DASHBOARD = "guidance.md"
 
 
 class State(IntEnum):
@@ -99,3 +108,51 @@ def _memories(now: datetime) -> list[Check]:
         _check("expired", expired, f"{expired} memories expired two days ago and are not retired.", idle),
         _check("rules", bad, unread, mend, State.BROKEN),
     ]
+
+
+def export_folder() -> Path:
+    """Return where notes go: the tunable `export_dir`, else `guidance` in the data folder."""
+    named = tunables().export_dir
+    return Path(named).expanduser() if named else Path(settings.VAR_DIR) / "guidance"
+
+
+def guidance_export(*, now: datetime) -> Path:
+    """Write the dashboard anew; where. Raises `OSError` where that cannot be, or the file is another's."""
+    folder = export_folder()
+    # A folder we make is its owner's alone, as the note is; one that is there keeps its rights.
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        folder.chmod(0o700)
+    _write(folder / DASHBOARD, _dashboard(guidance_observed(now=now), now))
+    return folder / DASHBOARD
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file of ours, or make it: whole, or not at all. Raises `OSError`."""
+    if path.exists() and not path.read_bytes().startswith(MARK.encode()):
+        raise FileExistsError(
+            f"{path.name} is not a note of ours, so it is left alone. Choose another folder."
+        )
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _dashboard(seen: Observed, now: datetime) -> str:
+    """Return the dashboard: summary, and silence by its reasons."""
+    reasons = {why: sum(days) for why, days in seen.reasons.items()}
+    front = f"{MARK}type: dashboard\nexported_at: {now:%Y-%m-%d %H:%M:%S} UTC\n---"
+    lines = [front, "", "# Guidance", ""]
+    lines += [f"{len(seen.days)} days to {now:%Y-%m-%d %H:%M} UTC.", ""]
+    for title, head, rows in (
+        ("Summary", "| Figure | Value |", seen.summary),
+        ("Silence", "| Why | Calls |", reasons.items()),
+    ):
+        body = [f"| {name} | {value} |" for name, value in rows]
+        lines += [f"## {title}", "", *([head, "| --- | --- |", *body] if body else ["None yet."]), ""]
+    return "\n".join(lines)

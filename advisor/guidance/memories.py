@@ -9,12 +9,13 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from advisor.guidance.entities import WRITE, Phase
 from advisor.guidance.wording import DOING
 from advisor.models import Memory
+from digest.days import utc_day, utc_day_begin
 from ranking.common.probability import beta_below
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 from suggestions.outcomes.effects import HARMED, HELPED
@@ -258,7 +259,7 @@ def peer_drafts(
         for kind in (BOOST_SOURCE, REDUCE_SOURCE):
             words, polarity = {"more": more, "deed": PEER_DEEDS[kind == liked]}, 1 if kind == liked else -1
             about, worth = (kind, source, polarity), (0, round(0.5 + abs(lean), 4))
-            yield _draft("peer", (kind, source), midnight(now), about, worth, words)
+            yield _draft("peer", (kind, source), utc_day_begin(utc_day(now)), about, worth, words)
 
 
 def reason_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
@@ -306,15 +307,9 @@ def many_drafts(shares: Iterable[tuple[str, str, int, int]], *, now: datetime) -
         about, worth = (key[1], "", lean), (readers, MANY_CONFIDENCE)
         # From midnight, so that a second run on the same day changes nothing.
         words = data | {"deed": MANY_DEEDS[lean]}
-        draft = _draft(f"{key[0]} by many", key, midnight(now), about, worth, words)
+        draft = _draft(f"{key[0]} by many", key, utc_day_begin(utc_day(now)), about, worth, words)
         draft.data, draft.phase, draft.ceiling = data, Phase.HYPOTHESIZE.value, Ceiling.NOTE
         yield draft
-
-
-def midnight(day: datetime | date) -> datetime:
-    """Return the beginning of a UTC day."""
-    day = day.astimezone(UTC).date() if isinstance(day, datetime) else day
-    return datetime.combine(day, time.min, UTC)
 
 
 def _pattern(key: tuple[str, ...], outcomes: Sequence[tuple[bool, datetime]]) -> Memory | None:

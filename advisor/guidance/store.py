@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -17,19 +17,7 @@ import structlog
 import yaml
 from django.conf import settings
 from django.db import transaction
-from django.db.models import (
-    Case,
-    Count,
-    Exists,
-    IntegerField,
-    Max,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-    When,
-)
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils.text import slugify
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -38,8 +26,9 @@ from advisor.guidance import memories as learnt
 from advisor.guidance.admission import ADMITTED, REFUSALS, admit
 from advisor.guidance.conditions import predicate_check, predicate_holds
 from advisor.guidance.entities import WRITE, Phase, target_of
-from advisor.models import GuidanceEvent, Memory, Run, Step, Tip
+from advisor.models import GuidanceEvent, Memory, Run, Step
 from advisor.models.memory import CONDITION
+from digest.days import day_begin, utc_day, utc_day_begin
 from digest.feedback.peers import community_deviation
 from digest.models import Feedback, FeedbackTag, Reader
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
@@ -89,9 +78,9 @@ def memories_in_force(*, reader_id: UUID, now: datetime) -> QuerySet[Memory]:
 
 def memories_for(*, reader_id: UUID, now: datetime) -> list[Memory]:
     """Return at most 500 memories of a reader's runs: operators' rules first, then the surest; one query."""
-    first = Case(When(kind=Memory.Kind.RULE, then=Value(0)), default=Value(1), output_field=IntegerField())
-    rows = memories_in_force(reader_id=reader_id, now=now).order_by(first, "-confidence", "-unified", "pk")
-    return list(rows.defer("dimensions")[:CANDIDATES_MAX])
+    rows = memories_in_force(reader_id=reader_id, now=now).annotate(is_rule=Q(kind=Memory.Kind.RULE))
+    ordered = rows.order_by("-is_rule", "-confidence", "-unified", "pk")
+    return list(ordered.defer("dimensions")[:CANDIDATES_MAX])
 
 
 def memories_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> list[dict[str, object]]:
@@ -221,18 +210,6 @@ def curated_preview(draft: Memory, *, now: datetime) -> str:
     return f"{sum(hits)} of the last {len(hits):,} calls"
 
 
-def tip_show(*, reader_id: UUID, memory_id: int, now: datetime) -> Tip:
-    """Store that a tip is shown from now on."""
-    shown = {"shown_at": now, "dismissed_at": None}
-    return Tip.objects.update_or_create(reader_id=reader_id, memory_id=memory_id, defaults=shown)[0]
-
-
-def tip_dismiss(*, reader_id: UUID, tip_id: int, now: datetime) -> bool:
-    """Put a tip of the reader's away; `False` if there is none such. Twice is once."""
-    own = Tip.objects.filter(pk=tip_id, reader_id=reader_id)
-    return bool(own.filter(dismissed_at=None).update(dismissed_at=now)) or own.exists()
-
-
 def _by_hand() -> QuerySet[Memory]:
     rows = Memory.objects.filter(reader=None, kind__in=CURATED, source_ref=ADMIN)
     return rows.filter(retired_at=None, superseded_by=None)
@@ -355,8 +332,8 @@ def insight_draft(name: str, raw: bytes, *, now: datetime) -> Memory:
         raise BadInsight("bad_front_matter", f"id: It must be the file's name, {name!r}.")
     columns = front.model_dump(exclude={"id", "expires"})
     row = Memory(kind="insight", key=name, text=text, source_ref=f"{name}.md", ceiling="note", **columns)
-    row.valid_from = learnt.midnight(now)
-    row.expires_at = learnt.midnight(front.expires) if front.expires else None
+    row.valid_from = utc_day_begin(utc_day(now))
+    row.expires_at = day_begin(front.expires, UTC) if front.expires else None
     if (why := admit(row, now=now)) not in (ADMITTED, "expired"):
         raise BadInsight(why, REFUSALS[why])
     return row

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_noop
 
-from advisor.guidance.store import memories_in_force, tip_show
+from advisor.guidance.store import memories_in_force
 from advisor.models import Memory, Tip
 from digest.models import Subscription
 from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
@@ -41,18 +41,11 @@ FORMS: Mapping[tuple[str, bool], tuple[str, str, str]] = {
         "suggestions:history", gettext_noop("Look at them, and put back what you like")),
 }
 # fmt: on
-WHY = {
-    ACCEPTED: gettext_noop(
-        "It sums up {total} answers of yours from the last 180 days, the newest of {last}. Nobody else’s are "
-        "in it. You see at most one new tip a day. Put away, it stays away for 30 days; nothing changes by "
-        "reading it."
-    ),
-    EFFECTS: gettext_noop(
-        "It sums up {total} changes of yours from the last 180 days, the newest of {last}. Nobody else’s are "
-        "in it. You see at most one new tip a day. Put away, it stays away for 30 days; nothing changes by "
-        "reading it."
-    ),
-}
+WHY = gettext_noop(
+    "It sums up {total} decisions of yours from the last 180 days, the newest of {last}. Nobody else’s are "
+    "in it. You see at most one new tip a day. Put away, it stays away for 30 days; nothing changes by "
+    "reading it."
+)
 
 
 class TipWords(NamedTuple):
@@ -80,7 +73,9 @@ def tip_for(*, reader_id: UUID, now: datetime) -> TipWords | None:
     last_at = max((tip.shown_at for tip in tips.values()), default=None)
     waiting = [tip for tip in tips.values() if tip.memory_id in memories and tip.dismissed_at is None]
     if fresh and (last_at is None or now - last_at >= GAP):
-        waiting = [tip_show(reader_id=reader_id, memory_id=fresh[0], now=now)]
+        shown = {"shown_at": now, "dismissed_at": None}
+        tip, _ = Tip.objects.update_or_create(reader_id=reader_id, memory_id=fresh[0], defaults=shown)
+        waiting = [tip]
     if not waiting:
         return None
     tip = max(waiting, key=lambda tip: (tip.shown_at, tip.memory_id))
@@ -95,6 +90,12 @@ def tip_for(*, reader_id: UUID, now: datetime) -> TipWords | None:
     return words._replace(id=tip.pk)
 
 
+def tip_dismiss(*, reader_id: UUID, tip_id: int, now: datetime) -> bool:
+    """Put a tip of the reader's away; `False` if there is none such. Twice is once."""
+    own = Tip.objects.filter(pk=tip_id, reader_id=reader_id)
+    return bool(own.filter(dismissed_at=None).update(dismissed_at=now)) or own.exists()
+
+
 def tip_words(row: Memory, target: str) -> TipWords | None:
     """Return a pattern as a tip; `None` for one that leads to nothing a reader can do."""
     hits, total, statistic = row.data.get("hits"), row.data.get("of"), row.key.partition(":")[0]
@@ -105,5 +106,5 @@ def tip_words(row: Memory, target: str) -> TipWords | None:
     about = gettext(named).format(target) if target else gettext(kind)
     sentence = gettext(form[0]).format(hits=hits, misses=total - hits, total=total, about=about)
     last = date_format(row.valid_from, gettext("j F Y"))
-    why = gettext(WHY[statistic]).format(total=total, last=last)
+    why = gettext(WHY).format(total=total, last=last)
     return TipWords(sentence, gettext(form[2]), reverse(form[1]), why)

@@ -9,8 +9,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from advisor.guidance.entities import Tunables
 
-__all__ = ["Tunables", "tunables", "tunables_repeated"]
-
 
 def tunables() -> Tunables:
     """Return the tunables in force. Raises `ValueError`, naming the one that cannot be."""

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from advisor.guidance.notes import export_folder, guidance_export
+from advisor.guidance.health import export_folder, guidance_export
 
 
 class Command(BaseCommand):

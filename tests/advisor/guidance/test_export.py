@@ -5,7 +5,7 @@ import stat
 import pytest
 import yaml
 
-from advisor.guidance.notes import guidance_export
+from advisor.guidance.health import guidance_export
 from advisor.models import GuidanceEvent
 
 SECRET = "my own words about my neighbour"

@@ -18,9 +18,8 @@ from advisor.apps import check_guidance
 from advisor.guidance import health as health_module
 from advisor.guidance.conditions import FACTS
 from advisor.guidance.entities import Tunables
-from advisor.guidance.figures import HOLDOUT, SERIES, Observed
-from advisor.guidance.health import State, guidance_checks, worst
-from advisor.guidance.notes import guidance_export
+from advisor.guidance.events import HOLDOUT, SERIES, Observed
+from advisor.guidance.health import State, guidance_checks, guidance_export, worst
 from advisor.management.commands import guidance_health
 from advisor.models import GuidanceEvent, Memory
 from advisor.tasks import guidance_notes_task

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from advisor.guidance.admission import admit
-from advisor.guidance.figures import guidance_observed
+from advisor.guidance.events import guidance_observed
 from advisor.guidance.store import memories_store
 from advisor.guidance.wording import Kind
 from advisor.models import Memory

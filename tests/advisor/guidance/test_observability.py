@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.guidance.figures import HOLDOUT, guidance_observed
+from advisor.guidance.events import HOLDOUT, guidance_observed
 from advisor.models import GuidanceEvent
 
 

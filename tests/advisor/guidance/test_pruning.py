@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from advisor.guidance.events import guidance_prune
-from advisor.guidance.figures import guidance_observed
+from advisor.guidance.events import guidance_observed, guidance_prune
 from advisor.models import GuidanceEvent
 from advisor.tasks import guidance_learn_task
 from tests.advisor.guidance.test_observability import event

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Level
-from advisor.guidance.tunables import Tunables
+from advisor.guidance.entities import Level, Tunables
 from advisor.guidance.wording import Kind, Scored, Writer, is_grounded, synthesise, writer_for
 from advisor.models import Memory
 from digest.llm.client import chain_configured

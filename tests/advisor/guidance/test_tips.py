@@ -10,8 +10,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from advisor.guidance.store import tip_dismiss
-from advisor.guidance.tips import tip_for
+from advisor.guidance.tips import tip_dismiss, tip_for
 from advisor.models import Memory, Tip
 from tests.conftest import NOW
 from tests.support.browser import subscribe, suggested
@@ -36,7 +35,7 @@ def test_a_pattern_in_the_readers_own_answers_is_told_with_something_to_do_and_w
     tip = tip_for(reader_id=ada.pk, now=now)
     assert tip.sentence == "You accepted 4 of 5 suggestions for new topics."
     assert tip.address == "/ui/suggestions" and tip.action == "See what is suggested now"
-    assert "5 answers of yours" in tip.why and "at most one new tip a day" in tip.why
+    assert "5 decisions of yours" in tip.why and "at most one new tip a day" in tip.why
 
 
 @pytest.mark.django_db

@@ -5,7 +5,8 @@ from dataclasses import fields
 import pytest
 
 from advisor.apps import check_guidance
-from advisor.guidance.tunables import Tunables, tunables
+from advisor.guidance.entities import Tunables
+from advisor.guidance.tunables import tunables
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.figures import CASES_MIN, Arm, difference_of, newcombe, uplift_report
+from advisor.guidance.events import CASES_MIN, Arm, difference_of, newcombe, uplift_report
 from tests.advisor.guidance.lives import DAY, ran, remember, told, wrote
 from tests.support.factories import CLOCK
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from advisor.audit.kpis import NOT_FAILURES
-from advisor.guidance.figures import Arm, difference_of
+from advisor.guidance.events import Arm, difference_of
 from tests.lab.advisor.eager import eager_turn
 from tests.lab.advisor.metrics import difference, row_of
 from tests.lab.advisor.report import Scale

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Min
 
-from advisor.guidance.figures import Arm, Difference, uplift_report
+from advisor.guidance.events import Arm, Difference, uplift_report
 from advisor.models import GuidanceEvent
 
 Json = dict[str, Any]
