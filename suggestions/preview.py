@@ -20,7 +20,7 @@ from digest.build.selectors import candidates_then
 from digest.days import day_of
 from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
-from digest.items.muting import item_is_hidden, mutes_in_force
+from digest.items.selectors import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Reader
 from ranking.common.categories import label_keys, topic_matches
 from ranking.common.text import fold

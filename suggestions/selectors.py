@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from digest.feedback.selectors import feedback_by_urls, feedback_source_counts
-from digest.items.muting import items_hidden, mutes_in_force
-from digest.items.selectors import reader_sources
+from digest.items.selectors import items_hidden, mutes_in_force, reader_sources
 from digest.notifications.news import LOOKBACK, Due, Event, News, news_since, news_words
 from ranking.common.rows import export_rows
 from ranking.common.text import topic_key

@@ -9,7 +9,7 @@ from digest.build.explain import FOUND
 from digest.build.presentation import ScoredItem
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.listing import EPOCH, MICROSECOND, ListFilter, list_ids, list_items
-from digest.items.muting import CANDIDATE_FIELDS
+from digest.items.selectors import CANDIDATE_FIELDS
 from digest.models import Item, Reader
 from ranking.entities import Candidate
 from ranking.scoring import Ranking, ranked

@@ -21,8 +21,13 @@ from digest.errors import FutureDate
 from digest.feedback.implicit import implicit_leans_current
 from digest.feedback.peers import community_rates_many
 from digest.items.clustering import StoryTitle, stories_split, story_title
-from digest.items.muting import CANDIDATE_FIELDS
-from digest.items.selectors import CANDIDATES_MAX, items_latest, items_window, subscriptions_new
+from digest.items.selectors import (
+    CANDIDATE_FIELDS,
+    CANDIDATES_MAX,
+    items_latest,
+    items_window,
+    subscriptions_new,
+)
 from digest.items.vectors import taste_unpack
 from digest.models import (
     Exposure,

@@ -17,8 +17,7 @@ from digest.entities import UNREAD_DAYS
 from digest.feedback.interview import Headline, Question, question_choose
 from digest.feedback.selectors import feedback_tallies
 from digest.feedback.services import weights_update
-from digest.items.muting import items_hidden, mutes_in_force
-from digest.items.selectors import NEW_FOR, article_rank
+from digest.items.selectors import NEW_FOR, article_rank, items_hidden, mutes_in_force
 from digest.models import Digest, Feedback, Item, Reader, Subscription
 from ranking.learning import N_MIN
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from digest.days import day_of
-from digest.items.muting import item_candidate, mutes_in_force
-from digest.items.selectors import items_window, subscribed_titles
+from digest.items.selectors import item_candidate, items_window, mutes_in_force, subscribed_titles
 from digest.models import Item, Reader
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms
 from ranking.entities import InvalidMute, Mute

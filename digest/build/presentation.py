@@ -24,9 +24,8 @@ from digest.entities import RatedItem
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feeds.identity import web_url
-from digest.items.muting import item_candidate
 from digest.items.reading import NOT_READ, readings_of
-from digest.items.selectors import sources_reporting
+from digest.items.selectors import item_candidate, sources_reporting
 from digest.items.stories import RelatedItem, items_related
 from digest.models import Impression, Item, Reader, ReasonTag
 from digest.summaries.selectors import ShownSummary, reasons_suggested_for, summaries_for

@@ -15,8 +15,7 @@ from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items
 from digest.feeds.filling import LOT, NEVER_FETCHED
-from digest.items.muting import item_is_hidden, mutes_in_force
-from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, items_window_count
+from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, item_is_hidden, items_window_count, mutes_in_force
 from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig, Mute, Score
 from ranking.scoring import Ranking

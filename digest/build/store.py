@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef
 from digest.build.changes import OrderChange, change_read, order_seen
 from digest.build.compose import Composed, NoveltyDraw, PlacedItem, Rules, compose
 from digest.build.shares import Choice
-from digest.items.muting import items_hidden, mutes_in_force
+from digest.items.selectors import items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
 from ranking.entities import Score
 from ranking.selectors import versions_of_order

@@ -13,7 +13,7 @@ from django.db.models.functions import Cast, Coalesce, Least, Power
 from digest.days import utc_day
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.trends import WeekTally
-from digest.items.muting import items_hidden, mutes_in_force
+from digest.items.selectors import items_hidden, mutes_in_force
 from digest.models import Feedback, FeedbackTag, Item, ReasonTag
 from ranking.common.text import fold
 from ranking.entities import SourceTally

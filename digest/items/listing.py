@@ -15,8 +15,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from digest.entities import UNREAD_DAYS
-from digest.items.muting import items_hidden, mutes_in_force
-from digest.items.selectors import items_labelled
+from digest.items.selectors import items_hidden, items_labelled, mutes_in_force
 from digest.items.unread import UnreadCounts, counts_of, counts_of_rows
 from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
 from ranking.selectors import key_current

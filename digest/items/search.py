@@ -15,7 +15,6 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
-from digest.items.muting import items_hidden, mutes_in_force
 from digest.items.search_query import (
     Term,
     query_correct,
@@ -25,7 +24,7 @@ from digest.items.search_query import (
     terms_loosen,
     word_is_marks,
 )
-from digest.items.selectors import items_labelled, visible_ids
+from digest.items.selectors import items_hidden, items_labelled, mutes_in_force, visible_ids
 from digest.models import Item, Reading
 from ranking.mutes import MuteFilter
 

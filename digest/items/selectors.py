@@ -1,29 +1,33 @@
-"""Queries for the items that a reader may see, and the titles of their sources."""
+"""Queries for the items that a reader may see, what their mutes hide, and the titles of their sources."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
+from digest.days import day_of
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import ItemNotFound
 from digest.items.clustering import stories_split, story_title
-from digest.items.muting import CANDIDATE_FIELDS, item_is_hidden, mutes_in_force
-from digest.models import Feed, Feedback, Impression, Item, Reading, Source, Subscription
+from digest.models import Feed, Feedback, Impression, Item, Reader, Reading, Source, Subscription
 from ranking.common.categories import category_key, category_keys, label_keys
+from ranking.common.once import read_once
 from ranking.entities import Candidate, Mute
 from ranking.mutes import MuteFilter
-from ranking.selectors import keys_current
+from ranking.selectors import config_mutes, keys_current
 
 CANDIDATES_MAX = 5000
 # For so long after a reader began to read a feed, its latest posts compete though they are older than a week.
 NEW_FOR = timedelta(days=3)
 LATEST_MAX = 5
+# The columns of an item that `Candidate` takes, in its order.
+CANDIDATE_FIELDS = ("pk", "source_id", "title", "text", "dated_at", "author", "url", "categories")
 
 
 def reader_sources(*, reader_id: UUID) -> list[str]:
@@ -312,3 +316,46 @@ def items_latest(
     place = Window(RowNumber(), partition_by=F("feed"), order_by=[F("dated_at").desc(), F("pk")])
     older = Item.objects.filter(seen, feed__in=quiet, dated_at__lte=start)
     return older.annotate(place=place).filter(place__lte=LATEST_MAX).order_by("-dated_at", "id")
+
+
+def mutes_in_force(*, reader_id: UUID, now: datetime) -> MuteFilter:
+    """Return the reader's mutes of their today; one query, a second where one has a last day.
+
+    In a request they are read once, however many ask.
+    """
+    mutes = config_mutes(reader_id=reader_id)
+    today = date.min
+    if any(mute.until for mute in mutes):
+        today = day_of(now, read_once(("zone", reader_id), lambda: _zone_of(reader_id)))
+    return read_once(("muted", reader_id, today), lambda: MuteFilter(mutes, today))
+
+
+def _zone_of(reader_id: UUID) -> ZoneInfo:
+    return Reader.objects.only("time_zone").get(pk=reader_id).zone
+
+
+def item_is_hidden(mutes: MuteFilter, item: Item) -> bool:
+    """Return whether one of the mutes hides the item."""
+    return bool(mutes) and mutes.finds(item_candidate(item)) is not None
+
+
+def item_candidate(item: Item) -> Candidate:
+    """Return the item as ranking and mutes read it."""
+    return Candidate(
+        item.pk,
+        item.source_id,
+        item.title,
+        item.text,
+        item.dated_at,
+        item.author,
+        item.url,
+        item.categories,
+    )
+
+
+def items_hidden(*, mutes: MuteFilter, item_ids: Collection[int]) -> set[int]:
+    """Return those of the items that the mutes hide; one query, none without mutes."""
+    if not mutes or not item_ids:
+        return set()
+    rows = Item.objects.filter(pk__in=item_ids).values_list(*CANDIDATE_FIELDS)
+    return {row[0] for row in rows.iterator() if mutes.finds(Candidate(*row))}

@@ -19,8 +19,7 @@ from digest.items.clustering import (
     story_title,
     title_proves,
 )
-from digest.items.muting import item_is_hidden, mutes_in_force
-from digest.items.selectors import items_visible
+from digest.items.selectors import item_is_hidden, items_visible, mutes_in_force
 from digest.models import Item, Story
 
 log = structlog.get_logger(__name__)

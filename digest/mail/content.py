@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from digest.build.presentation import ScoredItem, ShownItem, items_shown
 from digest.build.selectors import digest_impressions
-from digest.items.muting import item_is_hidden, mutes_in_force
+from digest.items.selectors import item_is_hidden, mutes_in_force
 from digest.items.stories import stories_joined
 from digest.mail.due import (
     MAIL_ITEMS,

@@ -13,7 +13,7 @@ from django.utils import translation
 from django.utils.translation import gettext_noop
 
 from digest.days import day_of
-from digest.items.muting import CANDIDATE_FIELDS
+from digest.items.selectors import CANDIDATE_FIELDS
 from digest.models import Destination, Impression, Item, Notification, NotificationSettings
 from ranking.entities import Candidate, Mute
 from ranking.mutes import PHRASE, WORD, MuteFilter

@@ -30,8 +30,8 @@ from digest.items.listing import (
     list_read,
     unread_counts,
 )
-from digest.items.muting import mutes_in_force
 from digest.items.reading import items_read, readings_count
+from digest.items.selectors import mutes_in_force
 from digest.items.unread import UnreadCounts
 from digest.models import Item, Reader
 

@@ -5,7 +5,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from digest.items.muting import mutes_in_force
+from digest.items.selectors import mutes_in_force
 from digest.models import Reader
 from ranking.common.once import reading_once
 from ranking.entities import Mute

@@ -31,9 +31,8 @@ from digest.items.listing import (
     marked_ids,
     unread_counts,
 )
-from digest.items.muting import item_is_hidden, items_hidden, mutes_in_force
 from digest.items.reading import NOT_READ, readings_for, readings_of
-from digest.items.selectors import items_visible
+from digest.items.selectors import item_is_hidden, items_hidden, items_visible, mutes_in_force
 from digest.models import Exposure, Feedback, Impression, Item, Reader, Reading, Subscription
 from digest.web.greader.codec import (
     FEED,

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from digest.days import day_of
-from digest.items.muting import mutes_in_force
+from digest.items.selectors import mutes_in_force
 from digest.models import Item, Reader
 from ranking.entities import Mute
 from ranking.selectors import config_mutes
