@@ -18,10 +18,10 @@ from advisor.guidance.entities import Level, ReaderFacts, Tunables, Why
 from advisor.models import Memory
 from advisor.prompts import ADVISOR_PROMPT, prompt_load, quotes_prompt
 from digest.feeds.selectors import models_allowed
+from digest.llm.caller import data_fence, typed_ask
 from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model, json_object
 from digest.llm.ledger import SpendAccount
-from digest.llm.structured_output import data_fence, typed_ask
 from digest.summaries.grounding import content_stems, grounding_of, overlap_of
 from suggestions.entities import SOURCE_WEIGHTS
 from suggestions.explain import reason_clean

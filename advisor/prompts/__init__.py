@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 
 from advisor.entities import ToolContext
+from digest.llm.caller import PromptUnusable, data_fence, prompt_read
 from digest.llm.entities import Message
-from digest.llm.structured_output import PromptUnusable, data_fence, prompt_read
 
 ADVISOR_PROMPT = Path(__file__).with_name("advisor.md")
 QUOTE_WORDS = 10

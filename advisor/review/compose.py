@@ -42,10 +42,10 @@ from advisor.review.votes import (
     vote_by_rules,
 )
 from digest.feeds.selectors import models_allowed
+from digest.llm.caller import Question, data_fence, typed_ask_all
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, preview
 from digest.llm.ledger import REVIEW, advisor_account
-from digest.llm.structured_output import Question, data_fence, typed_ask_all
 from suggestions.entities import (
     DRAFT,
     IMPROVE,

@@ -35,8 +35,8 @@ from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
 from advisor.review.context import Reflection, ReviewContext
 from advisor.review.votes import ReviewCase, text_preview
 from digest.feedback.peers import community_opinion
+from digest.llm.caller import UNREACHABLE, data_fence, typed_ask
 from digest.llm.entities import preview
-from digest.llm.structured_output import UNREACHABLE, data_fence, typed_ask
 from ranking.common.probability import log_odds, logistic
 from ranking.community import Opinion
 from suggestions.entities import LIKED_TYPES, SOURCE_WEIGHTS, Proposal

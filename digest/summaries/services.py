@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from uuid import uuid4
 
 import structlog
@@ -21,18 +22,10 @@ from django.db.models import Exists, OuterRef
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feedback.reasons import SuggestedReason, reason_tags_map, reasons_filter, reasons_offline
 from digest.feedback.selectors import reason_tag_spellings
+from digest.llm.caller import INVALID, Question, TypedAnswer, data_fence, prompt_read, typed_ask_all
 from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SUMMARY, SpendAccount, ingest_account
-from digest.llm.structured_output import (
-    INVALID,
-    Question,
-    TypedAnswer,
-    data_fence,
-    prompt_read,
-    typed_ask_all,
-)
-from digest.llm.structured_output import SUMMARY as PROMPT
 from digest.models import Item, SuggestedReasons, Summary
 from digest.summaries.selectors import texts_still_wanted, texts_wanted
 from digest.summaries.summarise import (
@@ -53,6 +46,7 @@ from digest.summaries.summarise import (
 
 log = structlog.get_logger(__name__)
 
+PROMPT = Path(__file__).with_name("summary.md")
 # A long text takes about 4 ms, so a full round takes a minute or so.
 ROUND_MAX = 20_000
 # Stored together: fifty texts, or as many as take a second, so that a killed worker loses no more.

@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 import structlog
 
 from digest.feeds.selectors import models_allowed
+from digest.llm.caller import TypedAnswer, data_fence, prompt_read, typed_ask
 from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model
 from digest.llm.ledger import SpendAccount, advisor_account
-from digest.llm.structured_output import TypedAnswer, data_fence, prompt_read, typed_ask
 from ranking.language import gettext_noop
 from suggestions.wishes import reading
 from suggestions.wishes.drafting import ModelReading, wish_material, wishes_of

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from digest.llm.structured_output import PromptUnusable
+from digest.llm.caller import PromptUnusable
 from digest.summaries.services import SummaryReport, summaries_make
 
 

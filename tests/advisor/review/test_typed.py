@@ -12,9 +12,9 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from advisor.entities import Deadline
+from digest.llm.caller import Question, TypedAnswer, data_fence, typed_ask, typed_ask_all
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
-from digest.llm.structured_output import Question, TypedAnswer, data_fence, typed_ask, typed_ask_all
 from digest.models import Spend
 from tests.support.scripted_model import Script, Step, calls, garbage, status, text
 

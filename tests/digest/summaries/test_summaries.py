@@ -9,11 +9,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from digest.feedback.reasons import KIND_OF, WORDS_MAX
-from digest.llm.structured_output import SUMMARY, prompt_read, typed_ask_all
+from digest.llm.caller import prompt_read, typed_ask_all
 from digest.models import Item, Reader, Spend, SpendRefusal, Subscription, SuggestedReasons, Summary
 from digest.summaries import services
 from digest.summaries.selectors import reasons_suggested_for, summaries_for, texts_wanted
-from digest.summaries.services import SummaryReport, summaries_make
+from digest.summaries.services import PROMPT, SummaryReport, summaries_make
 from digest.web.costs import PROMPT_CHARS
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.scripted_model import Script, Step, garbage, status, text
@@ -356,7 +356,7 @@ def test_a_text_that_another_round_summarised_meanwhile_is_not_asked_about(ada, 
 
 
 def test_the_prompt_states_what_is_checked():
-    prompt = prompt_read(SUMMARY)
+    prompt = prompt_read(PROMPT)
     assert set(re.findall(r"`([a-z-]+)`", prompt)) >= set(KIND_OF)
     assert f"at most {number_word(WORDS_MAX)} words" in prompt
     assert "character by character" in prompt and "<data>" in prompt
