@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
-from ranking.common.once import reading_once
+from ranking.selectors import reading_once
 
 # Programs read these, in one language; so do the pages' own scripts, which have words of their own.
 PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz", "/readyz")

@@ -1,7 +1,9 @@
-"""The read path of ranking settings."""
+"""The read path of ranking settings; within a request each is read once."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Any, TypeVar
@@ -9,7 +11,6 @@ from uuid import UUID
 
 from django.db.models import F, QuerySet
 
-from ranking.common.once import read_once
 from ranking.common.rows import export_rows
 from ranking.config_body import ConfigEdit, body_edit, body_effective, body_validate, effective_body
 from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
@@ -25,6 +26,7 @@ from ranking.models import (
 from ranking.mutes import mutes_read
 
 V = TypeVar("V")
+_FOUND: ContextVar[dict[Hashable, Any] | None] = ContextVar("read_once", default=None)
 # Ranking knows no feeds: the room that does registers its selector when it is loaded.
 _reader_sources: list[Callable[..., Collection[str]]] = []
 
@@ -51,6 +53,36 @@ class SnapshotRow:
     before: float
     after: float
     reason: str
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """Have `read_once` remember what it read until the block ends; one inside another shares the outer's."""
+    if _FOUND.get() is not None:
+        yield
+        return
+    token = _FOUND.set({})
+    try:
+        yield
+    finally:
+        _FOUND.reset(token)
+
+
+def read_once(key: Hashable, read: Callable[[], V]) -> V:
+    """Return what `read` returned for this key in the current `reading_once`; outside of one, read anew."""
+    found = _FOUND.get()
+    if found is None:
+        return read()
+    if key not in found:
+        found[key] = read()
+    value: V = found[key]
+    return value
+
+
+def read_again() -> None:
+    """Forget what was read: something of it was written."""
+    if found := _FOUND.get():
+        found.clear()
 
 
 def config_effective(*, reader_id: UUID) -> EffectiveConfig:

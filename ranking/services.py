@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.translation import gettext
 
-from ranking.common.once import read_again
 from ranking.common.rows import retention_start, rows_delete
 from ranking.common.text import topic_key
 from ranking.config_body import (
@@ -52,6 +51,7 @@ from ranking.selectors import (
     config_of_row,
     key_current,
     keys_current,
+    read_again,
     values_by_current_key,
 )
 

@@ -17,10 +17,9 @@ from digest.errors import ItemNotFound
 from digest.items.clustering import stories_split, story_title
 from digest.models import Feed, Feedback, Impression, Item, Reader, Reading, Source, Subscription
 from ranking.common.categories import category_key, category_keys, label_keys
-from ranking.common.once import read_once
 from ranking.entities import Candidate, Mute
 from ranking.mutes import MuteFilter
-from ranking.selectors import config_mutes, keys_current
+from ranking.selectors import config_mutes, keys_current, read_once
 
 CANDIDATES_MAX = 5000
 # For so long after a reader began to read a feed, its latest posts compete though they are older than a week.

@@ -7,9 +7,8 @@ from django.utils import timezone
 
 from digest.items.selectors import mutes_in_force
 from digest.models import Reader
-from ranking.common.once import reading_once
 from ranking.entities import Mute
-from ranking.selectors import config_mutes
+from ranking.selectors import config_mutes, reading_once
 from ranking.services import mute_set
 from tests.support.browser import fresh_item
 
