@@ -11,8 +11,16 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from digest.build.exclusion import RANKED, RATED, ExclusionReason, exclusion_reasons
-from digest.build.shares import Choice, alternate, order_by_share, source_cap
+from digest.build.shares import (
+    RANKED,
+    RATED,
+    Choice,
+    ExclusionReason,
+    alternate,
+    exclusion_reasons,
+    order_by_share,
+    source_cap,
+)
 from digest.entities import DIGEST_SIZE
 from ranking.entities import EffectiveConfig
 from ranking.scoring import Ids, Pool

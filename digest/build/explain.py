@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
 from digest.build.compose import NOVELTY, NOVELTY_EVERY
-from digest.build.exclusion import RANKED, RATED
+from digest.build.shares import RANKED, RATED
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.entities import FETCH_PROBLEMS
 from digest.feeds.health import FeedCondition

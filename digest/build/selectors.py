@@ -9,8 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, Max, OuterRef, QuerySet
 
 from digest.build.candidates import DayCandidates, digest_candidates
-from digest.build.exclusion import RANKED, RATED, ExclusionReason, exclusion_reasons, places_lost
-from digest.build.shares import places_moved
+from digest.build.shares import RANKED, RATED, ExclusionReason, exclusion_reasons, places_lost, places_moved
 from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items

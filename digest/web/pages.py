@@ -10,7 +10,6 @@ from typing import Any
 from digest.articles.pictures import pictures_prepare
 from digest.build.catch_up import away_since
 from digest.build.changes import change_read, mark_words
-from digest.build.exclusion import ExclusionReason, exclusion_explain, reasons_describe
 from digest.build.explain import FOUND, Explanation, item_age_words, place_explain, was_drawn
 from digest.build.muting import item_mute
 from digest.build.presentation import (
@@ -34,6 +33,7 @@ from digest.build.selectors import (
     item_place,
 )
 from digest.build.services import digest_current
+from digest.build.shares import ExclusionReason, exclusion_explain, reasons_describe
 from digest.days import day_of, month_first, month_of
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.build.compose import NOVELTY, Composed, NoveltyDraw, PlacedItem, Rules, compose, novelty_draw
-from digest.build.exclusion import RANKED, RATED, ExclusionReason
-from digest.build.shares import Choice, source_cap
+from digest.build.shares import RANKED, RATED, Choice, ExclusionReason, source_cap
 from ranking.entities import Config, EffectiveConfig
 
 SEED = NoveltyDraw("ada|2026-03-18")

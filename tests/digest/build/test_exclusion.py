@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.build.compose import NoveltyDraw, PlacedItem, Rules, compose
-from digest.build.exclusion import RANKED, RATED, ExclusionReason, places_lost
-from digest.build.shares import Choice, order_by_share
+from digest.build.shares import RANKED, RATED, Choice, ExclusionReason, order_by_share, places_lost
 
 SEED = NoveltyDraw("ada|2026-03-18")
 

@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 from django.test import Client
 
-from digest.build.exclusion import ExclusionReason
 from digest.build.selectors import digest_exclusions
 from digest.build.services import digest_build
+from digest.build.shares import ExclusionReason
 from digest.days import day_begin, day_of
 from digest.items.selectors import items_window
 from digest.models import Digest, Exposure, Item, Story

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.build.compose import NoveltyDraw, PlacedItem, Rules, compose
-from digest.build.exclusion import RANKED
 from digest.build.services import digest_build
-from digest.build.shares import ALTERNATE_FIRST, Choice, alternate, places_moved
+from digest.build.shares import ALTERNATE_FIRST, RANKED, Choice, alternate, places_moved
 from tests.support.factories import ItemFactory, SourceFactory, SubscriptionFactory
 
 SEED = NoveltyDraw("ada|2026-03-18")
