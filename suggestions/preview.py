@@ -295,7 +295,7 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
 
     A refusal means that the draft is no change at all. A fixed number of queries.
     """
-    facts = facts_for(reader_id=reader_id, now=now)
+    facts = facts_for(reader_id=reader_id, now=now, drafts=[draft])
     draft = _with_value(draft, facts)
     change = change_parse(draft, facts)
     if isinstance(change, Refusal):
@@ -327,7 +327,7 @@ def configs_compare(
     Without numbers the current config is compared with the one before it. Refuses an unknown version with
     `version_not_found`, and what is no change with a rule's code. At most twenty queries.
     """
-    facts = facts_for(reader_id=reader_id, now=now)
+    facts = facts_for(reader_id=reader_id, now=now, drafts=drafts)
     pair = _proposed(drafts, facts) if drafts else _versions(reader_id, before, after, facts)
     if isinstance(pair, Refusal):
         return pair
@@ -350,7 +350,7 @@ def drafts_critique(
     Each draft is weighed as a write would weigh it, with as many queries; ten more for all of them.
     """
     urls = {url for draft in drafts for url in draft.evidence_urls}
-    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, urls=urls)
+    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=drafts, urls=urls)
     drafts = [_with_value(draft, facts) for draft in drafts]
     changes = [change_parse(draft, facts) for draft in drafts]
     accepted = {n: change for n, change in enumerate(changes) if isinstance(change, Accepted)}

@@ -12,15 +12,15 @@ from django.db.models import Count, F, Max, Prefetch, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
-from digest.feedback.selectors import feedback_by_urls, feedback_source_counts
-from digest.items.selectors import items_hidden, mutes_in_force, reader_sources
+from digest.feedback.selectors import feedback_by_urls
+from digest.items.selectors import items_hidden, mutes_in_force, reader_sources_known
 from digest.notifications.news import LOOKBACK, Due, Event, News, news_since, news_words
 from ranking.common.rows import export_rows
-from ranking.common.text import topic_key
+from ranking.common.text import fold, topic_key
 from ranking.config_body import body_effective
 from ranking.entities import SAME_WEIGHT, EffectiveConfig
 from ranking.selectors import config_effective
-from suggestions.entities import EXPIRE_DAYS, UNDO_MINUTES
+from suggestions.entities import EXPIRE_DAYS, UNDO_MINUTES, Draft
 from suggestions.models import (
     Evidence,
     Outcome,
@@ -59,17 +59,19 @@ def facts_for(
     reader_id: UUID,
     now: datetime,
     run_id: UUID | None = None,
+    drafts: Collection[Draft] = (),
     urls: Collection[str] = (),
     exclude_id: int | None = None,
 ) -> Facts:
     """Return what the rules need to know: the reader, this run's suggestions and the ratings on `urls`.
 
-    The suggestion `exclude_id` counts for nothing. A fixed number of queries.
+    Of the reader's sources those that `drafts` are about. The suggestion `exclude_id` counts for nothing. A
+    fixed number of queries.
     """
+    targets = {fold(draft.target_key) for draft in drafts if isinstance(draft.target_key, str)}
     return Facts(
         effective=config_effective(reader_id=reader_id),
-        sources=frozenset(reader_sources(reader_id=reader_id))
-        | frozenset(feedback_source_counts(reader_id=reader_id)),
+        sources=reader_sources_known(reader_id=reader_id, keys=targets),
         rated=feedback_by_urls(reader_id=reader_id, urls=urls) if urls else {},
         waiting=suggestions_waiting(reader_id=reader_id, exclude_id=exclude_id),
         cooling=targets_cooling(reader_id=reader_id, now=now, exclude_id=exclude_id),

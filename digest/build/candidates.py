@@ -289,9 +289,9 @@ def _candidates_of_readers(
     days: Mapping[UUID, dt.date],
     as_of: dt.datetime,
 ) -> dict[UUID, DayCandidates]:
-    known = _sources_known(list(days), as_of)
     parts = [np.arange(len(pool)) if one.rows is None else one.rows for one in carried.values()]
     ids = pool.ids[np.unique(np.concatenate([NO_ROWS, *parts]))].tolist()
+    known = _sources_known(list(days), {origins[item][0] for item in ids}, as_of)
     signals = signals_for(reader_ids=list(days), item_ids=ids, now=as_of)
     return {
         reader: DayCandidates(
@@ -309,16 +309,19 @@ def _candidates_of_readers(
     }
 
 
-def _sources_known(reader_ids: Collection[UUID], now: dt.datetime) -> dict[UUID, frozenset[str]]:
-    """Return the sources each reader knows: by five ratings at any time, or ten exposures in 30 days."""
+def _sources_known(
+    reader_ids: Collection[UUID], sources: Collection[str], now: dt.datetime
+) -> dict[UUID, frozenset[str]]:
+    """Return which of `sources` each reader knows: by five ratings, or ten exposures in 30 days."""
     known: dict[UUID, set[str]] = {}
-    rated = Feedback.objects.filter(reader_id__in=reader_ids).values_list("reader_id", "item__source_id")
+    rated = Feedback.objects.filter(reader_id__in=reader_ids)
     since = now - dt.timedelta(days=EXPOSURES_DAYS)
     exposed = Exposure.objects.filter(reader_id__in=reader_ids, shown_at__gt=since, shown_at__lte=now)
-    exposed_by_source = exposed.values_list("reader_id", "item__source_id")
-    for rows, least in ((rated, KNOWN_RATINGS), (exposed_by_source, KNOWN_EXPOSURES)):
-        counted = rows.annotate(count=Count("item_id", distinct=True)).filter(count__gte=least)
-        for reader_id, source, _ in counted.order_by():
+    # An item is rated once, and shown many times.
+    counts = ((rated, Count("pk"), KNOWN_RATINGS), (exposed, Count("item", distinct=True), KNOWN_EXPOSURES))
+    for rows, count, least in counts:
+        grouped = rows.filter(item__source__in=sources).order_by().values_list("reader_id", "item__source_id")
+        for reader_id, source, _ in grouped.annotate(count=count).filter(count__gte=least):
             known.setdefault(reader_id, set()).add(source)
     return {reader_id: frozenset(sources) for reader_id, sources in known.items()}
 

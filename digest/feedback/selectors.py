@@ -13,6 +13,7 @@ from django.db.models.functions import Cast, Coalesce, Least, Power
 from digest.days import utc_day
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.trends import WeekTally
+from digest.feeds.identity import article_hash
 from digest.items.selectors import items_hidden, mutes_in_force
 from digest.models import Feedback, FeedbackTag, Item, ReasonTag
 from ranking.common.text import fold
@@ -88,7 +89,8 @@ def feedback_unmuted(*, reader_id: UUID, rated: Iterable[RatedItem], now: dateti
 
 def feedback_by_urls(*, reader_id: UUID, urls: Collection[str]) -> dict[str, RatedItem]:
     """Return the reader's rating of each of the canonical `urls` that has one, in two queries."""
-    rated = _rated_items(_of_reader(reader_id).filter(item__url__in=urls))
+    articles = {article_hash(url) for url in urls}
+    rated = _rated_items(_of_reader(reader_id).filter(article__in=articles, item__url__in=urls))
     return {item.url: item for item in rated}
 
 

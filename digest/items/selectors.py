@@ -34,6 +34,17 @@ def reader_sources(*, reader_id: UUID) -> list[str]:
     return list(_sources_of(reader_id).distinct().order_by("source_id"))
 
 
+def reader_sources_known(*, reader_id: UUID, keys: Collection[str]) -> frozenset[str]:
+    """Return those of `keys` whose source the reader is subscribed to or has rated; one query.
+
+    It ends at the first rating of each, however many there are.
+    """
+    read = Feed.objects.filter(source=OuterRef("pk"), subscriptions__reader_id=reader_id)
+    rated = Feedback.objects.filter(item__source=OuterRef("pk"), reader_id=reader_id)
+    known = Source.objects.filter(Exists(read) | Exists(rated), pk__in=keys)
+    return frozenset(known.values_list("pk", flat=True))
+
+
 def subscribed_titles(*, reader_id: UUID) -> dict[str, str]:
     """Return the title, else the key, of each source the reader is subscribed to, by key; one query."""
     rows = Source.objects.filter(feeds__subscriptions__reader_id=reader_id).distinct()

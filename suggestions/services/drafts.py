@@ -60,8 +60,8 @@ def draft_discard(*, suggestion_id: int, operator: str, now: datetime) -> Refusa
 def _refusal(row: Suggestion, now: datetime) -> Refusal | None:
     """Return the rule the draft breaks by now, or `config_changed` if it would be another change."""
     urls = tuple(evidence.url for evidence in row.evidence.all())
-    facts = facts_for(reader_id=row.reader_id, now=now, urls=urls, exclude_id=row.pk)
     draft = Draft(row.suggestion_type, row.field, row.target_key, row.suggested_value, urls, row.reason)
+    facts = facts_for(reader_id=row.reader_id, now=now, drafts=[draft], urls=urls, exclude_id=row.pk)
     fresh = check(draft, facts)
     if isinstance(fresh, Refusal):
         return fresh

@@ -58,7 +58,7 @@ def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
     titles, rated = subscribed_titles(reader_id=reader.pk), feedback_recent(reader_id=reader.pk)
     if not (leans := leans_early(tallies=tallies, rated=rated, titles=titles)):
         return None
-    answers, facts = sum(tally.count for tally in tallies), _facts(reader.pk, now)
+    answers, facts = sum(tally.count for tally in tallies), _facts(reader.pk, frozenset(titles), now)
     changes = changes_early(leans, facts=facts, settled=weights_on_hold(reader_id=reader.pk, now=now))
     shown = _visible(reader.pk, changes, facts.effective, now)
     if not shown:
@@ -112,13 +112,16 @@ def _is_answered(reader: Reader, now: datetime) -> bool:
     return answered is not None and answered >= day_of(now, reader.zone)
 
 
-def _facts(reader_id: UUID, now: datetime) -> Facts:
-    """Return the facts of the rules; what an early change touched before, undone or not, cools too."""
+def _facts(reader_id: UUID, sources: frozenset[str], now: datetime) -> Facts:
+    """Return the facts of the rules for a reader of `sources`.
+
+    What an early change touched before, undone or not, cools too.
+    """
     cooldown = timedelta(days=settings.COOLDOWN_DAYS)
     applied = config_changed_by(reader_id=reader_id, ref=EARLY, since=now - cooldown)
     facts = facts_for(reader_id=reader_id, now=now)
     cooling = {(name, topic_key(key) if name == TOPICS else key): now + cooldown for name, key in applied}
-    return replace(facts, cooling=cooling | dict(facts.cooling))
+    return replace(facts, sources=sources, cooling=cooling | dict(facts.cooling))
 
 
 def _visible(

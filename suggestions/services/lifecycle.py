@@ -79,7 +79,7 @@ def suggestion_propose(
     A refusal, or a request to improve (`review_improve`), stores nothing.
     """
     urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str)))[:EVIDENCE_URLS_MAX]
-    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, urls=urls)
+    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=[draft], urls=urls)
     verdict = check(draft, facts)
     if isinstance(verdict, Refusal):
         return _refused(reader_id, draft, verdict)

@@ -70,7 +70,7 @@ def test_without_grounding_to_the_reader_the_other_ones_evidence_is_found(world,
 
     propose_urls = selectors.feedback_by_urls
     monkeypatch.setattr(selectors, "feedback_by_urls", anyones)
-    monkeypatch.setattr(selectors, "reader_sources", lambda **k: ["ben0.example"])
+    monkeypatch.setattr(selectors, "reader_sources_known", lambda **k: frozenset({"ben0.example"}))
     any_change_passes(monkeypatch)
     assert found(world, httpserver, foreign_evidence(world, "x")) >= {"I1", "I3"}
 

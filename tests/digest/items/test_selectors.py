@@ -3,6 +3,8 @@
 from datetime import datetime, timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from digest.feedback.selectors import (
     feedback_by_items,
@@ -15,7 +17,13 @@ from digest.feedback.selectors import (
     reason_tags,
 )
 from digest.feeds.identity import article_hash
-from digest.items.selectors import item_for, items_candidates, reader_sources, source_titles
+from digest.items.selectors import (
+    item_for,
+    items_candidates,
+    reader_sources,
+    reader_sources_known,
+    source_titles,
+)
 from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, ReasonTag, Source
 from tests.support.bulk import thumbs_multiply
 from tests.support.factories import (
@@ -172,6 +180,21 @@ def test_sources_are_counted_with_likes_and_totals(ada, now):
         FeedbackFactory(reader=ada, item=ItemFactory(source=source), useful=useful, at=now - age * DAY)
     assert feedback_source_counts(reader_id=ada.id) == {"a.example": (2, 3)}
     assert feedback_source_counts(reader_id=ada.id, since=now - 7 * DAY) == {"a.example": (1, 2)}
+
+
+def test_of_some_sources_a_reader_knows_those_they_read_and_those_they_rated(ada, ben):
+    rated, read, other = (
+        SourceFactory(key=key) for key in ("rated.example", "read.example", "other.example")
+    )
+    FeedbackFactory(reader=ada, item=ItemFactory(source=rated))
+    SubscriptionFactory(reader=ada, feed=FeedFactory(source=read))
+    FeedbackFactory(reader=ben, item=ItemFactory(source=other))
+    SubscriptionFactory(reader=ben, feed=FeedFactory(source=other))
+    keys = {"rated.example", "read.example", "other.example", "nobody.example"}
+    with CaptureQueriesContext(connection) as queries:
+        known = reader_sources_known(reader_id=ada.id, keys=keys)
+    assert known == {"rated.example", "read.example"} and len(queries) == 1
+    assert reader_sources_known(reader_id=ada.id, keys={"read.example"}) == {"read.example"}
 
 
 def test_the_taxonomy_is_offered_in_order(db):
