@@ -68,10 +68,9 @@ Target = tuple[str, str]
 class Facts:
     """The state of the reader in the database, read before the rules run.
 
-    `sources` are those of the drafts' targets that are the reader's; `rated` holds their ratings of the
-    evidence by URL; `waiting` the (field, target) of pending and snoozed suggestions; `cooling` the end of the
-    cooldown of each target that has one; `written` the fields of this run's suggestions so far; `declined`
-    the types of suggestion this reader always turns down.
+    `sources` are those of the drafts' targets that are the reader's; `rated` their ratings of the evidence
+    by URL; `waiting` what open suggestions are about; `cooling` the end of the cooldown of each target that
+    has one; `written` the fields of this run's suggestions; `declined` the types always turned down.
     """
 
     effective: EffectiveConfig
