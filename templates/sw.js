@@ -8,7 +8,8 @@ const KEPT = [OFFLINE, "{% static 'tidings.css' %}", "{% static 'reading.css' %}
 // Without a network a device cannot learn that somebody signed out elsewhere.
 const STORED_MS = 3 * 24 * 60 * 60 * 1000;
 const ITEM = /^\/ui\/item\/(\d+)$/;
-let wiped = 0;
+let turn = Promise.resolve();
+let shown = null;
 
 self.addEventListener("install", (event) => {
   event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(KEPT)).then(() => self.skipWaiting()));
@@ -31,23 +32,27 @@ self.addEventListener("fetch", (event) => {
 // Each page says whose it is, "" for nobody who wants their digest here; Today asks to store it anew.
 self.addEventListener("message", (event) => {
   const { reader, store } = event.data;
-  event.waitUntil(shownTo(reader).then(() => (store && reader ? storeToday(reader) : null)));
+  event.waitUntil(inTurn(() => shownTo(reader)).then(() => (store && reader ? storeToday(reader) : null)));
 });
+
+/** Look at the stored digest and change it one after the other: two pages speak at once. */
+function inTurn(work) {
+  turn = turn.then(work, work);
+  return turn;
+}
 
 /** Delete the stored digest unless it is that of `reader`. */
 async function shownTo(reader) {
+  shown = reader;
   const stored = await caches.match(DIGEST, { cacheName: TODAY });
-  if (reader && stored?.headers.get("X-Tidings-Reader") === reader) return;
-  wiped += 1;
-  await caches.delete(TODAY);
+  if (stored && stored.headers.get("X-Tidings-Reader") !== reader) await caches.delete(TODAY);
 }
 
 async function storeToday(reader) {
-  const before = wiped;
   const answer = await fetch(DIGEST, { credentials: "same-origin" });
+  if (!answer.ok || answer.headers.get("X-Tidings-Reader") !== reader) return;
   // Somebody may have signed out, or in, meanwhile.
-  const theirs = answer.ok && answer.headers.get("X-Tidings-Reader") === reader;
-  if (theirs && before === wiped) await (await caches.open(TODAY)).put(DIGEST, answer);
+  await inTurn(async () => shown === reader && (await caches.open(TODAY)).put(DIGEST, answer));
 }
 
 // A notification: what was encrypted for this browser, shown, and led to by a tap.

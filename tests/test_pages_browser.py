@@ -1,6 +1,7 @@
 """The pages in a real browser: scripts, keyboard, small screens, and no complaint in the console."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import pytest
@@ -39,13 +40,12 @@ def window_of(browser: Browser, origin: str) -> Page:
 OWN = ("data:", "blob:", "about:")
 
 
-@pytest.fixture
-def tab(browser: Browser, live_server) -> Iterator[Page]:
-    """An empty tab of a visitor; what the console complains of fails the test at its end.
+@contextmanager
+def watched(window: Page, origin: str) -> Iterator[Page]:
+    """A tab whose console's complaints fail the test at its end.
 
     So does whatever a page of ours asks of another site by itself; to press play or to follow a link is not.
     """
-    window = window_of(browser, live_server.url)
     window.set_default_timeout(8000)
     complaints: list[str] = []
 
@@ -59,8 +59,8 @@ def tab(browser: Browser, live_server) -> Iterator[Page]:
     def asked(request: Request) -> None:
         if request.resource_type in {"document", "media"} or request.url.startswith(OWN):
             return
-        ours = request.service_worker or request.frame.url.startswith(live_server.url)
-        if ours and not request.url.startswith(live_server.url):
+        ours = request.service_worker or request.frame.url.startswith(origin)
+        if ours and not request.url.startswith(origin):
             complaints.append(f"asked {request.url}")
 
     window.on("console", said)
@@ -74,8 +74,18 @@ def tab(browser: Browser, live_server) -> Iterator[Page]:
     window.remove_listener("console", said)
     window.remove_listener("pageerror", broken)
     window.goto = goto
-    as_new(window, live_server.url)
     assert complaints == []
+
+
+@pytest.fixture
+def tab(browser: Browser, live_server) -> Iterator[Page]:
+    """An empty tab of a visitor."""
+    window = window_of(browser, live_server.url)
+    try:
+        with watched(window, live_server.url):
+            yield window
+    finally:
+        as_new(window, live_server.url)
 
 
 def as_new(page: Page, origin: str) -> None:

@@ -1,19 +1,28 @@
 """Today without a network, in a real browser: where its reader asked for it, and for nobody after them."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from digest.models import Exposure, Reader, Reading
 from tests.support.browser import fresh_item
 from tests.test_axe_browser import RUN, VIOLATIONS, ready
-from tests.test_pages_browser import browser, page, tab
+from tests.test_pages_browser import browser, page, watched
 
-__all__ = ["browser", "page", "tab"]
+__all__ = ["browser", "page"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def tab(browser: Browser, live_server) -> Iterator[Page]:
+    """A tab of a profile of its own: what one test's worker does late must not reach the next one's store."""
+    context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
+    with context, watched(context.new_page(), live_server.url) as window:
+        yield window
 
 
 @pytest.fixture
