@@ -13,6 +13,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -288,7 +289,9 @@ def server_of(
             is_error=bool(outcome.error_code),
         )
 
-    return Server(NAME, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(
+        NAME, version=version("tidings"), instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
+    )
 
 
 def _call(session: Session, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:

@@ -66,6 +66,16 @@ def subscription_change(
 
 
 @transaction.atomic
+def subscriptions_rename(*, reader: Reader, names: Mapping[int, str]) -> None:
+    """Call feeds, by id, what the reader calls them; where that is what a feed calls itself, or "", as it does."""
+    rows = list(Subscription.objects.filter(reader=reader, feed__in=names.keys()).select_related("feed__source"))
+    for row in rows:
+        name = one_line(clean_text(names[row.feed_id]), limit=TITLE_MAX_CHARS)
+        row.own_name = "" if name in {row.feed.title, row.feed.name} else name
+    Subscription.objects.bulk_update(rows, ["own_name"])
+
+
+@transaction.atomic
 def subscriptions_move(*, reader: Reader, feed_ids: Collection[int], folder: str) -> dict[int, str]:
     """Move subscriptions to a folder ("" for none); return the folders that their feeds were in."""
     return _move(_mine(reader, feed_ids), folder)

@@ -31,6 +31,7 @@ from advisor.mcp_server import (
 from advisor.models import Decision, Run, Step
 from advisor.run.request import run_request, runs_reconcile
 from advisor.tools.registry import TOOLS
+from config import __version__
 from digest.models import Reader
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
@@ -82,7 +83,7 @@ async def talk(env, errlog, said):
     server = StdioServerParameters(command="sh", args=arguments, env=env, cwd=ROOT)
     async with stdio_client(server, errlog=errlog) as (reads, writes), ClientSession(reads, writes) as client:
         hello = await client.initialize()
-        said["hello"] = (hello.server_info.name, hello.instructions)
+        said["hello"] = (hello.server_info.name, hello.instructions, hello.server_info.version)
         said["tools"] = (await client.list_tools()).tools
 
         async def call(name, arguments):
@@ -118,6 +119,7 @@ def test_a_session_from_hello_to_goodbye(server, tmp_path, monkeypatch):
         anyio.run(talk, server | {"LOG_LEVEL": "DEBUG", "NOTES": str(tmp_path)}, errlog, said)
 
     assert said["hello"][0] == "tidings-advisor" and "nothing here accepts" in said["hello"][1]
+    assert said["hello"][2] == __version__
     assert [tool.name for tool in said["tools"]] == list(TOOLS)
     assert not {"accept_suggestion", "resolve", "update_user_config"} & {tool.name for tool in said["tools"]}
     assert "user_id" not in json.dumps([tool.input_schema for tool in said["tools"]])

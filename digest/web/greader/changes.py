@@ -15,7 +15,12 @@ from digest.feedback.services import feedback_give, feedback_take_back
 from digest.feeds.adding import AddedFeed, feed_add
 from digest.feeds.discovery import feeds_discover, site_address
 from digest.feeds.subscriptions import check_address
-from digest.feeds.subscriptions_change import folder_rename, subscriptions_move, subscriptions_remove
+from digest.feeds.subscriptions_change import (
+    folder_rename,
+    subscriptions_move,
+    subscriptions_remove,
+    subscriptions_rename,
+)
 from digest.items.listing import ReadFeed, feeds_read
 from digest.items.reading import items_read as items_mark
 from digest.items.reading import items_save, items_unmark
@@ -115,7 +120,7 @@ def mark_all_as_read(request: HttpRequest) -> HttpResponse:
 def subscription_edit(request: HttpRequest) -> HttpResponse:
     """Subscribe to feeds, end subscriptions, or move them to the folder `a` or out of the folder `r`.
 
-    A title is not stored: a feed has the one it gives itself. Raises `FeedNotFound`.
+    `t` is what the reader calls the feed, one for each `s` in the same order. Raises `FeedNotFound`.
     """
     reader, now, sent = reader_of(request), timezone.now(), Sent(request)
     streams, action = [stream_read(text) for text in sent.all("s")], sent.one("ac")
@@ -123,17 +128,20 @@ def subscription_edit(request: HttpRequest) -> HttpResponse:
         raise ValueError(f"Name 1 to {FEEDS_MAX:,} feeds by s, as feed/… .")
     if action == "subscribe":
         ids = [_subscribe(reader, stream.name, now).subscription.feed_id for stream in streams]
-        feeds = [one for one in feeds_read(reader_id=reader.pk) if one.feed_id in ids]
     elif action in {"edit", "unsubscribe"}:
-        feeds = _feeds_of(reader, streams)
+        ids = [feed.feed_id for feed in _feeds_of(reader, streams)]
     else:
         raise ValueError("ac is subscribe, edit or unsubscribe.")
     if action == "unsubscribe":
-        subscriptions_remove(reader=reader, feed_ids=[one.feed_id for one in feeds], now=now)
-    elif (folder := _folder(feeds, sent)) is not None:
-        subscriptions_move(reader=reader, feed_ids=[one.feed_id for one in feeds], folder=folder)
-    elif action == "edit":
-        raise ValueError("A feed has the title it gives itself. Send a folder as a or r.")
+        subscriptions_remove(reader=reader, feed_ids=ids, now=now)
+        return plain(OK)
+    names = {feed: name for feed, name in zip(ids, sent.all("t"), strict=False) if name.strip()}
+    folder = _folder([one for one in feeds_read(reader_id=reader.pk) if one.feed_id in ids], sent)
+    if folder is None and not names and action == "edit":
+        raise ValueError("Send a name as t, or a folder as a or r.")
+    if folder is not None:
+        subscriptions_move(reader=reader, feed_ids=ids, folder=folder)
+    subscriptions_rename(reader=reader, names=names)
     return plain(OK)
 
 

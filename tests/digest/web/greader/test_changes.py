@@ -155,7 +155,7 @@ def test_feeds_are_moved_and_left(app: App, ada: Reader, item: Item):
     app.post("subscription/edit", s=feed, ac="edit", a="user/-/label/News")
     app.post("subscription/edit", s=feed, ac="edit", r="user/-/label/News")
     assert folder.get() == ""
-    assert app.post("subscription/edit", s=feed, ac="edit", t="Mine").status_code == 400
+    assert app.post("subscription/edit", s=feed, ac="edit").status_code == 400
     assert app.post("subscription/edit", s=feed, ac="sing").status_code == 400
     assert app.post("subscription/edit", s=feed, ac="unsubscribe").content == b"OK"
     assert not Subscription.objects.exists()
@@ -181,7 +181,21 @@ def test_a_site_is_added_by_its_address(app: App, site: str):
 def test_a_feed_is_subscribed_to_in_a_folder(app: App, site: str):
     form = {"s": f"feed/{site}feed", "ac": "subscribe", "a": "user/-/label/Water", "t": "Mine"}
     assert app.post("subscription/edit", **form).content == b"OK"
-    assert Subscription.objects.get().folder == "Water"
+    subscription = Subscription.objects.get()
+    assert (subscription.folder, subscription.own_name) == ("Water", "Mine")
+
+
+def test_a_feed_is_called_what_its_reader_calls_it_until_they_call_it_by_its_own_name(
+    app: App, ada: Reader, item: Item
+):
+    other = fresh_item(ada, key="ferry.example", title="A ferry").feed
+    feeds, name = [f"feed/{item.feed_id}", f"feed/{other.pk}"], Subscription.objects.get(feed=item.feed).name
+    assert app.post("subscription/edit", s=feeds, ac="edit", t=["  My\nlamps ", ""]).content == b"OK"
+    titles = {one["id"]: one["title"] for one in app.get("subscription/list").json()["subscriptions"]}
+    assert titles == {feeds[0]: "My lamps", feeds[1]: other.name}
+    folder = {"a": "user/-/label/News", "t": name}  # an app that moves a feed sends its name along
+    assert app.post("subscription/edit", s=feeds[0], ac="edit", **folder).content == b"OK"
+    assert Subscription.objects.get(feed=item.feed).own_name == ""
 
 
 def test_an_app_adds_no_feed_beyond_the_greatest_number(app: App, site: str, item: Item, settings):
