@@ -5,6 +5,7 @@ page alike: they have at least 3:1 against white and against #0d1117, words 4:1.
 recorded is not drawn, and an older picture of it is removed: the page says what is missing.
 """
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -218,6 +219,40 @@ def latency(report: Json) -> Any:
     return chart
 
 
+def growth(report: Json) -> Any:
+    """Milliseconds of each benchmark by its size, on log scales; of the tools those that grow most."""
+    rows = [row for row in report["rows"] if row["grows"] != "thumbs" or "mb" in row]
+    tools = [row for row in report["rows"] if row not in rows]
+    rows += sorted(tools, key=lambda row: -row["exponent"])[:2]
+    return by_size("Milliseconds by size", rows, "ms", "exponent")
+
+
+def growth_memory(report: Json) -> Any:
+    """Megabytes of each benchmark by its size."""
+    rows = [row for row in report["rows"] if "mb" in row]
+    return by_size("Megabytes by size", rows, "mb", "mb_exponent")
+
+
+def by_size(title: str, rows: Sequence[Json], figure: str, slope: str) -> Any:
+    """A line for each row, named with its exponent."""
+    options = {**COMMON, "legend_at_bottom_columns": 2, "margin_bottom": 96}
+    chart = pygal.XY(
+        **options,
+        title=title,
+        logarithmic=True,
+        dots_size=3,
+        stroke_style={"width": 2},
+        x_value_formatter=lambda power: f"{10**power:,.0f}",
+    )
+    powers = [math.log10(size) for row in rows for size in row["sizes"]]
+    chart.x_labels = list(range(math.floor(min(powers)), math.ceil(max(powers)) + 1))
+    for row in rows:
+        points = zip(row["sizes"], row[figure], strict=True)
+        name = f"{row['work']} by {row['grows']}: n^{row[slope]}"
+        chart.add(name, [(math.log10(size), value) for size, value in points])
+    return chart
+
+
 def peers(report: Json) -> Any:
     """An agent's turn beside the frameworks'."""
     rows: Sequence[Json] = report["rows"]
@@ -229,7 +264,8 @@ def peers(report: Json) -> Any:
 
 
 DRAW: dict[str, Callable[[Json], Any]] = {
-    draw.__name__: draw for draw in (uplift, precision, calibration, asked, funnel, latency, peers)
+    draw.__name__: draw
+    for draw in (uplift, precision, calibration, asked, funnel, latency, growth, growth_memory, peers)
 }
 
 

@@ -259,6 +259,15 @@ ROWS = (
         seed=42,
         open_data=True,
     ),
+    Row(
+        "growth",
+        ALSO,
+        "what more items, readers and thumbs cost, with fitted exponents",
+        "itself at a smaller size",
+        _bench("growth"),
+        quick=("--quick",),
+        seed=42,
+    ),
     Row("export", ALSO, "a reader with 10,000 thumbs exported", "reading the rows", _bench("export")),
     Row("delivery", ALSO, "mails of digests", "the bare wire", _bench("delivery", "--readers", "100")),
     Row(

@@ -26,6 +26,8 @@ PLOTTED = {
     "asked": ("From runs to suggestions that truly helped", "advisor"),
     "funnel": ("What is left of useful memories and of garbage after each stage of guidance", "guidance"),
     "latency": ("Milliseconds of each tool by thumbs", "tools"),
+    "growth": ("Milliseconds as items, readers, thumbs or calls grow, with fitted exponents", "growth"),
+    "growth_memory": ("Megabytes as items, readers or thumbs grow", "growth"),
     "peers": ("An agent's turn beside two frameworks", "turn"),
 }
 # Others on the machine are worth a word from this share of its processors on.

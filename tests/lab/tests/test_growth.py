@@ -1,0 +1,35 @@
+"""What growth costs: the exponent of a sum is 1, of a square 2, and a query more is a target missed."""
+
+from tests.lab.bench.growth import exponent, targets
+
+SIZES = (10, 100, 1_000)
+
+
+def row(work: str, ms: list[float], queries: list[int], *, may_grow: bool = False) -> dict:
+    """What a benchmark says at three sizes."""
+    slope = exponent(SIZES, ms)
+    return {
+        "work": work,
+        "grows": "items",
+        "exponent": slope,
+        "queries": queries,
+        "queries_may_grow": may_grow,
+    }
+
+
+def test_the_exponent_tells_a_constant_a_sum_and_a_square_apart():
+    assert exponent(SIZES, [7, 7, 7]) == 0
+    assert exponent(SIZES, [3, 30, 300]) == 1
+    assert exponent(SIZES, [1, 100, 10_000]) == 2
+
+
+def test_a_square_and_a_query_more_are_missed_and_a_round_may_ask_more():
+    fine = row("a page", [5, 6, 7], [9, 9, 9])
+    assert [
+        target["met"] for target in targets([fine, row("a round", [1, 10, 100], [9, 20, 90], may_grow=True)])
+    ] == [
+        True,
+        True,
+    ]
+    time, queries = targets([fine, row("a list", [1, 100, 10_000], [9, 9, 10])])
+    assert (time["value"], time["met"]) == (2, False) and (queries["value"], queries["met"]) == (1, False)
