@@ -240,12 +240,6 @@ def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:
     return [change for changes in rows.values_list("changes", flat=True) for change in changes]
 
 
-def weights_last_learned(*, reader_id: UUID) -> datetime | None:
-    """Return when the learning loop last ran for this reader; rows without thumbs are not the loop's."""
-    rows = LearnedWeight.objects.filter(reader_id=reader_id, n__gt=0).order_by("-updated_at")
-    return rows.values_list("updated_at", flat=True).first()
-
-
 def weights_on_hold(*, reader_id: UUID, now: datetime) -> set[str]:
     """Return the sources a person decided on so recently that the loop must leave them alone."""
     rows = LearnedWeight.objects.filter(reader_id=reader_id, on_hold_until__gt=now)

@@ -64,7 +64,6 @@ class ChangedMeanwhile(Exception):
 
 def memories_in_force(*, reader_id: UUID, now: datetime) -> QuerySet[Memory]:
     """Return what a run of this reader may use: nothing of another's, nor of many if they do not share."""
-    sharing = Exists(Reader.objects.filter(pk=reader_id, peers_enabled=True))
     over_many = Q(reader=None, kind__in=OVER_MANY) | Q(kind=Memory.Kind.PEER)
     rows = Memory.objects.filter(
         Q(reader=None) | Q(reader_id=reader_id),
@@ -73,7 +72,10 @@ def memories_in_force(*, reader_id: UUID, now: datetime) -> QuerySet[Memory]:
         superseded_by=None,
         valid_from__lte=now,
     )
-    return rows.filter(~over_many | Q(sharing)) if settings.PEERS_ENABLED else rows.exclude(over_many)
+    if not settings.PEERS_ENABLED:
+        return rows.exclude(over_many)
+    sharing = Exists(Reader.objects.filter(pk=reader_id, peers_enabled=True))
+    return rows.filter(~over_many | Q(sharing))
 
 
 def memories_for(*, reader_id: UUID, now: datetime) -> list[Memory]:

@@ -46,7 +46,7 @@ from digest.feedback.selectors import (
 from digest.models import ReasonTag
 from ranking.entities import EffectiveConfig, SourceTally
 from ranking.learning import base_rate, posterior
-from ranking.selectors import config_effective, config_exists, weights_last_learned
+from ranking.selectors import config_effective
 from suggestions.entities import EVIDENCE_MIN
 from suggestions.outcomes.selectors import outcomes_detail, outcomes_search, outcomes_timeline
 from suggestions.planner.evidence import hypotheses_for
@@ -335,14 +335,13 @@ def query_user_config(context: ToolContext, arguments: NoArguments) -> dict[str,
     1.0 come first.
     """
     effective = config_effective(reader_id=context.reader_id)
-    learned_at = weights_last_learned(reader_id=context.reader_id)
-    config = effective.config
+    config, learned_at = effective.config, effective.learned_at
     result: dict[str, Any] = {
         "config": {
             "recency_half_life_hours": config.recency_half_life_hours,
             "ai_score_alpha": config.ai_score_alpha,
         },
-        "has_user_overrides": config_exists(reader_id=context.reader_id),
+        "has_user_overrides": config.version > 0,
         "last_weight_update": learned_at.date().isoformat() if learned_at else None,
         "version": config.version,
     }

@@ -186,12 +186,11 @@ def chat_request(ref: ModelRef, messages: Sequence[Message], tools: Sequence[Too
         "model": ref.model,
         "messages": [_signed(message, provider) for message in messages],
         provider.max_tokens_param: OUTPUT_TOKENS_MAX,
+        **provider.extra_body,
         **provider.fields_for(ref.model),
     }
     if tools:
         request["tools"] = list(tools)
-    if provider.extra_body:
-        request["extra_body"] = {**provider.extra_body, **request.get("extra_body", {})}
     return request
 
 

@@ -78,7 +78,7 @@ class ModelRef:
 # GPT-5.6 and 6 take tools on chat completions only without reasoning (HTTP 400 otherwise).
 NO_REASONING = {"reasoning_effort": "none"}
 # Thinking counts as output, which is capped: these models think unless told not to, or little.
-NO_THINKING = {"extra_body": {"thinking": {"type": "disabled"}}}
+NO_THINKING = {"thinking": {"type": "disabled"}}
 LITTLE_THINKING = {"reasoning_effort": "low"}
 # Gemini 3 refuses tool calls without its signature; Google names this one for calls it did not make.
 UNSIGNED = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}

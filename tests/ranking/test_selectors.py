@@ -10,7 +10,6 @@ from ranking.selectors import (
     config_exists,
     config_versions,
     weight_snapshots,
-    weights_last_learned,
     weights_on_hold,
 )
 from ranking.services import ConfigEdit, config_edit, source_weight_set, weights_learn
@@ -73,11 +72,11 @@ def test_what_hand_edits_changed_since_a_version_is_told_by_field_and_target(ada
 
 def test_the_loop_last_looked_when_it_looked_not_when_a_person_decided(ada, now):
     agree(ada, now - 20 * DAY)
-    assert weights_last_learned(reader_id=ada.id) is None
+    assert config_effective(reader_id=ada.id).learned_at is None
     learn(ada, now, before=1.3, after=1.45)
     agree(ada, now + DAY)
     agree(ada, now + DAY, "b")
-    assert weights_last_learned(reader_id=ada.id) == now
+    assert config_effective(reader_id=ada.id).learned_at == now
 
 
 def test_a_source_is_held_for_fourteen_days_after_a_decision(ada, ben, now):
