@@ -1,18 +1,29 @@
-"""Which texts of people become memories: bounds, orders to a model, duplicates, and the quality of the rest.
+"""What people may write: the texts that become memories, and the conditions of operators' rules.
+
+A text is refused for its bounds, for orders to a model, as a duplicate, or where the quality is too low:
 
     unified = 0.30 actionable + 0.20 reasoned + 0.20 outcome-linked + 0.15 specific + 0.15 new
 
 The dimensions and their weights are the published engine's (vibeship-spark-intelligence, 2026-02). Words can
 be put in more ways than a list knows; what keeps an order harmless is that a model can change nothing without
 a reader.
+
+A condition is one of a small language:
+
+    {"all": [...]}   {"any": [...]}   {"not": ...}   {"fact": name, "op": op, "value": value}
+
+It holds only where that is certain (Kleene's three-valued logic): an unknown fact is neither true nor false,
+and neither is its negation.
 """
 
 import hashlib
+import operator
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from advisor.models import Memory
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms
@@ -89,6 +100,23 @@ _ORDERS = re.compile(
     r"|\breviewers?\b.{0,40}\b(?:approve|must|should pass|let)\b"
     r"|\bwithout (?:evidence|review|asking|checking)\b"
 )
+DEPTH_MAX, PARTS_MAX, NUMBER_MAX = 6, 20, 1e12
+# What conditions may ask, and the type of each.
+NUMBERS = (
+    "step written written_in_field thumbs likes thumbs_on_target fitting_on_target cited accepted_of_type "
+    "rejected_of_type failed_writes calls_left money_left_usd"
+)
+FACTS: Mapping[str, type] = {
+    **dict.fromkeys(("tool", "phase", "suggestion_type", "field", "target"), str),
+    **dict.fromkeys(("waiting", "cooling", "pinned", "declined"), bool),
+    **dict.fromkeys(NUMBERS.split(), float),
+}
+OPS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "in": lambda known, wanted: known in wanted,
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+TYPE_WORDS = {str: "a text", bool: "true or false", float: "a number"}
+EXAMPLE = '{"fact": "step", "op": "lt", "value": 0}'
 
 
 def admit(draft: Memory, *, now: datetime, duplicate: bool = False) -> str:
@@ -169,3 +197,67 @@ def _content_words(draft: Memory) -> set[str]:
     """Return the words of a text that hold more than grammar and the target's name."""
     words = set(search_terms(draft.text)) - set(search_terms(draft.target_key)) - FUNCTION_WORDS
     return {word for word in words if len(word) > 2 and not word.isdigit()}
+
+
+def predicate_holds(raw: object, values: Mapping[str, Any]) -> bool:
+    """Return whether the condition certainly holds; False for anything that is none."""
+    return not predicate_check(raw, whole=True) and _truth(raw, values) is True
+
+
+def predicate_check(raw: object, *, whole: bool = False) -> list[str]:
+    """Return what is wrong with a condition, in words; `whole`: with its tool, type and phase around it."""
+    return list(_problems(raw, "the condition", DEPTH_MAX + whole))
+
+
+def _truth(condition: Any, values: Mapping[str, Any]) -> bool | None:
+    """Return whether a condition without problems holds; `None` where a fact that decides is unknown."""
+    if "not" in condition:
+        inner = _truth(condition["not"], values)
+        return None if inner is None else not inner
+    for word, decisive in (("all", False), ("any", True)):
+        if word in condition:
+            truths = [_truth(part, values) for part in condition[word]]
+            return decisive if decisive in truths else None if None in truths else not decisive
+    name, op, wanted = condition["fact"], condition["op"], condition["value"]
+    return OPS[op](known, wanted) if _fits(known := values.get(name), FACTS[name]) else None
+
+
+def _fits(value: object, kind: type) -> bool:
+    if kind is not float:
+        return isinstance(value, kind)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= NUMBER_MAX
+
+
+def _problems(raw: object, place: str, depth: int) -> Iterable[str]:
+    if depth < 1:
+        yield f"In {place}: more than {DEPTH_MAX} conditions inside one another."
+    elif not isinstance(raw, Mapping):
+        yield f"In {place}: a condition is an object, such as {EXAMPLE}."
+    elif set(raw) == {"not"}:
+        yield from _problems(raw["not"], f"{place}, `not`", depth - 1)
+    elif set(raw) == {"fact", "op", "value"}:
+        kind = FACTS.get(raw["fact"]) if isinstance(raw["fact"], str) else None
+        if kind is None:
+            yield f"In {place}: there is no such fact. There are {', '.join(FACTS)}."
+        elif problem := _value_problem(kind, raw["op"], raw["value"]):
+            yield f"In {place}, fact `{raw['fact']}`: {problem}."
+    elif len(raw) == 1 and set(raw) <= {"all", "any"}:
+        [(word, parts)] = raw.items()
+        if not isinstance(parts, list) or not 0 < len(parts) <= PARTS_MAX:
+            yield f"In {place}: `{word}` takes a list of 1 to {PARTS_MAX} conditions."
+            return
+        for number, part in enumerate(parts, 1):
+            yield from _problems(part, f"{place}, `{word}` {number}", depth - 1)
+    else:
+        yield f"In {place}: a condition is `all`, `any`, `not`, or `fact` with `op` and `value`."
+
+
+def _value_problem(kind: type, op: object, value: object) -> str:
+    if not isinstance(op, str) or op not in OPS:
+        return f"`op` must be one of {', '.join(OPS)}"
+    if op == "in":
+        fine = isinstance(value, list) and value and all(_fits(one, kind) for one in value)
+        return "" if fine else f"`value` must be a list of which each is {TYPE_WORDS[kind]}"
+    if op not in ("eq", "ne") and kind is not float:
+        return f"`{op}` compares numbers, and this fact is {TYPE_WORDS[kind]}"
+    return "" if _fits(value, kind) else f"`value` must be {TYPE_WORDS[kind]}"

@@ -6,7 +6,7 @@ worker has taken over ends. Rules stop calls, memories only advise, and the tool
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,8 +19,7 @@ from django.db.models import Max, Q
 
 from advisor.audit.kpis import NOT_FAILURES
 from advisor.entities import BYTES_PER_TOKEN, ToolContext, ToolOutcome, json_bytes
-from advisor.guidance.admission import injection_in
-from advisor.guidance.conditions import block_of
+from advisor.guidance.admission import injection_in, predicate_holds
 from advisor.guidance.entities import (
     LOUDNESS,
     WRITE,
@@ -51,6 +50,7 @@ from advisor.models import GuidanceEvent, Memory, Run, Step
 from digest.llm.entities import ToolCall, preview
 from digest.llm.ledger import advisor_account
 from suggestions.entities import FenceLost
+from suggestions.rules import early_refusal
 
 log = structlog.get_logger(__name__)
 TEXT_CHARS, RULE_CHARS, CODE_CHARS = 600, 120, 60
@@ -225,6 +225,20 @@ class Guide:
             if memory.text in text
         )
         return Advice(Level.NOTE, Why.EMITTED, text, emitted=emitted, ranked=emitted)
+
+
+def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
+    """Return the block of a call by suggestions' own rules, the run's money, or operators' `rules`."""
+    if call.rules is not None:
+        kind = call.situation.suggestion_type
+        refusal = early_refusal(kind, call.target, call.rules, evidence=call.evidence)
+        if refusal is not None:
+            until = call.rules.cooling.get(call.target) if refusal.code == "on_cooldown" else None
+            return Advice(Level.BLOCK, Why.BLOCKED, refusal.message, rule=refusal.code, until=until)
+    if call.values.get("money_left_usd", 1.0) <= 0:
+        return Advice(Level.BLOCK, Why.BLOCKED, "This run's money is spent. Finish.", rule="money_spent")
+    rule = next((rule for rule in rules if predicate_holds(rule.predicate, call.values)), None)
+    return Advice(Level.BLOCK, Why.BLOCKED, rule.text, rule=f"rule-{rule.id}") if rule else None
 
 
 def drawn_for_holdout(*, run_id: UUID, n: int, emitted: Sequence[Scored], share: float) -> bool:

@@ -135,7 +135,7 @@ class Situation:
 class CallFacts:
     """A call with all that is known of it.
 
-    `values` are what operators' conditions may ask, by the names of `conditions.FACTS`. `rules` are the facts
+    `values` are what operators' conditions may ask, by the names of `admission.FACTS`. `rules` are the facts
     that the rules of suggestions ask, for a write; `target` the field and key it is about; `evidence` the
     most items it can rest on, `None` if unknown.
     """

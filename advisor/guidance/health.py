@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from advisor.guidance.conditions import predicate_check
+from advisor.guidance.admission import predicate_check
 from advisor.guidance.entities import Level, Tunables
 from advisor.guidance.events import Observed, guidance_observed
 from advisor.guidance.tunables import tunables

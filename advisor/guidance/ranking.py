@@ -23,8 +23,7 @@ from functools import lru_cache
 from math import log
 from typing import Any
 
-from advisor.guidance.admission import injection_in, stem
-from advisor.guidance.conditions import predicate_holds
+from advisor.guidance.admission import injection_in, predicate_holds, stem
 from advisor.guidance.entities import LOUDNESS, WRITE, Level, Phase, Situation, Tunables, Why, phase_of
 from advisor.guidance.wording import Advice, Kind, Scored, notes_text
 from advisor.models import Memory

@@ -23,8 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from advisor.guidance import admission
 from advisor.guidance import memories as learnt
-from advisor.guidance.admission import ADMITTED, REFUSALS, admit
-from advisor.guidance.conditions import predicate_check, predicate_holds
+from advisor.guidance.admission import ADMITTED, REFUSALS, admit, predicate_check, predicate_holds
 from advisor.guidance.entities import WRITE, Phase, target_of
 from advisor.models import GuidanceEvent, Memory, Run, Step
 from advisor.models.memory import CONDITION

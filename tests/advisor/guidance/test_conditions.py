@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.guidance.conditions import predicate_holds
+from advisor.guidance.admission import predicate_holds
 from advisor.guidance.health import guidance_checks
 from advisor.models import Memory
 from tests.advisor.guidance.writing import TYPED, add

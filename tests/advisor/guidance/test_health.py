@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from advisor.apps import check_guidance
 from advisor.guidance import health as health_module
-from advisor.guidance.conditions import FACTS
+from advisor.guidance.admission import FACTS
 from advisor.guidance.entities import Tunables
 from advisor.guidance.events import HOLDOUT, SERIES, Observed
 from advisor.guidance.health import State, guidance_checks, guidance_export, worst

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.conditions import (
+from advisor.guidance.admission import (
     DEPTH_MAX,
     FACTS,
     OPS,
     PARTS_MAX,
-    block_of,
     predicate_check,
     predicate_holds,
 )
+from advisor.guidance.engine import block_of
 from advisor.guidance.entities import CallFacts, Level
 from digest.entities import RatedItem
 from ranking.entities import Config, EffectiveConfig

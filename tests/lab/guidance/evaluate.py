@@ -135,7 +135,7 @@ def _setup() -> None:
 
 def _block_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
     """Return whether the rules would refuse a draft, and whether it is stopped early."""
-    from advisor.guidance.conditions import block_of
+    from advisor.guidance.engine import block_of
     from advisor.guidance.entities import CallFacts, Phase, Situation
     from digest.entities import RatedItem
     from ranking.entities import Config, EffectiveConfig
