@@ -290,7 +290,11 @@ def server_of(
         )
 
     return Server(
-        NAME, version=version("tidings"), instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
+        NAME,
+        version=version("tidings"),
+        instructions=instructions,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
     )
 
 

@@ -67,8 +67,9 @@ def subscription_change(
 
 @transaction.atomic
 def subscriptions_rename(*, reader: Reader, names: Mapping[int, str]) -> None:
-    """Call feeds, by id, what the reader calls them; where that is what a feed calls itself, or "", as it does."""
-    rows = list(Subscription.objects.filter(reader=reader, feed__in=names.keys()).select_related("feed__source"))
+    """Call feeds, by id, what the reader calls them; where that is "" or the feed's own name, as it does."""
+    own = Subscription.objects.filter(reader=reader, feed__in=names.keys())
+    rows = list(own.select_related("feed__source"))
     for row in rows:
         name = one_line(clean_text(names[row.feed_id]), limit=TITLE_MAX_CHARS)
         row.own_name = "" if name in {row.feed.title, row.feed.name} else name
