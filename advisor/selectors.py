@@ -212,7 +212,20 @@ def readers_possibly_blocked(*, now: datetime) -> set[UUID]:
     That is a run under way or completed this week, or a suggestion that is pending, snoozed or at most two
     days old. They may be too many, never too few, whatever the reader's day.
     """
-    runs = runs_of_week(now=now) | LOOP_RUNS.filter(status__in=ACTIVE_STATUSES)
+    return _readers_with(runs_of_week(now=now) | LOOP_RUNS.filter(status__in=ACTIVE_STATUSES), now)
+
+
+def readers_possibly_tried(*, now: datetime) -> set[UUID]:
+    """Return readers of whom something of today may prevent a run that is due (`readers_due`): two queries.
+
+    That is a run of today, or under way, or a suggestion as in `readers_possibly_blocked`; too many likewise.
+    """
+    yesterday = now.astimezone(UTC).date() - timedelta(days=1)
+    return _readers_with(LOOP_RUNS.filter(Q(day__gte=yesterday) | Q(status__in=ACTIVE_STATUSES)), now)
+
+
+def _readers_with(runs: QuerySet[Run], now: datetime) -> set[UUID]:
+    """Return the readers of the runs, and of suggestions that wait or are at most two days old."""
     waiting = Q(status__in=[Suggestion.Status.PENDING, Suggestion.Status.SNOOZED])
     recent = Q(created_at__gt=now - timedelta(days=2))
     suggestions = Suggestion.objects.filter(waiting | recent)

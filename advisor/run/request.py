@@ -25,8 +25,10 @@ from advisor.models import Decision, Run
 from advisor.run.execute import ATTEMPTS_MAX, run_execute
 from advisor.selectors import (
     ACTIVE_STATUSES,
+    LOOP_RUNS,
     feedback_missing,
     readers_of_week,
+    readers_possibly_tried,
     run_active,
     run_reason,
     run_suggestion_ids,
@@ -54,6 +56,8 @@ MESSAGES = {
     "attempts": gettext_noop("It did not work three times today. It can be tried again tomorrow."),
 }
 RECONCILE_MAX = 200
+# Rows of one INSERT.
+ROWS = 500
 # A run nobody has begun by then is carried out by whoever asks about it (embedded mode).
 START_WITHIN = timedelta(seconds=5)
 WORKER_DIED = gettext_noop("Its worker gave no sign of life before the lease ended.")
@@ -172,6 +176,29 @@ def run_request(
     return replace(run_result(run=run), began=True)
 
 
+def runs_claim(*, readers: Sequence[Reader], now: datetime) -> dict[UUID, Run]:
+    """Claim the day of those of `readers`, all of them due (`readers_due`), whom nothing else can prevent.
+
+    Return their scheduled runs by reader, not started yet (`run_begin`). Four queries, however many readers.
+    Who is not among them may have a reason against a run, which `run_request` finds.
+    """
+    if not settings.ADVISOR_ENABLED:
+        return {}
+    tried = readers_possibly_tried(now=now)
+    runs = [_run(reader, Run.Trigger.SCHEDULED, now) for reader in readers if reader.pk not in tried]
+    Run.objects.bulk_create(runs, ignore_conflicts=True, batch_size=ROWS)
+    made = set(LOOP_RUNS.filter(created_at=now).order_by().values_list("pk", flat=True))
+    return {run.reader_id: run for run in runs if run.pk in made}
+
+
+def run_begin(*, run: Run, now: datetime) -> GenerateResult:
+    """Hand a run that was just claimed to whoever is there; return its state to who requested it."""
+    run_start(run_id=run.pk, now=now)
+    if not settings.REDIS_URL:  # else a worker's message is all that happened
+        run.refresh_from_db()
+    return replace(run_result(run=run), began=True)
+
+
 def run_wait(
     *,
     run_id: UUID,
@@ -196,14 +223,20 @@ def run_wait(
     return run_result(run=run)
 
 
+def _run(reader: Reader, trigger: str, now: datetime) -> Run:
+    """Return a run of the reader's day, unsaved."""
+    return Run(reader=reader, day=reader_day(reader, now)[0], trigger=trigger, created_at=now)
+
+
 def _insert(reader: Reader, trigger: str, now: datetime) -> Run | None:
     """Claim the reader's day; `None` when another request was faster."""
-    day, _, _ = reader_day(reader, now)
+    run = _run(reader, trigger, now)
     try:
         with transaction.atomic():
-            return Run.objects.create(reader=reader, day=day, trigger=trigger, created_at=now)
+            run.save(force_insert=True)
     except IntegrityError:
         return None
+    return run
 
 
 @shared_task(name="advisor.run_execute")

@@ -28,7 +28,7 @@ from advisor.entities import BYTES_PER_TOKEN, MISSING_PREFIX
 from advisor.models import Decision, Run
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
 from advisor.run.execute import LEASE_MARGIN_S
-from advisor.run.request import GenerateResult, run_request, run_wait
+from advisor.run.request import GenerateResult, run_begin, run_request, run_wait, runs_claim
 from advisor.selectors import (
     ACTIVE_STATUSES,
     LOOP_RUNS,
@@ -283,10 +283,12 @@ def _decisions_add(choices: Sequence[RunChoice], money: Decimal, cost: Decimal, 
 def readers_advise(*, now: datetime) -> list[GenerateResult]:
     """Request a scheduled run for each reader due whom the day's money covers (`readers_affordable`).
 
-    The error policy handles a request that fails; it stops none of the others.
+    Runs that nothing can prevent are claimed together. The error policy handles a request that fails; it
+    stops none of the others.
     """
     chosen = readers_affordable(readers=readers_due(now=now), now=now)
-    results = (_request(reader, now) for reader in chosen)
+    claimed = _claimed(chosen, now)
+    results = (_request(reader, now, claimed.get(reader.pk)) for reader in chosen)
     return [result for result in results if result is not None]
 
 
@@ -335,8 +337,20 @@ def reader_advise(*, reader: Reader, now: datetime, force: bool, missing_feedbac
     return _report(reader.pk, result, run, time.monotonic() - began)
 
 
-def _request(reader: Reader, now: datetime) -> GenerateResult | None:
+def _claimed(readers: Sequence[Reader], now: datetime) -> dict[UUID, Run]:
+    """Return the runs that can be claimed together; none if that fails, so the fault stays with one."""
     try:
+        return runs_claim(readers=readers, now=now)
+    except Exception:
+        log.exception("advisor_claims_failed", readers=len(readers))
+        return {}
+
+
+def _request(reader: Reader, now: datetime, claimed: Run | None = None) -> GenerateResult | None:
+    """Begin the `claimed` run of the reader, or request one; `None` where that failed."""
+    try:
+        if claimed:
+            return run_begin(run=claimed, now=now)
         result = run_request(reader=reader, trigger=Run.Trigger.SCHEDULED, now=now)
     except Exception as error:
         log.exception("advisor_request_failed", user_id=str(reader.pk))

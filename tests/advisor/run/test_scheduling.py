@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.models import Decision, Run
+from advisor.run.request import runs_claim
 from advisor.run.scheduling import (
     RunCandidate,
     budget_left,
@@ -269,6 +270,34 @@ def test_the_schedule_starts_only_those_chosen(due, now, paid, operator):
         ("ben", "deferred"),
     }
     assert not Run.objects.filter(created_at=now).exists()
+
+
+@pytest.mark.django_db
+def test_many_readers_are_claimed_with_as_many_queries_as_one(now, django_assert_num_queries):
+    for count in (1, 4):
+        readers = [ReaderFactory() for _ in range(count)]
+        with django_assert_num_queries(4):
+            claimed = runs_claim(readers=readers, now=now)
+        assert claimed.keys() == {reader.pk for reader in readers}
+        assert (
+            Run.objects.filter(pk__in=[run.pk for run in claimed.values()], trigger="scheduled").count()
+            == count
+        )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("days_ago", [0, 7])
+def test_a_run_of_today_keeps_a_reader_from_being_claimed_and_one_of_last_week_does_not(
+    now, ada, ben, days_ago
+):
+    past_run(ada, now - timedelta(days=days_ago))
+    assert runs_claim(readers=[ada, ben], now=now).keys() == ({ada.pk, ben.pk} if days_ago else {ben.pk})
+
+
+@pytest.mark.django_db
+def test_a_suggestion_that_waits_keeps_a_reader_from_being_claimed(now, ada, ben):
+    suggested(ada)
+    assert runs_claim(readers=[ada, ben], now=now).keys() == {ben.pk}
 
 
 @pytest.mark.django_db
