@@ -242,8 +242,16 @@ def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:
 
 def weights_on_hold(*, reader_id: UUID, now: datetime) -> set[str]:
     """Return the sources a person decided on so recently that the loop must leave them alone."""
-    rows = LearnedWeight.objects.filter(reader_id=reader_id, on_hold_until__gt=now)
-    return set(rows.values_list("source_key", flat=True))
+    return weights_on_hold_many(reader_ids=[reader_id], now=now).get(reader_id, set())
+
+
+def weights_on_hold_many(*, reader_ids: Collection[UUID], now: datetime) -> dict[UUID, set[str]]:
+    """Return `weights_on_hold` of those of some readers who decided on any; one query."""
+    rows = LearnedWeight.objects.filter(reader_id__in=reader_ids, on_hold_until__gt=now)
+    found: defaultdict[UUID, set[str]] = defaultdict(set)
+    for reader_id, source in rows.values_list("reader_id", "source_key"):
+        found[reader_id].add(source)
+    return found
 
 
 def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:

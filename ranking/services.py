@@ -1,6 +1,7 @@
 """The write path of ranking settings. Each write is one transaction and one new `ConfigVersion`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from math import isfinite
@@ -277,20 +278,30 @@ def alias_store(*, old: str, new: str, now: datetime) -> None:
 
 
 def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: datetime) -> int:
-    """Store one learning cycle: a snapshot per source with its reason, a delta where the weight moved.
+    """Store one learning cycle of one reader, as `weights_learn_many` does; return the sources moved."""
+    return weights_learn_many(changes={reader_id: changes}, now=now)
+
+
+def weights_learn_many(*, changes: Mapping[UUID, Sequence[WeightChange]], now: datetime) -> int:
+    """Store one learning cycle of each of some readers: a snapshot per source with its reason, and its delta.
 
     Runs once per reader and UTC day; a second call that day stores nothing. A source whose weight a person
     changed since `changes` were computed stays as that person left it. Returns the number of sources moved.
     """
     cycle = now.astimezone(UTC).date()
     with transaction.atomic():
-        row, _ = RankConfig.objects.select_for_update().get_or_create(reader_id=reader_id)
-        if WeightSnapshot.objects.filter(reader_id=reader_id, cycle=cycle).exists():
-            return 0
-        learned = {w.source_key: w for w in LearnedWeight.objects.filter(reader_id=reader_id)}
-        effective = EffectiveConfig(config_of_row(row), {key: w.delta for key, w in learned.items()})
-        settled = [
-            _change_checked(c, effective.weight(c.source), learned.get(c.source), now) for c in changes
+        rows = _configs_lock(changes)
+        done = set(
+            WeightSnapshot.objects.filter(reader_id__in=rows, cycle=cycle).values_list("reader_id", flat=True)
+        )
+        learned: defaultdict[UUID, dict[str, LearnedWeight]] = defaultdict(dict)
+        for weight in LearnedWeight.objects.filter(reader_id__in=rows.keys() - done):
+            learned[weight.reader_id][weight.source_key] = weight
+        steps = [
+            (reader_id, *step)
+            for reader_id, row in rows.items()
+            if reader_id not in done
+            for step in _steps_settled(row, learned[reader_id], changes[reader_id], now)
         ]
         WeightSnapshot.objects.bulk_create(
             WeightSnapshot(
@@ -303,15 +314,36 @@ def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: date
                 n=c.n,
                 reason=c.reason,
             )
-            for c in settled
+            for reader_id, c, _ in steps
         )
         LearnedWeight.objects.bulk_create(
-            [_learned_row(reader_id, c, effective, now) for c in settled],
+            [_learned_row(reader_id, c, effective, now) for reader_id, c, effective in steps],
             update_conflicts=True,
             unique_fields=["reader", "source_key"],
             update_fields=["delta", "p_better", "n", "updated_at"],
         )
-    return sum(change.moved for change in settled)
+    return sum(change.moved for _, change, _ in steps)
+
+
+def _configs_lock(reader_ids: Collection[UUID]) -> dict[UUID, RankConfig]:
+    """Return the readers' config rows, created where they are missing, locked in order of reader."""
+    ids = sorted(reader_ids)
+    locked = RankConfig.objects.select_for_update().filter(reader_id__in=ids).order_by("reader_id")
+    rows = {row.reader_id: row for row in locked}
+    if missing := [RankConfig(reader_id=pk) for pk in ids if pk not in rows]:
+        RankConfig.objects.bulk_create(missing, ignore_conflicts=True)
+        rows |= {row.reader_id: row for row in locked.filter(reader_id__in=[r.reader_id for r in missing])}
+    return rows
+
+
+def _steps_settled(
+    row: RankConfig, learned: Mapping[str, LearnedWeight], changes: Sequence[WeightChange], now: datetime
+) -> Iterator[tuple[WeightChange, EffectiveConfig]]:
+    """Yield each change as it holds under the lock, with the settings it is stored beside."""
+    effective = EffectiveConfig(config_of_row(row), {key: one.delta for key, one in learned.items()})
+    for change in changes:
+        current = effective.weight(change.source)
+        yield _change_checked(change, current, learned.get(change.source), now), effective
 
 
 def _change_checked(

@@ -26,7 +26,7 @@ from digest.build.first_round import stories_refresh
 from digest.build.services import digests_build
 from digest.feedback.implicit import implicit_update_all
 from digest.feedback.publication import community_publish
-from digest.feedback.services import weights_update
+from digest.feedback.services import cycles_run
 from digest.feeds.health import round_message
 from digest.feeds.rounds import feeds_fetch
 from digest.items.vectors import item_vectors_prune, item_vectors_update
@@ -100,21 +100,13 @@ def learn(now: datetime) -> Counts:
     ratings = Feedback.objects.filter(reader=OuterRef("pk"))
     lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
     readers = Reader.objects.filter(Exists(ratings), is_active=True).order_by("pk")
-    moved = done = failed = 0
-    for reader_id in readers.values_list("pk", flat=True):
-        if reader_id in lately:
-            continue
-        try:
-            moved += weights_update(reader_id=reader_id, now=now)
-            done += 1
-        except Exception:
-            log.exception("weights_update_failed", reader_id=str(reader_id))
-            failed += 1
+    due = [pk for pk in readers.values_list("pk", flat=True) if pk not in lately]
+    report = cycles_run(reader_ids=due, now=now)
     counted = taste_spread_publish(now=now)
     return {
-        "readers": done,
-        "moved": moved,
-        "failed": failed,
+        "readers": report.done,
+        "moved": report.moved,
+        "failed": report.failed,
         "figures": sum(figures.values()),
         "tastes": counted,
         "reading": implicit_update_all(now=now),

@@ -117,7 +117,7 @@ def reader_reading_update(
     with transaction.atomic():
         reader.save(update_fields=["pictures", "learn_from_reading", "offline_today"])
         if not learn_from_reading:
-            implicit_delete(reader_id=reader.pk)
+            implicit_delete(reader_ids=[reader.pk])
 
 
 def reader_hide_read_update(*, reader: Reader, hide_read: bool) -> None:

@@ -1,17 +1,18 @@
 """What readers opened, saved and passed over, read for `ranking.implicit`, and what it says, stored.
 
-Nothing here runs for a reader who has switched it off, and no query crosses readers.
+Nothing here runs for a reader who has switched it off, and nothing of one reader says anything of another.
 """
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, Window
+from django.db.models.functions import RowNumber
 
 from digest.days import utc_day
 from digest.models import Exposure, Feedback, Reader, Reading
@@ -27,11 +28,22 @@ log = structlog.get_logger(__name__)
 WINDOW = dt.timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
 # The newest that count: a month of two pages a day, and as many thumbs as the planner looks at.
 EXPOSURES_MAX, THUMBS_MAX = 2_000, 500
+# Readers worked out together.
+TOGETHER = 100
 # An open so long after the page was shown is still that page's.
 SAME_PAGE = dt.timedelta(days=1)
 # Where a rank says who looked: a feed's client or a script shows items as it likes.
 PLACED = (Exposure.Door.PAGE, Exposure.Door.MAIL)
-EXPOSED = ("item__article", "item__source_id", "item__categories", "door", "date", "rank", "shown_at")
+EXPOSED = (
+    "reader_id",
+    "item__article",
+    "item__source_id",
+    "item__categories",
+    "door",
+    "date",
+    "rank",
+    "shown_at",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +70,48 @@ class Response:
 
 
 def implicit_update_all(*, now: dt.datetime) -> int:
-    """Work out anew what the opens of every active reader say; return for how many something is stored."""
+    """Work out anew what the opens of every active reader say; return for how many something is stored.
+
+    A hundred readers at a time, one by one where that fails, so that a fault stays with one.
+    """
     marks = Reading.objects.filter(reader=OuterRef("pk")).exclude(opened_at=None, saved_at=None)
     readers = Reader.objects.filter(Exists(marks), is_active=True, learn_from_reading=True)
-    stored = 0
-    for reader_id in readers.order_by("pk").values_list("pk", flat=True):
-        try:
-            stored += implicit_update(reader_id=reader_id, now=now)
-        except Exception:
-            log.exception("implicit_update_failed", reader_id=str(reader_id))
-    return stored
+    ids = list(readers.order_by("pk").values_list("pk", flat=True))
+    return sum(_update_together(ids[n : n + TOGETHER], now) for n in range(0, len(ids), TOGETHER))
+
+
+def _update_together(reader_ids: Sequence[UUID], now: dt.datetime) -> int:
+    try:
+        return len(implicit_update_many(reader_ids=reader_ids, now=now))
+    except Exception:
+        log.exception("implicit_update_failed", reader_ids=[str(pk) for pk in reader_ids])
+        if len(reader_ids) == 1:
+            return 0
+    return sum(_update_together([pk], now) for pk in reader_ids)
 
 
 def implicit_update(*, reader_id: UUID, now: dt.datetime) -> bool:
-    """Store what the reader's opens say, or delete it where they say nothing; return whether it is stored.
+    """Store what one reader's opens say, as `implicit_update_many` does; return whether it is stored."""
+    return bool(implicit_update_many(reader_ids=[reader_id], now=now))
 
-    Under the reader's row lock, so that switching it off meanwhile is not undone.
+
+def implicit_update_many(*, reader_ids: Collection[UUID], now: dt.datetime) -> set[UUID]:
+    """Store what some readers' opens say, or delete it where they say nothing; return for whom it is stored.
+
+    Under the readers' row locks, so that switching it off meanwhile is not undone. Eight queries at most.
     """
-    thumbs = list(_thumbs(reader_id, now))
-    events = _events(reader_id, {article: thumb.useful for article, thumb in thumbs}, now)
-    leans = implicit_leans(events, [thumb for _, thumb in thumbs])
-    wanted = any(event.wanted for event in events)
+    thumbs, events = _thumbs(reader_ids, now), _Events(reader_ids, now)
+    leans: dict[UUID, ImplicitLeans] = {}
+    for pk in reader_ids:
+        found = events.of(pk, {article: thumb.useful for article, thumb in thumbs[pk]})
+        if any(event.wanted for event in found):
+            leans[pk] = implicit_leans(found, [thumb for _, thumb in thumbs[pk]])
     with transaction.atomic():
-        rows = Reader.objects.select_for_update().filter(pk=reader_id, learn_from_reading=True)
-        if wanted and rows.first():
-            implicit_store(reader_id=reader_id, leans=leans, now=now)
-            return True
-        implicit_delete(reader_id=reader_id)
-    return False
+        rows = Reader.objects.select_for_update().filter(pk__in=list(leans), learn_from_reading=True)
+        willing = set(rows.order_by("pk").values_list("pk", flat=True))
+        implicit_store(leans={pk: leans[pk] for pk in willing}, now=now)
+        implicit_delete(reader_ids=[pk for pk in reader_ids if pk not in willing])
+    return willing
 
 
 def implicit_leans_current(*, reader_ids: Collection[UUID]) -> dict[UUID, ImplicitLeans]:
@@ -103,37 +129,59 @@ def implicit_leans_current(*, reader_ids: Collection[UUID]) -> dict[UUID, Implic
     return {reader: leans.with_thumbs(newer[reader]) for reader, (leans, _) in stored.items()}
 
 
-def _thumbs(reader_id: UUID, now: dt.datetime) -> Iterator[tuple[int, Thumb]]:
-    rows = Feedback.objects.filter(reader_id=reader_id).order_by("-at", "-pk")[:THUMBS_MAX]
-    columns = ("article", "item__source_id", "item__categories", "useful", "day")
-    for article, source, categories, useful, day in rows.values_list(*columns):
+def _thumbs(reader_ids: Collection[UUID], now: dt.datetime) -> Mapping[UUID, list[tuple[int, Thumb]]]:
+    """Return the newest thumbs of each reader, with their articles; one query."""
+    rows = Feedback.objects.filter(reader_id__in=reader_ids).annotate(n=_newest("at"))
+    columns = ("reader_id", "article", "item__source_id", "item__categories", "useful", "day")
+    found: defaultdict[UUID, list[tuple[int, Thumb]]] = defaultdict(list)
+    for reader_id, article, source, categories, useful, day in (
+        rows.filter(n__lte=THUMBS_MAX).order_by("n").values_list(*columns)
+    ):
         weight = 0.5 ** (max(0, utc_day(now) - day) / FEEDBACK_HALF_LIFE_DAYS)
-        yield article, Thumb(source, category_keys(categories), useful, weight)
+        found[reader_id].append((article, Thumb(source, category_keys(categories), useful, weight)))
+    return found
 
 
-def _events(reader_id: UUID, ratings: Mapping[int, bool], now: dt.datetime) -> list[ReadingEvent]:
-    """Return what became of each article shown in the last 60 days that was wanted or passed over.
+def _newest(moment: str) -> Window:
+    """Return the number of a reader's row, from 1 for that with the latest `moment`."""
+    return Window(RowNumber(), partition_by=F("reader_id"), order_by=[F(moment).desc(), F("pk").desc()])
 
-    What was opened without having been shown is no event: nobody knows among what it was chosen. Two queries.
-    """
-    since = now - WINDOW
-    marks = Reading.objects.filter(reader_id=reader_id, opened_at__lte=now)
-    opened = Exists(marks.filter(article=OuterRef("item__article")))
-    rows = Exposure.objects.filter(reader_id=reader_id, shown_at__gt=since, shown_at__lte=now)
-    rows = rows.filter(Q(door__in=PLACED) | Q(opened)).order_by("-shown_at", "-pk")[:EXPOSURES_MAX]
-    shown = [Shown(*row) for row in rows.values_list(*EXPOSED)]
-    done = Reading.objects.filter(Q(opened_at__gt=since) | Q(saved_at__gt=since), reader_id=reader_id)
-    columns = ("article", "opened_at", "finished_at", "saved_at")
-    responses = {row[0]: Response(*row) for row in done.values_list(*columns)}
-    skipped = _skipped(shown, responses)
-    first: dict[int, Shown] = {}
-    for one in sorted(shown, key=lambda row: (row.door not in PLACED, row.rank)):
-        first.setdefault(one.article, one)
-    return [
-        _event(one, responses.get(article), ratings.get(article), now)
-        for article, one in first.items()
-        if article in responses or article in skipped
-    ]
+
+class _Events:
+    """What some readers were shown in the last 60 days, and what they did with it; two queries."""
+
+    def __init__(self, reader_ids: Collection[UUID], now: dt.datetime) -> None:
+        self._now, since = now, now - WINDOW
+        marks = Reading.objects.filter(reader=OuterRef("reader"), opened_at__lte=now)
+        opened = Exists(marks.filter(article=OuterRef("item__article")))
+        rows = Exposure.objects.filter(reader_id__in=reader_ids, shown_at__gt=since, shown_at__lte=now)
+        rows = rows.filter(Q(door__in=PLACED) | Q(opened)).annotate(n=_newest("shown_at"))
+        self._shown: defaultdict[UUID, list[Shown]] = defaultdict(list)
+        for reader_id, *row in rows.filter(n__lte=EXPOSURES_MAX).order_by("n").values_list(*EXPOSED):
+            self._shown[reader_id].append(Shown(*row))
+        done = Reading.objects.filter(
+            Q(opened_at__gt=since) | Q(saved_at__gt=since), reader_id__in=reader_ids
+        )
+        self._responses: defaultdict[UUID, dict[int, Response]] = defaultdict(dict)
+        columns = ("reader_id", "article", "opened_at", "finished_at", "saved_at")
+        for reader_id, *mark in done.values_list(*columns):
+            self._responses[reader_id][mark[0]] = Response(*mark)
+
+    def of(self, reader_id: UUID, ratings: Mapping[int, bool]) -> list[ReadingEvent]:
+        """Return what became of each article shown to the reader that was wanted or passed over.
+
+        What was opened without having been shown is no event: nobody knows among what it was chosen.
+        """
+        shown, responses = self._shown[reader_id], self._responses[reader_id]
+        skipped = _skipped(shown, responses)
+        first: dict[int, Shown] = {}
+        for one in sorted(shown, key=lambda row: (row.door not in PLACED, row.rank)):
+            first.setdefault(one.article, one)
+        return [
+            _event(one, responses.get(article), ratings.get(article), self._now)
+            for article, one in first.items()
+            if article in responses or article in skipped
+        ]
 
 
 def _skipped(shown: Iterable[Shown], responses: Mapping[int, Response]) -> set[int]:

@@ -5,7 +5,7 @@ from the moment they say so until the moment they stop. The reader's own thumbs 
 """
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -21,17 +21,26 @@ PERIOD_DAYS = 28
 PERIODS = 4
 
 
-def community_deviation(*, reader_id: UUID, now: datetime) -> dict[str, float]:
+def community_deviation(*, reader_id: UUID, now: datetime) -> Mapping[str, float]:
     """Return how much more (+) or less (-) than usual the community likes each source.
 
     Only sources with a published figure, in steps of 0.05 up to +-0.2; zeros are left out. Empty for a reader
     who does not share. Two queries.
     """
-    if not _sharing([reader_id]):
+    return community_deviation_many(reader_ids=[reader_id], now=now).get(reader_id, {})
+
+
+def community_deviation_many(
+    *, reader_ids: Collection[UUID], now: datetime
+) -> dict[UUID, Mapping[str, float]]:
+    """Return `community_deviation` of those of the readers who share; two queries."""
+    sharing = _sharing(reader_ids)
+    if not sharing:
         return {}
     figures, usual = _source_figures(now)
     found = {source: opinion_of(figure, usual).deviation for source, figure in figures.items()}
-    return {source: deviation for source, deviation in found.items() if deviation}
+    differing = {source: deviation for source, deviation in found.items() if deviation}
+    return {reader_id: differing for reader_id in sharing}
 
 
 def community_opinion(*, reader_id: UUID, source: str = "", topic: str = "", now: datetime) -> Opinion | None:
@@ -48,7 +57,7 @@ def community_opinion(*, reader_id: UUID, source: str = "", topic: str = "", now
 
 def community_rates_many(
     *, reader_ids: Collection[UUID], item_ids: Collection[int], now: datetime
-) -> dict[UUID, dict[int, float]]:
+) -> dict[UUID, Mapping[int, float]]:
     """Return by reader and item what its published figure adds to its score: + liked, - not.
 
     In steps of 0.05; zeros are left out. No entry for a reader who does not share. Three queries for all
@@ -67,7 +76,7 @@ def community_rates_many(
         if item in wanted
     }
     found = {item: rate for item, rate in rates.items() if rate}
-    return {reader: dict(found) for reader in sharing}
+    return {reader: found for reader in sharing}
 
 
 def _sharing(reader_ids: Collection[UUID]) -> set[UUID]:

@@ -101,9 +101,12 @@ def _items_publish(day: int, after: int, until: int) -> int:
 def _sources_publish(day: int, period: int) -> int:
     rows = _thumbs(day, period * PERIOD_DAYS, (period + 1) * PERIOD_DAYS - 1)
     ordered = rows.order_by("item_id", "reader_id").values_list("reader_id", "item__source_id", "useful")
-    sources = _noised(votes_counted(ordered.iterator(), VOTES_MAX))
-    together = ((reader, WHOLE, useful) for reader, _, useful in ordered.iterator())
-    whole = np.array(votes_counted(together, VOTES_WHOLE_MAX).get(WHOLE, (0, 0)), dtype=np.int64)
+    by_source, together = Votes(VOTES_MAX), Votes(VOTES_WHOLE_MAX)
+    for reader, source, useful in ordered.iterator():
+        by_source.add(reader, source, useful)
+        together.add(reader, WHOLE, useful)
+    sources = _noised(by_source.counts())
+    whole = np.array(together.counts().get(WHOLE, (0, 0)), dtype=np.int64)
     likes, thumbs = with_noise(whole[:1], whole[1:], uniforms_secret((4, 1)), EPSILON_WHOLE)
     figures = [
         SourceFigure(source_id=source, period=period, day=day, likes=liked, thumbs=n)
@@ -112,20 +115,36 @@ def _sources_publish(day: int, period: int) -> int:
     return len(SourceFigure.objects.bulk_create(figures, batch_size=ROWS_AT_ONCE)) - 1
 
 
-def votes_counted(rows: Iterable[tuple[Any, str, bool]], most: int) -> dict[str, tuple[int, int]]:
-    """Return by source (likes, thumbs) of rows (reader, source, useful).
+class Votes:
+    """Likes and thumbs by source, of which the first `most` of a reader on a source count.
 
-    The first `most` of a reader on a source count, in an order that knows nothing of what they say.
+    They are added in an order that knows nothing of what they say.
     """
-    given: Counter[tuple[Any, str]] = Counter()
-    likes: Counter[str] = Counter()
-    thumbs: Counter[str] = Counter()
-    for reader, source, useful in rows:
-        given[reader, source] += 1
-        if given[reader, source] <= most:
-            thumbs[source] += 1
-            likes[source] += useful
-    return {source: (likes[source], n) for source, n in thumbs.items()}
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._given: Counter[tuple[Any, str]] = Counter()
+        self._likes: Counter[str] = Counter()
+        self._thumbs: Counter[str] = Counter()
+
+    def add(self, reader: Any, source: str, useful: bool) -> None:
+        """Count one thumb of a reader on a source, if it is one of the first."""
+        self._given[reader, source] += 1
+        if self._given[reader, source] <= self._most:
+            self._thumbs[source] += 1
+            self._likes[source] += useful
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return (likes, thumbs) by source."""
+        return {source: (self._likes[source], n) for source, n in self._thumbs.items()}
+
+
+def votes_counted(rows: Iterable[tuple[Any, str, bool]], most: int) -> dict[str, tuple[int, int]]:
+    """Return by source (likes, thumbs) of rows (reader, source, useful), counted as `Votes` does."""
+    votes = Votes(most)
+    for row in rows:
+        votes.add(*row)
+    return votes.counts()
 
 
 def _noised(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, int]]:

@@ -48,18 +48,29 @@ def feedback_tallies(*, reader_id: UUID, now: datetime, until: datetime | None =
 
     Ages count in whole UTC days up to `now`; ratings given at or after `until` are left out.
     """
+    return feedback_tallies_many(reader_ids=[reader_id], now=now, until=until).get(reader_id, [])
+
+
+def feedback_tallies_many(
+    *, reader_ids: Collection[UUID], now: datetime, until: datetime | None = None
+) -> dict[UUID, list[SourceTally]]:
+    """Return `feedback_tallies` of those of some readers who gave any; one query."""
     age = Cast(Least(F("day") - Value(utc_day(now)), Value(0)), FloatField())
     weight = Power(Value(2.0, FloatField()), age / Value(FEEDBACK_HALF_LIFE_DAYS, FloatField()))
+    given = Feedback.objects.filter(reader_id__in=reader_ids)
     rows = (
-        _of_reader(reader_id, until=until)
-        .values_list("item__source_id")
+        (given if until is None else given.filter(at__lt=until))
+        .values_list("reader_id", "item__source_id")
         .annotate(
             n=Sum(weight),
             likes=Coalesce(Sum(weight, filter=Q(useful=True)), Value(0.0, FloatField())),
             count=Count("pk"),
         )
     )
-    return [SourceTally(*row) for row in rows.order_by("item__source_id")]
+    found: defaultdict[UUID, list[SourceTally]] = defaultdict(list)
+    for reader_id, *row in rows.order_by("item__source_id"):
+        found[reader_id].append(SourceTally(*row))
+    return found
 
 
 def feedback_recent(

@@ -1,24 +1,30 @@
 """Store and delete ratings with their reasons, and learn source weights from them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import structlog
 from django.db import transaction
 from django.utils.translation import gettext
 
 from digest.days import utc_day
 from digest.errors import FeedbackMissing, UnknownReasonTag
-from digest.feedback.peers import community_deviation
+from digest.feedback.peers import community_deviation_many
 from digest.feedback.reasons import reason_tags_map
-from digest.feedback.selectors import feedback_tallies, reason_tag_spellings
+from digest.feedback.selectors import feedback_tallies_many, reason_tag_spellings
 from digest.items.reading import item_read, items_unread
 from digest.items.selectors import item_get
-from digest.items.vectors import profile_prune, profile_refresh
+from digest.items.vectors import profile_prune, profile_refresh, profiles_rebuild
 from digest.models import Feedback, FeedbackTag, Reader
 from ranking.learning import learn
-from ranking.selectors import config_effective, weights_on_hold
-from ranking.services import weights_learn
+from ranking.selectors import config_effective_many, weights_on_hold_many
+from ranking.services import weights_learn_many
+
+log = structlog.get_logger(__name__)
+# Readers who learn in one transaction.
+TOGETHER = 100
 
 
 def feedback_set(
@@ -145,17 +151,63 @@ def _tags_store(feedback: Feedback, slugs: Sequence[str]) -> None:
 
 
 def weights_update(*, reader_id: UUID, now: datetime) -> int:
-    """Run one learning cycle for the reader; return how many source weights changed.
+    """Run one learning cycle for one reader, as `weights_update_many` does; return the weights changed."""
+    return weights_update_many(reader_ids=[reader_id], now=now)
 
-    Sources the reader has locked, or decided on within the last 14 days, do not change. Where the community's
-    figure of a source is published, the prior moves towards it. The taste profile is computed again, which
-    removes rounding errors of adding and subtracting.
+
+def weights_update_many(*, reader_ids: Sequence[UUID], now: datetime) -> int:
+    """Run one learning cycle for each of some readers (a hundred or so); return how many weights changed.
+
+    Sources a reader has locked, or decided on within the last 14 days, do not change. Where the community's
+    figure of a source is published, the prior moves towards it. Taste profiles are computed again. The number
+    of queries does not depend on the readers.
     """
-    effective = config_effective(reader_id=reader_id)
-    fixed = dict.fromkeys(weights_on_hold(reader_id=reader_id, now=now), "held")
-    fixed |= dict.fromkeys(effective.config.locked, "locked")
-    tallies = feedback_tallies(reader_id=reader_id, now=now)
-    deviation = community_deviation(reader_id=reader_id, now=now) if tallies else {}
-    changes = learn(tallies, effective, on_hold=fixed, deviation=deviation)
-    profile_refresh(reader_id=reader_id, now=now, rebuild=True)
-    return weights_learn(reader_id=reader_id, changes=changes, now=now)
+    effective = config_effective_many(reader_ids=reader_ids)
+    held = weights_on_hold_many(reader_ids=reader_ids, now=now)
+    tallies = feedback_tallies_many(reader_ids=reader_ids, now=now)
+    deviation = community_deviation_many(reader_ids=tallies.keys(), now=now)
+    changes = {
+        pk: learn(
+            tallies.get(pk, ()),
+            effective[pk],
+            on_hold=dict.fromkeys(held.get(pk, ()), "held")
+            | dict.fromkeys(effective[pk].config.locked, "locked"),
+            deviation=deviation.get(pk),
+        )
+        for pk in reader_ids
+    }
+    profiles_rebuild(reader_ids=reader_ids, now=now)
+    return weights_learn_many(changes=changes, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class CyclesReport:
+    """Learning cycles of many readers: how many ran, how many failed, how many source weights changed."""
+
+    done: int = 0
+    failed: int = 0
+    moved: int = 0
+
+    def __add__(self, other: "CyclesReport") -> "CyclesReport":
+        return CyclesReport(self.done + other.done, self.failed + other.failed, self.moved + other.moved)
+
+
+def cycles_run(*, reader_ids: Sequence[UUID], now: datetime) -> CyclesReport:
+    """Run one learning cycle for each reader, a hundred at a time.
+
+    Where a hundred fail together, they are tried one by one, so that a fault stays with one reader.
+    """
+    report = CyclesReport()
+    for start in range(0, len(reader_ids), TOGETHER):
+        report += _cycles_together(reader_ids[start : start + TOGETHER], now)
+    return report
+
+
+def _cycles_together(reader_ids: Sequence[UUID], now: datetime) -> CyclesReport:
+    try:
+        return CyclesReport(done=len(reader_ids), moved=weights_update_many(reader_ids=reader_ids, now=now))
+    except Exception:
+        log.exception("weights_update_failed", reader_ids=[str(pk) for pk in reader_ids])
+        if len(reader_ids) == 1:
+            return CyclesReport(failed=1)
+    return sum((_cycles_together([pk], now) for pk in reader_ids), CyclesReport())

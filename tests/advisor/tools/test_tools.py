@@ -72,7 +72,7 @@ def test_no_tool_tells_a_model_what_the_reader_opened(ada, now):
     asked = ("query_user_feedback", "query_user_config", "get_user_profile")
     before = [answer(context_for(ada), name) for name in asked]
     event = ReadingEvent("loved.example", opened=True, finished=True)
-    implicit_store(reader_id=ada.pk, leans=implicit_leans([event], ()), now=now)
+    implicit_store(leans={ada.pk: implicit_leans([event], ())}, now=now)
     item = Item.objects.filter(feedback__reader=ada).first()
     item_open(reader=ada, item_id=item.pk, door="page", now=now, finished=True)
     assert [answer(context_for(ada), name) for name in asked] == before

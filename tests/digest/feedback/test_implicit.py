@@ -16,11 +16,17 @@ from digest.build.explain import score_explain
 from digest.build.selectors import digest_impressions
 from digest.build.services import digest_build
 from digest.build.store import exposures_log
-from digest.feedback.implicit import implicit_leans_current, implicit_update, implicit_update_all
+from digest.feedback.implicit import (
+    implicit_leans_current,
+    implicit_update,
+    implicit_update_all,
+    implicit_update_many,
+)
 from digest.feedback.selectors import feedback_tallies
 from digest.feedback.services import feedback_set
 from digest.items.reading import item_open, item_read, item_save, item_unread
 from digest.models import Exposure, Impression, Item, Reader, Reading, Subscription
+from ranking.implicit import implicit_leans
 from ranking.models import ImplicitPreference
 from ranking.selectors import config_effective
 from tests.support.browser import fresh_item, subscribe
@@ -239,14 +245,39 @@ def test_no_tally_of_thumbs_and_no_setting_knows_of_it(ada, now, pages):
 # --- cost ---------------------------------------------------------------------------------------------
 
 
-def test_learning_takes_as_many_queries_however_much_was_read(ada, now, django_assert_num_queries):
+def test_learning_takes_as_many_queries_however_much_was_read(ada, ben, now, django_assert_num_queries):
     read_pages(ada, now - HOUR, pages=1)
     with CaptureQueriesContext(connection) as first:
         implicit_update(reader_id=ada.pk, now=now)
     read_pages(ada, now - 2 * DAY, pages=5)
-    implicit_update(reader_id=ada.pk, now=now)
-    with django_assert_num_queries(len(first) - 2):  # the row is there: no insert in a savepoint
-        implicit_update(reader_id=ada.pk, now=now + HOUR)
+    read_pages(ben, now - 3 * DAY, pages=5)
+    with django_assert_num_queries(len(first)):
+        assert implicit_update_many(reader_ids=[ada.pk, ben.pk], now=now + HOUR) == {ada.pk, ben.pk}
+
+
+def test_readers_worked_out_together_have_what_each_has_alone(ada, ben, now, pages):
+    read_pages(ben, now - 3 * DAY, pages=2)
+    feedback_set(reader=ben, item_id=Item.objects.filter(source=BAD).earliest("pk").pk, useful=True, now=now)
+    alone = [leans_of(reader, now) for reader in (ada, ben)]
+    ImplicitPreference.objects.all().delete()
+    assert implicit_update_all(now=now) == 2
+    found = implicit_leans_current(reader_ids=[ada.pk, ben.pk])
+    assert [{k: one.log_odds for k, one in found[r.pk].sources.items()} for r in (ada, ben)] == alone
+    assert alone[0] != alone[1]
+
+
+def test_one_readers_fault_stops_no_other(ada, ben, now, pages, monkeypatch):
+    read_pages(ben, now - 3 * DAY, pages=2)
+    real = implicit_leans
+
+    def broken(events, thumbs):
+        if len(events) == 24:
+            raise ArithmeticError("no such figure")
+        return real(events, thumbs)
+
+    monkeypatch.setattr("digest.feedback.implicit.implicit_leans", broken)
+    assert implicit_update_all(now=now) == 1
+    assert ImplicitPreference.objects.get().reader == ben
 
 
 def test_readers_are_looked_up_together(ada, ben, now, pages, django_assert_num_queries):

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 
 from digest.build.services import digests_build
-from digest.feedback.services import weights_update
+from digest.feedback.services import CyclesReport, cycles_run, weights_update, weights_update_many
 from digest.items.vectors import profile_refresh
 from digest.models import Reader
+from ranking.learning import learn
 from ranking.selectors import config_effective, weight_snapshots
 from ranking.services import source_weight_set, target_pin
 from tests.support.factories import FeedbackFactory, ItemFactory, ReaderFactory, SourceFactory
@@ -67,16 +68,45 @@ def test_ben_learns_nothing_from_ada(ada, ben, now, opinions):
 
 
 @pytest.mark.parametrize("ratings", [10, 100])
-def test_the_queries_of_a_cycle_do_not_grow_with_the_ratings(ada, now, ratings, django_assert_num_queries):
+def test_the_queries_of_cycles_do_not_grow_with_the_ratings(
+    ada, ben, now, ratings, django_assert_num_queries
+):
     for n in range(ratings // 5):
         rate(ada, f"s{n}.example", 5, 0, now)
     source_weight_set(reader_id=ada.id, source="s0.example", weight=1.3, ref="", now=now)
-    profile_refresh(reader_id=ada.id, now=now)
-    # config, deltas, held, tallies, who shares, readers; the taste: ratings, profile, known vectors,
-    # savepoint, profile, ratings, vectors, save, release; savepoint, config, snapshots of today, deltas, two
-    # inserts, release
+    rate(ben, "s0.example", 5, 0, now)
+    for reader in (ada, ben):
+        profile_refresh(reader_id=reader.id, now=now)
+    # config, deltas, held, tallies, who shares, figures; the taste: missing vectors, savepoint, profiles,
+    # ratings, vectors, save, release; savepoint, configs, one made and read, snapshots of today, deltas,
+    # two inserts, release
     with django_assert_num_queries(22):
-        weights_update(reader_id=ada.id, now=now)
+        weights_update_many(reader_ids=[ada.id, ben.id], now=now)
+
+
+def test_cycles_together_learn_what_each_would_alone(ada, ben, now, opinions):
+    rate(ben, "bad.example", 15, 0, now - DAY)
+    rate(ben, "good.example", 0, 15, now - DAY)
+    target_pin(reader_id=ben.id, target="good.example", pin="locked", ref="", now=now)
+    source_weight_set(reader_id=ada.id, source="bad.example", weight=0.7, ref="", now=now)
+    assert cycles_run(reader_ids=[ada.id, ben.id], now=now) == CyclesReport(done=2, moved=2)
+    assert weights(ada) == {"good.example": 1.15, "bad.example": 0.7}
+    assert weights(ben) == {"bad.example": 1.15}
+
+
+def test_one_readers_fault_stops_no_other_cycle(ada, ben, now, opinions, monkeypatch):
+    rate(ben, "bad.example", 15, 0, now - DAY)
+    rate(ben, "good.example", 0, 15, now - DAY)
+
+    def broken(tallies, effective, **more):
+        if effective.config.locked:
+            raise ArithmeticError("no such figure")
+        return learn(tallies, effective, **more)
+
+    target_pin(reader_id=ben.id, target="good.example", pin="locked", ref="", now=now)
+    monkeypatch.setattr("digest.feedback.services.learn", broken)
+    assert cycles_run(reader_ids=[ada.id, ben.id], now=now) == CyclesReport(done=1, failed=1, moved=2)
+    assert weights(ben) == {} and weights(ada) == {"good.example": 1.15, "bad.example": 0.85}
 
 
 def test_a_round_builds_for_every_active_reader_despite_one_failure(ada, ben, now):

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from digest.feedback.services import feedback_clear, feedback_set, weights_update
-from digest.items.vectors import item_vectors_prune, item_vectors_update, profile_refresh, taste_unpack
+from digest.items.vectors import (
+    item_vectors_prune,
+    item_vectors_update,
+    profile_refresh,
+    profiles_rebuild,
+    taste_unpack,
+)
 from digest.models import Feedback, ItemVector, Reader, TasteProfile, TermCounts
 from ranking.similarity import profile_of
 from tests.support.factories import FeedbackFactory, FeedFactory, ItemFactory, SubscriptionFactory
@@ -31,7 +37,7 @@ def profile(reader: Reader) -> np.ndarray:
 
 def rebuilt(reader: Reader, now) -> np.ndarray:
     """Return the profile computed from all ratings."""
-    profile_refresh(reader_id=reader.pk, now=now, rebuild=True)
+    profiles_rebuild(reader_ids=[reader.pk], now=now)
     return profile(reader)
 
 
@@ -116,6 +122,23 @@ def test_the_learning_cycle_rebuilds_the_profile(ada, items, now):
     FeedbackFactory(reader=ada, item=items[0])
     weights_update(reader_id=ada.pk, now=now)
     assert profile(ada).any()
+
+
+def test_profiles_computed_together_are_those_computed_alone(ada, ben, items, now):
+    for n, (reader, useful) in enumerate([(ada, True), (ada, False), (ben, True), (ben, True)]):
+        FeedbackFactory(reader=reader, item=items[n], useful=useful, at=now - n * DAY)
+    FeedbackFactory(reader=ben, item=items[0], useful=False, at=now)
+    alone = [rebuilt(reader, now) for reader in (ada, ben)]
+    TasteProfile.objects.all().delete()
+    profiles_rebuild(reader_ids=[ada.pk, ben.pk], now=now)
+    assert np.array_equal([profile(ada), profile(ben)], alone) and not np.array_equal(*alone)
+    assert not profile_refresh(reader_id=ben.pk, now=now), "it tells exactly which ratings are in it"
+
+
+def test_a_profile_whose_ratings_are_gone_is_computed_as_empty(ada, items, now):
+    feedback_set(reader=ada, item_id=items[0].pk, useful=True, now=now)
+    Feedback.objects.all().delete()
+    assert not rebuilt(ada, now).any()
 
 
 def test_a_reader_without_ratings_has_no_profile(ada, ben, items, now):
