@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from ranking.common.categories import author_names, category_key, category_keys, topic_categories
 from ranking.common.text import first_words, fold_lightly, term_finder, topic_key, topics_distinct
-from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, Score, ScoreBreakdown
+from ranking.entities import (
+    WEIGHT_DEFAULT,
+    Candidate,
+    EffectiveConfig,
+    Score,
+    ScoreBreakdown,
+    clamp_weight,
+)
 from ranking.implicit import IMPLICIT_MAX, NO_LEANS, UNKNOWN, ImplicitLeans
 
 # Twenty likes of others then weigh about as much as one topic. Tuned on the development half of the readers
@@ -125,15 +132,15 @@ class Pool:
         finders = {
             term: term_finder(term) for term in terms if term not in self._matches and first_words(term)
         }
-        by_word: dict[str, list[str]] = {}
+        by_word: dict[str, list[tuple[str, bool]]] = {}
         for term in finders:
-            for word in first_words(term):
-                by_word.setdefault(word, []).append(term)
+            for word, is_whole in first_words(term).items():
+                by_word.setdefault(word, []).append((term, is_whole))
         rows: dict[str, list[int]] = {term: [] for term in finders}
         for row, text in enumerate(self._folded() if finders else ()):
             for word in by_word.keys() & _WORD.findall(text):
-                for term in by_word[word]:
-                    if finders[term](text):
+                for term, is_whole in by_word[word]:
+                    if is_whole or finders[term](text):
                         rows[term].append(row)
         for term, found in rows.items():
             self._matches[term] = np.zeros(len(self), dtype=np.bool_)
@@ -174,6 +181,14 @@ class Pool:
                 for name in author_names(candidate.author) if candidate.author else ():
                     self._by_author.setdefault(category_key(name), []).append(row)
         return self._by_author
+
+    def weights(self, effective: EffectiveConfig) -> Floats:
+        """Return the effective weight of each of `sources`; most readers have one of their own for few."""
+        found = np.full(len(self.sources), clamp_weight(WEIGHT_DEFAULT))
+        for key, weight in effective.weights().items():
+            if (code := self._codes.get(key)) is not None:
+                found[code] = weight
+        return found
 
     def implicit(self, leans: ImplicitLeans) -> Floats:
         """Return `ImplicitLeans.added` of every candidate, as one column."""
@@ -228,8 +243,7 @@ class Ranking(Sequence[Score]):
         self._reading = self._at(pool.implicit(self._leans)) if self._leans.weight else np.zeros(len(ids))
         self._topics = topics_distinct(effective.config.topics, topic_key)
         self._interest = self._interests(effective.config.keyword_boosts)
-        weight = np.array([effective.weight(key) for key in pool.sources], dtype=np.float64)
-        self._weight = weight[source] if len(ids) else np.zeros(0)
+        self._weight = pool.weights(effective)[source]
         self._scores = self._weight * self._recency * self._interest
         self._order = np.argsort(-self._scores, kind="stable")
         self.totals: Floats = self._scores[self._order]
@@ -263,6 +277,11 @@ class Ranking(Sequence[Score]):
         if isinstance(at, slice):
             return self._explained(self._order[at])
         return self._explained(self._order[[at]])[0]
+
+    def scores_of(self, item_ids: Sequence[int]) -> list[Score]:
+        """Return the scores of some of the candidates, in the order given."""
+        at = {item_id: place for place, item_id in zip(self._order.tolist(), self.ids.tolist(), strict=True)}
+        return self._explained(np.array([at[item_id] for item_id in item_ids], dtype=np.int64))
 
     def totals_without_penalties(self) -> Floats:
         """Return the totals without the boosts below 0, in the order of `ids`."""

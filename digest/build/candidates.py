@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
@@ -136,7 +136,7 @@ def digest_candidates(
     pool = Pool(found.candidates)
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
     carried = {reader.pk: Carried(None, found.stories, found.reported_by, found.muted)}
-    made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, as_of)
+    made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, as_of, {})
     return made[reader.pk]
 
 
@@ -158,7 +158,7 @@ class Window:
     `by_feed` holds the rows (places in `pool`) of each feed, `articles` and `own` what tells whose words a
     reader gets (`digest.items.selectors.article_rank`), `titles` what tells a reader's stories, by row of
     those in a story with others. `latest` holds the latest posts of feeds without an item in these days that
-    are new to some reader: the last rows of `pool`.
+    are new to some reader: the last rows of `pool`. `vectors` fills with the packed ones that were compared.
     """
 
     now: dt.datetime
@@ -169,6 +169,7 @@ class Window:
     own: NDArray[np.bool_]
     titles: Mapping[int, StoryTitle]
     latest: Mapping[int, Ids] = field(default_factory=dict)
+    vectors: dict[int, bytes] = field(default_factory=dict)
 
     def carried(self, feeds: Sequence[int], new: Collection[int], mutes: MuteFilter) -> Carried:
         """Return of the newest 5,000 rows of these feeds those to be shown, newest first, and their stories.
@@ -279,7 +280,7 @@ def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> d
         reader: window.carried(feeds[reader], new[reader], MuteFilter(mutes.get(reader, ()), today))
         for reader, today in days.items()
     }
-    return _candidates_of_readers(window.pool, window.origins, carried, days, window.now)
+    return _candidates_of_readers(window.pool, window.origins, carried, days, window.now, window.vectors)
 
 
 def _candidates_of_readers(
@@ -288,11 +289,12 @@ def _candidates_of_readers(
     carried: Mapping[UUID, Carried],
     days: Mapping[UUID, dt.date],
     as_of: dt.datetime,
+    vectors: dict[int, bytes],
 ) -> dict[UUID, DayCandidates]:
-    parts = [np.arange(len(pool)) if one.rows is None else one.rows for one in carried.values()]
-    ids = pool.ids[np.unique(np.concatenate([NO_ROWS, *parts]))].tolist()
+    items = {pk: pool.ids if one.rows is None else pool.ids[one.rows] for pk, one in carried.items()}
+    ids = np.unique(np.concatenate([NO_ROWS, *items.values()])).tolist()
     known = _sources_known(list(days), {origins[item][0] for item in ids}, as_of)
-    signals = signals_for(reader_ids=list(days), item_ids=ids, now=as_of)
+    signals = _signals(items, as_of, vectors)
     return {
         reader: DayCandidates(
             as_of=as_of,
@@ -333,41 +335,49 @@ def signals_for(
 
     Empty where nothing is known. At most ten queries for up to 10,000 items, however many readers. An item
     the reader has rated has a similarity of 0: what was read once is no reason to show more of the very same.
-    Memory is four bytes for each item and reader: ask for some hundred readers at a time.
     """
-    ids = sorted(set(item_ids))
-    similar = _similarities(reader_ids, ids) if ids else {}
-    community = community_rates_many(reader_ids=reader_ids, item_ids=ids, now=now) if ids else {}
-    leans = implicit_leans_current(reader_ids=reader_ids) if ids else {}
+    return _signals(dict.fromkeys(reader_ids, np.array(sorted(set(item_ids)), dtype=np.int64)), now, {})
+
+
+def _signals(items: Mapping[UUID, Ids], now: dt.datetime, vectors: dict[int, bytes]) -> dict[UUID, Signals]:
+    """Return `signals_for` of each reader's own items; packed `vectors` are read where they are missing."""
+    ids = np.unique(np.concatenate([NO_ROWS, *items.values()])).tolist()
+    similar = _similarities(items, vectors) if ids else {}
+    community = community_rates_many(reader_ids=items.keys(), item_ids=ids, now=now) if ids else {}
+    leans = implicit_leans_current(reader_ids=items.keys()) if ids else {}
     return {
         reader: Signals(
             similar.get(reader, {}), community.get(reader, {}), implicit=leans.get(reader, NO_LEANS)
         )
-        for reader in reader_ids
+        for reader in items
     }
 
 
-def _similarities(reader_ids: Collection[UUID], ids: Sequence[int]) -> dict[UUID, ItemValues]:
-    profiles = TasteProfile.objects.filter(reader_id__in=list(reader_ids), likes__gt=0)
+def _similarities(items: Mapping[UUID, Ids], vectors: dict[int, bytes]) -> dict[UUID, ItemValues]:
+    profiles = TasteProfile.objects.filter(reader_id__in=list(items), likes__gt=0)
     tastes = {p.reader_id: taste_unpack(bytes(p.terms), p.likes, p.dislikes) for p in profiles}
     if not tastes:
         return {}
-    rows = list(_vector_rows(ids))
-    known = np.array([pk for pk, _ in rows], dtype=np.int64)
-    vectors = vectors_stack([terms for _, terms in rows])
+    ids = np.unique(np.concatenate([items[reader] for reader in tastes])).tolist()
+    _vectors_read(ids, vectors)
     rated: defaultdict[UUID, list[int]] = defaultdict(list)
     ratings = Feedback.objects.filter(reader_id__in=list(tastes), item_id__gte=ids[0], item_id__lte=ids[-1])
     for reader, item in ratings.values_list("reader_id", "item_id"):
         rated[reader].append(item)
     figures = {}
     for reader, taste in tastes.items():
-        values = similarities(profile_of(taste), vectors)
-        values[np.isin(known, rated[reader])] = 0.0
-        figures[reader] = ItemValues(known, values)
+        own = items[reader]
+        values = similarities(profile_of(taste), vectors_stack([vectors[pk] for pk in own.tolist()]))
+        values[np.isin(own, rated[reader])] = 0.0
+        figures[reader] = ItemValues(own, values)
     return figures
 
 
-def _vector_rows(ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-    for start in range(0, len(ids), BATCH):
-        rows = ItemVector.objects.filter(pk__in=ids[start : start + BATCH])
-        yield from ((pk, bytes(terms)) for pk, terms in rows.values_list("pk", "terms").iterator())
+def _vectors_read(ids: Sequence[int], vectors: dict[int, bytes]) -> None:
+    """Add those of `ids` that are not among the packed `vectors`; an empty one where an item has none."""
+    missing = [pk for pk in ids if pk not in vectors]
+    for start in range(0, len(missing), BATCH):
+        some = missing[start : start + BATCH]
+        vectors |= dict.fromkeys(some, b"")
+        rows = ItemVector.objects.filter(pk__in=some).values_list("pk", "terms")
+        vectors |= {pk: bytes(terms) for pk, terms in rows.iterator()}

@@ -84,14 +84,13 @@ def ranked_day(
         return ranked_day(reader=reader, date=date, candidates=candidates, effective=before)
 
     ranking = candidates.ranking(effective)
-    at = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
     return RankedDay(
         reader=reader,
         date=date,
         version=effective.config.version,
         choices=candidates.choices(ranking, effective),
         draw=candidates.novelty_draw(effective),
-        score_of=lambda item_id: ranking[at[item_id]],
+        scores_of=ranking.scores_of,
         story_of=candidates.story_of,
         learned=Learned(steps.cycle, steps.at, partial(earlier, steps)) if steps else None,
         muted=sum(candidates.muted.values()),

@@ -31,7 +31,7 @@ Key = tuple[UUID, dt.date]
 class RankedDay:
     """One reader's ranked day, ready to be composed.
 
-    `score_of` gives the score of an item of `choices`, `story_of` the story of an article;
+    `scores_of` gives the scores of items of `choices`, `story_of` the story of an article;
     `muted` counts what its mutes keep from being chosen.
     """
 
@@ -40,7 +40,7 @@ class RankedDay:
     version: int
     choices: Sequence[Choice]
     draw: NoveltyDraw
-    score_of: Callable[[int], Score]
+    scores_of: Callable[[Sequence[int]], Sequence[Score]]
     story_of: Callable[[int], int]
     learned: "Learned | None" = None
     muted: int = 0
@@ -215,13 +215,15 @@ def _impressions_make(
 ) -> list[Impression]:
     """Return the digest's impressions by rank, unsaved; rated items keep score, parts, probability."""
     rated = {row.item_id: row for row in before if _is_rated(row)}
+    new = [place.item_id for place in composed.places if place.item_id not in rated]
+    scores = dict(zip(new, ranked.scores_of(new), strict=True))
     rows = []
     for rank, place in enumerate(composed.places, start=1):
         row = Impression(digest=digest, item_id=place.item_id, rank=rank, slot=place.slot)
         if known := rated.get(place.item_id):
             row.score, row.parts, row.propensity = known.score, known.parts, known.propensity
         else:
-            score = ranked.score_of(place.item_id)
+            score = scores[place.item_id]
             row.score, row.parts, row.propensity = score.total, score.parts.as_dict(), place.propensity
         rows.append(row)
     return rows

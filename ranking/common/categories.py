@@ -1,10 +1,10 @@
 """Labels that publishers name, categories and authors, and whether an item has a topic. Pure."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from ranking.common.text import fold, known_topic, term_matches, topic_key
+from ranking.common.text import fold, known_topic, term_finder, topic_key
 
 # Categories that name nothing: what publishing programs call entries that nobody sorted.
 EMPTY_CATEGORIES = frozenset(
@@ -69,7 +69,13 @@ def topic_categories(topic: str) -> frozenset[str]:
 
 def topic_matches(topic: str, folded: str, labels: frozenset[str]) -> bool:
     """Return whether an item has `topic`: one of its labels (`label_keys`) is it, or folded text has it."""
-    return not topic_categories(topic).isdisjoint(labels) or term_matches(topic, folded)
+    return topic_finder(topic)(folded, labels)
+
+
+def topic_finder(topic: str) -> Callable[[str, frozenset[str]], bool]:
+    """Return `topic_matches` for one topic and many items."""
+    named, finds = topic_categories(topic), term_finder(topic)
+    return lambda folded, labels: not named.isdisjoint(labels) or finds(folded)
 
 
 def topics_among(topics: Iterable[str], keys: frozenset[str]) -> tuple[str, ...]:

@@ -192,10 +192,17 @@ def _compiled(term: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
     return needed, re.compile(rf"(?<!\w)(?:{words})(?!\w)")
 
 
-def first_words(term: str) -> frozenset[str]:
-    """Return the words (folded) of which every text with `term` has one; none for a term of signs."""
-    found = (_WORD.search(form) for form in _spellings(fold(term)))
-    return frozenset(word.group() for word in found if word)
+def first_words(term: str) -> dict[str, bool]:
+    """Return the words (folded) of which every text with `term` has one; none for a term of signs.
+
+    True for a word that is a spelling by itself: a text with it has the term.
+    """
+    found: dict[str, bool] = {}
+    for form, pattern in _spellings(fold(term)).items():
+        if word := _WORD.search(form):
+            is_whole = pattern == word.group() == form
+            found[word.group()] = found.get(word.group(), False) or is_whole
+    return found
 
 
 def term_finder(term: str) -> Callable[[str], bool]:

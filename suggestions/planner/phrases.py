@@ -222,19 +222,23 @@ def _phrases(title: str) -> set[tuple[str, str]]:
     """Return the (key, spelling) of each phrase of `title`, once each."""
     text = " ".join(unicodedata.normalize("NFKC", title).split())
     tokens = list(_TOKEN.finditer(text))
+    words = [fold(token.group()) for token in tokens]
     found: dict[str, str] = {}
     for start in range(len(tokens)):
+        if words[start] in STOP_WORDS:
+            continue
         for end in range(start, min(start + PHRASE_WORDS_MAX, len(tokens))):
             if end > start and text[tokens[end - 1].end() : tokens[end].start()] != " ":
                 break
             phrase = text[tokens[start].start() : tokens[end].end()]
-            if _is_topic(tokens[start].group(), tokens[end].group(), phrase):
-                found.setdefault(topic_key(phrase), phrase)
+            if words[end] not in STOP_WORDS and _is_topic(phrase):
+                # `topic_key` of the phrase, word by word: texts have more phrases than words.
+                found.setdefault(" ".join((*words[start:end], topic_key(words[end]))), phrase)
     return set(found.items())
 
 
-def _is_topic(first: str, last: str, phrase: str) -> bool:
-    if len(phrase) > TOPIC_MAX_CHARS or fold(first) in STOP_WORDS or fold(last) in STOP_WORDS:
+def _is_topic(phrase: str) -> bool:
+    if len(phrase) > TOPIC_MAX_CHARS:
         return False
     # Two letters make a topic only as an abbreviation ("AI"); a bare number never does.
     return any(map(str.isalpha, phrase)) and (len(phrase) > 2 or (len(phrase) == 2 and phrase.isupper()))

@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from digest.entities import RatedItem
-from ranking.common.categories import label_keys, topic_matches
+from ranking.common.categories import label_keys, topic_finder
 from ranking.common.probability import logistic, normal_above
 from ranking.common.text import fold
 from ranking.community import SPREAD_ESTIMATES, SPREAD_STEPS, spread_noise_variance
@@ -207,12 +207,12 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     at = {source: n for n, source in enumerate(attributes.sources)}
     first = len(at)
     has = np.zeros((len(rated), first + len(attributes.topics)))
-    labels = [attributes.labels[key] for key in attributes.topics]
+    finders = [topic_finder(attributes.labels[key]) for key in attributes.topics]
     for n, item in enumerate(rated):
         source, topics = _kind_weights(item)
         folded, keys = fold(item.title), label_keys(item.categories, item.author)
         has[n, at[item.source]] = source
-        has[n, first:] = [topics * topic_matches(label, folded, keys) for label in labels]
+        has[n, first:] = [topics * finds(folded, keys) for finds in finders]
     weight = np.array([rating_weight(item.at, now) for item in rated], dtype=np.float64)
     liked = weight * np.array([item.useful for item in rated], dtype=np.float64)
     squares = weight**2 @ has**2
