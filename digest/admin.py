@@ -55,7 +55,7 @@ class SubscriptionAdmin(OperatorAdmin):
     list_display = ["reader", "feed", "created_at"]
     list_select_related = ["reader", "feed"]
     raw_id_fields = ["reader", "feed"]
-    search_fields = ["reader__username", "feed__url"]
+    search_fields = ["reader", "feed__url"]
 
 
 @admin.register(Item)
@@ -66,8 +66,8 @@ class ItemAdmin(OperatorAdmin):
     list_select_related = ["source"]
     raw_id_fields = ["source"]
     # Shows the search field; `get_search_results` decides what it finds.
-    search_fields = ["=url"]
-    search_help_text = "Words in title or text, or a whole address."
+    search_fields = ["url"]
+    search_help_text = "Words in title or text, or the beginning of an address."
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Item], search_term: str
@@ -96,7 +96,7 @@ class DigestAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_display = ["reader", "date", "config_version", "built_at"]
     list_select_related = ["reader"]
     inlines = [ImpressionInline]
-    search_fields = ["reader__username"]
+    search_fields = ["reader"]
 
 
 class FeedbackTagInline(ReadOnlyAdmin, OperatorInline):
@@ -113,7 +113,7 @@ class FeedbackAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_filter = ["useful", "has_reason", "origin"]
     list_select_related = ["reader", "item"]
     inlines = [FeedbackTagInline]
-    search_fields = ["reader__username"]
+    search_fields = ["reader"]
 
 
 @admin.register(ReasonTag)
@@ -141,7 +141,7 @@ class SummaryAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ["created_at", "model", "repaired", "refusal", "cost_usd", "text"]
     list_filter = [recent_values("model"), "repaired", "refusal"]
-    search_fields = ["=fingerprint"]
+    search_fields = ["fingerprint"]
 
 
 @admin.register(SuggestedReasons)
@@ -150,7 +150,7 @@ class SuggestedReasonsAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ["created_at", "model", "__str__"]
     list_filter = [recent_values("model")]
-    search_fields = ["=fingerprint"]
+    search_fields = ["fingerprint"]
 
 
 @admin.register(SpendRefusal)
@@ -169,7 +169,7 @@ class DeliveryAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_display = ["date", "reader", "status", "attempts", "items", "error", "sent_at"]
     list_filter = ["status"]
     list_select_related = ["reader"]
-    search_fields = ["reader__username"]
+    search_fields = ["reader"]
 
 
 @admin.register(Notification)
@@ -180,7 +180,7 @@ class NotificationAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_filter = ["status", "destination__kind"]
     list_select_related = ["reader", "destination"]
     exclude = ["news", "uid"]
-    search_fields = ["reader__username"]
+    search_fields = ["reader"]
 
 
 _HEALTHY = Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False)
@@ -242,7 +242,7 @@ class FeedAdmin(OperatorAdmin):
     # Where a private feed is fetched is its owner's own affair; what opens it is in no page of the admin.
     exclude = ["own_address"]
     readonly_fields = ["owner"]
-    search_fields = ["url", "title"]
+    search_fields = ["url", "source", "title"]
     actions = ["check_soon", "pause", "resume"]
 
     @admin.display(description="condition")
@@ -320,6 +320,7 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
     ]
     list_filter = ["is_active", "is_staff", "ai_enabled", "mail_rhythm"]
     ordering = ["username"]
+    search_fields = ["username", "email"]
     readonly_fields = ["id", "last_login", "date_joined", "welcomed_at"]
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
@@ -353,7 +354,7 @@ class ApiTokenAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_filter = ["scope"]
     list_select_related = ["reader"]
     exclude = ["digest"]
-    search_fields = ["reader__username", "name", "hint"]
+    search_fields = ["reader", "name", "hint"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Allow revoking a token."""

@@ -12,7 +12,7 @@ class RankConfigAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ["reader", "version", "recency_half_life_hours", "ai_score_alpha"]
     list_select_related = ["reader"]
-    search_fields = ["reader__username"]
+    search_fields = ["reader"]
 
 
 @admin.register(ConfigVersion)
@@ -22,7 +22,7 @@ class ConfigVersionAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_display = ["reader", "version", "cause", "cause_ref", "created_at"]
     list_filter = ["cause"]
     list_select_related = ["reader"]
-    search_fields = ["reader__username"]
+    search_fields = ["reader"]
 
 
 @admin.register(LearnedWeight)
@@ -31,7 +31,7 @@ class LearnedWeightAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ["reader", "source_key", "delta", "p_better", "n", "on_hold_until", "updated_at"]
     list_select_related = ["reader"]
-    search_fields = ["reader__username", "source_key"]
+    search_fields = ["reader", "source_key"]
 
 
 @admin.register(WeightSnapshot)
@@ -41,7 +41,7 @@ class WeightSnapshotAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_display = ["reader", "source_key", "cycle", "before", "after", "p_better", "n", "reason"]
     list_filter = [recent_values("reason")]
     list_select_related = ["reader"]
-    search_fields = ["reader__username", "source_key"]
+    search_fields = ["reader", "source_key"]
 
 
 @admin.register(SourceAlias)

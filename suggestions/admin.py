@@ -57,7 +57,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
     ]
     list_filter = ["status", "suggestion_type", "confidence"]
     list_select_related = ["reader"]
-    search_fields = ["target_key", "label", "reader__username"]
+    search_fields = ["target_key", "label", "reader"]
     inlines = [EvidenceInline, OutcomeInline]
 
     @admin.display(description="note as shown")
@@ -162,7 +162,7 @@ class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_display = ["id", "reader", "suggestion_type", "target_key", "kind", "outcome", "decided_at"]
     list_filter = [WaitingFilter, "kind", "outcome", "suggestion_type"]
     list_select_related = ["reader"]
-    search_fields = ["target_key", "reader__username"]
+    search_fields = ["target_key", "reader"]
 
 
 @admin.register(OutcomeArchive)
@@ -171,7 +171,7 @@ class OutcomeArchiveAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ["outcome", "archived_at"]
     list_select_related = ["outcome"]
-    search_fields = ["outcome__target_key", "outcome__reader__username"]
+    search_fields = ["outcome__target_key", "outcome__reader"]
 
 
 @admin.register(PreferenceProfile)
@@ -180,4 +180,4 @@ class PreferenceProfileAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ["reader", "total_outcomes", "last_outcome_at", "computed_at"]
     list_select_related = ["reader"]
-    search_fields = ["reader__username"]
+    search_fields = ["reader"]

@@ -71,7 +71,7 @@ class MemoryAdmin(ReadOnlyAdmin, OperatorAdmin):
     )
     ordering = ["-updated_at", "-pk"]
     list_select_related = ("reader",)
-    search_fields = ("key", "title", "text", "reader__username")
+    search_fields = ("key", "title", "reader")
 
 
 @admin.register(GuidanceEvent)
@@ -86,8 +86,7 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
     ordering = ["-at", "-pk"]
     list_select_related = ("reader",)
     raw_id_fields = ("run", "reader")
-    search_fields = ("=run__id", "=reader__username", "=rule")
-    search_help_text = "A run's id, a reader's name, or a rule's id; each in full."
+    search_fields = ("run", "reader", "rule")
 
     class Media:
         css = {"all": ["operators.css"]}
@@ -229,7 +228,7 @@ class CuratedAdmin(OperatorAdmin):
     list_display = ("title", "tool", "suggestion_type", "phase", "ceiling", "updated_at", "retired_at")
     list_filter = (("retired_at", admin.EmptyFieldListFilter), recent_values("suggestion_type"), "ceiling")
     ordering = ["retired_at", "-updated_at", "-pk"]
-    search_fields = ("title", "text", "key")
+    search_fields = ("title", "key")
     actions = ("retire",)
 
     class Media:

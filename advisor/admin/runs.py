@@ -99,7 +99,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     list_filter = ("status", "trigger", recent_values("stop_reason"))
     ordering = ["-created_at"]
     list_select_related = ("reader",)
-    search_fields = ("=id", "reader__username")
+    search_fields = ("id", "reader")
     # What ran and how it ended; the rest is folded, since the timeline below says it in words.
     SHOWN = ("reader", "status", "message", "model", "cost_usd", "created_at", "finished_at")
     FOLDED = (
@@ -154,7 +154,7 @@ class DecisionAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_filter = (recent_values("actor"), recent_values("action"))
     ordering = ["-pk"]
     list_select_related = ("reader",)
-    search_fields = ("=run__id", "reader__username", "reason")
+    search_fields = ("run", "reader", "reason")
 
 
 @admin.register(PanelVote)
@@ -173,7 +173,7 @@ class PanelVoteAdmin(ReadOnlyAdmin, OperatorAdmin):
     )
     list_filter = ("reviewer", "verdict", recent_values("suggestion_type"))
     ordering = ["-pk"]
-    search_fields = ("=run__id", "target_key")
+    search_fields = ("run", "target_key")
 
 
 @admin.register(Judgment)
@@ -192,7 +192,7 @@ class JudgmentAdmin(ReadOnlyAdmin, OperatorAdmin):
     )
     list_filter = ("helps", "accepts", "flipped", recent_values("round"))
     ordering = ["-pk"]
-    search_fields = ("=run__id", "target_key")
+    search_fields = ("run", "target_key")
 
 
 @admin.register(Heartbeat)

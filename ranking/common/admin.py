@@ -1,17 +1,22 @@
 """The bases of every room's admin: quick lists, and records that nobody changes by hand."""
 
 from datetime import timedelta
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.admin.widgets import AdminSplitDateTime
+from django.contrib.auth.models import AbstractUser
 from django.core.paginator import Paginator
-from django.db.models import DateTimeField, Model, QuerySet
+from django.db.models import DateTimeField, ForeignObject, Model, Q, QuerySet, UUIDField
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import cached_property
+from django.utils.text import smart_split, unescape_string_literal
 
 if TYPE_CHECKING:  # django-stubs makes these generic, Django does not.
     _ModelAdmin = admin.ModelAdmin[Any]
@@ -100,18 +105,57 @@ def lately(column: str) -> type[admin.SimpleListFilter]:
     return LatelyFilter
 
 
+def begins_with(model: type[Model], path: str, word: str) -> Q | None:
+    """Return the condition that `path` of `model` begins with `word`; `None` where none can.
+
+    Identifiers are compared in full, and what is reached through other rows is looked for among those: a join
+    would read all rows before it compares any. Capital letters count: to fold a million rows takes a second.
+    """
+    name, _, rest = path.partition("__")
+    field = model._meta.get_field(name)
+    if isinstance(field, ForeignObject):
+        related = field.related_model
+        rest = rest or ("username" if issubclass(related, AbstractUser) else "")
+        if rest:
+            inner = begins_with(related, rest, word)
+            return inner and Q(**{f"{name}__in": related._default_manager.filter(inner).values("pk")})
+        field = related._meta.pk
+        name = f"{name}__{field.name}"
+    if isinstance(field, UUIDField):
+        try:
+            return Q(**{name: UUID(word)})
+        except ValueError:
+            return None
+    return Q(**{f"{name}__startswith": word})
+
+
 class OperatorAdmin(_ModelAdmin):
-    """A list that stays quick however many rows there are: newest first, never counted as a whole."""
+    """A list that stays quick however many rows there are: newest first, never counted as a whole.
+
+    A search finds what begins with each of its words in one of `search_fields` (`begins_with`).
+    """
 
     ordering = ["-pk"]
     paginator = NewestPaginator
     show_facets = admin.ShowFacets.NEVER
     show_full_result_count = False
+    search_help_text = "How what you look for begins, in this spelling; an identifier as a whole."
     formfield_overrides = {DateTimeField: {"form_class": forms.SplitDateTimeField, "widget": NamedDateTime}}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """Return the class of the list."""
         return QuickChangeList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows with each word of `search_term` at the beginning of a column, each row once."""
+        for bit in smart_split(search_term):
+            word = unescape_string_literal(bit) if bit[:1] in "\"'" and bit[:1] == bit[-1:] else bit
+            found = [begins_with(self.model, path, word) for path in self.search_fields]
+            conditions = [condition for condition in found if condition is not None]
+            queryset = queryset.filter(reduce(or_, conditions)) if conditions else queryset.none()
+        return queryset, False
 
 
 class ContextAdmin(OperatorAdmin):

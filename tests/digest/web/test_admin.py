@@ -7,6 +7,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from advisor.models import Decision, Run
 from digest.accounts.tokens import token_issue
 from digest.build.services import digest_build
 from digest.feedback.services import feedback_set, weights_update
@@ -20,6 +21,7 @@ from digest.models import (
     ReasonTag,
     Spend,
     SpendRefusal,
+    Subscription,
     SuggestedReasons,
     Summary,
 )
@@ -168,10 +170,43 @@ def test_a_search_that_fits_a_page_looks_through_the_rows_once(client, operator,
     client.force_login(operator)
     with CaptureQueriesContext(connection) as asked:
         page = client.get(reverse("admin:digest_reader_changelist"), {"q": word, "o": "-1"})
-    searched = [query for query in asked.captured_queries if f"%{word}%" in query["sql"].lower()]
+    searched = [query for query in asked.captured_queries if f"{word}%" in query["sql"].lower()]
     alone = [query for query in searched if " IN (" not in query["sql"]]
     assert [row.username for row in page.context["cl"].result_list] == found
     assert len(alone) == 1 and len(searched) == 1 + bool(found)
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "found"),
+    [
+        (Reader, "ad", 1),
+        (Reader, "ada@", 1),
+        (Reader, "da", 0),
+        (Digest, "ada", 1),
+        (Digest, "ad nobody", 0),
+        (Feedback, '"ada"', 3),
+        (Subscription, "https://", 1),
+        (Subscription, "ada https://", 1),
+        (Subscription, "ben https://", 0),
+    ],
+)
+def test_operators_find_rows_by_how_columns_and_their_readers_names_begin(
+    site, ada, now, model, asked, found
+):
+    fill(ada, now)
+    Reader.objects.filter(pk=ada.pk).update(email="ada@example.org")
+    assert site.get(page(model, "changelist"), {"q": asked}).context["cl"].result_count == found
+
+
+def test_operators_find_runs_by_their_whole_identifier_alone(site, ada, now):
+    run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
+    Decision.objects.create(
+        run=run, reader=ada, actor="runs", action="run_skipped", reason="Too soon", at=now
+    )
+    for asked, found in ((str(run.pk), 1), (str(run.pk)[:8], 0), ("ada", 1), ("Too", 1), ("soon", 0)):
+        for model in (Run, Decision):
+            there = found if model is Decision or asked not in ("Too", "soon") else 0
+            assert site.get(page(model, "changelist"), {"q": asked}).context["cl"].result_count == there
 
 
 def test_operators_find_items_by_words_of_their_text_and_by_address(site):
