@@ -303,19 +303,7 @@ def weights_learn_many(*, changes: Mapping[UUID, Sequence[WeightChange]], now: d
             if reader_id not in done
             for step in _steps_settled(row, learned[reader_id], changes[reader_id], now)
         ]
-        WeightSnapshot.objects.bulk_create(
-            WeightSnapshot(
-                reader_id=reader_id,
-                source_key=c.source,
-                cycle=cycle,
-                before=c.before,
-                after=c.after,
-                p_better=c.p_better,
-                n=c.n,
-                reason=c.reason,
-            )
-            for reader_id, c, _ in steps
-        )
+        WeightSnapshot.objects.bulk_create(_snapshot_row(reader_id, c, cycle) for reader_id, c, _ in steps)
         LearnedWeight.objects.bulk_create(
             [_learned_row(reader_id, c, effective, now) for reader_id, c, effective in steps],
             update_conflicts=True,
@@ -354,6 +342,19 @@ def _change_checked(
     if change.moved and (on_hold or abs(current - change.before) > 1e-9):
         return replace(change, before=current, after=current, reason="changed_meanwhile")
     return change
+
+
+def _snapshot_row(reader_id: UUID, change: WeightChange, cycle: date) -> WeightSnapshot:
+    return WeightSnapshot(
+        reader_id=reader_id,
+        source_key=change.source,
+        cycle=cycle,
+        before=change.before,
+        after=change.after,
+        p_better=change.p_better,
+        n=change.n,
+        reason=change.reason,
+    )
 
 
 def _learned_row(

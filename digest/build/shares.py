@@ -3,6 +3,7 @@ have none, by what would have to differ. Pure.
 """
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -294,8 +295,9 @@ def places_lost(ranked: Sequence[Choice], shown: Mapping[int, str]) -> dict[int,
     """
     rows = [choice for choice in ranked if shown.get(choice.item_id) == RANKED]
     low = [choice for choice in rows if choice.low]
-    now = _count_above(rows, low, [choice.score for choice in low])
-    then = _count_above(rows, low, [choice.at_par for choice in low])
+    scores = _Scores(rows)
+    now = scores.above(low, [choice.score for choice in low])
+    then = scores.above(low, [choice.at_par for choice in low])
     return {c.item_id: int(n) for c, n in zip(low, now - then, strict=True) if n > 0}
 
 
@@ -326,9 +328,9 @@ class _Positions:
     def __init__(self, field: Sequence[Choice], fixed: Collection[str], size: int, share: int | None) -> None:
         self._field, cap = field, share is not None
         shares = order_by_share(field, fixed, size, share) if cap else ShareOrder([*field], [*field], [])
-        self._within, self._beyond = shares.within, shares.beyond
+        self._every, self._within, self._beyond = map(_Scores, (field, shares.within, shares.beyond))
         # Below this score nothing that is wanted waits within its share.
-        self._wanted = min((c.score for c in self._within if not (cap and c.unwanted)), default=np.inf)
+        self._wanted = min((c.score for c in shares.within if not (cap and c.unwanted)), default=np.inf)
         self._size = size - len(fixed)
         taken = Counter(fixed)
         most = len(field) if share is None else share
@@ -348,7 +350,7 @@ class _Positions:
     def unmuted(self, out: Sequence[Choice]) -> Ids:
         """Return the position of each of `out` without the boosts against it alone."""
         scores = [choice.unmuted for choice in out]
-        rank = _count_above(self._field, out, scores, own=True)
+        rank = self._every.above(out, scores, own=True)
         unwanted = np.array([c.low or c.unmuted <= c.score for c in out])
         positions = self._positions(out, scores, rank, unwanted)
         return np.where([c.unmuted > c.score for c in out], positions, len(self._field) + 1)
@@ -362,28 +364,37 @@ class _Positions:
         something wanted comes after it.
         """
         free = np.array([self._free[choice.source] for choice in out], dtype=np.int64)
-        inside = _count_above(self._within, out, scores) + rank
-        outside = len(self._within) + _count_above(self._beyond, out, scores) + rank - free
-        by_score = _count_above(self._field, out, scores) + rank < self._size
+        inside = self._within.above(out, scores) + rank
+        outside = len(self._within) + self._beyond.above(out, scores) + rank - free
+        by_score = self._every.above(out, scores) + rank < self._size
         served = by_score | (np.array(scores) > self._wanted)
         may = np.where(rank < free, served, False) | ~unwanted
         return np.where(may, np.where(rank < free, inside, outside), len(self._field) + 1)
 
 
-def _count_above(
-    rows: Sequence[Choice], out: Sequence[Choice], scores: Sequence[float], own: bool = False
-) -> Ids:
-    """Count the `rows`, of other sources or of its `own`, that score above each of `scores`."""
-    by_source: dict[str, list[float]] = {}
-    for choice in rows:
-        by_source.setdefault(choice.source, []).append(-choice.score)
-    wanted = -np.array(scores, dtype=np.float64)
-    every = np.sort(np.array([-choice.score for choice in rows], dtype=np.float64))
-    mine = np.zeros(len(out), dtype=np.int64)
-    positions: dict[str, list[int]] = {}
-    for n, choice in enumerate(out):
-        positions.setdefault(choice.source, []).append(n)
-    for source, at in positions.items():
-        of_source = np.sort(np.array(by_source.get(source, ()), dtype=np.float64))
-        mine[at] = np.searchsorted(of_source, wanted[at])
-    return mine if own else np.searchsorted(every, wanted) - mine
+class _Scores:
+    """The scores of some choices, sorted: of all of them, and of each source's."""
+
+    def __init__(self, rows: Sequence[Choice]) -> None:
+        by_source: dict[str, list[float]] = {}
+        for choice in rows:
+            by_source.setdefault(choice.source, []).append(-choice.score)
+        self._all = np.sort(np.array([-choice.score for choice in rows], dtype=np.float64))
+        self._by_source = {source: sorted(scores) for source, scores in by_source.items()}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def above(self, out: Sequence[Choice], scores: Sequence[float], own: bool = False) -> Ids:
+        """Count those of other sources, or of its `own`, that score above each of `scores` of `out`."""
+        none: list[float] = []
+        mine = np.array(
+            [
+                bisect_left(self._by_source.get(choice.source, none), -score)
+                for choice, score in zip(out, scores, strict=True)
+            ],
+            dtype=np.int64,
+        )
+        if own:
+            return mine
+        return np.searchsorted(self._all, -np.array(scores, dtype=np.float64)) - mine

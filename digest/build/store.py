@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, OuterRef
 
 from digest.build.changes import OrderChange, change_read, order_seen
 from digest.build.compose import Composed, NoveltyDraw, PlacedItem, Rules, compose
@@ -106,7 +106,10 @@ def _store(gone: Sequence[int], fresh: Sequence[Impression], changed: Sequence[D
         Impression.objects.filter(digest__in=gone).delete()
         Impression.objects.bulk_create(fresh, batch_size=ROWS)
     if changed:
-        Digest.objects.bulk_update(changed, WRITTEN)
+        # An upsert of rows that are all there: one statement without a condition for each row and column.
+        Digest.objects.bulk_create(
+            changed, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN
+        )
 
 
 def _versions_new(ranked_days: Sequence[RankedDay], digests: Mapping[Key, Digest]) -> dict[UUID, int]:
@@ -181,20 +184,19 @@ def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Ke
 
 
 def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Impression]]:
-    """Return what each digest shows, by rank, with item and source; `rated`: its reader has rated it."""
+    """Return what each digest shows, by rank, with article and source; `rated`: its reader has rated it."""
     rating = Feedback.objects.filter(article=OuterRef("item__article"), reader=OuterRef("digest__reader"))
-    found = Impression.objects.filter(digest__in=digests).annotate(rated=Exists(rating)).order_by("rank")
+    of_item = {"source": F("item__source_id"), "article": F("item__article")}
+    found = Impression.objects.filter(digest__in=digests).annotate(rated=Exists(rating), **of_item)
     rows: defaultdict[int, list[Impression]] = defaultdict(list)
-    for row in found.select_related("item").defer("item__text"):
+    for row in found.order_by("rank"):
         rows[row.digest_id].append(row)
     return rows
 
 
 def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> Composed:
     at = {
-        row.rank: PlacedItem(
-            row.item_id, row.item.source_id, ranked.story_of(row.item.article), row.propensity
-        )
+        row.rank: PlacedItem(row.item_id, row.source, ranked.story_of(row.article), row.propensity)
         for row in before
     }
     return compose(

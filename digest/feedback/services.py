@@ -163,14 +163,14 @@ def weights_update_many(*, reader_ids: Sequence[UUID], now: datetime) -> int:
     of queries does not depend on the readers.
     """
     effective = config_effective_many(reader_ids=reader_ids)
-    held = weights_on_hold_many(reader_ids=reader_ids, now=now)
+    on_hold = weights_on_hold_many(reader_ids=reader_ids, now=now)
     tallies = feedback_tallies_many(reader_ids=reader_ids, now=now)
     deviation = community_deviation_many(reader_ids=tallies.keys(), now=now)
     changes = {
         pk: learn(
             tallies.get(pk, ()),
             effective[pk],
-            on_hold=dict.fromkeys(held.get(pk, ()), "held")
+            on_hold=dict.fromkeys(on_hold.get(pk, ()), "held")
             | dict.fromkeys(effective[pk].config.locked, "locked"),
             deviation=deviation.get(pk),
         )

@@ -172,19 +172,18 @@ def _frequent(
     sources_min: int = PHRASE_SOURCES_MIN,
 ) -> list[Phrase]:
     """Return the terms, (key, spelling) by item, that enough items from enough sources have, most first."""
-    items: dict[str, set[int]] = defaultdict(set)
-    spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    for index, found in enumerate(terms):
-        for key, spelling in sorted(found):
-            items[key].add(index)
-            spellings[key][spelling] += 1
-    frequent = [
-        Phrase(topic_key(label := spellings[key].most_common(1)[0][0]), label, frozenset(of_key))
-        for key, of_key in items.items()
-        if len(of_key) >= PHRASE_ITEMS_MIN
-        and key not in barred
-        and len({rated[i].source for i in of_key}) >= sources_min
-    ]
+    spellings = [dict(found) for found in terms]
+    items: dict[str, list[int]] = defaultdict(list)
+    for index, found in enumerate(spellings):
+        for key in sorted(found):
+            items[key].append(index)
+    frequent = []
+    for key, of_key in items.items():
+        if len(of_key) < PHRASE_ITEMS_MIN or key in barred:
+            continue
+        if len({rated[i].source for i in of_key}) >= sources_min:
+            label = Counter(spellings[i][key] for i in of_key).most_common(1)[0][0]
+            frequent.append(Phrase(topic_key(label), label, frozenset(of_key)))
     return sorted(frequent, key=lambda one: (-len(one.items), one.key))
 
 
@@ -221,16 +220,16 @@ def _covered(key: str, frequent: Mapping[str, frozenset[int]]) -> bool:
 def _phrases(title: str) -> set[tuple[str, str]]:
     """Return the (key, spelling) of each phrase of `title`, once each."""
     text = " ".join(unicodedata.normalize("NFKC", title).split())
-    tokens = list(_TOKEN.finditer(text))
-    words = [fold(token.group()) for token in tokens]
+    spans = [token.span() for token in _TOKEN.finditer(text)]
+    words = [fold(text[begin:end]) for begin, end in spans]
     found: dict[str, str] = {}
-    for start in range(len(tokens)):
+    for start, (begin, _) in enumerate(spans):
         if words[start] in STOP_WORDS:
             continue
-        for end in range(start, min(start + PHRASE_WORDS_MAX, len(tokens))):
-            if end > start and text[tokens[end - 1].end() : tokens[end].start()] != " ":
+        for end in range(start, min(start + PHRASE_WORDS_MAX, len(spans))):
+            if end > start and text[spans[end - 1][1] : spans[end][0]] != " ":
                 break
-            phrase = text[tokens[start].start() : tokens[end].end()]
+            phrase = text[begin : spans[end][1]]
             if words[end] not in STOP_WORDS and _is_topic(phrase):
                 # `topic_key` of the phrase, word by word: texts have more phrases than words.
                 found.setdefault(" ".join((*words[start:end], topic_key(words[end]))), phrase)
