@@ -2,7 +2,8 @@
 
 The made-up items of `tests.lab.bench.search` (some 200 words each) on SQLite, and what is kept beside them:
 search index, then vectors and stories, then extracts. With `TIDINGS_DATA` also the items of its
-real feeds, with and without what they have beside their words. Bytes an item, after VACUUM, less an empty
+real feeds, with and without what they have beside their words, and what 250 such feeds bring in ninety days:
+each feed's items as often as its own dates tell. Bytes an item, after VACUUM, less an empty
 database. Nothing to compare with: it says what keeping items for ever costs.
 """
 
@@ -19,6 +20,9 @@ from tests.lab.bench.search import NOW, SEED, Made, fill, world
 
 # All within the week in which items get stories, vectors and extracts.
 WEEK = timedelta(days=6)
+# An operator's feeds and days. Fewer items tell no rate; what brings more a day was made in one moment.
+FEEDS, DAYS = 250, 90
+DATED_MIN, ITEMS_A_DAY_MAX = 5, 200
 
 
 def main() -> None:
@@ -32,6 +36,7 @@ def main() -> None:
     with engine() as folder:
         sizes = measured(items, folder)
         real = measured_real(folder) if os.environ.get("TIDINGS_DATA") else {}
+        ninety = measured_ninety_days(folder) if os.environ.get("TIDINGS_DATA") else {}
     words = sum(len(item.title) + len(item.text) for item in items) / len(items)
     report = {
         "command": "python -m tests.lab bench.storage",
@@ -41,6 +46,7 @@ def main() -> None:
         "chars": round(words),
         "bytes_an_item": sizes,
         "real_feeds": real,
+        "ninety_days": ninety,
     }
     print(json.dumps(report) if options.json else "\n".join(f"{key}: {said}" for key, said in report.items()))
 
@@ -68,15 +74,13 @@ def measured(items: list[Made], folder: Path) -> dict[str, int]:
 
 def measured_real(folder: Path) -> dict[str, int]:
     """Items of the real feeds, in place of all others, and the bytes each takes with its body and without."""
-    from django.db import connection  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
     from digest.feeds.rounds import folder_ingest  # noqa: PLC0415
     from digest.models import Item, ItemBody  # noqa: PLC0415
 
     emptied()
-    with connection.cursor() as cursor:  # the index holds on to what was deleted
-        cursor.execute("INSERT INTO digest_item_search(digest_item_search) VALUES ('rebuild')")
+    index_rebuild()
     empty = size(folder)
     with tempfile.TemporaryDirectory(prefix="tidings-feeds-") as name:
         folder_ingest(folder=unpack(Path(name)), now=timezone.now())
@@ -86,6 +90,59 @@ def measured_real(folder: Path) -> dict[str, int]:
     Item.objects.update(categories=[], image="", body_hash=0)
     found["without_bodies"] = (size(folder) - empty) // count
     return found
+
+
+def measured_ninety_days(folder: Path) -> dict[str, float]:
+    """What 250 feeds like the real ones bring in ninety days: items, megabytes, and bytes an item."""
+    from django.utils import timezone  # noqa: PLC0415
+
+    from digest.feeds.rounds import folder_ingest  # noqa: PLC0415
+    from digest.models import Item  # noqa: PLC0415
+
+    emptied()
+    index_rebuild()
+    empty = size(folder)
+    with tempfile.TemporaryDirectory(prefix="tidings-feeds-") as name:
+        folder_ingest(folder=unpack(Path(name)), now=timezone.now())
+    feeds = [*Item.objects.order_by().values_list("feed", flat=True).distinct()]
+    for feed in feeds:
+        repeated(feed, FEEDS / len(feeds))
+    count, taken = Item.objects.count(), size(folder) - empty
+    return {"feeds": FEEDS, "items": count, "mb": round(taken / 1e6, 1), "bytes_an_item": taken // count}
+
+
+def repeated(feed: int, times: float) -> None:
+    """Give a feed as many items as it brings in ninety days by its own dates, `times` over: its own again."""
+    from digest.models import Item, ItemBody  # noqa: PLC0415
+
+    items = list(Item.objects.filter(feed=feed).select_related("body").order_by("-published_at"))
+    newest, days = items[0].published_at, (items[0].published_at - items[-1].published_at) / timedelta(days=1)
+    lately = sum(newest - item.published_at < DAYS * timedelta(days=1) for item in items)
+    if DAYS > days > 0 and len(items) >= DATED_MIN:
+        lately = min(len(items) * DAYS / days, DAYS * ITEMS_A_DAY_MAX)
+    wanted = round(lately * times)
+    Item.objects.filter(pk__in=[item.pk for item in items[max(wanted, 1) :]]).delete()
+    named = [(item, item.guid, item.url, item.article, getattr(item, "body", None)) for item in items]
+    for first in range(len(items), wanted, len(items)):
+        again = named[: wanted - first]
+        for n, (item, guid, url, article, _) in enumerate(again, start=first):
+            item.pk, item.guid, item.url, item.article = None, f"{guid}#{n}", f"{url}#{n}", article + n
+        Item.objects.bulk_create(item for item, *_ in again)
+        ItemBody.objects.bulk_create(
+            ItemBody(item_id=item.pk, html=body.html, enclosures=body.enclosures)
+            for item, *_, body in again
+            if body
+        )
+
+
+def index_rebuild() -> None:
+    """Empty the search index, which holds on to what was deleted."""
+    from importlib import import_module  # noqa: PLC0415
+
+    from django.db import connection  # noqa: PLC0415
+
+    search = import_module("digest.migrations.0022_search_without_prefixes")
+    search.search_rebuild(connection.schema_editor())
 
 
 def size(folder: Path) -> int:
