@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from ranking.common.text import topic_key
 
@@ -273,19 +274,32 @@ def _match_spans(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
     if not wanted:
         return []
     longest_first = sorted(wanted, key=lambda one: sum(map(len, one[0])), reverse=True)
-    pattern = re.compile("|".join(_form_pattern(form, prefix) for form, prefix in longest_first))
+    # Compiling an edge takes milliseconds: spellings with the same ones share them.
+    alike = groupby(longest_first, key=lambda one: _edges(*one))
+    patterns = ((edges, "|".join(_form_pattern(form) for form, _ in forms)) for edges, forms in alike)
+    pattern = re.compile("|".join(f"{before}(?:{forms}){after}" for (before, after), forms in patterns))
     return [match.span() for match in pattern.finditer(text.translate(_FOLD))]
 
 
-def _form_pattern(words: Sequence[str], prefix: bool) -> str:
-    """Match the words of one spelling; a run of letters without spaces anywhere in a longer one."""
-    free = [bool(_IS_SPACELESS.match(word)) or word in _SIGNS for word in words]
-    pattern = "" if free[0] else rf"(?<![^\W_{_SPACELESS}])"
+def _edges(words: Sequence[str], prefix: bool) -> tuple[str, str]:
+    """Return what must hold before and after a spelling; a run of letters without spaces is anywhere."""
+    before = "" if _is_free(words[0]) else rf"(?<![^\W_{_SPACELESS}])"
+    after = r"\w*" if prefix else rf"(?![^\W_{_SPACELESS}])"
+    return before, "" if _is_free(words[-1]) else after
+
+
+def _is_free(word: str) -> bool:
+    return bool(_IS_SPACELESS.match(word)) or word in _SIGNS
+
+
+def _form_pattern(words: Sequence[str]) -> str:
+    """Match the words of one spelling, with what may stand between them."""
+    pattern = ""
     for n, word in enumerate(words):
         if n and word not in ("++", "#") and words[n - 1] != ".":
-            pattern += r"[\W_]*" if free[n] or free[n - 1] else r"[\W_]+"
+            pattern += r"[\W_]*" if _is_free(word) or _is_free(words[n - 1]) else r"[\W_]+"
         pattern += re.escape(word)
-    return pattern + ("" if free[-1] else r"\w*" if prefix else rf"(?![^\W_{_SPACELESS}])")
+    return pattern
 
 
 def _parts(text: str, start: int, end: int, matches: Sequence[tuple[int, int]]) -> tuple[TextPart, ...]:
