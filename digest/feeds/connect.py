@@ -4,6 +4,7 @@ import socket
 import ssl
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from queue import Empty, SimpleQueue
@@ -100,6 +101,9 @@ def _lookup(host: str, port: int, seconds: float) -> list[Any]:
 
     Raises `TimeoutError`, and what `socket.getaddrinfo` raises.
     """
+    with suppress(ValueError):
+        ip_address(host)  # for an address in figures nobody is asked
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     deadline = time.monotonic() + seconds
     places = _LOOKUPS
     if not places.acquire(timeout=max(seconds, 0)):

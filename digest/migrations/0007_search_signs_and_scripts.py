@@ -14,6 +14,8 @@ SPACELESS = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u3005-\u3007\u3041-\u3096"
     "\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U000323af"
 )
+# Two ranges around all of these, which rule most texts out in a third of the time.
+AROUND_SPACELESS = "\u0e01-\u17d3\u3005-\U000323af"
 # What a dot that begins a name stands after (".NET").
 OPENERS = ' \n\t\u00a0("\u201c\u201e\u00ab['
 
@@ -21,16 +23,18 @@ OPENERS = ' \n\t\u00a0("\u201c\u201e\u00ab['
 def sqlite_words(column):
     """Write the SQL of what is indexed of a column: the text itself unless it has such letters or signs.
 
-    Else it is walked in pieces of 256 characters, each with the one before and the one after it: `substr`
-    counts from the beginning of its text.
+    A text with such letters is walked in pieces of 256 characters, each with the one before and the one after it:
+    `substr` counts from the beginning of its text. Another one is split where the signs are.
     """
-    plain, letter = "[a-zA-Z0-9]", f"[{SPACELESS}]"
-    patterns = (f"*{letter}*", f"*{plain}#*", f"*{plain}++*", f"*[{OPENERS}].[a-zA-Z]*")
+    plain, letter, text = "[a-zA-Z0-9]", f"[{SPACELESS}]", f"' ' || {column}"
+    signs = sqlite_split(text, ".", "dotsign", f"before GLOB '[{OPENERS}]' AND part GLOB '[a-zA-Z]*'")
+    signs = sqlite_split(signs, "++", "plusplus", f"before GLOB '{plain}'")
+    signs = sqlite_split(signs, "#", "sharpsign", f"before GLOB '{plain}'")
     return f"""
-        CASE WHEN {" OR ".join(f"' ' || {column} GLOB '{pattern}'" for pattern in patterns)} THEN (
+        CASE WHEN {column} GLOB '*[{AROUND_SPACELESS}]*' AND {column} GLOB '*{letter}*' THEN (
             WITH RECURSIVE piece(n, chars) AS (
-                SELECT 0, substr(' ' || {column}, 1, 258)
-                UNION ALL SELECT n + 1, substr(' ' || {column}, n * 256 + 257, 258) FROM piece
+                SELECT 0, substr({text}, 1, 258)
+                UNION ALL SELECT n + 1, substr({text}, n * 256 + 257, 258) FROM piece
                 WHERE (n + 1) * 256 < length({column})
             ), place(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM place WHERE i < 256)
             SELECT group_concat(CASE
@@ -44,7 +48,22 @@ def sqlite_words(column):
                 SELECT substr(chars, i, 1) AS before, substr(chars, i + 1, 1) AS c, substr(chars, i + 2, 1) AS after
                 FROM piece CROSS JOIN place
             )
-        ) ELSE {column} END"""
+        ) WHEN {text} GLOB '*[{OPENERS}].[a-zA-Z]*'
+            OR instr({column}, '#') AND {column} GLOB '*{plain}#*'
+            OR instr({column}, '++') AND {column} GLOB '*{plain}++*'
+        THEN {signs}
+        ELSE {column} END"""
+
+
+def sqlite_split(text, sign, word, where):
+    """Write the SQL of a text in which each `sign` is a `word` where it stands as `where` says."""
+    return f"""(
+            SELECT group_concat(CASE WHEN n = 0 THEN part WHEN {where} THEN ' {word} ' || part ELSE '{sign}' || part END, '')
+            FROM (
+                SELECT key AS n, value AS part, substr(lag(value) OVER (ORDER BY key), -1) AS before
+                FROM json_each('[' || replace(json_quote({text}), '{sign}', '","') || ']')
+            )
+        )"""
 
 
 def sqlite_row(row):

@@ -102,6 +102,13 @@ def test_signs_belong_to_names(ada: Reader, typed: str, title: str):
     assert found(ada, typed) == [title]
 
 
+def test_signs_are_found_beside_quotes_and_backslashes(ada: Reader):
+    title = '"C++", C#\\F# and\t(.NET) are "quoted"'
+    fresh_item(ada, title="One of several", text=title * 9)
+    for typed in ("c++", "c#", "f#", ".net", "quoted"):
+        assert found(ada, typed) == ["One of several"], typed
+
+
 def test_names_with_signs_are_marked_whole_and_found_without_them(ada: Reader):
     fresh_item(ada, title="Notepad++ and #news", text="")
     assert found(ada, "notepad") == found(ada, "#news") == found(ada, "notepad++") == ["Notepad++ and #news"]
@@ -150,7 +157,7 @@ def test_a_title_is_found_by_each_of_its_words_and_by_any_run_of_letters_without
     connection.vendor != "sqlite", reason="triggers write the index of FTS5; a generated column cannot differ"
 )
 def test_what_triggers_write_and_take_away_is_what_a_rebuild_writes(ada: Reader):
-    titles = ["日本語", "C++ and C#", "Plain words", "한국 .NET", "x" * 254 + "日本語" + " C++" * 90]
+    titles = ["日本語", 'C++ and "C#\\F#"', "Plain words", "한국 .NET", "x" * 254 + "日本語" + " C++" * 90]
     items = [fresh_item(ada, title=title[:500], text=title * 3) for title in titles]
     Item.objects.filter(pk=items[0].pk).update(title="東京 C++")
     Item.objects.filter(pk=items[2].pk).update(text="日本")
