@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.lab.load.day.browser import Answer, Browser
 
-# Readers at once, and how often each asks for something: ten requests a second in all.
-READERS, EVERY_S = 5, 0.5
+# Readers at once, and how often each asks for something: twenty requests a second in all.
+READERS, EVERY_S = 10, 0.5
 LOOK_S = 3.0
 PAGES = (
     "/",
