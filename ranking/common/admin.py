@@ -30,6 +30,8 @@ else:
 NEWEST = 10_000
 # The values of a column that is no choice are those of its newest rows.
 RECENT_ROWS = 2_000
+# Rows that a search names by their keys; beyond that they are looked for in the same query.
+NAMED = 100
 
 
 class NamedDateTime(AdminSplitDateTime):
@@ -105,6 +107,18 @@ def lately(column: str) -> type[admin.SimpleListFilter]:
     return LatelyFilter
 
 
+def _among(name: str, related: type[Model], inner: Q | None) -> Q | None:
+    """Return the condition that `name` is one of the rows with `inner`; `None` where there are none.
+
+    A few are named, which leads PostgreSQL to an index.
+    """
+    if inner is None:
+        return None
+    rows = related._default_manager.filter(inner).order_by().values_list("pk", flat=True)
+    found = list(rows[: NAMED + 1])
+    return Q(**{f"{name}__in": found if len(found) <= NAMED else rows}) if found else None
+
+
 def begins_with(model: type[Model], path: str, word: str) -> Q | None:
     """Return the condition that `path` of `model` begins with `word`; `None` where none can.
 
@@ -117,8 +131,7 @@ def begins_with(model: type[Model], path: str, word: str) -> Q | None:
         related = field.related_model
         rest = rest or ("username" if issubclass(related, AbstractUser) else "")
         if rest:
-            inner = begins_with(related, rest, word)
-            return inner and Q(**{f"{name}__in": related._default_manager.filter(inner).values("pk")})
+            return _among(name, related, begins_with(related, rest, word))
         field = related._meta.pk
         name = f"{name}__{field.name}"
     if isinstance(field, UUIDField):

@@ -198,6 +198,14 @@ def test_operators_find_rows_by_how_columns_and_their_readers_names_begin(
     assert site.get(page(model, "changelist"), {"q": asked}).context["cl"].result_count == found
 
 
+@pytest.mark.parametrize("named", [1, 100])
+def test_rows_of_many_readers_are_found_like_those_of_a_few(site, ada, now, monkeypatch, named):
+    monkeypatch.setattr("ranking.common.admin.NAMED", named)
+    for name in ("ada-2", "ada-3", "ben-2"):
+        SubscriptionFactory(reader=ReaderFactory(username=name))
+    assert site.get(page(Subscription, "changelist"), {"q": "ada-"}).context["cl"].result_count == 2
+
+
 def test_operators_find_runs_by_their_whole_identifier_alone(site, ada, now):
     run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
     Decision.objects.create(

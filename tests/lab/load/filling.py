@@ -71,7 +71,7 @@ def _value(model: Any, field: Any) -> str:
         return (
             f"'{fixed}'"
             if fixed and field.name == "kind"
-            else f"(ARRAY[{_quoted(words)}])[1 + n % {len(words)}]"
+            else f"(ARRAY[{_quoted(words)}])[1 + n % {len(words)}]::{field.db_type(connection)}"
         )
     if isinstance(field, models.UUIDField):
         return "gen_random_uuid()"
