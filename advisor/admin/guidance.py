@@ -71,7 +71,7 @@ class MemoryAdmin(ReadOnlyAdmin, OperatorAdmin):
     )
     ordering = ["-updated_at", "-pk"]
     list_select_related = ("reader",)
-    search_fields = ("key", "title", "reader")
+    search_fields = ("key", "title", "text", "reader")
 
 
 @admin.register(GuidanceEvent)
@@ -228,7 +228,7 @@ class CuratedAdmin(OperatorAdmin):
     list_display = ("title", "tool", "suggestion_type", "phase", "ceiling", "updated_at", "retired_at")
     list_filter = (("retired_at", admin.EmptyFieldListFilter), recent_values("suggestion_type"), "ceiling")
     ordering = ["retired_at", "-updated_at", "-pk"]
-    search_fields = ("title", "key")
+    search_fields = ("title", "text", "key")
     actions = ("retire",)
 
     class Media:
