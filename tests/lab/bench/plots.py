@@ -235,22 +235,21 @@ def growth_memory(report: Json) -> Any:
 
 def by_size(title: str, rows: Sequence[Json], figure: str, slope: str) -> Any:
     """A line for each row, named with its exponent."""
-    options = {**COMMON, "legend_at_bottom_columns": 2, "margin_bottom": 96}
-    chart = pygal.XY(
-        **options,
-        title=title,
-        logarithmic=True,
-        dots_size=3,
-        stroke_style={"width": 2},
-        x_value_formatter=lambda power: f"{10**power:,.0f}",
-    )
-    powers = [math.log10(size) for row in rows for size in row["sizes"]]
-    chart.x_labels = list(range(math.floor(min(powers)), math.ceil(max(powers)) + 1))
+    options = {**COMMON, "legend_at_bottom_columns": 2, "margin_bottom": 96, "margin_right": 48}
+    chart = pygal.XY(**options, title=title, logarithmic=True, dots_size=3, stroke_style={"width": 2})
+    chart.x_value_formatter = chart.value_formatter = lambda value: f"{value:,.10g}"
+    chart.x_labels = powers_of_ten([size for row in rows for size in row["sizes"]])
+    chart.y_labels = powers_of_ten([value for row in rows for value in row[figure]])
     for row in rows:
-        points = zip(row["sizes"], row[figure], strict=True)
         name = f"{row['work']} by {row['grows']}: n^{row[slope]}"
-        chart.add(name, [(math.log10(size), value) for size, value in points])
+        chart.add(name, list(zip(row["sizes"], row[figure], strict=True)))
     return chart
+
+
+def powers_of_ten(values: Sequence[float]) -> list[float]:
+    """Those around and between the values."""
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    return [10**power for power in range(low, high + 1)]
 
 
 def peers(report: Json) -> Any:
