@@ -12,10 +12,10 @@ const shown = () => rows.filter((row) => !row.hidden);
 const text = new Map(rows.map((row) => [row, words(row)]));
 let last = null;
 
-/** What a row is found by: its name and its address. */
+/** What a row is found by: its names and its address. */
 function words(row) {
   const parts = [row.querySelector("strong"), row.querySelector(".address")];
-  return parts.map((part) => part?.textContent ?? "").join(" ").toLowerCase();
+  return [row.dataset.also, ...parts.map((part) => part?.textContent ?? "")].join(" ").toLowerCase();
 }
 
 function filter() {

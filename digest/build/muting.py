@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from digest.days import day_of
-from digest.items.selectors import item_candidate, items_window, mutes_in_force, subscribed_titles
+from digest.items.selectors import (
+    item_candidate,
+    items_window,
+    mutes_in_force,
+    subscribed_own_names,
+    subscribed_titles,
+)
 from digest.models import Item, Reader
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms
 from ranking.entities import InvalidMute, Mute
@@ -32,7 +38,7 @@ class MutePreview:
 
 
 def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, now: dt.datetime) -> Mute:
-    """Return the mute that somebody asks for, a source by its key or its title.
+    """Return the mute that somebody asks for, a source by its key, its title or the reader's name for it.
 
     Raises `InvalidMute`, also for a source the reader does not read, and for a last day before today.
     """
@@ -45,7 +51,9 @@ def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, 
         return mute
     titles = subscribed_titles(reader_id=reader.pk)
     wanted = fold(mute.value)
-    known = {fold(title): key for key, title in sorted(titles.items(), reverse=True)}
+    own = subscribed_own_names(reader_id=reader.pk)
+    known = {fold(name): key for name, key in own.items()}
+    known |= {fold(title): key for key, title in sorted(titles.items(), reverse=True)}
     key = mute.value if mute.value in titles else known.get(wanted)
     if key is None and mute_key(mute) not in map(mute_key, config_mutes(reader_id=reader.pk)):
         raise InvalidMute(

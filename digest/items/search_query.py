@@ -39,6 +39,8 @@ _PIECE = re.compile(
 _IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _ACCENTS = re.compile(r"(?<=[\u0000-\u024f])[\u0300-\u036f]+")
 _TYPED = re.compile(r'(-?)"([^"]*)"?(\*?)|(\S+)')
+# Quotation marks as phones and languages type them.
+_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"') | {"\0": " "})
 _LATIN, _CYRILLIC = string.ascii_lowercase, "абвгдежзиклмнопрстуфхцчшщъыьэюяіґє"
 # How German is typed without its own letters; the index folds ü to u by itself.
 _DIGRAPHS = {"ae": "a", "oe": "o", "ue": "u"}
@@ -113,7 +115,7 @@ _FOLD = _Fold()
 def query_terms(typed: str) -> tuple[Term, ...]:
     """Return the terms of a query: at most twelve, of sixteen words each, from its first 200 characters."""
     terms = []
-    for minus, phrase, star, word in _TYPED.findall(typed[:QUERY_CHARS].replace("\0", " ")):
+    for minus, phrase, star, word in _TYPED.findall(typed[:QUERY_CHARS].translate(_QUOTES)):
         if words := words_of(word or phrase)[:WORDS_MAX]:
             terms.append(
                 Term(

@@ -15,7 +15,7 @@ from digest.web.source_list import TROUBLES, SourceLine
 from ranking.levels import LEVELS, level_words
 
 register = template.Library()
-ROW = """<li data-source="{}">
+ROW = """<li data-source="{}" data-also="{}">
 <input type="checkbox" name="feed" value="{}" form="many" aria-label="{}">
 <div class="who"><p>{}<strong><a href="{}" dir="auto">{}</a></strong> <span class="meta">{}{}</span></p>
 {}<p class="meta">{}{}</p></div>
@@ -67,6 +67,7 @@ def _cells(line: SourceLine, items: str, page: str, words: _Words) -> tuple[obje
     called = words.at_address.format(name=name, address=address) if address else name
     return (
         feed.source_id,
+        line.also,
         pk,
         SafeString(words.choose.format(name=name)),
         favicon_box(feed.source),

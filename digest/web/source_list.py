@@ -92,6 +92,11 @@ class SourceLine:
         return self.subscription.name
 
     @property
+    def also(self) -> str:
+        """Return what the feed calls itself where its reader calls it otherwise, else ""."""
+        return self.subscription.feed.name if self.subscription.own_name else ""
+
+    @property
     def moved(self) -> str:
         """Return where its address leads, for one that moves."""
         feed = self.subscription.feed
@@ -128,8 +133,8 @@ class SourceLine:
         return self.subscription.folder
 
     def matches(self, words: Sequence[str]) -> bool:
-        """Return whether each of the (case-folded) words is in its name or its address."""
-        text = f"{self.name} {self.address}".casefold()
+        """Return whether each of the (case-folded) words is in one of its names or its address."""
+        text = f"{self.name} {self.also} {self.address}".casefold()
         return all(word in text for word in words)
 
     def is_shown(self, show: str) -> bool:

@@ -12,7 +12,7 @@ import structlog
 from django.utils.translation import gettext, gettext_noop
 
 from digest.days import day_of
-from digest.items.selectors import items_window, source_titles, subscribed_titles
+from digest.items.selectors import items_window, source_titles, subscribed_own_names, subscribed_titles
 from digest.models import Reader
 from ranking.common.text import fold_lightly, term_finder
 from ranking.config_body import body_changes, effective_body
@@ -98,7 +98,8 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | R
     facts = Facts(effective=config_effective(reader_id=reader.pk), sources=frozenset(titles))
     items = items_window(reader_id=reader.pk, now=now).candidates
     config = facts.effective.config
-    names = Names(titles, (*config.topics, *config.keyword_boosts), config.topics, items)
+    called = subscribed_own_names(reader_id=reader.pk)
+    names = Names(titles, (*config.topics, *config.keyword_boosts), config.topics, items, called)
     today = day_of(now, reader.zone)
     reading = wishes_read(words, names, today)
     if reading.unread:

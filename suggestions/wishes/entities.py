@@ -21,14 +21,16 @@ SOURCE, TOPIC, WORD, AUTHOR, FRESHNESS = "source", "topic", "word", "author", "f
 class Names:
     """What this reader's wishes can be about.
 
-    `sources` has the titles of the sources they read, by key; `topics` their interests and boosted keywords,
-    `listed` the interests alone; `items` the items of the last seven days that they do not mute.
+    `sources` has the titles of the sources they read, by key, `called` the keys by their own names for feeds;
+    `topics` their interests and boosted keywords, `listed` the interests alone; `items` the items of the last
+    seven days that they do not mute.
     """
 
     sources: Mapping[str, str]
     topics: Sequence[str] = ()
     listed: Sequence[str] = ()
     items: Sequence[Candidate] = ()
+    called: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

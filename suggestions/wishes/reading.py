@@ -92,11 +92,14 @@ class Lookup:
             ways = {folded, folded.removeprefix(ARTICLE), fold(key), fold(key).partition(".")[0]}
             for way in ways:
                 found.setdefault(way, []).append(key)
+        for name, key in self.names.called.items():
+            if key in self.names.sources:
+                found.setdefault(fold(name), []).append(key)
         return found
 
     def multiword(self) -> list[str]:
         """Return the names that may have several words: a sentence is not split inside one."""
-        titles = list(self.names.sources.values())
+        titles = [*self.names.sources.values(), *self.names.called]
         bare = [title[len(ARTICLE) :] for title in titles if fold(title).startswith(ARTICLE)]
         return [*titles, *bare, *self.names.topics, *self.authors.values()]
 

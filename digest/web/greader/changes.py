@@ -120,29 +120,51 @@ def mark_all_as_read(request: HttpRequest) -> HttpResponse:
 def subscription_edit(request: HttpRequest) -> HttpResponse:
     """Subscribe to feeds, end subscriptions, or move them to the folder `a` or out of the folder `r`.
 
-    `t` is what the reader calls the feed, one for each `s` in the same order. Raises `FeedNotFound`.
+    `t` is what the reader calls the feed, one for each `s` in the same order; alone and empty, what it calls
+    itself. Of several new feeds those that can be had are subscribed to, whatever is wrong with another.
+    Raises `FeedNotFound`.
     """
     reader, now, sent = reader_of(request), timezone.now(), Sent(request)
     streams, action = [stream_read(text) for text in sent.all("s")], sent.one("ac")
     if not 1 <= len(streams) <= FEEDS_MAX or any(stream.kind != Kind.FEED for stream in streams):
         raise ValueError(f"Name 1 to {FEEDS_MAX:,} feeds by s, as feed/… .")
+    added, removed = (folder_read(text) if (text := sent.one(key)) else "" for key in "ar")
+    titles, problem = sent.all("t"), None
     if action == "subscribe":
-        ids = [_subscribe(reader, stream.name, now).subscription.feed_id for stream in streams]
+        found, problem = _subscribe_all(reader, streams, now)
     elif action in {"edit", "unsubscribe"}:
-        ids = [feed.feed_id for feed in _feeds_of(reader, streams)]
+        found = {n: feed.feed_id for n, feed in enumerate(_feeds_of(reader, streams))}
     else:
         raise ValueError("ac is subscribe, edit or unsubscribe.")
     if action == "unsubscribe":
-        subscriptions_remove(reader=reader, feed_ids=ids, now=now)
+        subscriptions_remove(reader=reader, feed_ids=found.values(), now=now)
         return plain(OK)
-    names = {feed: name for feed, name in zip(ids, sent.all("t"), strict=False) if name.strip()}
-    folder = _folder([one for one in feeds_read(reader_id=reader.pk) if one.feed_id in ids], sent)
-    if folder is None and not names and action == "edit":
+    if action == "edit" and not (titles or added or removed):
         raise ValueError("Send a name as t, or a folder as a or r.")
-    if folder is not None:
-        subscriptions_move(reader=reader, feed_ids=ids, folder=folder)
+    alone = action == "edit" and not (added or removed)
+    names = {found[n]: name for n, name in enumerate(titles) if n in found and (name.strip() or alone)}
     subscriptions_rename(reader=reader, names=names)
+    leaving = {one.feed_id for one in feeds_read(reader_id=reader.pk) if removed and one.folder == removed}
+    moving = found.values() if added else leaving.intersection(found.values())
+    if moving:
+        subscriptions_move(reader=reader, feed_ids=moving, folder=added)
+    if problem:
+        raise problem
     return plain(OK)
+
+
+def _subscribe_all(
+    reader: Reader, streams: Collection[Stream], now: datetime
+) -> tuple[dict[int, int], DigestError | None]:
+    """Subscribe to each; the feeds' ids by the places of their streams, and what was wrong first."""
+    found: dict[int, int] = {}
+    problem = None
+    for n, stream in enumerate(streams):
+        try:
+            found[n] = _subscribe(reader, stream.name, now).subscription.feed_id
+        except DigestError as error:
+            problem = problem or error
+    return found, problem
 
 
 def _feeds_of(reader: Reader, streams: Collection[Stream]) -> list[ReadFeed]:
@@ -151,14 +173,6 @@ def _feeds_of(reader: Reader, streams: Collection[Stream]) -> list[ReadFeed]:
     if None in found:
         raise FeedNotFound("You do not read that feed. Load your subscriptions again.")
     return [one for one in found if one]
-
-
-def _folder(feeds: Collection[ReadFeed], sent: Sent) -> str | None:
-    """Return the folder to move to, "" for none, `None` where nothing moves."""
-    if added := sent.one("a"):
-        return folder_read(added)
-    removed = sent.one("r")
-    return "" if removed and {one.folder for one in feeds} == {folder_read(removed)} else None
 
 
 def folder_read(text: str) -> str:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from digest.days import day_of
 from digest.items.selectors import mutes_in_force
-from digest.models import Item, Reader
+from digest.models import Item, Reader, Subscription
 from ranking.entities import Mute
 from ranking.selectors import config_mutes
 from ranking.services import mute_set
@@ -53,6 +53,17 @@ def test_adding_and_ending_a_mute_can_be_undone(page: Client, ada: Reader):
     assert config_mutes(reader_id=ada.pk) == ()
     undo(ended)
     assert config_mutes(reader_id=ada.pk) == (lamp,)
+
+
+def test_a_source_is_muted_by_its_title_and_by_the_readers_own_name_for_it(
+    page: Client, ada: Reader, ben: Reader
+):
+    feed = fresh_item(ada, key="gazette.example").feed
+    Subscription.objects.filter(reader=ada).update(own_name="My Paper")
+    Subscription.objects.create(reader=ben, feed=feed, own_name="Ben’s", created_at=timezone.now())
+    page.post(f"{HERE}/add", {"kind": "source", "value": "my paper"})
+    assert config_mutes(reader_id=ada.pk) == (Mute("source", "gazette.example"),)
+    assert "You read no source called “Ben’s”" in body(page.get(HERE, {"kind": "source", "value": "Ben’s"}))
 
 
 def test_an_undo_is_its_readers_alone(page: Client, ada: Reader, ben: Reader):

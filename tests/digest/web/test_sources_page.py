@@ -261,6 +261,7 @@ def test_a_reader_gives_a_feed_a_name_that_lists_of_feeds_use_and_items_do_not(
     saved = page.post(address, {"own_name": " My <b>paper</b>\n", "ai_enabled": "on"}, follow=True)
     assert "Saved: My paper." in messages_in(saved.content.decode())
     assert [line.name for line in page.get(PAGE, {"find": "my paper"}).context["sources"]] == ["My paper"]
+    assert [line.name for line in page.get(PAGE, {"find": "gazette"}).context["sources"]] == ["My paper"]
     shown = page.get("/ui/all", {"feed": item.feed_id}).content.decode()
     assert shown.count("My paper") >= 2 and "Gazette" in shown
     assert b'text="My paper"' in page.get(f"{PAGE}/export.opml").content

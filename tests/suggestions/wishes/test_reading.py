@@ -1,5 +1,6 @@
 """What is asked for in plain words is proposed; what is unclear is asked; orders to a model are no wishes."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -116,6 +117,14 @@ def test_only_the_readers_own_sources_are_known():
     assert "secret.example" not in SOURCES
     question = read("more from Secret Ledger").question
     assert question is not None and all("Secret Ledger" not in c.label for c in question.choices)
+
+
+def test_a_source_is_known_by_the_name_its_reader_gave_a_feed_of_it():
+    key = min(SOURCES)
+    called = replace(NAMES, called={"My Morning Paper": key})
+    assert [wish.target.key for wish in wishes_read("less from my morning paper", called, TODAY).wishes] == [
+        key
+    ]
 
 
 @pytest.mark.parametrize("unit", ["more ", "“", '"', "until ", "not ", "a.b", "for two ", "crypto, ", "and "])

@@ -144,7 +144,8 @@ def test_feeds_are_moved_and_left(app: App, ada: Reader, item: Item):
     folder = Subscription.objects.filter(reader=ada).values_list("folder", flat=True)
     assert app.post("subscription/edit", s=feed, ac="edit", a="user/-/label/News").content == b"OK"
     assert folder.get() == "News"
-    assert app.post("subscription/edit", s=feed, ac="edit", r="user/-/label/Other").status_code == 400
+    assert app.post("subscription/edit", s=feed, ac="edit", r="user/-/label/Other").content == b"OK"
+    assert folder.get() == "News"
     assert app.post("subscription/edit", s=feed, ac="edit", a=USEFUL).status_code == 400
     assert app.post("rename-tag", s="user/-/label/News", dest="user/-/label/Papers").content == b"OK"
     assert folder.get() == "Papers"
@@ -196,6 +197,34 @@ def test_a_feed_is_called_what_its_reader_calls_it_until_they_call_it_by_its_own
     folder = {"a": "user/-/label/News", "t": name}  # an app that moves a feed sends its name along
     assert app.post("subscription/edit", s=feeds[0], ac="edit", **folder).content == b"OK"
     assert Subscription.objects.get(feed=item.feed).own_name == ""
+
+
+def test_feeds_leave_the_folder_they_are_in_and_no_other(app: App, ada: Reader, item: Item):
+    other = fresh_item(ada, key="ferry.example", title="A ferry").feed
+    Subscription.objects.filter(feed=item.feed).update(folder="News")
+    Subscription.objects.filter(feed=other).update(folder="Ships")
+    feeds = [f"feed/{item.feed_id}", f"feed/{other.pk}"]
+    assert app.post("subscription/edit", s=feeds, ac="edit", r="user/-/label/News").content == b"OK"
+    assert {*Subscription.objects.values_list("feed", "folder")} == {(item.feed_id, ""), (other.pk, "Ships")}
+
+
+def test_an_empty_name_alone_gives_a_feed_its_own_back(app: App, item: Item):
+    Subscription.objects.update(own_name="Mine")
+    assert app.post("subscription/edit", s=f"feed/{item.feed_id}", ac="edit", t="").content == b"OK"
+    assert Subscription.objects.get().own_name == ""
+
+
+def test_of_several_new_feeds_those_that_can_be_had_get_their_names_and_folder(app: App, site: str):
+    form = {"s": [f"feed/{site}nothing", f"feed/{site}feed"], "t": ["A", "B"], "a": "user/-/label/Water"}
+    assert app.post("subscription/edit", ac="subscribe", **form).status_code == 400
+    subscription = Subscription.objects.get()
+    assert (subscription.folder, subscription.own_name) == ("Water", "B")
+
+
+def test_nothing_is_subscribed_to_where_its_folder_is_none(app: App, site: str):
+    form = {"s": f"feed/{site}feed", "ac": "subscribe", "a": USEFUL}
+    assert app.post("subscription/edit", **form).status_code == 400
+    assert not Subscription.objects.exists()
 
 
 def test_an_app_adds_no_feed_beyond_the_greatest_number(app: App, site: str, item: Item, settings):
