@@ -74,16 +74,9 @@ def measured(items: list[Made], folder: Path) -> dict[str, int]:
 
 def measured_real(folder: Path) -> dict[str, int]:
     """Items of the real feeds, in place of all others, and the bytes each takes with its body and without."""
-    from django.utils import timezone  # noqa: PLC0415
-
-    from digest.feeds.rounds import folder_ingest  # noqa: PLC0415
     from digest.models import Item, ItemBody  # noqa: PLC0415
 
-    emptied()
-    index_rebuild()
-    empty = size(folder)
-    with tempfile.TemporaryDirectory(prefix="tidings-feeds-") as name:
-        folder_ingest(folder=unpack(Path(name)), now=timezone.now())
+    empty = ingested(folder)
     count = Item.objects.count()
     found = {"items": count, "with_bodies": (size(folder) - empty) // count}
     ItemBody.objects.all().delete()
@@ -92,18 +85,25 @@ def measured_real(folder: Path) -> dict[str, int]:
     return found
 
 
-def measured_ninety_days(folder: Path) -> dict[str, float]:
-    """What 250 feeds like the real ones bring in ninety days: items, megabytes, and bytes an item."""
+def ingested(folder: Path) -> int:
+    """Read the real feeds in place of all that was there; the bytes of the empty database before."""
     from django.utils import timezone  # noqa: PLC0415
 
     from digest.feeds.rounds import folder_ingest  # noqa: PLC0415
-    from digest.models import Item  # noqa: PLC0415
 
     emptied()
     index_rebuild()
     empty = size(folder)
     with tempfile.TemporaryDirectory(prefix="tidings-feeds-") as name:
         folder_ingest(folder=unpack(Path(name)), now=timezone.now())
+    return empty
+
+
+def measured_ninety_days(folder: Path) -> dict[str, float]:
+    """What 250 feeds like the real ones bring in ninety days: items, megabytes, and bytes an item."""
+    from digest.models import Item  # noqa: PLC0415
+
+    empty = ingested(folder)
     feeds = [*Item.objects.order_by().values_list("feed", flat=True).distinct()]
     for feed in feeds:
         repeated(feed, FEEDS / len(feeds))
