@@ -82,7 +82,7 @@ def resolve_addresses(
     """
     trusted = _is_allowed(host, port, allow)
     if not trusted:
-        _check_port(port, ports)
+        check_host(host, port, ports=ports)
     try:
         found = _lookup(host, port, min(within_s, LOOKUP_S))
     except TimeoutError as error:
@@ -91,7 +91,6 @@ def resolve_addresses(
         raise _unknown(host) from error
     addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
     if not trusted and not all(address_is_public(ip_address(text)) for text in addresses):
-        check_host(host, port, allow=allow, ports=ports)
         raise _unknown(host)
     return addresses
 
@@ -140,7 +139,7 @@ def check_host(host: str, port: int, *, allow: Sequence[str] = (), ports: Collec
     if name == "localhost" or name.endswith(".localhost"):
         raise _forbidden(host)
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
         return  # a name
     if not all(address_is_public(ip_address(str(row[4][0]))) for row in found):

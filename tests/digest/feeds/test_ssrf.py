@@ -91,12 +91,14 @@ def canary() -> Iterator[Canary]:
 
 @pytest.fixture
 def resolver(monkeypatch) -> None:
-    """Made-up names resolve to inner addresses; every other name that is no number resolves as usual."""
+    """Made-up names resolve to inner addresses, localhost and numbers as usual, nothing else: no DNS."""
     usual = socket.getaddrinfo
 
     def answer(host: str, port: int, *args: object, **wanted: object) -> list[tuple[object, ...]]:
         if host in NAMES and not wanted.get("flags"):
             return [(2, 1, 6, "", (address, port)) for address in NAMES[host]]
+        if host != "localhost":
+            wanted["flags"] = socket.AI_NUMERICHOST
         return usual(host, port, *args, **wanted)  # type: ignore[arg-type,return-value]
 
     monkeypatch.setattr(socket, "getaddrinfo", answer)
@@ -205,7 +207,14 @@ def test_settings_of_the_environment_lead_nowhere(canary: Canary, httpserver: HT
 
 def test_a_resolver_that_never_answers_is_left_at_the_deadline(monkeypatch):
     answer = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **wanted: answer.wait(10) and [])
+
+    def silent(*args: object, **wanted: object) -> list[object]:
+        if wanted.get("flags"):
+            raise socket.gaierror
+        answer.wait(10)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
     began = time.monotonic()
     with pytest.raises(FeedProblem) as problem:
         fetch("https://slow.example/feed", total_s=0.2)
@@ -218,6 +227,8 @@ def test_lookups_that_hang_are_no_more_than_a_bound(monkeypatch):
     asked, answer = [], threading.Event()
 
     def silent(*args: object, **wanted: object) -> list[object]:
+        if wanted.get("flags"):
+            raise socket.gaierror
         asked.append(args)
         answer.wait(10)
         return []
