@@ -5,6 +5,7 @@ import fcntl
 import gc
 import os
 import shutil
+import socket
 import sqlite3
 import tempfile
 import time
@@ -14,6 +15,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -47,6 +49,17 @@ STORED = {"db", "transactional_db", "live_server", "own_cache"}
 LAST_ANSWER_S = 20
 PUT_AWAY_S = 300
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
+_getaddrinfo = socket.getaddrinfo
+
+
+def resolve_here(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:
+    """Resolve localhost and addresses in figures; there is no other name, however the network is today."""
+    if host not in (None, "", "localhost"):
+        flags |= socket.AI_NUMERICHOST
+    return _getaddrinfo(host, port, family, type, proto, flags)
+
+
+socket.getaddrinfo = resolve_here
 
 
 @pytest.hookimpl(trylast=True)

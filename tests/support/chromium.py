@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+# Chromium asks its maker's servers by itself, and waits for a name server that does not answer.
+NO_NAMES = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", NO_NAMES]
 ASYNC_UNSAFE = "DJANGO_ALLOW_ASYNC_UNSAFE"
 
 

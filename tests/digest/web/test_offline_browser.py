@@ -1,7 +1,8 @@
 """Today without a network, in a real browser: where its reader asked for it, and for nobody after them."""
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
@@ -15,6 +16,9 @@ from tests.test_pages_browser import browser, page, watched
 
 __all__ = ["browser", "page"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+
+STORED = "caches.match('/ui/today/offline').then((found) => found ? found.text() : '')"
+STORED_S = 20
 
 
 @pytest.fixture
@@ -32,24 +36,25 @@ def stored(page: Page, ada: Reader) -> Page:
     for n in range(3):
         fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text=f"Words about lamp {n}.")
     page.goto("/")
-    page.wait_for_function("() => navigator.serviceWorker.controller || navigator.serviceWorker.ready")
-    wait(page, "Words about lamp 2.")
+    wait(page, lambda text: "Words about lamp 2." in text)
     return page
 
 
-def wait(page: Page, words: str) -> None:
-    """Wait until the stored digest has these words."""
-    page.wait_for_function(
-        "(words) => caches.match('/ui/today/offline')"
-        ".then((found) => found && found.text()).then((text) => Boolean(text?.includes(words)))",
-        arg=words,
-    )
+def wait(page: Page, until: Callable[[str], bool]) -> str:
+    """Return the stored digest, "" for none, as soon as it is as wanted.
+
+    `wait_for_function` would not do: it takes a promise for the answer.
+    """
+    late = time.monotonic() + STORED_S
+    while not until(text := page.evaluate(STORED)):
+        assert time.monotonic() < late, f"stored: {text[:200]!r}"
+        page.wait_for_timeout(50)
+    return text
 
 
 def gone(page: Page) -> bool:
     """Wait until no digest is stored."""
-    page.wait_for_function("() => caches.match('/ui/today/offline').then((found) => !found)")
-    return True
+    return not wait(page, lambda text: not text)
 
 
 def back_online(page: Page, other: Page) -> None:
@@ -125,8 +130,7 @@ def test_each_reader_finds_their_own(stored: Page, ben: Reader, live_server):
     fresh_item(ben, key="ferry.example", title="A ferry", text="Words about ferries.")
     sign_in(stored, ben, live_server.url)
     stored.goto("/")
-    wait(stored, "Words about ferries.")
-    assert "lamp" not in stored.evaluate("caches.match('/ui/today/offline').then((found) => found.text())")
+    assert "lamp" not in wait(stored, lambda text: "Words about ferries." in text)
 
 
 def test_switching_it_off_wipes_it(stored: Page, ada: Reader):

@@ -54,12 +54,17 @@ def test_a_stated_confidence_stays_beyond_chance_and_falls_where_thumbs_speak_ag
     assert confidence_capped("high", -0.3, -0.1) == confidence_capped("medium", -0.3, -0.1) == "low"
 
 
-@given(st.lists(st.integers(0, 50), max_size=80))
+@given(st.lists(st.integers(0, 50), min_size=100, max_size=200))
 def test_no_thumb_both_chooses_and_measures(days):
     split = split_by_time([thumb(n, days_ago=day) for n, day in enumerate(days)])
     ids = [item.item_id for item in (*split.training, *split.holdout)]
     assert sorted(ids) == list(range(len(days)))
     assert len(split.holdout) <= len(days) / 5
+
+
+def test_below_120_thumbs_all_choose_and_none_measure():
+    parts = [split_by_time([thumb(n, days_ago=n) for n in range(count)]) for count in (119, 120)]
+    assert [(len(p.training), len(p.holdout)) for p in parts] == [(119, 0), (100, HOLDOUT_RATINGS_MIN)]
 
 
 def test_blocks_of_five_measure_old_and_recent_times_alike():

@@ -12,7 +12,7 @@ from suggestions.entities import Draft, Proposed
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import change_weigh, hypotheses_for
 from suggestions.planner.forecasts import split_by_time
-from suggestions.planner.hypotheses import HELPS_MIN, NEW_RATINGS_MIN
+from suggestions.planner.hypotheses import HELPS_MIN, NEW_AFTER_NO
 from suggestions.services.resolve import suggestion_reject
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import (
@@ -91,7 +91,7 @@ def test_what_was_rejected_returns_only_with_three_new_thumbs_on_it(ada, now):
     change = ("reduce_source", HATED)
     suggestion_reject(reader_id=ada.pk, suggestion_id=proposed(ada, reduce(ada)).pk, now=now)
     later = now + timedelta(days=15)
-    for n in range(NEW_RATINGS_MIN - 1):
+    for n in range(NEW_AFTER_NO - 1):
         rate(ada, HATED, f"New day {n}", False, now + timedelta(days=n + 1))
     rate(ada, LOVED, "Somewhere else", True, now + timedelta(days=3))
     assert change not in targets(hypotheses_for(reader_id=ada.pk, now=later))
@@ -136,7 +136,7 @@ def test_what_harmed_before_is_not_offered_again(ada, now):
     tastes(ada)
     suggestion_reject(reader_id=ada.pk, suggestion_id=proposed(ada, reduce(ada)).pk, now=now)
     later = now + timedelta(days=30)
-    for n in range(NEW_RATINGS_MIN):
+    for n in range(NEW_AFTER_NO):
         rate(ada, HATED, f"New day {n}", False, now + timedelta(days=n + 1))
     assert ("reduce_source", HATED) in targets(hypotheses_for(reader_id=ada.pk, now=later))
     decision = Outcome.objects.get(reader=ada)
