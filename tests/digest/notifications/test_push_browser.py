@@ -4,16 +4,23 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from digest.models import Destination, Reader
 from ranking.common.encryption import secret_decrypt
 from tests.digest.notifications.test_send import SUBSCRIPTION
-from tests.test_pages_browser import browser, page, tab
+from tests.support.chromium import CHROMIUM, chromium
+from tests.test_pages_browser import page, tab
 
-__all__ = ["browser", "page", "tab"]
+__all__ = ["page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 ENDPOINT = "https://push.example/ada"
+
+
+@pytest.fixture
+def browser() -> Browser:
+    """Chromium with windows: the other one shows no notifications."""
+    return chromium(program=CHROMIUM)
 
 
 @pytest.fixture
