@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, F, Max, Prefetch, Q, QuerySet
+from django.db.models import Count, F, Prefetch, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
@@ -109,11 +109,11 @@ def _without(suggestion_id: int | None) -> QuerySet[Suggestion]:
     return rows if suggestion_id is None else rows.exclude(pk=suggestion_id)
 
 
-def targets_decided(*, reader_id: UUID) -> dict[Target, datetime]:
-    """Return when the reader last accepted or rejected a suggestion about each target; one query."""
-    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED).order_by()
-    latest = rows.values_list("field", "target_key").annotate(Max("resolved_at"))
-    return {(field, key): at for field, key, at in latest if at is not None}
+def targets_decided(*, reader_id: UUID) -> dict[Target, tuple[datetime, bool]]:
+    """Return when the reader last decided on a suggestion about each target, and if by a yes; one query."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED, resolved_at__isnull=False)
+    found = rows.order_by("resolved_at", "pk").values_list("field", "target_key", "resolved_at", "status")
+    return {(field, key): (at, status == Status.ACCEPTED) for field, key, at, status in found if at}
 
 
 def answers_by_type(*, reader_id: UUID) -> dict[str, tuple[int, int]]:

@@ -54,7 +54,7 @@ _getaddrinfo = socket.getaddrinfo
 
 def resolve_here(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:
     """Resolve localhost and addresses in figures; there is no other name, however the network is today."""
-    if host not in (None, "", "localhost"):
+    if host not in (None, "", "localhost", b"localhost"):
         flags |= socket.AI_NUMERICHOST
     return _getaddrinfo(host, port, family, type, proto, flags)
 

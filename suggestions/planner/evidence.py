@@ -51,8 +51,9 @@ LIMIT = 10
 class RatingEvidence:
     """A reader's ratings with the tastes they lead to.
 
-    `rated` are the newest ones, newest first, `split` the same in two parts; `tastes` are those of the
-    training part, by column, `overall_tastes` those of all of them. `titles` are the sources' names.
+    `rated` are the newest ones, newest first, `split` the same in two parts (the second empty below 120);
+    `tastes` are those of the training part, by column, `overall_tastes` those of all of them. `titles` are
+    the sources' names.
     """
 
     split: Split
@@ -175,9 +176,9 @@ def _forecast(
 def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> HypothesisReport:
     """Return at most `limit` changes that `suggestion_propose` would take as they are, best first.
 
-    Chosen by five sixths of the ratings, measured on the rest; those whose whole measured interval is below
-    zero, or that all ratings together contradict, are dropped and counted. Without any hypothesis the report
-    has the reason, and the undecided leads.
+    Chosen by five sixths of the ratings (all below 120), measured on the rest; those whose whole measured
+    interval is below zero, or that all ratings together contradict, are dropped and counted. Without any
+    hypothesis the report has the reason, and the undecided leads.
     """
     facts = facts_for(reader_id=reader_id, now=now)
     evidence = evidence_for(reader_id=reader_id, effective=facts.effective, now=now)

@@ -1,8 +1,8 @@
 """The choice of changes worth proposing, best first, and the reason where there is none.
 
 1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, if the rules permit it
-   and would accept the evidence. A target the reader has decided on needs three new ratings since: the same
-   ones prove nothing more.
+   and would accept the evidence. A target the reader has decided on needs new ratings since, three after a no
+   and one after a yes: the same ones prove nothing more.
 2. A change is proposed where the reader clearly leans its way (`tastes`): by 0.15 in log-odds or more, on
    three decayed thumbs of at least ten.
 3. The one with the largest lean x s(1 - s) comes first, s its target's share of the thumbs, times the share
@@ -56,9 +56,9 @@ HELPS_MIN = 0.5
 # A shorter rest of the way to a bound is not worth a reader's time.
 SOURCE_STEP_MIN = 0.1
 EVIDENCE_SHOWN = 5
-# Ratings of a target, given after the reader decided on it, before it may be a hypothesis again. As many as
-# any suggestion has to cite; without them a boost would return after each cooldown, 1.3, 1.6, 1.9.
-NEW_RATINGS_MIN = EVIDENCE_MIN
+# Ratings of a target, given after the reader decided on it, before it may be a hypothesis again: after a no
+# as many as any suggestion has to cite; after a yes one, or a boost would return by itself, 1.3, 1.6, 1.9.
+NEW_AFTER_NO, NEW_AFTER_YES = EVIDENCE_MIN, 1
 LEADS_MAX = 5
 # From this probability on a change is a lead worth following up, though not worth asking about.
 LEAD_MIN = 0.57
@@ -118,11 +118,11 @@ class EvaluatedChange:
 class DecisionHistory:
     """The reader's decisions so far.
 
-    `decided` has the time of the last decision about each target, `acceptance` the accepted share of each
-    type, `harmed` the (type, target) whose effect was harmful.
+    `decided` has the last decision about each target, its time and whether it was a yes, `acceptance` the
+    accepted share of each type, `harmed` the (type, target) whose effect was harmful.
     """
 
-    decided: Mapping[Target, datetime] = field(default_factory=dict)
+    decided: Mapping[Target, tuple[datetime, bool]] = field(default_factory=dict)
     acceptance: Mapping[str, float] = field(default_factory=dict)
     harmed: frozenset[tuple[str, Target]] = frozenset()
 
@@ -355,9 +355,10 @@ def _has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[R
     decided = history.decided.get((change.field, change.key))
     if decided is None:
         return True
-    since = (item for item in rated if item.at > decided)
+    at, accepted = decided
+    since = (item for item in rated if item.at > at)
     new = sum(concerns(item, change.field, change.key, change.label) for item in since)
-    return new >= NEW_RATINGS_MIN
+    return new >= (NEW_AFTER_YES if accepted else NEW_AFTER_NO)
 
 
 def evidence_pick(rated: Sequence[RatedItem], kind: str, key: str, label: str) -> tuple[RatedItem, ...]:

@@ -93,7 +93,7 @@ def test_a_forecast_is_repeatable_and_positive_where_the_change_is_right():
 def test_ages_count_at_the_time_of_the_thumb():
     # Both items were an hour old when rated, one of them months ago: the old thumb must not sink.
     old = thumb(1, useful=True, days_ago=90)
-    new = [thumb(n, source="b", useful=False, days_ago=1) for n in range(2, 12)]
+    new = [thumb(n, source="b", useful=False, days_ago=1) for n in range(2, 22)]
     boosted = change_applied(PLAIN, "boost_source", "a", "1.4")
     reduced = change_applied(PLAIN, "reduce_source", "a", "0.9")
     assert forecast_of([old, *new], reduced, boosted, now=CLOCK, seed="s").gain > 0.5
@@ -135,7 +135,7 @@ def test_silence_has_a_reason(changed, code):
 
 ROW = st.tuples(st.booleans(), st.floats(0, 9), st.floats(0, 9))
 # Ties fall by the luck of the deal, so an exact comparison needs distinct scores.
-DISTINCT = st.lists(ROW, min_size=8, max_size=40, unique_by=(lambda row: row[1], lambda row: row[2]))
+DISTINCT = st.lists(ROW, min_size=20, max_size=40, unique_by=(lambda row: row[1], lambda row: row[2]))
 
 
 def plain_ndcg(liked: list[bool], order: list[float], k: int = 10) -> float:
@@ -157,11 +157,11 @@ def test_a_measured_gain_is_the_difference_and_repeats_with_its_seed(case):
 
 def test_the_gain_is_that_of_ndcg_at_10():
     # One liked item climbs from the 9th place (1 / log2(10)) to the 2nd (1 / log2(3)).
-    liked = [n == 0 for n in range(12)]
-    before, after = ([place, *(n - 0.5 for n in range(12, 1, -1))] for place in (4.0, 11.0))
+    liked = [n == 0 for n in range(20)]
+    before, after = ([place, *(n - 0.5 for n in range(20, 1, -1))] for place in (12.0, 19.0))
     assert ndcg_change(liked, before, after, seed=1).gain == pytest.approx(1 / log2(3) - 1 / log2(10))
     assert ndcg_change(liked, [0.0, *before[1:]], after, seed=1).gain == pytest.approx(1 / log2(3))
-    assert ndcg_change([False] * 12, before, after, seed=1).gain == 0
+    assert ndcg_change([False] * 20, before, after, seed=1).gain == 0
 
 
 def test_many_later_thumbs_are_measured_in_pools_the_size_of_a_digest():
@@ -185,5 +185,5 @@ def test_a_change_that_lifts_what_was_liked_gains_for_certain():
 
 
 def test_too_few_later_thumbs_say_so():
-    few = ndcg_change([True] * (HOLDOUT_RATINGS_MIN - 1), [1.0] * 7, [2.0] * 7, seed=1)
-    assert (few.gain, few.low, few.high, few.n) == (None, None, None, 7)
+    few = ndcg_change([True] * 19, [1.0] * 19, [2.0] * 19, seed=1)
+    assert (few.gain, few.low, few.high, few.n) == (None, None, None, 19)

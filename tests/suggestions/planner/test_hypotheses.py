@@ -13,7 +13,7 @@ from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import change_weigh, hypotheses_for
 from suggestions.planner.forecasts import split_by_time
 from suggestions.planner.hypotheses import HELPS_MIN, NEW_AFTER_NO
-from suggestions.services.resolve import suggestion_reject
+from suggestions.services.resolve import suggestion_accept, suggestion_reject
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import (
     HATED,
@@ -96,6 +96,18 @@ def test_what_was_rejected_returns_only_with_three_new_thumbs_on_it(ada, now):
     rate(ada, LOVED, "Somewhere else", True, now + timedelta(days=3))
     assert change not in targets(hypotheses_for(reader_id=ada.pk, now=later))
     rate(ada, HATED, "And another", False, now + timedelta(days=4))
+    assert change in targets(hypotheses_for(reader_id=ada.pk, now=later))
+
+
+@pytest.mark.django_db
+def test_what_was_accepted_returns_after_its_cooldown_with_one_new_thumb_on_it(ada, now):
+    tastes(ada)
+    suggestion_accept(reader_id=ada.pk, suggestion_id=proposed(ada, reduce(ada)).pk, now=now)
+    later = now + timedelta(days=15)
+    change = ("reduce_source", HATED)
+    rate(ada, LOVED, "Somewhere else", True, now + timedelta(days=3))
+    assert change not in targets(hypotheses_for(reader_id=ada.pk, now=later))
+    rate(ada, HATED, "Another", False, now + timedelta(days=4))
     assert change in targets(hypotheses_for(reader_id=ada.pk, now=later))
 
 
