@@ -331,9 +331,11 @@ def values_by_current_key(*, values: Mapping[str, V]) -> dict[str, V]:
     return by_old | {key: value for key, value in values.items() if key not in renamed}
 
 
-def readers_learned(*, since: date) -> set[UUID]:
-    """Return the readers with a learning cycle on `since` (a UTC day) or later; one query."""
+def readers_learned(*, since: date, among: Collection[UUID] | None = None) -> set[UUID]:
+    """Return the readers, or those `among` some, with a learning cycle on `since` (a UTC day) or later."""
     rows = WeightSnapshot.objects.filter(cycle__gte=since).order_by("reader_id")
+    if among is not None:
+        rows = rows.filter(reader_id__in=among)
     return set(rows.values_list("reader_id", flat=True).distinct())
 
 

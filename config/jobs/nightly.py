@@ -9,10 +9,14 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import structlog
+from celery import current_app
+from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
+from kombu.exceptions import OperationalError
 
 from advisor.agent.error_policy import Action, alert_raise, error_handle
 from advisor.run.execute import traces_prune
@@ -49,6 +53,8 @@ Work = Callable[[datetime], Counts]
 # A learning cycle is weekly: its steps are sized for a week's ratings (docs/architecture.md).
 LEARNING_CYCLE = timedelta(days=7)
 ERROR_CHARS = 300
+# The task by which another worker shares a step, and how long its message is of use.
+SHARE_TASK, SHARE_S = "config.night_share", 600
 CRASHED = "It ended its process twice, so this night goes on without it."
 
 
@@ -97,11 +103,8 @@ def summarise(now: datetime) -> Counts:
 def learn(now: datetime) -> Counts:
     """Publish the community's figures, run the weekly learning cycles that are due, and learn from opens."""
     figures = community_publish(now=now)
-    ratings = Feedback.objects.filter(reader=OuterRef("pk"))
-    lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
-    readers = Reader.objects.filter(Exists(ratings), is_active=True).order_by("pk")
-    due = [pk for pk in readers.values_list("pk", flat=True) if pk not in lately]
-    report = cycles_run(reader_ids=due, now=now)
+    _share("learn", now)
+    report = cycles_run(reader_ids=_learning_due(now), now=now)
     counted = taste_spread_publish(now=now)
     return {
         "readers": report.done,
@@ -113,8 +116,17 @@ def learn(now: datetime) -> Counts:
     }
 
 
+def _learning_due(now: datetime) -> list[UUID]:
+    """Return the readers with ratings who had no learning cycle for a week."""
+    ratings = Feedback.objects.filter(reader=OuterRef("pk"))
+    lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
+    readers = Reader.objects.filter(Exists(ratings), is_active=True).order_by("pk")
+    return [pk for pk in readers.values_list("pk", flat=True) if pk not in lately]
+
+
 def digests(now: datetime) -> Counts:
     """Build each reader's digest of their current day."""
+    _share("digests", now)
     return {"built": digests_build(now=now)}
 
 
@@ -139,6 +151,23 @@ def advise(now: datetime) -> Counts:
 STEPS: dict[str, Callable[[datetime], Counts]] = {
     step.__name__: step for step in (fetch, cluster, summarise, learn, digests, deliver, advise)
 }
+
+
+def _share(step: str, now: datetime) -> None:
+    """Ask another Celery worker to begin a step of many readers at its end; without one nothing is lost."""
+    if settings.REDIS_URL:
+        with suppress(OperationalError):
+            current_app.send_task(SHARE_TASK, args=(step, now.isoformat()), retry=False, expires=SHARE_S)
+
+
+def night_share(*, step: str, now: datetime) -> int:
+    """Do the readers' part of a step, the last reader first, until the other process is met; return how many.
+
+    Each hundred is looked at again before it begins, so that neither does what the other has done.
+    """
+    if step == "learn":
+        return cycles_run(reader_ids=_learning_due(now)[::-1], now=now).done
+    return digests_build(now=now, last_first=True)
 
 
 def nightly_run(

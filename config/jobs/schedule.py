@@ -16,6 +16,7 @@ QUEUE_BY_TASK: Mapping[str, str] = {
     "digest.feeds_fetch": FETCH,
     "digest.first_round": FETCH,
     "config.nightly": RANK,
+    "config.night_share": RANK,
     "config.daily_builds": MAIL,
     "advisor.run_execute": ADVISE,
 }
@@ -29,6 +30,7 @@ SOFT_LIMIT_S, HARD_LIMIT_S = 540, 570
 HARD_LIMIT_BY_TASK: Mapping[str, int] = {
     "digest.feeds_fetch": 1800,
     "config.nightly": 6 * 3600,
+    "config.night_share": 6 * 3600,
     "config.daily_builds": 6 * 3600,
 }
 # How long a soft limit comes before the hard one.

@@ -104,21 +104,19 @@ def digest_rank(
     return digest_candidates(reader=reader, date=date, now=now).ranking(effective)
 
 
-def digests_build(*, now: dt.datetime) -> int:
+def digests_build(*, now: dt.datetime, last_first: bool = False) -> int:
     """Build every active reader's digest of today, in the reader's zone; return how many were built.
 
     The items of the week are loaded and matched once for all; readers go a hundred at a time, with as many
-    queries for each hundred. A digest that is up to date (`digests_current`) is left alone: so a round that
-    broke off goes on where it was, and nobody's order changes while they read. What goes wrong for one reader
-    is logged and costs the others nothing.
+    queries for each hundred. A digest that is up to date (`digests_current`) when its hundred begins is left
+    alone: so a round that broke off goes on where it was, nobody's order changes while they read, and a
+    second process that begins with the last readers shares the work. What goes wrong for one reader is
+    logged and costs the others nothing.
     """
-    readers = list(Reader.objects.filter(is_active=True).order_by("pk"))
-    days, configs = _days_of(readers, now), _configs_of(readers)
-    for some in _batches(readers):
-        of_some = {reader.pk: days[reader.pk] for reader in some if reader.pk in days}
-        for pk in digests_current(days=of_some, configs=configs, now=now):
-            del days[pk]
-    return _build_days(readers, days, configs, now)
+    readers = list(Reader.objects.filter(is_active=True).order_by("-pk" if last_first else "pk"))
+    configs = _configs_of(readers)
+    current = partial(digests_current, configs=configs, now=now)
+    return _build_days(readers, _days_of(readers, now), configs, now, current=current)
 
 
 def digests_build_missing(*, now: dt.datetime, stopping: Callable[[], bool] = lambda: False) -> int:
@@ -132,7 +130,7 @@ def digests_build_missing(*, now: dt.datetime, stopping: Callable[[], bool] = la
     everybody = list(Reader.objects.filter(is_active=True).order_by("pk"))
     days = {pk: day for pk, day in _days_of(everybody, now).items() if (pk, day) not in there}
     readers = [reader for reader in everybody if reader.pk in days]
-    return _build_days(readers, days, _configs_of(readers), now, stopping)
+    return _build_days(readers, days, _configs_of(readers), now, stopping=stopping)
 
 
 def _days_of(readers: Sequence[Reader], now: dt.datetime) -> dict[UUID, dt.date]:
@@ -162,16 +160,30 @@ def _build_days(
     days: Mapping[UUID, dt.date],
     configs: Mapping[UUID, EffectiveConfig],
     now: dt.datetime,
+    *,
+    current: Callable[..., Collection[UUID]] = lambda days: (),
     stopping: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Load the week and build the digests of those readers who are in `days`."""
-    if not days:
-        return 0
-    window = window_load(now=now)
-    settings = [configs[reader_id].config for reader_id in days]
+    """Build the digests of those readers who are in `days`, unless `current` says they are up to date.
+
+    The week is loaded when the first one is due.
+    """
+    built, window = 0, None
+    for some in _batches([reader for reader in readers if reader.pk in days]):
+        if stopping():
+            break
+        ready = current(days={reader.pk: days[reader.pk] for reader in some})
+        if due := [reader for reader in some if reader.pk not in ready]:
+            window = window or _window_of(configs, now)
+            built += _build_together(due, days, configs, window)
+    return built
+
+
+def _window_of(configs: Mapping[UUID, EffectiveConfig], now: dt.datetime) -> Window:
+    """Load the week, and match its items with the terms of all these settings."""
+    window, settings = window_load(now=now), [effective.config for effective in configs.values()]
     window.pool.search_all({term for config in settings for term in (*config.topics, *config.keyword_boosts)})
-    due = [reader for reader in readers if reader.pk in days]
-    return sum(_build_together(some, days, configs, window) for some in _batches(due) if not stopping())
+    return window
 
 
 def _build_together(

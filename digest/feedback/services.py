@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 import structlog
@@ -19,7 +19,7 @@ from digest.items.selectors import item_get
 from digest.items.vectors import profile_prune, profile_refresh, profiles_rebuild
 from digest.models import Feedback, FeedbackTag, Reader
 from ranking.learning import learn
-from ranking.selectors import config_effective_many, weights_on_hold_many
+from ranking.selectors import config_effective_many, readers_learned, weights_on_hold_many
 from ranking.services import weights_learn_many
 
 log = structlog.get_logger(__name__)
@@ -193,13 +193,16 @@ class CyclesReport:
 
 
 def cycles_run(*, reader_ids: Sequence[UUID], now: datetime) -> CyclesReport:
-    """Run one learning cycle for each reader, a hundred at a time.
+    """Run one learning cycle for each reader, a hundred at a time; count those who had none this UTC day.
 
     Where a hundred fail together, they are tried one by one, so that a fault stays with one reader.
     """
     report = CyclesReport()
     for start in range(0, len(reader_ids), TOGETHER):
-        report += _cycles_together(reader_ids[start : start + TOGETHER], now)
+        some = reader_ids[start : start + TOGETHER]
+        learned = readers_learned(since=now.astimezone(UTC).date(), among=some)
+        if due := [pk for pk in some if pk not in learned]:
+            report += _cycles_together(due, now)
     return report
 
 

@@ -1,6 +1,7 @@
 """The night's work: once a day, in order, taken up where it stopped, and no step spoils the next."""
 
 import json
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -10,8 +11,9 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from advisor.models import Decision, Run
+from config.celery import app
 from config.jobs.lease import LEASE, STEP_NAMES, nightly_as_dict
-from config.jobs.nightly import CRASHED, STEPS, nightly_run
+from config.jobs.nightly import CRASHED, SHARE_TASK, STEPS, night_share, nightly_run
 from config.models import NightlyReport
 from config.tasks import daily_builds_task, nightly_task
 from digest.models import CommunityRound, Delivery, Digest, Reader
@@ -197,6 +199,26 @@ def test_weights_are_learned_once_a_week_for_each_reader(ada, now):
         now.date(),
         (now + 7 * DAY).date(),
     }
+
+
+def test_what_a_second_worker_has_done_of_a_night_is_not_done_twice(ada, now):
+    FeedbackFactory(reader=paper(ada))
+    assert [night_share(step=step, now=now) for step in ("learn", "digests")] == [1, 1]
+    steps = nightly_run(now=now).steps
+    assert (steps["learn"]["counts"]["readers"], steps["digests"]["counts"]["built"]) == (0, 0)
+    assert WeightSnapshot.objects.count() == 1
+
+
+@pytest.mark.services
+def test_a_second_worker_is_asked_to_share_the_steps_of_many_readers(ada, now, broker_alone):
+    app.control.purge()
+    FeedbackFactory(reader=paper(ada))
+    nightly_run(now=now)
+    with app.connection() as connection, closing(connection.SimpleQueue("rank")) as queue:
+        asked = [queue.get_nowait() for _ in range(2)]
+        [message.ack() for message in asked]
+    assert {message.headers["task"] for message in asked} == {SHARE_TASK}
+    assert [message.payload[0][0] for message in asked] == ["learn", "digests"]
 
 
 def test_who_never_rated_costs_the_learning_nothing(now, django_assert_num_queries):

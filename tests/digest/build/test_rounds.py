@@ -73,6 +73,26 @@ def test_a_current_digest_is_left_alone_so_that_a_broken_round_goes_on(ada, ben,
     assert Digest.objects.get(reader=ada).built_at == now + HOUR
 
 
+def test_a_round_leaves_alone_what_another_process_builds_meanwhile(ada, ben, now, world, monkeypatch):
+    monkeypatch.setattr(services, "TOGETHER", 1)
+    last, load = max((ada, ben), key=lambda reader: reader.pk), services.window_load
+
+    def slow(**given: object) -> object:
+        digest_build(reader=last, date=now.date(), now=now)
+        return load(**given)
+
+    monkeypatch.setattr(services, "window_load", slow)
+    assert digests_build(now=now) == 1
+    assert Digest.objects.count() == 2
+
+
+def test_a_round_may_begin_with_the_last_reader(ada, ben, now, world, monkeypatch):
+    monkeypatch.setattr(services, "TOGETHER", 1)
+    assert digests_build(now=now, last_first=True) == 2
+    built = list(Digest.objects.order_by("pk").values_list("reader_id", flat=True))
+    assert built == sorted((ada.pk, ben.pk), reverse=True)
+
+
 def test_new_settings_and_new_sources_make_a_digest_due_at_once(ada, ben, now, world):
     digests_build(now=now)
     target_pin(reader_id=ada.pk, target=SOURCES[5], pin="locked", ref="", now=now)

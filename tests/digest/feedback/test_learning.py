@@ -92,6 +92,7 @@ def test_cycles_together_learn_what_each_would_alone(ada, ben, now, opinions):
     assert cycles_run(reader_ids=[ada.id, ben.id], now=now) == CyclesReport(done=2, moved=2)
     assert weights(ada) == {"good.example": 1.15, "bad.example": 0.7}
     assert weights(ben) == {"bad.example": 1.15}
+    assert cycles_run(reader_ids=[ada.id, ben.id], now=now) == CyclesReport()
 
 
 def test_one_readers_fault_stops_no_other_cycle(ada, ben, now, opinions, monkeypatch):
