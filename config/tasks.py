@@ -29,7 +29,7 @@ from advisor.tasks import (
 )
 from config.api.idempotency import responses_prune
 from config.celery import worker_is_stopping
-from config.jobs.nightly import SHARE_TASK, night_share, nightly_run
+from config.jobs.nightly import nightly_run
 from config.jobs.schedule import jobs_due, night_has_begun
 from digest.build.services import digests_build_missing
 from digest.mail.send import digests_deliver
@@ -46,12 +46,6 @@ def nightly_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
     now = timezone.now()
     if night_has_begun(now, settings.NIGHTLY_HOUR):
         nightly_run(now=now, stopping=stopping)
-
-
-@shared_task(name=SHARE_TASK)
-def night_share_task(step: str, now: str) -> int:
-    """Share a step of the night that another worker runs; return how many readers were done here."""
-    return night_share(step=step, now=datetime.fromisoformat(now))
 
 
 @shared_task(name="config.daily_builds")

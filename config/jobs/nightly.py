@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import structlog
-from celery import current_app
+from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
@@ -53,8 +53,8 @@ Work = Callable[[datetime], Counts]
 # A learning cycle is weekly: its steps are sized for a week's ratings (docs/architecture.md).
 LEARNING_CYCLE = timedelta(days=7)
 ERROR_CHARS = 300
-# The task by which another worker shares a step, and how long its message is of use.
-SHARE_TASK, SHARE_S = "config.night_share", 600
+# How long a message by which another worker shares a step is of use.
+SHARE_S = 600
 CRASHED = "It ended its process twice, so this night goes on without it."
 
 
@@ -157,17 +157,19 @@ def _share(step: str, now: datetime) -> None:
     """Ask another Celery worker to begin a step of many readers at its end; without one nothing is lost."""
     if settings.REDIS_URL:
         with suppress(OperationalError):
-            current_app.send_task(SHARE_TASK, args=(step, now.isoformat()), retry=False, expires=SHARE_S)
+            night_share_task.apply_async(args=(step, now.isoformat()), retry=False, expires=SHARE_S)
 
 
-def night_share(*, step: str, now: datetime) -> int:
+@shared_task(name="config.night_share")
+def night_share_task(step: str, now: str) -> int:
     """Do the readers' part of a step, the last reader first, until the other process is met; return how many.
 
     Each hundred is looked at again before it begins, so that neither does what the other has done.
     """
+    at = datetime.fromisoformat(now)
     if step == "learn":
-        return cycles_run(reader_ids=_learning_due(now)[::-1], now=now).done
-    return digests_build(now=now, last_first=True)
+        return cycles_run(reader_ids=_learning_due(at)[::-1], now=at).done
+    return digests_build(now=at, last_first=True)
 
 
 def nightly_run(

@@ -14,7 +14,7 @@ from django.utils import timezone
 from advisor.models import Decision, Run
 from config.celery import app
 from config.jobs.lease import LEASE, STEP_NAMES, nightly_as_dict
-from config.jobs.nightly import CRASHED, SHARE_TASK, STEPS, night_share, nightly_run
+from config.jobs.nightly import CRASHED, STEPS, night_share_task, nightly_run
 from config.models import NightlyReport
 from config.tasks import daily_builds_task, nightly_task
 from digest.models import CommunityRound, Delivery, Digest, Reader
@@ -204,7 +204,7 @@ def test_weights_are_learned_once_a_week_for_each_reader(ada, now):
 
 def test_what_a_second_worker_has_done_of_a_night_is_not_done_twice(ada, now):
     FeedbackFactory(reader=paper(ada))
-    assert [night_share(step=step, now=now) for step in ("learn", "digests")] == [1, 1]
+    assert [night_share_task(step, now.isoformat()) for step in ("learn", "digests")] == [1, 1]
     steps = nightly_run(now=now).steps
     assert (steps["learn"]["counts"]["readers"], steps["digests"]["counts"]["built"]) == (0, 0)
     assert WeightSnapshot.objects.count() == 1
@@ -218,7 +218,7 @@ def test_a_second_worker_is_asked_to_share_the_steps_of_many_readers(ada, now, b
     with app.connection() as connection, closing(connection.SimpleQueue("rank")) as queue, suppress(Empty):
         while message := queue.get_nowait():  # other tests' nights may ask meanwhile
             message.ack()
-            if message.headers["task"] == SHARE_TASK:
+            if message.headers["task"] == night_share_task.name:
                 asked.append(message.payload[0])
     own = [step for step, at in asked if datetime.fromisoformat(at).date() == row.day]
     assert own == ["learn", "digests"]
