@@ -4,23 +4,25 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from digest.models import Destination, Reader
 from ranking.common.encryption import secret_decrypt
 from tests.digest.notifications.test_send import SUBSCRIPTION
 from tests.support.chromium import CHROMIUM, chromium
-from tests.test_pages_browser import page, tab
+from tests.test_pages_browser import page, watched
 
-__all__ = ["page", "tab"]
+__all__ = ["page"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 ENDPOINT = "https://push.example/ada"
 
 
 @pytest.fixture
-def browser() -> Browser:
-    """Chromium with windows: the other one shows no notifications."""
-    return chromium(program=CHROMIUM)
+def tab(live_server) -> Iterator[Page]:
+    """A tab of a Chromium with windows, since the other shows no notifications, and of its own profile."""
+    context = chromium(program=CHROMIUM).new_context(base_url=live_server.url, reduced_motion="reduce")
+    with context, watched(context.new_page(), live_server.url) as window:
+        yield window
 
 
 @pytest.fixture

@@ -19,6 +19,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(tran
 
 STORED = "caches.match('/ui/today/offline').then((found) => found ? found.text() : '')"
 STORED_S = 20
+ALL_STORED = """async () => {
+    const found = [];
+    for (const name of await caches.keys()) found.push(...await (await caches.open(name)).keys());
+    return found.map((request) => new URL(request.url).pathname).sort();
+}"""
 
 
 @pytest.fixture
@@ -69,6 +74,16 @@ def sign_in(page: Page, reader: Reader, origin: str) -> None:
     client.force_login(reader)
     value = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": value, "url": origin}])
+
+
+def test_who_did_not_ask_has_a_page_that_says_so_stored_and_its_looks_alone(page: Page, ada: Reader):
+    fresh_item(ada, title="Lamp", text="Words about lamps.")
+    page.goto("/")
+    page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    looks = [f"/static/{name}.css" for name in ("article", "reading", "tidings")]
+    assert page.evaluate(ALL_STORED) == ["/offline", *looks]
+    page.goto("/ui/saved")  # from here on the worker is in charge
+    assert page.evaluate(ALL_STORED) == ["/offline", *looks]
 
 
 def test_without_a_network_today_and_its_articles_are_read_and_nothing_else(stored: Page, ada: Reader):

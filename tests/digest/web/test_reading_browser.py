@@ -150,19 +150,6 @@ def test_offline_a_thumb_says_it_was_not_stored_and_can_be_tried_again(day_tab: 
     assert Feedback.objects.get(reader=ada).useful
 
 
-def test_a_page_that_cannot_be_reached_says_so_and_keeps_nothing_of_the_reader(day_tab: Page):
-    day_tab.evaluate("navigator.serviceWorker.ready.then(() => null)")
-    cached = """async () => {
-        const found = [];
-        for (const name of await caches.keys()) found.push(...await (await caches.open(name)).keys());
-        return found.map((request) => new URL(request.url).pathname).sort();
-    }"""
-    looks = [f"/static/{name}.css" for name in ("article", "reading", "tidings")]
-    assert day_tab.evaluate(cached) == ["/offline", *looks]
-    day_tab.goto("/ui/saved")  # from here on the worker is in charge
-    assert day_tab.evaluate(cached) == ["/offline", *looks]
-
-
 def test_suggestions_are_mentioned_until_told_otherwise(page: Page, ada: Reader):
     suggested(ada)
     page.goto("/")
