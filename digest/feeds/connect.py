@@ -75,10 +75,10 @@ def resolve_addresses(
     `allow` lists hosts ("host" or "host:port") that pass both rules, `ports` the ports allowed at any host.
     The resolver has `within_s`, five seconds at most.
 
-    Raises `FeedProblem`: `bad_port`, `timeout`, `not_found` (no such host), and as soon as one of the
-    addresses is not public, since a name that answers both ways is an attack or a mistake,
-    `forbidden_address` for figures and `not_found` for a name: which names an inner network has is nobody's
-    business.
+    Raises `FeedProblem`: `bad_port`; `forbidden_address` for localhost (RFC 6761, section 6.3) and figures
+    that are not public, without a lookup; `timeout`; `not_found` for no such host, and as soon as one of a
+    name's addresses is not public: a name that answers both ways is an attack or a mistake, and which names
+    an inner network has is nobody's business.
     """
     trusted = _is_allowed(host, port, allow)
     if not trusted:
