@@ -60,6 +60,8 @@ def reader_arguments_add(parser: ArgumentParser) -> None:
 def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:
     """Return the reader with this id, else with this username; without either all active ones by name.
 
+    A username in other capitals will do where it is nobody else's.
+
     Raises `CommandError` where there is none.
     """
     if user_id is None:
@@ -68,7 +70,10 @@ def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:
         found = list(Reader.objects.filter(pk=UUID(str(user_id))))
     except ValueError:
         found = []
-    if not (found := found or list(Reader.objects.filter(username=user_id))):
+    found = found or list(Reader.objects.filter(username=user_id))
+    if not found and len(alike := list(Reader.objects.filter(username__iexact=user_id)[:2])) == 1:
+        found = alike
+    if not found:
         raise CommandError(
             _(
                 "There is no reader with the id or username “{user_id}”. Both are listed under Users, "

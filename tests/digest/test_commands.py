@@ -112,6 +112,14 @@ def test_a_reader_is_named_by_id_or_by_username(ada, ben):
     assert readers_named(str(twin.pk)) == [twin]
 
 
+def test_capitals_do_where_they_mean_one_reader(ada):
+    assert readers_named("ADA") == [ada]
+    shouting = ReaderFactory(username="ADA")
+    assert readers_named("ADA") == [shouting] and readers_named("ada") == [ada]
+    with pytest.raises(CommandError, match="no reader"):
+        readers_named("Ada")
+
+
 def test_a_future_day_is_an_error(ada, capsys):
     assert exit_code("--user-id", str(ada.id), "--date", "2999-01-01") == 1
     assert "has not begun" in capsys.readouterr().err

@@ -22,6 +22,8 @@ MICROSECONDS: Final = 1_000_000
 # The last second that a date can hold.
 SECONDS_MAX: Final = 253_402_300_799
 ID_MAX: Final = 2**63 - 1
+# What the id of a folder ends in that has the name of a label.
+FOLDER_END: Final = " (folder)"
 _USER: Final = re.compile(r"user/[^/]+/(state/com\.google|label)/(.+)", re.DOTALL)
 _HEX: Final = re.compile(r"[0-9a-fA-F]{1,16}")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,19}")
@@ -56,7 +58,7 @@ class Stream:
 
 
 def stream_read(text: str) -> Stream:
-    """Return the stream of this id. The three labels come before folders of these names.
+    """Return the stream of this id.
 
     Raises `ValueError` for what is no id of a stream.
     """
@@ -65,10 +67,26 @@ def stream_read(text: str) -> Stream:
         if space != "label":
             return Stream(_STATES.get(name, Kind.OTHER))
         label = next((kind for kind in LABELS if kind.value == name), None)
-        return Stream(label) if label else Stream(Kind.FOLDER, name)
+        return Stream(label) if label else Stream(Kind.FOLDER, _folder_read(name))
     if text.startswith(FEED) and (name := re.sub(r"^(feed/)+", "", text)):
         return Stream(Kind.FEED, name)
     raise ValueError(f"“{text[:80]}” is not a stream. Ask for one that a list of this server names.")
+
+
+def folder_write(name: str) -> str:
+    """Return the id of a folder; one with the name of a label has an ending that no label has."""
+    return LABEL + name + (FOLDER_END if _like_label(name) else "")
+
+
+def _folder_read(name: str) -> str:
+    plain = name.removesuffix(FOLDER_END)
+    return plain if _like_label(plain) else name
+
+
+def _like_label(name: str) -> bool:
+    while name.endswith(FOLDER_END):
+        name = name.removesuffix(FOLDER_END)
+    return any(kind.value == name for kind in LABELS)
 
 
 def item_write(item_id: int) -> str:

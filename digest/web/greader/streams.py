@@ -45,6 +45,7 @@ from digest.web.greader.codec import (
     Asked,
     Kind,
     Stream,
+    folder_write,
     item_write,
     microseconds,
 )
@@ -285,7 +286,7 @@ def _categories(item: Item, feed: ReadFeed | None, states: _States) -> list[str]
     names = [STATE + Kind.ALL.value]
     names += [STATE + Kind.READ.value] if item.pk in states.read else []
     names += [STATE + Kind.STARRED.value] if item.pk in states.starred else []
-    names += [LABEL + feed.folder] if feed and feed.folder else []
+    names += [folder_write(feed.folder)] if feed and feed.folder else []
     names += [LABEL + TODAY] if item.pk in states.today else []
     if item.pk in states.useful:
         names.append(LABEL + (USEFUL if states.useful[item.pk] else NOT_USEFUL))
@@ -299,7 +300,7 @@ def subscriptions(*, reader: Reader) -> list[Shape]:
         {
             "id": f"{FEED}{one.feed_id}",
             "title": one.name,
-            "categories": [{"id": LABEL + one.folder, "label": one.folder}] if one.folder else [],
+            "categories": [{"id": folder_write(one.folder), "label": one.folder}] if one.folder else [],
             "url": web_url(one.url),
             "htmlUrl": one.site_url,
             "sortid": f"{one.feed_id:08x}",
@@ -310,11 +311,11 @@ def subscriptions(*, reader: Reader) -> list[Shape]:
 
 def tags(*, reader: Reader) -> list[Shape]:
     """Return starred, the reader's folders, and the three labels; one query."""
-    folders = {one.folder for one in feeds_read(reader_id=reader.pk)} - {"", *(kind.value for kind in LABELS)}
+    folders = {one.folder for one in feeds_read(reader_id=reader.pk)} - {""}
     names = sorted(folders, key=lambda name: (name.casefold(), name))
     return [
         {"id": STATE + Kind.STARRED.value},
-        *({"id": LABEL + name, "type": "folder"} for name in names),
+        *({"id": folder_write(name), "type": "folder"} for name in names),
         *({"id": LABEL + kind.value, "type": "tag"} for kind in LABELS),
     ]
 
@@ -335,6 +336,6 @@ def unread(*, reader: Reader, now: datetime) -> list[Shape]:
     ]
     for folder in sorted({one.folder for one in feeds if one.folder}):
         last = max(at.get(pk, 0) for one in feeds if one.folder == folder for pk in one.ids)
-        lines.append((LABEL + folder, counts.folders.get(folder, 0), last))
+        lines.append((folder_write(folder), counts.folders.get(folder, 0), last))
     lines.append((STATE + Kind.ALL.value, counts.total, max(at.values(), default=0)))
     return [{"id": name, "count": n, "newestItemTimestampUsec": str(last)} for name, n, last in lines]

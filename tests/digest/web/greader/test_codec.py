@@ -11,6 +11,7 @@ from digest.web.greader.codec import (
     Kind,
     Stream,
     asked_read,
+    folder_write,
     item_write,
     items_read,
     microseconds,
@@ -27,6 +28,14 @@ def test_an_id_is_the_same_in_each_of_its_forms(item_id: int):
     assert items_read([long, long.rpartition("/")[2]]) == [item_id]
     if item_id < 10**15:
         assert items_read([str(item_id)]) == [item_id]
+
+
+LABEL_NAMES = st.sampled_from(("Today", "Useful", "Useful (folder)", "Not useful (folder) (folder)"))
+
+
+@given(st.text(min_size=1) | LABEL_NAMES)
+def test_every_folder_has_an_id_that_no_label_has(name: str):
+    assert stream_read(folder_write(name)) == Stream(Kind.FOLDER, name)
 
 
 @pytest.mark.parametrize(

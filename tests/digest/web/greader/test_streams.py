@@ -145,6 +145,20 @@ def test_subscriptions_folders_and_counts_are_those_of_the_pages(app: App, ada: 
     assert counts[f"feed/{item.feed_id}"] == counts["user/-/label/News / Local"] == counts[ALL] == 1
 
 
+def test_a_folder_called_useful_is_not_the_label(app: App, ada: Reader):
+    filed, liked = fresh_item(ada), fresh_item(ada, key="other.example")
+    Subscription.objects.filter(feed=filed.feed_id).update(folder="Useful")
+    FeedbackFactory(reader=ada, item=liked)
+    folder = "user/-/label/Useful (folder)"
+    assert {"id": folder, "type": "folder"} in app.get("tag/list").json()["tags"]
+    feeds = {one["title"]: one["categories"] for one in app.get("subscription/list").json()["subscriptions"]}
+    assert feeds["Gazette"] == [{"id": folder, "label": "Useful"}]
+    assert app.ids(folder) == [filed.pk] and app.ids("user/-/label/Useful") == [liked.pk]
+    shown = {item["title"]: item["categories"] for item in app.items()}
+    assert shown[filed.title] == [ALL, folder] and shown[liked.title] == [ALL, "user/-/label/Useful"]
+    assert {one["id"]: one["count"] for one in app.get("unread-count").json()["unreadcounts"]}[folder] == 1
+
+
 def test_an_item_is_shown_as_published(app: App, ada: Reader):
     item = fresh_item(
         ada, title="A < B", text="Plain <words>.", author="Eve", body_hash=1, categories=["Sea"]
