@@ -78,6 +78,8 @@ async function unreachable(url) {
   const digest = await storedToday();
   if (digest && url.pathname === "/") return digest;
   const item = url.pathname.match(ITEM);
-  if (digest && item) return Response.redirect(`/#item-${item[1]}`);
+  if (digest && item && (await digest.text()).includes(`id="item-${item[1]}"`)) {
+    return Response.redirect(`/#item-${item[1]}`);
+  }
   return caches.match(OFFLINE);
 }
