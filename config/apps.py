@@ -1,6 +1,6 @@
 """The app of config, and the system checks of settings that belong to no single room."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import parseaddr
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -9,9 +9,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db import connections
 
 from config.retention import retention_problems
 from digest.articles.page_text import LIBRARIES
@@ -165,6 +166,18 @@ def _is_mail(address: str) -> bool:
     return True
 
 
+def check_migrations(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E020`: of the migrations that one replaces, only some were applied."""
+    from ranking.common.migrations import migrations_half_applied  # noqa: PLC0415 - psycopg, for `migrate` alone
+
+    hint = "Nothing was changed. Run `migrate` of the code before first: Upgrade notes in CHANGELOG.md."
+    return [
+        Error(f"Only some of what {one} replaces was applied.", hint=hint, id="tidings.E020")
+        for alias in databases or ()
+        for one in migrations_half_applied(connections[alias])
+    ]
+
+
 class ConfigConfig(AppConfig):
     """The app; its label `tidings` is in table names, permissions and check ids."""
 
@@ -182,3 +195,4 @@ class ConfigConfig(AppConfig):
         register(check_addresses)
         register(check_full_text)
         register(check_assistants)
+        register(check_migrations, Tags.database)

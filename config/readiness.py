@@ -93,9 +93,12 @@ def error_text(error: BaseException) -> str:
 
 
 def migrations_missing() -> list[Migration]:
-    """Return the migrations that are still to apply, in order."""
+    """Return the migrations that are still to apply, in order, those first that `migrate` refuses."""
+    from ranking.common.migrations import migrations_half_applied  # noqa: PLC0415 - psycopg, which migrations load
+
     executor = MigrationExecutor(connection)
-    return [migration for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [*migrations_half_applied(connection), *(migration for migration, _ in plan)]
 
 
 def _check(name: str, needed: bool, probe: Callable[[], tuple[bool, str]]) -> Check:

@@ -269,7 +269,7 @@ def now() -> datetime:
 
 def _reason_tags_back(**_: object) -> None:
     """Put back what a migration had filled: a transactional test ends by emptying every table."""
-    import_module("digest.migrations.0001_initial").reason_tags_add(apps, None)
+    import_module("digest.migrations.0001_squashed").reason_tags_add(apps, None)
 
 
 def _database_back(path: Path) -> None:

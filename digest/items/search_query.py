@@ -3,7 +3,7 @@ where they match a text. Pure.
 
 No text is an error: quotes make a phrase, a trailing `*` means "begins with", a leading `-` excludes, and
 every other sign is white space, but for `C++`, `C#` and `.NET`. Scripts that are written without spaces are
-indexed as overlapping pairs of letters: 日本語 as 日本, 本語 and 語 (`digest/migrations/0008`).
+indexed as overlapping pairs of letters: 日本語 as 日本, 本語 and 語 (`digest/migrations/0001_squashed.py`).
 """
 
 import re

@@ -1,9 +1,12 @@
-"""Indexes of large tables created and dropped while the site is up, on both databases."""
+"""Operations of migrations, such as indexes made while the site is up, and what no migration goes on from."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
-from django.db.migrations import AddIndex, RemoveIndex
+from django.db.migrations import AddIndex, CreateModel, Migration, RemoveIndex
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
 
 
 class _Beside:
@@ -34,3 +37,45 @@ class IndexRemove(_Beside, RemoveIndexConcurrently):
     """`RemoveIndex` that on PostgreSQL does not block writers, in a migration with `atomic = False`."""
 
     concurrent, plain = RemoveIndexConcurrently, RemoveIndex
+
+
+class ModelsCreate(Operation):
+    """`CreateModel`s as one step: Django renders all models that refer to one another anew at each step."""
+
+    def __init__(self, operations: Sequence[CreateModel]) -> None:
+        self.operations = operations
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Add the models to a state that is rendered again when it is next asked for them."""
+        state.__dict__.pop("apps", None)
+        for operation in self.operations:
+            operation.state_forwards(app_label, state)
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Make the tables."""
+        for operation in self.operations:
+            operation.database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Drop the tables."""
+        for operation in reversed(self.operations):
+            operation.database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def describe(self) -> str:
+        """Name the models."""
+        return f"Create models {', '.join(operation.name for operation in self.operations)}"
+
+
+def migrations_half_applied(connection: Any) -> list[Migration]:
+    """Return the migrations of which the database has some that they replace, and lacks some that are gone.
+
+    Django would pass over the tables of their rooms.
+    """
+    loader = MigrationLoader(connection)
+    applied, here = loader.applied_migrations or {}, loader.disk_migrations or {}
+    return [
+        migration
+        for migration in loader.replacements.values()
+        if any(one in applied for one in migration.replaces)
+        and any(one not in applied and one not in here for one in migration.replaces)
+    ]

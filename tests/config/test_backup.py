@@ -154,7 +154,7 @@ def test_rows_that_do_not_read_say_why(archive):
 
 
 def test_a_database_that_is_not_migrated_is_told_from_an_archive_of_another_version(archive):
-    MigrationRecorder(connection).migration_qs.filter(app="ranking").order_by("-name").first().delete()
+    MigrationRecorder(connection).migration_qs.filter(app="advisor").latest("name").delete()
     with pytest.raises(ArchiveError, match="run `migrate`") as refused:
         archive_read(archive, replace=True)
     assert refused.value.code == "not_migrated"

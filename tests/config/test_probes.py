@@ -52,11 +52,11 @@ def test_ready_with_a_database_whose_migrations_are_applied(client: Client):
 
 
 def test_not_ready_while_a_migration_is_missing(client: Client):
-    MigrationRecorder(connection).migration_qs.filter(app="ranking").order_by("-name").first().delete()
+    MigrationRecorder(connection).migration_qs.filter(app="advisor").latest("name").delete()
     answer = client.get("/readyz")
     assert answer.status_code == 503
     found = answer.json()["checks"]["migrations"]
-    assert found["ok"] is False and "manage.py migrate" in found["detail"] and "ranking." in found["detail"]
+    assert found["ok"] is False and "manage.py migrate" in found["detail"] and "advisor." in found["detail"]
 
 
 def test_not_ready_without_a_database_and_the_reason_is_for_operators_alone(client: Client, monkeypatch):

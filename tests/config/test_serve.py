@@ -155,7 +155,7 @@ def test_a_port_that_cannot_be_is_wrong_usage(port, capsys):
 
 @pytest.mark.django_db
 def test_serve_refuses_to_start_while_a_migration_is_missing():
-    MigrationRecorder.Migration.objects.filter(app="digest").latest("pk").delete()
+    MigrationRecorder.Migration.objects.filter(app="advisor").latest("pk").delete()
     with pytest.raises(CommandError, match="make migrate"):
         call_command("serve", port=0)
 

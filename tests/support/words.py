@@ -119,11 +119,11 @@ def data_words() -> Iterator[tuple[str, str]]:
     listed = tomllib.loads((ROOT / "digest/feeds/starters.toml").read_text("utf-8"))["interest"]
     for interest in listed:
         yield "digest/feeds/starters.toml", interest["name"]
-    first = import_module("digest.migrations.0001_initial")
+    first = import_module("digest.migrations.0001_squashed")
     for _, label, _ in (*first.VALUED, *first.DISLIKED):
-        yield "digest/migrations/0001_initial.py", label
+        yield "digest/migrations/0001_squashed.py", label
         # As it stands in a sentence.
-        yield "digest/migrations/0001_initial.py", label.lower()
+        yield "digest/migrations/0001_squashed.py", label.lower()
 
 
 def catalogue_path(language: str) -> Path:

@@ -26,7 +26,7 @@ from tests.digest.items.test_search import found, plain
 from tests.support.browser import fresh_item
 from tests.support.factories import FeedbackFactory, ItemFactory
 
-migration = import_module("digest.migrations.0022_search_without_prefixes")
+migration = import_module("digest.migrations.0001_squashed")
 
 
 def instead(reader: Reader, query: str) -> str:

@@ -141,7 +141,7 @@ def index_rebuild() -> None:
 
     from django.db import connection  # noqa: PLC0415
 
-    search = import_module("digest.migrations.0022_search_without_prefixes")
+    search = import_module("digest.migrations.0001_squashed")
     search.search_rebuild(connection.schema_editor())
 
 
