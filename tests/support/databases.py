@@ -85,6 +85,8 @@ def _template_copied(template: str, name: str, *, migrated: bool) -> None:
     _connect_to(name)
     _drop(name)
     _create(name, template)
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f"ALTER DATABASE {connection.ops.quote_name(name)} SET synchronous_commit TO off")
 
 
 def _migrate(name: str) -> None:
