@@ -167,6 +167,8 @@ def slower_than_linear(
         length, before = 2 * length, min(took, seconds(work, make(length), 2))
         took = seconds(work, make(length))
         if took > max(MEASURABLE_S, FACTOR_MAX * before):
+            if before > UNDOUBTED_S:
+                return f"{before:.4f} s for {length // 2} signs, {took:.4f} s for {length}"
             # Again and thoroughly: the first figures may be an accident.
             runs = RUNS if took < UNDOUBTED_S else 1
             runs *= SHORT_RUNS if took < SHORT_NOISE_S else 1
