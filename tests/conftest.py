@@ -33,6 +33,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from advisor.guidance import run_context
 from digest import throttling
+from digest.feeds import rate_limit
 from digest.models import Reader
 from tests.support.chromium import chromium_close
 from tests.support.databases import database_installed, file_installed
@@ -251,8 +252,9 @@ def embedded(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No reader has asked for anything yet: the cast is the same in every test, and so are their ids."""
+    """Nobody has asked for anything yet: the cast is the same in every test, as is the host of all feeds."""
     monkeypatch.setattr(throttling, "KEYS", f"limit:{uuid4()}")
+    rate_limit._limiter.cache_clear()
 
 
 @pytest.fixture(autouse=True)

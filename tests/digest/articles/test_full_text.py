@@ -12,7 +12,6 @@ from digest.articles import full_text
 from digest.articles.full_text import full_text_get, full_text_of, full_texts_update, full_texts_wanted
 from digest.articles.page_text import PAGES, page_article, robots_answer
 from digest.errors import FullTextMissing
-from digest.feeds import rate_limit
 from digest.feeds.entities import FeedProblem
 from digest.models import Feed, FullText, Item, Reader, Subscription
 from digest.tasks import feeds_fetch_task
@@ -39,7 +38,6 @@ def markup(words: str = SENTENCE, more: str = "") -> str:
 @pytest.fixture(autouse=True)
 def on(settings, httpserver: HTTPServer, own_cache: None) -> None:
     settings.FULL_TEXT, settings.FETCH_HOST_GAP_S = True, 0.0
-    rate_limit._limiter.cache_clear()  # a host that asked for a pause in another test
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
 
 
