@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
-# A pip of today comes first: the one that Python 3.11 brings takes twice as long for the rest.
+# A pip of today comes first, where it can be had: the one that Python 3.11 brings takes twice as long for the rest.
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 # The services `make test-services` uses; they must be running.
 TEST_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/postgres
@@ -24,7 +24,7 @@ help: ## List the targets
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@echo "Installing into $(VENV), which takes a minute or two."
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) pip
+	-$(PIP) pip
 	$(PIP) -e '.[dev]'
 	@touch $@
 
