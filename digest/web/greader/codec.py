@@ -45,6 +45,9 @@ class Kind(Enum):
 
 
 LABELS: Final = (Kind.TODAY, Kind.USEFUL, Kind.NOT_USEFUL)
+_LIKE_LABEL: Final = re.compile(
+    rf"(?:{'|'.join(re.escape(kind.value) for kind in LABELS)})(?:{re.escape(FOLDER_END)})*+"
+)
 _STATES: Final = {kind.value: kind for kind in (Kind.ALL, Kind.READ, Kind.UNREAD, Kind.STARRED)}
 _STATES["unread"] = Kind.UNREAD  # as FreshRSS names it
 
@@ -75,18 +78,12 @@ def stream_read(text: str) -> Stream:
 
 def folder_write(name: str) -> str:
     """Return the id of a folder; one with the name of a label has an ending that no label has."""
-    return LABEL + name + (FOLDER_END if _like_label(name) else "")
+    return LABEL + name + (FOLDER_END if _LIKE_LABEL.fullmatch(name) else "")
 
 
 def _folder_read(name: str) -> str:
     plain = name.removesuffix(FOLDER_END)
-    return plain if _like_label(plain) else name
-
-
-def _like_label(name: str) -> bool:
-    while name.endswith(FOLDER_END):
-        name = name.removesuffix(FOLDER_END)
-    return any(kind.value == name for kind in LABELS)
+    return plain if _LIKE_LABEL.fullmatch(plain) else name
 
 
 def item_write(item_id: int) -> str:

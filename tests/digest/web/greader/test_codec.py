@@ -18,6 +18,7 @@ from digest.web.greader.codec import (
     moment_read,
     stream_read,
 )
+from tests.support.adversarial import seconds
 
 AT = datetime(2026, 3, 18, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -36,6 +37,10 @@ LABEL_NAMES = st.sampled_from(("Today", "Useful", "Useful (folder)", "Not useful
 @given(st.text(min_size=1) | LABEL_NAMES)
 def test_every_folder_has_an_id_that_no_label_has(name: str):
     assert stream_read(folder_write(name)) == Stream(Kind.FOLDER, name)
+
+
+def test_an_id_of_a_million_letters_is_read_at_once():
+    assert seconds(stream_read, "user/-/label/Nowhere" + " (folder)" * 111_111) < 0.5
 
 
 @pytest.mark.parametrize(
