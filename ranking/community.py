@@ -14,7 +14,7 @@ reaches GROUP_MIN, so that one with a single thumb behind it is published with a
 (post-processing). docs/peers.md has the whole argument. Pure.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, exp, log
 
@@ -28,9 +28,9 @@ GROUP_MIN = 1 + ceil(log(1 / (DELTA * (1 + ALPHA))) / EPSILON)
 # A thumb is in three figures at most, of item, source and the whole; what it said in one count of each.
 LOSSES = (EPSILON, EPSILON, EPSILON_WHOLE)
 # How much tastes vary (`suggestions.planner.tastes`): a reader's bounded estimate and its weight, in
-# hundredths, for sources and for topics. A thumb is in one batch; what it says moves the estimates alone.
+# hundredths. A thumb is in one batch; what it says moves the estimates alone.
 SPREAD_STEPS, SPREAD_ESTIMATES = 100, (-0.3, 0.5)
-EPSILON_SPREAD, EPSILON_SPREAD_WEIGHT = 0.15, 0.05
+EPSILON_SPREAD, EPSILON_SPREAD_WEIGHT = 0.3, 0.1
 # A reader's thumbs that count in one period, on one source and in all: a loud reader is one voice.
 VOTES_MAX, VOTES_WHOLE_MAX = 5, 20
 SHRINKAGE = 20.0
@@ -89,13 +89,14 @@ def published(likes: Ints, thumbs: Ints, uniforms: Floats) -> tuple[Ints, Ints, 
     return liked, counted, counted >= GROUP_MIN
 
 
-def spread_with_noise(sums: Sequence[int], uniforms: Floats) -> tuple[int, ...]:
-    """Return (estimates, weights, estimates, weights) of a batch of readers with noise.
+def spread_with_noise(estimates: int, weights: int, uniforms: Floats) -> tuple[int, int]:
+    """Return the sums of a batch of readers, of estimates and of weights, with noise.
 
-    `uniforms` are two for each sum, in (0, 1], of shape (2, 4). One reader moves a sum by its range at most.
+    `uniforms` are two for each sum, in (0, 1], of shape (2, 2). One reader moves a sum by its range at most.
     """
-    drawn = (noise(uniforms[:, [n]], _spread_epsilon(weight=n % 2 == 1))[0] for n in range(len(sums)))
-    return tuple(int(value + one) for value, one in zip(sums, drawn, strict=True))
+    losses = _spread_epsilon(weight=False), _spread_epsilon(weight=True)
+    first, second = (int(noise(uniforms[:, [n]], loss)[0]) for n, loss in enumerate(losses))
+    return estimates + first, weights + second
 
 
 def spread_noise_variance() -> float:
@@ -116,8 +117,8 @@ def epsilon_of_a_thumb(*, seen: bool) -> float:
     For what it says (like or dislike), or, with `seen`, for whether it was given at all.
     """
     if seen:
-        return 2 * sum(LOSSES) + 2 * (EPSILON_SPREAD + EPSILON_SPREAD_WEIGHT)
-    return sum(LOSSES) + 2 * EPSILON_SPREAD
+        return 2 * sum(LOSSES) + EPSILON_SPREAD + EPSILON_SPREAD_WEIGHT
+    return sum(LOSSES) + EPSILON_SPREAD
 
 
 def guess_right_max(epsilon: float, delta: float = 0.0) -> float:

@@ -391,6 +391,12 @@ def forecast_figures(forecast: Mapping[str, Any]) -> str:
         words = _("nDCG@10 {gain} (90% between {low} and {high})")
         parts.append(words.format(gain=gain, low=low, high=high))
         parts.append(_("changes that clearly tested as worse are not shown"))
+    if others := forecast.get("others"):
+        more, less = (
+            _("other readers here like it more than usual, which counts, too"),
+            _("other readers here like it less than usual, which counts, too"),
+        )
+        parts.append(more if others > 0 else less)
     return "; ".join(parts)
 
 

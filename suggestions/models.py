@@ -181,10 +181,8 @@ class TasteSpread(models.Model):
     """The sums of one batch of readers, with noise, in hundredths: how much tastes vary; never changed."""
 
     day = models.IntegerField(primary_key=True, help_text="The UTC day it was published, counted from 1970.")
-    source_estimates = models.IntegerField()
-    source_weights = models.IntegerField()
-    topic_estimates = models.IntegerField()
-    topic_weights = models.IntegerField()
+    estimates = models.IntegerField()
+    weights = models.IntegerField()
 
     def __str__(self) -> str:
         return f"taste spread of day {self.day}"

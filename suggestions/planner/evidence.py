@@ -8,6 +8,7 @@ from uuid import UUID
 from django.conf import settings
 
 from digest.entities import RatedItem
+from digest.feedback.peers import community_deviation
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
 from ranking.entities import EffectiveConfig
@@ -32,7 +33,7 @@ from suggestions.planner.hypotheses import (
 )
 from suggestions.planner.phrases import Attributes, attributes_of
 from suggestions.planner.population import taste_spread_for
-from suggestions.planner.tastes import Taste, tallies_of, tastes_of
+from suggestions.planner.tastes import Taste, others_lean, tallies_of, tastes_of
 from suggestions.rules import (
     Accepted,
     Facts,
@@ -70,7 +71,8 @@ class WeighedChange:
 
     `p_helpful` is the probability that it helps by the training ratings (0 where nothing is known),
     `clear` whether they lean its way clearly enough to ask, `forecast` its effect measured on holdout
-    ratings, `p_overall` the probability by all ratings together, `after` the config with it.
+    ratings, `p_overall` the probability by all ratings together, `after` the config with it, `others` what
+    other readers' thumbs add to the reader's lean towards the target, in log-odds.
     """
 
     p_helpful: float
@@ -81,6 +83,7 @@ class WeighedChange:
     evidence: RatingEvidence
     clear: bool
     expected_gain: float = 0.0
+    others: float = 0.0
 
     def refusal(self, change: Accepted) -> Refusal | None:
         """Return why the ratings do not support `change` strongly enough, or `None`."""
@@ -112,10 +115,13 @@ def evidence_for(
     wanted = [*effective.config.topics, *topics]
     attributes = attributes_of(rated, sources=(), topics=wanted, titles=titles)
     spread = taste_spread_for(reader_id=reader_id)
-    tastes, overall = (
-        tastes_of(tallies_of(part, attributes, now), spread) for part in (split.training, rated)
-    )
-    return RatingEvidence(split, rated, attributes, tastes, overall, titles)
+    deviations = community_deviation(reader_id=reader_id, now=now)
+
+    def tastes(part: Sequence[RatedItem]) -> list[Taste]:
+        tallies = tallies_of(part, attributes, now)
+        return tastes_of(tallies, spread, others_lean(attributes, deviations, tallies))
+
+    return RatingEvidence(split, rated, attributes, tastes(split.training), tastes(rated), titles)
 
 
 def target_counts(evidence: RatingEvidence, field: str, key: str, label: str) -> tuple[int, int]:
@@ -150,7 +156,12 @@ def change_weigh(
         evidence=case,
         clear=choice is not None and choice.clear,
         expected_gain=choice.expected_gain if choice else 0.0,
+        others=_others(case, plain) if choice else 0.0,
     )
+
+
+def _others(evidence: RatingEvidence, change: Change) -> float:
+    return evidence.tastes[evidence.attributes.column(change.field, change.key)].others
 
 
 def _evaluated(evidence: RatingEvidence, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:

@@ -98,8 +98,13 @@ def forecast_of(
     return ndcg_change([item.useful for item in holdout], old, new, crc32(seed.encode()))
 
 
-def forecast_body(p_helpful: float, forecast: Forecast, preview: Preview) -> dict[str, Any]:
-    """Return the JSON stored with a suggestion: five titles at most, `moves` counts changed ranks."""
+def forecast_body(
+    p_helpful: float, forecast: Forecast, preview: Preview, *, others: float = 0.0
+) -> dict[str, Any]:
+    """Return the JSON stored with a suggestion: five titles at most, `moves` counts changed ranks.
+
+    `others` is what other readers' thumbs add to the lean towards the target, in log-odds.
+    """
     gain, low, high = (
         None if v is None else round(v, 4) for v in (forecast.gain, forecast.low, forecast.high)
     )
@@ -109,6 +114,7 @@ def forecast_body(p_helpful: float, forecast: Forecast, preview: Preview) -> dic
         "ndcg_low": low,
         "ndcg_high": high,
         "later_thumbs": forecast.n,
+        "others": round(others, 3),
         "enters": [item.title for item in preview.enters[:TITLES_SHOWN]],
         "leaves": [item.title for item in preview.leaves[:TITLES_SHOWN]],
         "moves": len(preview.moves),

@@ -22,7 +22,7 @@ from digest.models import Item, Reader
 from ranking.community import spread_with_noise
 from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.phrases import attributes_of
-from suggestions.planner.tastes import Batch, Spread, batch_sum, contribution_of, spread_of, tallies_of
+from suggestions.planner.tastes import Batch, batch_sum, contribution_of, spread_of, tallies_of
 
 # So many readers are published together at least, and half as many as were before: sums over few readers
 # are mostly noise, and so are many of them.
@@ -31,7 +31,6 @@ BATCH_MIN, BATCH_SHARE = 40, 0.5
 BATCH_MAX = 2000
 SECOND_RATINGS_MIN = 80
 FIRST, SECOND = 1, 2
-FIELDS = ("source_estimates", "source_weights", "topic_estimates", "topic_weights")
 
 
 def taste_spread_publish(*, now: datetime) -> int:
@@ -45,12 +44,12 @@ def taste_spread_publish(*, now: datetime) -> int:
     waiting = _waiting(day)
     if len(waiting) < BATCH_MIN or len(waiting) < BATCH_SHARE * TasteContribution.objects.count():
         return 0
-    total = batch_sum(list(_contributions(waiting, day, now)))
-    noised = spread_with_noise(tuple(getattr(total, name) for name in FIELDS), uniforms_secret((2, 4)))
+    total = batch_sum(_contributions(waiting, day, now))
+    estimates, weights = spread_with_noise(total.estimates, total.weights, uniforms_secret((2, 2)))
     marks = [TasteContribution(reader_id=r, number=n, day=day) for r, n, _ in waiting]
     try:
         with transaction.atomic():
-            TasteSpread.objects.create(day=day, **dict(zip(FIELDS, noised, strict=True)))
+            TasteSpread.objects.create(day=day, estimates=estimates, weights=weights)
             TasteContribution.objects.bulk_create(marks, batch_size=1000)
     except IntegrityError:
         if not TasteSpread.objects.filter(day=day).exists():
@@ -59,11 +58,11 @@ def taste_spread_publish(*, now: datetime) -> int:
     return len(waiting)
 
 
-def taste_spread_for(*, reader_id: UUID) -> Spread:
+def taste_spread_for(*, reader_id: UUID) -> float:
     """Return how much tastes vary, for one reader: as published for one who shares, else the prior alone."""
     sharing = Reader.objects.filter(pk=reader_id, peers_enabled=True, is_active=True)
     rows = TasteSpread.objects.filter(Exists(sharing)) if settings.PEERS_ENABLED else ()
-    return spread_of([Batch(*(getattr(row, name) for name in FIELDS)) for row in rows])
+    return spread_of([Batch(row.estimates, row.weights) for row in rows])
 
 
 def _waiting(day: int) -> list[tuple[UUID, int, int]]:

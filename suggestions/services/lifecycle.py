@@ -205,7 +205,7 @@ def _row(
         reason=_reason(accepted, label, evidence),
         confidence=weighed.confidence,
         p_helpful=weighed.p_helpful,
-        forecast=forecast_body(weighed.p_helpful, weighed.forecast, preview),
+        forecast=forecast_body(weighed.p_helpful, weighed.forecast, preview, others=weighed.others),
         expected_impact=impact_sentence(
             accepted.suggestion_type, label, step, is_author=_is_author(accepted, evidence)
         ),

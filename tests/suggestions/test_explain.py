@@ -103,6 +103,14 @@ def test_figures_are_there_on_demand():
     assert forecast_figures({}) == ""
 
 
+@pytest.mark.parametrize(
+    ("others", "words"), [(0.2, "like it more than usual"), (-0.2, "like it less than usual"), (0.0, "")]
+)
+def test_what_others_think_is_said_where_it_counts(others, words):
+    figures = forecast_figures({"p_helpful": 0.9, "others": others})
+    assert words in figures and ("other readers" in figures) is bool(others)
+
+
 @pytest.mark.parametrize("level", ["high", "medium", "low"])
 def test_confidence_says_what_it_is_worth(level: str):
     words = confidence_words(level)

@@ -16,7 +16,6 @@ from digest.models import Reader
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
-from suggestions.planner.population import taste_spread_publish
 from suggestions.rules import change_applied
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept
@@ -28,6 +27,7 @@ from tests.lab.histories.trials import (
     asked_of,
     histories_for,
     news_publish,
+    nights_pass,
     readers_tested,
     run_ended,
     thumbs_import,
@@ -63,7 +63,7 @@ def replay_run(trial: Trial, progress: Progress) -> list[Course]:
     for week in range(1, WEEKS):
         now = BEGIN + WEEK * week - EARLY
         thumbs_import([(h.reader, week_rated(h, week)) for h in histories], now - WEEK, now)
-        taste_spread_publish(now=now)
+        nights_pass(now - WEEK, now)
         lives = lives or _begun(histories, readers_tested(histories, trial), topics, now)
         news_publish(histories, [life.reader for life in lives], trial.seed + week, now)
         for life in lives:

@@ -19,6 +19,7 @@ from django.conf import settings
 
 from advisor.models import Run
 from advisor.run.request import run_request
+from digest.feedback.publication import community_publish
 from digest.feedback.transfer import feedback_import
 from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Item, Reader, Source, Subscription
@@ -81,7 +82,7 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
     histories = histories_for(trial)
     tested = readers_tested(histories, trial)
     thumbs_import([(h.reader, h.rated[: trial.thumbs or None]) for h in histories], NOW - SPAN, NOW)
-    taste_spread_publish(now=NOW)
+    nights_pass(NOW - SPAN, NOW)
     readers = {reader.username: reader for reader in Reader.objects.all()}
     news_publish(histories, [readers[histories[n].reader] for n in tested], trial.seed, NOW)
     topics = start_config(targets_of(histories)).config.topics if trial.thumbs else ()
@@ -91,6 +92,17 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
         if done % PROGRESS_EVERY == 0:
             progress(done)
     return courses
+
+
+def nights_pass(begin: datetime, end: datetime) -> None:
+    """Publish what readers have in common, every night after `begin` and at `end`.
+
+    What others think of sources as nights do it, by the thumbs given before each; how much tastes vary at the
+    end.
+    """
+    for day in range(1, (end - begin).days + 1):
+        community_publish(now=begin + timedelta(days=day))
+    taste_spread_publish(now=end)
 
 
 def readers_tested(histories: Sequence[History], trial: Trial) -> list[int]:

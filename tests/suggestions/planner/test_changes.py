@@ -15,12 +15,12 @@ from suggestions.planner.hypotheses import (
     select_changes,
 )
 from suggestions.planner.phrases import attributes_of
-from suggestions.planner.tastes import Spread, batch_sum, contribution_of, spread_of, tallies_of, tastes_of
+from suggestions.planner.tastes import batch_sum, contribution_of, spread_of, tallies_of, tastes_of
 from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
-USUAL = Spread(0.2, 0.2)
+USUAL = 0.2
 PLAIN = EffectiveConfig(Config())
 
 

@@ -5,15 +5,16 @@ from uuid import uuid4
 
 import pytest
 
-from digest.models import Feedback
+from digest.models import Feedback, Reader
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, target_pin
 from suggestions.entities import Draft, Proposed
 from suggestions.models import Outcome, Suggestion
-from suggestions.planner.evidence import change_weigh, hypotheses_for
+from suggestions.planner.evidence import change_weigh, evidence_for, hypotheses_for
 from suggestions.planner.forecasts import split_by_time
 from suggestions.planner.hypotheses import HELPS_MIN, NEW_AFTER_NO
 from suggestions.services.resolve import suggestion_accept, suggestion_reject
+from tests.support.community import source_figures
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import (
     HATED,
@@ -34,6 +35,14 @@ TOPIC = "Harbour"
 
 def targets(report) -> set[tuple[str, str]]:
     return {(h.suggestion_type, h.target_key) for h in report.hypotheses}
+
+
+def leans_of(reader: Reader, now) -> dict[str, float]:
+    evidence = evidence_for(reader_id=reader.pk, effective=config_effective(reader_id=reader.pk), now=now)
+    return {
+        source: evidence.overall_tastes[evidence.attributes.column("source_weights", source)].lean
+        for source in evidence.attributes.sources
+    }
 
 
 @pytest.mark.django_db
@@ -72,6 +81,20 @@ def test_thumbs_kept_apart_that_say_the_opposite_drop_a_hypothesis_and_it_is_cou
     report = hypotheses_for(reader_id=ada.pk, now=now)
     assert ("boost_source", LOVED) not in targets(report)
     assert report.dropped >= 1
+
+
+@pytest.mark.django_db
+def test_what_others_think_of_a_source_counts_for_a_reader_who_shares_and_for_no_other(ada, ben, now):
+    for reader in (ada, ben):
+        tastes(reader)
+    Reader.objects.filter(pk=ben.pk).update(peers_enabled=False)
+    alone = leans_of(ada, now)
+    source_figures(now, {LOVED: (60, 100), HATED: (70, 100), "": (500, 1000)})
+    assert leans_of(ben, now) == alone
+    together = leans_of(ada, now)
+    assert together[LOVED] > alone[LOVED] > 0 > together[HATED] > alone[HATED]
+    rest = [source for source in alone if source not in (LOVED, HATED)]
+    assert all(together[source] == alone[source] for source in rest)
 
 
 @pytest.mark.django_db

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ranking.community import EPSILON_SPREAD, SPREAD_ESTIMATES, SPREAD_STEPS, spread_with_noise
 from suggestions.planner.phrases import attributes_of
@@ -16,11 +18,11 @@ from suggestions.planner.tastes import (
     NOT_NAMED,
     SPREAD_PRIOR,
     Batch,
-    Spread,
     Tallies,
     Taste,
     batch_sum,
     contribution_of,
+    others_lean,
     spread_of,
     tallies_of,
     tastes_of,
@@ -28,7 +30,7 @@ from suggestions.planner.tastes import (
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
-USUAL = Spread(0.2, 0.2)
+USUAL = 0.2
 SOURCES = 10
 
 
@@ -57,20 +59,56 @@ def test_a_lean_is_the_surplus_of_likes_over_its_variance_and_the_spread():
 
 
 def test_where_readers_prefer_nothing_nobody_leans():
-    (taste,) = tastes_of(one_target(20, 20, 98, 49), Spread(0.0, 0.0))
+    (taste,) = tastes_of(one_target(20, 20, 98, 49), 0.0)
     assert (taste.lean, taste.expected_gain, taste.information, taste.p_helps) == (0, 0, 0, 0.5)
     assert not taste.is_clear
 
 
 def test_the_more_tastes_vary_the_more_the_same_thumbs_say():
-    found = [tastes_of(one_target(9, 8, 60, 30), Spread(s, s))[0] for s in (0.01, 0.1, 0.2, 1.0)]
+    found = [tastes_of(one_target(9, 8, 60, 30), s)[0] for s in (0.01, 0.1, 0.2, 1.0)]
     assert [t.lean for t in found] == sorted(t.lean for t in found)
     assert not found[0].is_clear and found[-1].is_clear
 
 
+def with_others(likes: float, others: float) -> Taste:
+    """Twelve thumbs on a source, `likes` of them up, of 98 half of which are; others differ by `others`."""
+    (taste,) = tastes_of(one_target(12, likes, 98, 49), USUAL, np.array([others]))
+    return taste
+
+
+def test_what_others_think_counts_as_much_as_the_readers_thumbs_leave_open():
+    variance = 0.25 * 12 * (1 - 12 / 98)
+    assert with_others(9, 0.2).lean == pytest.approx((3 + 0.2 / 0.2) / (variance + 5))
+    assert with_others(9, 0.2).sd == with_others(9, 0.0).sd
+
+
+@given(st.floats(0, 12), st.floats(-4, 4))
+def test_others_double_a_lean_at_most_or_take_it_back_and_never_turn_it(likes, others):
+    alone, together = with_others(likes, 0.0).lean, with_others(likes, others).lean
+    assert abs(together) <= 2 * abs(alone) + 1e-12
+    assert together * alone >= 0
+
+
+def test_where_a_readers_thumbs_say_nothing_others_say_nothing_either():
+    assert with_others(6, 4.0).lean == 0
+    (taste,) = tastes_of(one_target(20, 20, 98, 49), 0.0, np.array([4.0]))
+    assert taste.lean == 0
+
+
+def test_others_are_known_by_source_alone():
+    rated = [thumb(n, source="ab"[n % 2], title="Harbour", useful=n % 2 == 0) for n in range(12)]
+    attributes = attributes_of(rated, sources=(), topics=("Harbour",), titles={})
+    tallies = tallies_of(rated, attributes, CLOCK)
+    others = others_lean(attributes, {"b": 0.1, "harbour": 0.2, "unread": 0.2}, tallies)
+    rate = tallies.base
+    assert dict(zip((*attributes.sources, *attributes.topics), others, strict=True)) == pytest.approx(
+        {"a": 0, "b": 0.1 / (rate * (1 - rate)), "harbour": 0}
+    )
+
+
 @pytest.mark.parametrize(("n", "of"), [(2.9, 60), (5, 9.9)])
 def test_too_few_thumbs_are_never_clear(n, of):
-    (taste,) = tastes_of(one_target(n, n, of, of / 4), Spread(9.0, 9.0))
+    (taste,) = tastes_of(one_target(n, n, of, of / 4), 9.0)
     assert taste.lean > LEAN_MIN and not taste.is_clear
 
 
@@ -219,28 +257,25 @@ def ten_sources(counted: np.ndarray, likes: np.ndarray, thumbs: float, liked: fl
 def batch(rng: np.random.Generator, spread: float, readers: int = 500) -> Batch:
     """What is published of so many readers."""
     total = batch_sum([contribution_of(reader(rng, spread)) for _ in range(readers)])
-    sums = (total.source_estimates, total.source_weights, total.topic_estimates, total.topic_weights)
-    return Batch(*spread_with_noise(sums, 1 - rng.random((2, 4))))
+    return Batch(*spread_with_noise(total.estimates, total.weights, 1 - rng.random((2, 2))))
 
 
 def test_many_readers_tell_how_much_tastes_vary():
     rng = np.random.default_rng(3)
-    found = [spread_of([batch(rng, spread)]).sources for spread in (0.0, 0.1, 0.3)]
+    found = [spread_of([batch(rng, spread)]) for spread in (0.0, 0.1, 0.3)]
     assert found[0] < 0.04
     assert found[1] == pytest.approx(0.1, abs=0.06)
     assert 0.2 < found[2] < 0.5
 
 
 def test_before_anything_is_published_tastes_vary_as_in_the_prior():
-    assert spread_of([]).sources == spread_of([]).topics == SPREAD_PRIOR
-    assert spread_of([Batch(0, 0, 0, 0)]).sources == SPREAD_PRIOR
+    assert spread_of([]) == spread_of([Batch(0, 0)]) == SPREAD_PRIOR
 
 
 def test_one_small_batch_moves_the_prior_a_little_and_never_below_zero():
-    few = Batch(-900, 3000, 40 * 50, 40 * 80)
-    assert 0 <= spread_of([few]).sources < SPREAD_PRIOR
-    assert SPREAD_PRIOR < spread_of([few]).topics < 2 * SPREAD_PRIOR
-    assert spread_of([Batch(-90_000, 30_000, 0, 0)]).sources == 0
+    assert 0 <= spread_of([Batch(-900, 3000)]) < SPREAD_PRIOR
+    assert SPREAD_PRIOR < spread_of([Batch(40 * 30, 40 * 80)]) < 2 * SPREAD_PRIOR
+    assert spread_of([Batch(-90_000, 30_000)]) == 0
 
 
 def test_no_reader_adds_more_than_the_bounds_whatever_they_rate():
@@ -249,8 +284,7 @@ def test_no_reader_adds_more_than_the_bounds_whatever_they_rate():
     for spread, thumbs, rate in ((9.0, 400, 0.0), (0.0, 20, 3.0), (2.0, 25, -2.0), (0.0, 3, 0.0)):
         for _ in range(50):
             found = contribution_of(reader(rng, spread, thumbs, rate))
-            assert low <= found.source_estimates <= high and 0 <= found.source_weights <= SPREAD_STEPS
-            assert (found.topic_estimates, found.topic_weights) == (0, 0)
+            assert low <= found.estimates <= high and 0 <= found.weights <= SPREAD_STEPS
 
 
 def test_a_weight_knows_nothing_of_what_thumbs_say():
@@ -258,13 +292,13 @@ def test_a_weight_knows_nothing_of_what_thumbs_say():
     one = reader(rng, 0.3)
     other = ten_sources(one.thumbs, one.thumbs - one.likes, 80.0, 80.0 - one.likes_all)
     loud = ten_sources(one.thumbs, one.thumbs, 80.0, 80.0)
-    weights = {contribution_of(t).source_weights for t in (one, other, loud)}
+    weights = {contribution_of(t).weights for t in (one, other, loud)}
     assert len(weights) == 1
 
 
 def test_the_noise_on_a_sum_hides_the_range_of_one_reader():
     rng = np.random.default_rng(6)
-    drawn = np.array([spread_with_noise((0, 0, 0, 0), 1 - rng.random((2, 4)))[0] for _ in range(6000)])
+    drawn = np.array([spread_with_noise(0, 0, 1 - rng.random((2, 2)))[0] for _ in range(6000)])
     low, high = SPREAD_ESTIMATES
     step = SPREAD_STEPS * (high - low)
     ratio = (drawn > 0).mean() / (drawn > step).mean()

@@ -18,6 +18,7 @@ from suggestions.explain import REASON_MAX_CHARS
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
+from tests.support.community import source_figures
 from tests.support.factories import FeedbackFactory, ItemFactory, ReaderFactory
 from tests.support.model_words import hostile
 from tests.support.suggestion_worlds import (
@@ -101,6 +102,14 @@ def test_the_forecast_is_measured_on_thumbs_kept_apart_and_names_what_moves(ada,
     assert forecast["ndcg_gain"] > 0
     assert forecast["enters"] and len(forecast["enters"]) <= 5
     assert set(forecast["enters"]).isdisjoint(forecast["leaves"])
+
+
+def test_what_others_think_of_its_source_is_kept_with_the_forecast(ada, now):
+    tastes(ada)
+    assert proposed(ada).forecast["others"] == 0
+    Suggestion.objects.all().delete()
+    source_figures(now, {LOVED: (60, 100), "": (500, 1000)})
+    assert proposed(ada).forecast["others"] > 0
 
 
 def test_a_proposal_changes_no_config(ada):
@@ -219,12 +228,12 @@ def test_who_has_rated_so_much_of_todays_page_that_little_can_move_is_not_put_of
 
 def test_the_queries_do_not_grow_with_the_thumbs(ada, ben, django_assert_max_num_queries, now):
     tastes(ada)
-    with django_assert_max_num_queries(37):
+    with django_assert_max_num_queries(39):
         proposed(ada)
     tastes(ben)
     for n in range(200):
         rate(ben, LOVED, f"More {n}", True, now - timedelta(days=8, hours=n))
-    with django_assert_max_num_queries(37):
+    with django_assert_max_num_queries(39):
         proposed(ben)
     assert config_effective(reader_id=ben.pk).weights() == {}
 
