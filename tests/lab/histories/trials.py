@@ -19,7 +19,9 @@ from django.conf import settings
 
 from advisor.models import Run
 from advisor.run.request import run_request
-from digest.feedback.publication import community_publish
+from digest.days import utc_day
+from digest.feedback.peers import PERIOD_DAYS
+from digest.feedback.publication import AGE_DAYS, community_publish
 from digest.feedback.transfer import feedback_import
 from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Item, Reader, Source, Subscription
@@ -95,13 +97,15 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
 
 
 def nights_pass(begin: datetime, end: datetime) -> None:
-    """Publish what readers have in common, every night after `begin` and at `end`.
+    """Publish what readers have in common as the nights after `begin` and until `end` do.
 
-    What others think of sources as nights do it, by the thumbs given before each; how much tastes vary at the
-    end.
+    What others think of sources in those nights alone that close a period: the others publish figures of
+    items, which no setting follows. How much tastes vary at the end.
     """
-    for day in range(1, (end - begin).days + 1):
-        community_publish(now=begin + timedelta(days=day))
+    for days in range(1, (end - begin).days + 1):
+        night = begin + timedelta(days=days)
+        if (utc_day(night) - AGE_DAYS + 1) % PERIOD_DAYS == 0:
+            community_publish(now=night)
     taste_spread_publish(now=end)
 
 
