@@ -15,7 +15,7 @@ from django.core.validators import validate_email
 from django.db import connections
 
 from config.retention import retention_problems
-from digest.articles.page_text import LIBRARIES
+from ranking.common.start import SETTINGS
 
 # The smallest useful values: a run needs a turn, a tool call and a second; money, days and counts may be 0.
 MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
@@ -111,8 +111,12 @@ def check_addresses(**kwargs: Any) -> list[CheckMessage]:
 
 def check_full_text(**kwargs: Any) -> list[CheckMessage]:
     """Report `tidings.E021`: `FULL_TEXT` is on, and the libraries that read pages are not installed."""
+    if not settings.FULL_TEXT:
+        return []
+    from digest.articles.page_text import LIBRARIES  # noqa: PLC0415 - what cleans pages
+
     missing = [name for name in LIBRARIES if find_spec(name) is None]
-    if not settings.FULL_TEXT or not missing:
+    if not missing:
         return []
     hint = "pip install -c constraints.txt -e '.[full-text]', or take FULL_TEXT out."
     return [Error(f"FULL_TEXT needs {' and '.join(missing)}.", hint=hint, id="tidings.E021")]
@@ -168,12 +172,14 @@ def _is_mail(address: str) -> bool:
 
 def check_migrations(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """Report `tidings.E020`: of the migrations that one replaces, only some were applied."""
+    if not databases:
+        return []
     from ranking.common.migrations import migrations_half_applied  # noqa: PLC0415 - psycopg, for `migrate` alone
 
     hint = "Nothing was changed. Run `migrate` of the code before first: Upgrade notes in CHANGELOG.md."
     return [
         Error(f"Only some of what {one} replaces was applied.", hint=hint, id="tidings.E020")
-        for alias in databases or ()
+        for alias in databases
         for one in migrations_half_applied(connections[alias])
     ]
 
@@ -188,11 +194,11 @@ class ConfigConfig(AppConfig):
         """Register the system checks; with a broker, load the Celery app, which messages are sent with."""
         if settings.REDIS_URL:
             import config.celery  # noqa: F401, PLC0415
-        register(check_schedule)
-        register(check_tls, deploy=True)
-        register(check_retention)
-        register(check_bounds)
-        register(check_addresses)
-        register(check_full_text)
-        register(check_assistants)
+        register(check_schedule, SETTINGS)
+        register(check_tls, SETTINGS, deploy=True)
+        register(check_retention, SETTINGS)
+        register(check_bounds, SETTINGS)
+        register(check_addresses, SETTINGS)
+        register(check_full_text, SETTINGS)
+        register(check_assistants, SETTINGS)
         register(check_migrations, Tags.database)

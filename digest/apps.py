@@ -3,17 +3,16 @@
 A wrong setting fails at the start, not in the middle of a run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
-from digest.llm.entities import PriceUnknown, Usage
-from digest.llm.prices import cost_usd
 from digest.llm.providers import (
     PROVIDERS,
     RESPONSES,
@@ -25,7 +24,7 @@ from digest.llm.providers import (
     tool_mode_of,
     wire_of,
 )
-from digest.mail.render import mail_goes_out
+from ranking.common.start import SETTINGS, reader_sources_register
 
 OPENAI_HOST = "api.openai.com"
 # Each may hold a document of 10 MiB.
@@ -87,7 +86,7 @@ def check_accounts(**kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     if settings.ALLAUTH_TRUSTED_PROXY_COUNT < 0:
         found.append(Error("TRUSTED_PROXY_COUNT must be 0 or more.", id="tidings.E010"))
-    if settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not mail_goes_out():
+    if settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not _mail_goes_out():
         text = (
             "New readers must confirm their address, but no mail leaves this machine: none of them gets in."
         )
@@ -101,7 +100,7 @@ def check_relay(**kwargs: Any) -> list[CheckMessage]:
 
     Digests go to confirmed addresses all the same; account mails to any that somebody types.
     """
-    if settings.ACCOUNT_EMAIL_VERIFICATION != "none" or not mail_goes_out():
+    if settings.ACCOUNT_EMAIL_VERIFICATION != "none" or not _mail_goes_out():
         return []
     text = "ACCOUNT_EMAIL_VERIFICATION is none although there is a mail server: addresses are not confirmed."
     hint = "Set it to mandatory, or to optional: digests go by mail to confirmed addresses only."
@@ -176,6 +175,12 @@ def check_mailbox(**kwargs: Any) -> list[CheckMessage]:
     return [Warning(problem, hint=hint, id="tidings.W025")]
 
 
+def _mail_goes_out() -> bool:
+    from digest.mail.render import mail_goes_out  # noqa: PLC0415 - what lays out mails
+
+    return mail_goes_out()
+
+
 def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
     found: list[CheckMessage] = [warning for ref in refs if (warning := _unpriced(ref))]
     if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
@@ -193,6 +198,9 @@ def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
 def _unpriced(ref: ModelRef) -> CheckMessage | None:
     if provider_endpoint(ref.provider) is None:  # saves the quarter second that the price list takes
         return None
+    from digest.llm.entities import PriceUnknown, Usage  # noqa: PLC0415 - where a model is configured
+    from digest.llm.prices import cost_usd  # noqa: PLC0415
+
     try:
         cost_usd(ref, Usage(input_tokens=1, output_tokens=1))
     except PriceUnknown as error:
@@ -208,6 +216,13 @@ def _problem(read: Callable[[], object], check_id: str) -> CheckMessage | None:
     return None
 
 
+def _reader_sources(*, reader_id: UUID) -> Collection[str]:
+    # Models, and what imports them, cannot be loaded before the apps are ready.
+    from digest.items.selectors import reader_sources  # noqa: PLC0415
+
+    return reader_sources(reader_id=reader_id)
+
+
 class DigestConfig(AppConfig):
     """Room: digest."""
 
@@ -216,12 +231,8 @@ class DigestConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the checks of this room's settings, and tell ranking how to find a reader's sources."""
-        # Models, and what imports them, cannot be loaded before.
-        from digest.items.selectors import reader_sources  # noqa: PLC0415
-        from ranking.selectors import reader_sources_register  # noqa: PLC0415
-
-        reader_sources_register(reader_sources)
+        reader_sources_register(_reader_sources)
         for check in (check_accounts, check_models, check_fetching, check_sign_in, check_newsletters):
-            register(check)
+            register(check, SETTINGS)
         for deployed in (check_relay, check_mailbox):
-            register(deployed, deploy=True)
+            register(deployed, SETTINGS, deploy=True)

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 
 from ranking.common.rows import export_rows
+from ranking.common.start import reader_sources_registered
 from ranking.config_body import ConfigEdit, body_edit, body_effective, body_validate, effective_body
 from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
 from ranking.implicit import ImplicitLeans, Lean
@@ -27,8 +28,6 @@ from ranking.mutes import mutes_read
 
 V = TypeVar("V")
 _FOUND: ContextVar[dict[Hashable, Any] | None] = ContextVar("read_once", default=None)
-# Ranking knows no feeds: the room that does registers its selector when it is loaded.
-_reader_sources: list[Callable[..., Collection[str]]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +159,9 @@ def config_edited(*, reader_id: UUID, edit: ConfigEdit) -> tuple[EffectiveConfig
     return before, body_effective(body)
 
 
-def reader_sources_register(selector: Callable[..., Collection[str]]) -> None:
-    """Name the selector of a reader's sources (`reader_id` -> keys), which another room has."""
-    _reader_sources.append(selector)
-
-
 def sources_weighable(*, reader_id: UUID, effective: EffectiveConfig) -> set[str]:
     """Return the keys of the sources whose weight the reader may set: their own, and those that have one."""
-    return {*effective.weights()}.union(*(read(reader_id=reader_id) for read in _reader_sources))
+    return {*effective.weights()}.union(*(read(reader_id=reader_id) for read in reader_sources_registered()))
 
 
 def config_exists(*, reader_id: UUID) -> bool:

@@ -6,7 +6,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from suggestions.rules import CONFIDENCES
+from ranking.common.start import SETTINGS
 
 
 class SuggestionsConfig(AppConfig):
@@ -17,12 +17,16 @@ class SuggestionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the check of this room's settings."""
-        register(check_rules)
+        register(check_rules, SETTINGS)
 
 
 def check_rules(**kwargs: Any) -> list[CheckMessage]:
     """Return the error `tidings.E012` if `ADVISOR_MIN_CONFIDENCE` is no confidence."""
-    if settings.ADVISOR_MIN_CONFIDENCE in CONFIDENCES:
+    # Models cannot be loaded before the apps are ready.
+    from suggestions.models import Suggestion  # noqa: PLC0415
+
+    names = Suggestion.Confidence.values
+    if settings.ADVISOR_MIN_CONFIDENCE in names:
         return []
-    text = f"ADVISOR_MIN_CONFIDENCE={settings.ADVISOR_MIN_CONFIDENCE} is none of {', '.join(CONFIDENCES)}."
+    text = f"ADVISOR_MIN_CONFIDENCE={settings.ADVISOR_MIN_CONFIDENCE} is none of {', '.join(names)}."
     return [Error(text, id="tidings.E012")]

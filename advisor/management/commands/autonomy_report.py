@@ -4,15 +4,15 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from advisor.audit.autonomy import autonomy_record, goals_of, report_of
+from ranking.common.start import SettingsCommand
 
 DAYS_MAX = 36_500
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Print the report; exit code 0 even where a goal is not met."""
 
     help = "Report approvals, corrections, agreement and first-pass rate against their goals."

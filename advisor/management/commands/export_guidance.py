@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from advisor.guidance.health import export_folder, guidance_export
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit code 0 once all is written, 1 where the folder cannot be written or holds another's file."""
 
     help = "Write the dashboard of guidance as a Markdown note."

@@ -6,16 +6,16 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from advisor.models import Run
 from advisor.run.scheduling import Report, reader_advise, readers_lacking_feedback
 from digest.models import Reader
 from digest.requests import reader_arguments_add, readers_named
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit codes: 0 done (skipped readers too), 1 a run failed, 2 wrong usage."""
 
     help = "Run the advisor for one reader or for all, each at most once a day and once a week."

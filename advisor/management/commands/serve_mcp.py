@@ -5,13 +5,14 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from advisor.mcp_server import SessionRefused, serve
 from digest.models import Reader
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Serve for manual use. Only the protocol goes to stdout; a refusal goes to stderr, exit code 1."""
 
     help = "Serve the advisor's tools for one reader over MCP on stdio. Nothing here accepts a suggestion."

@@ -4,13 +4,13 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from advisor.guidance.store import memories_sync
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit code 0 also where files were refused: they are listed, and the others went through."""
 
     help = "Sync curated insights and anonymised patterns over readers into the advisor's memory."

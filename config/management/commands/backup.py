@@ -5,11 +5,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from config.backup import archive_write
 from ranking.common.commands import database_label, sigterm_as_exit
+from ranking.common.start import SettingsCommand
 
 # Only its owner may read it: it holds everybody's data and the hashes of their passwords.
 PRIVATE_UMASK = 0o077
@@ -19,7 +20,7 @@ NO_READERS = (
 )
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit codes: 0 written, 2 the file cannot be written. The site may keep running meanwhile."""
 
     help = "Write the whole database to one file, for `restore` into SQLite or PostgreSQL."

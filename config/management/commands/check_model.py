@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from advisor.guidance.store import memories_sync
@@ -18,6 +18,7 @@ from config.demo.seed import DemoNotAllowed, demo_seed
 from config.demo.throwaway import throwaway_run
 from digest.llm.client import OUTPUT_TOKENS_MAX, REASONING_TOKENS_MAX, chain_configured
 from digest.models import Reader
+from ranking.common.start import SettingsCommand
 
 CODES = {GOOD: 0, USABLE: 1, NOT_USABLE: 2}
 TURNS_MAX = 20
@@ -29,7 +30,7 @@ NO_MODEL = (
 )
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit codes: 0 good, 1 usable, 2 not usable, nothing to check or a check that broke."""
 
     help = "Check the configured model: one whole run for a made-up reader, beside the planner's."

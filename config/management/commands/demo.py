@@ -10,7 +10,7 @@ from textwrap import fill, shorten
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from advisor.agent.planner import NAME as PLANNER
@@ -26,6 +26,7 @@ from digest.days import day_of
 from digest.feedback.selectors import feedback_counts
 from digest.items.selectors import source_titles
 from digest.models import Impression, Item, Reader
+from ranking.common.start import SettingsCommand
 from suggestions.entities import SOURCE_WEIGHTS, Refusal
 from suggestions.explain import confidence_stated, forecast_words, headline, model_adds, weight_phrase
 from suggestions.models import Evidence, Suggestion
@@ -214,7 +215,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Seed the demo and do the main job for one of its readers."""
 
     help = "Seed the demo and show the main job: feeds, digest, suggestion, decision, another digest."

@@ -4,18 +4,19 @@ import os
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from config.export import reader_export_stream
 from digest.requests import reader_argument_add, readers_named
+from ranking.common.start import SettingsCommand
 
 # Only the owner may read it: it holds everything about a reader.
 PRIVATE = 0o600
 FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Write the same as the reader's download on the account page: no password, hash or secret address."""
 
     help = "Export everything about one reader as JSON (the reader's own download)."

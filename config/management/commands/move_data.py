@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from config.backup import ArchiveError, data_move
 from config.environment import Environment
 from ranking.common.commands import database_label, sigterm_as_exit
+from ranking.common.start import SettingsCommand
 
 HASH_CHARS = 12
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit codes: 0 moved and compared, 1 refused with nothing changed, 2 no such database."""
 
     help = "Copy everything from the old database into this one, and compare every table. All or nothing."

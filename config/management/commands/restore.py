@@ -5,14 +5,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
 from config.backup import ArchiveError, archive_manifest, archive_read
 from ranking.common.commands import database_label
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit codes: 0 restored and compared, 1 refused with nothing changed, 2 wrong usage or not confirmed."""
 
     help = "Read a backup into this database and compare every table with it. All or nothing."

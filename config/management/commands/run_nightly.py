@@ -4,13 +4,14 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from config.jobs.lease import STEP_NAMES, NightNotLeased, night_release, night_retry_at, nightly_as_dict
 from config.jobs.nightly import nightly_run
 from config.models import NightlyReport
 from ranking.common.commands import database_label
+from ranking.common.start import SettingsCommand
 
 # A step that has not begun.
 WAITING: dict[str, Any] = {"status": "waiting"} | dict.fromkeys(("started_at", "seconds", "counts", "error"))
@@ -18,7 +19,7 @@ NO_TAKE_OVER = " --force does not take over from a running worker; --release REA
 RELEASED = "The night of {day} is released. A worker continues it within a minute, or `run_nightly` now."
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Run the steps of the night that have not succeeded.
 
     Exit code 1 where a step failed, or where another worker holds the night.

@@ -4,14 +4,15 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from config.demo.people import PASSWORD, READERS
 from config.demo.seed import DemoNotAllowed, demo_seed
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Seed fictional feeds and three readers; a second time only add newly published items."""
 
     help = "Seed the demo: fictional feeds, three readers with a month of feedback, an operator."

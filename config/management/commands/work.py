@@ -8,16 +8,16 @@ from argparse import ArgumentParser
 from types import FrameType
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.db import close_old_connections
 from django.utils import timezone
 
 from config.tasks import Worker
+from ranking.common.start import SettingsCommand
 
 IDLE_S = 1.0
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Run queued runs and scheduled jobs, one at a time, until stopped."""
 
     help = "Run queued work and the schedule from the database. SIGTERM or Ctrl-C ends it after its job."

@@ -4,7 +4,7 @@ import json
 from datetime import date, datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from digest.build.selectors import digest_impressions
@@ -15,12 +15,13 @@ from digest.errors import DigestError
 from digest.items.selectors import item_urls
 from digest.models import Impression, Reader
 from digest.requests import date_argument, reader_arguments_add, readers_named
+from ranking.common.start import SettingsCommand
 from ranking.selectors import config_effective
 
 Json = dict[str, Any]
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Build the digests of a day (today in each reader's zone, unless a date is given) and list them."""
 
     help = "Build the digests of a day and list them. --plain lists the bare order by score, storing nothing."

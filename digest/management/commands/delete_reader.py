@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from digest.accounts.services import deleted_words, reader_delete
 from digest.errors import DigestError
 from digest.requests import reader_argument_add, readers_named
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Delete a reader as the reader could on the account page; asks for the username unless it is given."""
 
     help = "Delete one reader with everything of theirs in every room. Spend stays, without the reader."

@@ -4,15 +4,16 @@ import json
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from digest.mail.due import deliveries_waiting
 from digest.mail.render import mail_goes_out
 from digest.mail.send import ATTEMPTS_MAX, RETRY_AFTER, digests_deliver
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Send each digest whose hour has come and which was not sent yet; exit code 1 without a mail server, or
     where every mail failed."""
 

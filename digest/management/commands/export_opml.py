@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
 from digest.feeds.subscriptions import opml_export
 from digest.requests import reader_argument_add, readers_named
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Write one reader's feeds, with their folders, to standard output."""
 
     help = "Write one reader's feeds as OPML to standard output."

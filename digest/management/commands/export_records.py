@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from digest.feedback.transfer import HISTORY_ROWS, QUESTIONS_MAX, records_export
 from digest.requests import reader_arguments_add, readers_named
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Write records to stdout: the newest ratings of each reader as questions, each with those before it.
 
     A record names its reader by a hash of the history; titles and sources are in it as they are.

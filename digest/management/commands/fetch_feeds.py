@@ -8,7 +8,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from digest.feeds.entities import FetchReport
@@ -17,9 +17,10 @@ from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.newsletters import NewslettersReport, newsletters_are_on, newsletters_fetch
 from digest.feeds.rounds import feeds_fetch, folder_ingest
 from ranking.common.commands import database_label
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Fetch what is due (or the feeds named) and store its items. What refused is reported."""
 
     help = "Fetch the feeds that are due and the newsletters, the feeds named, or a folder of feed documents."

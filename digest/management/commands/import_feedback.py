@@ -5,14 +5,15 @@ import sys
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import ImportReport, feedback_import
 from ranking.common.commands import line_arguments, lines_opened
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Import ratings with their items, sources and readers. Bad lines are listed; the rest is imported."""
 
     help = "Import readers' histories: one JSON object a line, from FILE or - for standard input."

@@ -6,16 +6,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from digest.errors import DigestError
 from digest.feeds.opml import OPML_BYTES_MAX
 from digest.feeds.subscriptions import OpmlReport, opml_import
 from digest.requests import reader_argument_add, readers_named
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Subscribe one reader to the feeds of a list. Bad lines are listed; the rest is imported."""
 
     help = "Import an OPML list for one reader. Nothing is fetched: new feeds are due at once."

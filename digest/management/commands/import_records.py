@@ -4,14 +4,15 @@ import json
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import RecordsReport, records_import
 from ranking.common.commands import line_arguments, lines_opened
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Import histories from Yes/No questions. Bad lines are listed and stored; the rest is imported."""
 
     help = "Import readers' histories from preference records (JSON Lines), from FILE or -."

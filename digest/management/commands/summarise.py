@@ -5,14 +5,15 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from digest.llm.caller import PromptUnusable
 from digest.summaries.services import SummaryReport, summaries_make
+from ranking.common.start import SettingsCommand
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Summarise the items of the last week within the day's cap; summaries that exist are not made again."""
 
     help = (

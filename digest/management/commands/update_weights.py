@@ -5,18 +5,19 @@ import time
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.selectors import feedback_source_counts
 from digest.feedback.services import weights_update
 from digest.models import Reader
 from digest.requests import reader_arguments_add, readers_named
+from ranking.common.start import SettingsCommand
 
 Json = dict[str, Any]
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Learn source weights from the readers' ratings, at most once per reader and UTC day."""
 
     help = "Learn source weights from thumbs: small, bounded steps, at most once per reader and day."

@@ -5,13 +5,13 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from ranking.common.start import SettingsCommand
 from suggestions.outcomes.check import effects_check
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit code 0, also where nothing was due. It may run at any time and any number of times."""
 
     help = "Judge each accepted change of two weeks ago or more: helped, harmed or unclear."

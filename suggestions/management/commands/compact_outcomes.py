@@ -5,13 +5,13 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from ranking.common.start import SettingsCommand
 from suggestions.outcomes.services import outcomes_compact
 
 
-class Command(BaseCommand):
+class Command(SettingsCommand):
     """Exit code 0, also where nothing was left to do. It may run at any time and any number of times."""
 
     help = "Archive the heavy fields of outcomes older than 30 days, for readers with over 100 decisions."
