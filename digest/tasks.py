@@ -1,11 +1,13 @@
 """The tasks of the digest room: the scheduled one reads the clock and calls the services."""
 
+import fastfeedparser  # noqa: F401  # what the first fetch would load, before a worker forks
 from celery import shared_task
 from django.utils import timezone
 
 from digest.articles.favicons import favicons_update
 from digest.articles.full_text import full_texts_update
 from digest.build.first_round import first_round_task, stories_refresh
+from digest.feeds import exchange  # noqa: F401
 from digest.feeds.newsletters import newsletters_fetch
 from digest.feeds.rounds import feeds_fetch
 from digest.items.vectors import item_vectors_update

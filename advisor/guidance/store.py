@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import structlog
-import yaml
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
@@ -406,6 +405,8 @@ def _writes(reader_id: UUID, now: datetime) -> Iterator[learnt.Write]:
 
 def _parsed(raw: bytes) -> tuple[FrontMatter, str]:
     """Return the front matter and the body of a file. Raises `BadInsight`."""
+    import yaml  # noqa: PLC0415 - for what people wrote alone
+
     try:
         match _FENCE.split(raw.decode("utf-8").replace("\r\n", "\n"), maxsplit=2):
             case ["", front, body]:

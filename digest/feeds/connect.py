@@ -1,22 +1,19 @@
 """The SSRF guard: which hosts, addresses and ports feeds may be fetched from; connections to those only."""
 
 import socket
-import ssl
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Thread
 from typing import Any, Final
 
-import httpcore2
-
 from digest.feeds.entities import FeedProblem
 from ranking.language import gettext_noop
 
 Address = IPv4Address | IPv6Address
+Headers = dict[str | bytes, str | bytes]
 
 PORTS: Final = frozenset({80, 443})
 # A resolver has no time limit of its own: half a minute where nobody answers for a domain. So many lookups
@@ -167,69 +164,3 @@ def _forbidden(host: str) -> FeedProblem:
         "forbidden_address",
         f"“{host[:100]}” is not on the public internet. An operator can allow it in FETCH_ALLOW_HOSTS.",
     )
-
-
-@lru_cache(maxsize=1)
-def tls_context() -> ssl.SSLContext:
-    """Return the one TLS configuration: certificates are verified, by name."""
-    return ssl.create_default_context()
-
-
-class DeadlineStream(httpcore2.NetworkStream):
-    """A connection whose every read and write ends by the deadline, so that a slow server gains nothing."""
-
-    def __init__(self, inner: httpcore2.NetworkStream, deadline: float) -> None:
-        self._inner, self._deadline = inner, deadline
-
-    def _timeout(self, timeout: float | None) -> float:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise httpcore2.ReadTimeout("the whole answer took too long")
-        return left if timeout is None else min(timeout, left)
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, self._timeout(timeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, self._timeout(timeout))
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        inner = self._inner.start_tls(ssl_context, server_hostname, self._timeout(timeout))
-        return DeadlineStream(inner, self._deadline)
-
-    def get_extra_info(self, info: str) -> object:
-        return self._inner.get_extra_info(info)
-
-
-class CheckedBackend(httpcore2.NetworkBackend):
-    """Connects to the addresses that were checked, whatever the name resolves to by now."""
-
-    def __init__(self, addresses: Sequence[str], deadline: float) -> None:
-        self._addresses, self._deadline, self._inner = addresses, deadline, httpcore2.SyncBackend()
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.NetworkStream:
-        failure: Exception = httpcore2.ConnectError(f"{host} has no address")
-        for address in self._addresses:
-            left = self._deadline - time.monotonic()
-            if left <= 0:
-                raise httpcore2.ConnectTimeout("connecting took too long")
-            try:
-                stream = self._inner.connect_tcp(
-                    address, port, min(timeout or left, left), local_address, socket_options
-                )
-                return DeadlineStream(stream, self._deadline)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                failure = error
-        raise failure

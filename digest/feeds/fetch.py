@@ -5,28 +5,26 @@ name that changes between check and use gains nothing; TLS is still verified by 
 settings of the environment are ignored.
 """
 
-import ssl
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Final
-from urllib.parse import SplitResult, quote, urldefrag, urljoin, urlsplit
+from typing import TYPE_CHECKING, Final
+from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
 
-import httpcore2
-
-from digest.feeds.connect import PORTS, CheckedBackend, resolve_addresses, tls_context
+from digest.feeds.connect import PORTS, Headers, resolve_addresses
 from digest.feeds.entities import FeedProblem
 from digest.feeds.polling import fresh_seconds, retry_after_seconds
 from digest.feeds.prechecks import BODY_MAX_BYTES, COMPRESSED_MAX_BYTES, GZIP_MAGIC
 from digest.feeds.rate_limit import HostLock
 from ranking.language import gettext_noop
 
-Headers = dict[str | bytes, str | bytes]
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
-CONNECT_TIMEOUT_S: Final = 5.0
+    from httpcore2 import Response
+
 READ_TIMEOUT_S: Final = 10.0
 TOTAL_TIMEOUT_S: Final = 30.0
 POST_TIMEOUT_S: Final = 10.0
@@ -39,18 +37,6 @@ ACCEPT: Final = (
 )
 ENCODING: Final = "Accept-Encoding"
 USER_AGENT: Final = f"Tidings/{version('tidings')}"
-# By OpenSSL's numbers for what is wrong with a certificate (x509_vfy.h).
-CERTIFICATE_PROBLEMS: Final = {
-    9: "is not valid yet",
-    10: "has expired",
-    18: "was signed by the server itself",
-    19: "was signed by somebody unknown",
-    20: "was signed by somebody unknown",
-    21: "was signed by somebody unknown",
-    23: "was taken back",
-    62: "belongs to another name",
-    64: "belongs to another address",
-}
 STATUS_MESSAGES: Final = {
     401: gettext_noop("The server wants a password (status 401)."),
     403: gettext_noop("The server refuses to hand out this feed (status 403)."),
@@ -200,47 +186,20 @@ def _get(url: str, headers: Headers, limits: _Limits) -> FetchResponse | _Redire
         return _answer(url, response, limits)
 
 
-@contextmanager
 def _exchange(
     method: str, url: str, headers: Headers, limits: _Limits, body: bytes | None = None
-) -> Iterator[httpcore2.Response]:
-    """Send one request to a checked address and yield the answer, until it is read."""
+) -> "AbstractContextManager[Response]":
+    """Send one request to a checked address; the context is the answer, until it is read."""
     parts, port = split_address(url)
-    host, read_s = parts.hostname or "", limits.read_s
     left = limits.deadline - time.monotonic()
-    addresses = resolve_addresses(host, port, allow=limits.allow, ports=limits.ports, within_s=left)
-    backend = CheckedBackend(addresses, limits.deadline)
-    timeouts = {"connect": CONNECT_TIMEOUT_S, "read": read_s, "write": read_s, "pool": CONNECT_TIMEOUT_S}
-    target = _target(parts, host, port)
-    # One connection for one request: a pool would have nothing to reuse.
-    connection = httpcore2.HTTPConnection(target.origin, tls_context(), network_backend=backend)
-    try:
-        with (
-            closing(connection),
-            connection.stream(
-                method, target, headers=headers, content=body, extensions={"timeout": timeouts}
-            ) as response,
-        ):
-            yield response
-    except httpcore2.TimeoutException as error:
-        raise FeedProblem("timeout", gettext_noop("The server took too long to answer.")) from error
-    except httpcore2.ConnectError as error:
-        raise _connect_problem(host[:100], error.__cause__) from error
-    except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
-        message = gettext_noop("The server broke off in the middle of its answer, or does not speak HTTP.")
-        raise FeedProblem("broken_response", message) from error
+    addresses = resolve_addresses(
+        parts.hostname or "", port, allow=limits.allow, ports=limits.ports, within_s=left
+    )
+    from digest.feeds.exchange import exchange  # noqa: PLC0415 - httpcore2, for who asks other sites
 
-
-def _connect_problem(host: str, cause: BaseException | None) -> FeedProblem:
-    """Return what a failed connection means to a reader."""
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        why = CERTIFICATE_PROBLEMS.get(cause.verify_code, "is not one that can be trusted")
-        return FeedProblem("tls_failed", f"The certificate of “{host}” {why}.")
-    if isinstance(cause, ssl.SSLError):
-        return FeedProblem("tls_failed", f"“{host}” does not answer with a secure connection.")
-    if isinstance(cause, ConnectionRefusedError):
-        return FeedProblem("connect_failed", f"“{host}” does not accept connections right now.")
-    return FeedProblem("connect_failed", f"“{host}” cannot be reached right now.")
+    return exchange(
+        method, (parts, port), headers, body, addresses, deadline=limits.deadline, read_s=limits.read_s
+    )
 
 
 def split_address(url: str) -> tuple[SplitResult, int]:
@@ -255,19 +214,7 @@ def split_address(url: str) -> tuple[SplitResult, int]:
     return parts, port
 
 
-def _target(parts: SplitResult, host: str, port: int) -> httpcore2.URL:
-    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-    ascii_path = quote(path, safe="!\"#$%&'()*+,/:;<=>?@[\\]^_`{|}~", errors="replace")
-    try:
-        ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
-    except UnicodeError as error:
-        raise FeedProblem(
-            "bad_url", gettext_noop("This is not a web address: no host can have that name.")
-        ) from error
-    return httpcore2.URL(scheme=parts.scheme, host=ascii_host, port=port, target=ascii_path)
-
-
-def _answer(url: str, response: httpcore2.Response, limits: _Limits) -> FetchResponse | _Redirect:
+def _answer(url: str, response: "Response", limits: _Limits) -> FetchResponse | _Redirect:
     headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
     now = datetime.now(UTC)
     wait = retry_after_seconds(headers.get("retry-after", ""), now=now)
@@ -297,7 +244,7 @@ def _answer(url: str, response: httpcore2.Response, limits: _Limits) -> FetchRes
     )
 
 
-def _body(response: httpcore2.Response, headers: dict[str, str], limits: _Limits) -> bytes:
+def _body(response: "Response", headers: dict[str, str], limits: _Limits) -> bytes:
     """Return the body as sent; whoever reads it decompresses it, within limits of its own."""
     if headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip", "x-gzip", ""):
         raise FeedProblem("broken_response", gettext_noop("The server sent a compression nobody asked for."))

@@ -14,9 +14,6 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
 
-import fastfeedparser
-import feedparser
-
 from digest.feeds.body_html import html_clean
 from digest.feeds.entities import FeedProblem, ParsedEntry, ParsedFeed
 from digest.feeds.media import entry_categories, entry_enclosures, entry_image, media_complete
@@ -100,6 +97,8 @@ def _is_xml(text: str) -> bool:
 
 
 def _parse_fast(text: str) -> dict[str, Any]:
+    import fastfeedparser  # noqa: PLC0415 - lxml and more, for who fetches
+
     try:
         found = fastfeedparser.parse(text.encode())
     except Exception as error:  # a parser of strangers' bytes may fail in ways its authors never listed
@@ -120,6 +119,8 @@ def _parse_fast(text: str) -> dict[str, Any]:
 
 
 def _parse_slow(text: str, refused: _Refused) -> dict[str, Any]:
+    import feedparser  # noqa: PLC0415 - in the sandbox alone
+
     try:
         found = feedparser.parse(text.encode(), sanitize_html=False, resolve_relative_uris=False)
     except MemoryError:

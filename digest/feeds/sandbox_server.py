@@ -21,6 +21,9 @@ from functools import partial
 from math import ceil
 from typing import Any, Final
 
+import fastfeedparser  # noqa: F401  # before the first fork, so that children share them
+import feedparser  # noqa: F401
+
 from digest.feeds.entities import FeedProblem, feed_as_json
 from digest.feeds.mails import letter_as_json, mail_parse
 from digest.feeds.parse import document_text, parse_checked

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode, urlsplit
 
-import http_ece
-import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -103,6 +101,9 @@ def push_request(
 
     `keys` are the subscription's `p256dh` and `auth`. Raises `ValueError` for keys that are none.
     """
+    import http_ece  # noqa: PLC0415 - for browsers that asked to be told
+    import jwt  # noqa: PLC0415
+
     shown = _json({"title": NAME, "body": message.text[:PUSH_TEXT_CHARS], "url": message.lines[0].url})
     body = http_ece.encrypt(
         shown,

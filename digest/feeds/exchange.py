@@ -1,0 +1,158 @@
+"""One request over one connection to a checked address. It imports httpcore2, which few processes need."""
+
+import ssl
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import lru_cache
+from typing import Final
+from urllib.parse import SplitResult, quote
+
+import httpcore2
+
+from digest.feeds.connect import Headers
+from digest.feeds.entities import FeedProblem
+from ranking.language import gettext_noop
+
+CONNECT_TIMEOUT_S: Final = 5.0
+# By OpenSSL's numbers for what is wrong with a certificate (x509_vfy.h).
+CERTIFICATE_PROBLEMS: Final = {
+    9: "is not valid yet",
+    10: "has expired",
+    18: "was signed by the server itself",
+    19: "was signed by somebody unknown",
+    20: "was signed by somebody unknown",
+    21: "was signed by somebody unknown",
+    23: "was taken back",
+    62: "belongs to another name",
+    64: "belongs to another address",
+}
+
+
+@lru_cache(maxsize=1)
+def tls_context() -> ssl.SSLContext:
+    """Return the one TLS configuration: certificates are verified, by name."""
+    return ssl.create_default_context()
+
+
+class DeadlineStream(httpcore2.NetworkStream):
+    """A connection whose every read and write ends by the deadline, so that a slow server gains nothing."""
+
+    def __init__(self, inner: httpcore2.NetworkStream, deadline: float) -> None:
+        self._inner, self._deadline = inner, deadline
+
+    def _timeout(self, timeout: float | None) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise httpcore2.ReadTimeout("the whole answer took too long")
+        return left if timeout is None else min(timeout, left)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._inner.read(max_bytes, self._timeout(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, self._timeout(timeout))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        inner = self._inner.start_tls(ssl_context, server_hostname, self._timeout(timeout))
+        return DeadlineStream(inner, self._deadline)
+
+    def get_extra_info(self, info: str) -> object:
+        return self._inner.get_extra_info(info)
+
+
+class CheckedBackend(httpcore2.NetworkBackend):
+    """Connects to the addresses that were checked, whatever the name resolves to by now."""
+
+    def __init__(self, addresses: Sequence[str], deadline: float) -> None:
+        self._addresses, self._deadline, self._inner = addresses, deadline, httpcore2.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        failure: Exception = httpcore2.ConnectError(f"{host} has no address")
+        for address in self._addresses:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise httpcore2.ConnectTimeout("connecting took too long")
+            try:
+                stream = self._inner.connect_tcp(
+                    address, port, min(timeout or left, left), local_address, socket_options
+                )
+                return DeadlineStream(stream, self._deadline)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+
+@contextmanager
+def exchange(
+    method: str,
+    address: tuple[SplitResult, int],
+    headers: Headers,
+    body: bytes | None,
+    checked: Sequence[str],
+    *,
+    deadline: float,
+    read_s: float,
+) -> Iterator[httpcore2.Response]:
+    """Send one request for `address`, its parts and port, to a `checked` one; yield the answer until read.
+
+    Raises `FeedProblem`: `bad_url`, `timeout`, `connect_failed`, `tls_failed`, `broken_response`.
+    """
+    host = address[0].hostname or ""
+    backend = CheckedBackend(checked, deadline)
+    timeouts = {"connect": CONNECT_TIMEOUT_S, "read": read_s, "write": read_s, "pool": CONNECT_TIMEOUT_S}
+    target = _target(*address)
+    # One connection for one request: a pool would have nothing to reuse.
+    connection = httpcore2.HTTPConnection(target.origin, tls_context(), network_backend=backend)
+    try:
+        with (
+            closing(connection),
+            connection.stream(
+                method, target, headers=headers, content=body, extensions={"timeout": timeouts}
+            ) as response,
+        ):
+            yield response
+    except httpcore2.TimeoutException as error:
+        raise FeedProblem("timeout", gettext_noop("The server took too long to answer.")) from error
+    except httpcore2.ConnectError as error:
+        raise _connect_problem(host[:100], error.__cause__) from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
+        message = gettext_noop("The server broke off in the middle of its answer, or does not speak HTTP.")
+        raise FeedProblem("broken_response", message) from error
+
+
+def _connect_problem(host: str, cause: BaseException | None) -> FeedProblem:
+    """Return what a failed connection means to a reader."""
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = CERTIFICATE_PROBLEMS.get(cause.verify_code, "is not one that can be trusted")
+        return FeedProblem("tls_failed", f"The certificate of “{host}” {why}.")
+    if isinstance(cause, ssl.SSLError):
+        return FeedProblem("tls_failed", f"“{host}” does not answer with a secure connection.")
+    if isinstance(cause, ConnectionRefusedError):
+        return FeedProblem("connect_failed", f"“{host}” does not accept connections right now.")
+    return FeedProblem("connect_failed", f"“{host}” cannot be reached right now.")
+
+
+def _target(parts: SplitResult, port: int) -> httpcore2.URL:
+    host = parts.hostname or ""
+    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+    ascii_path = quote(path, safe="!\"#$%&'()*+,/:;<=>?@[\\]^_`{|}~", errors="replace")
+    try:
+        ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise FeedProblem(
+            "bad_url", gettext_noop("This is not a web address: no host can have that name.")
+        ) from error
+    return httpcore2.URL(scheme=parts.scheme, host=ascii_host, port=port, target=ascii_path)
