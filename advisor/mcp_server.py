@@ -35,8 +35,8 @@ from advisor.entities import ToolContext, ToolOutcome, json_object_or_empty
 from advisor.guidance.engine import Guide, guide_for
 from advisor.models import Run
 from advisor.review.compose import context_with_reviewers
-from advisor.run.execute import ATTEMPTS_MAX, CountingDispatch, RunClock, StepLog, fence_of, run_owned
-from advisor.selectors import mcp_suggestions_count, run_suggestion_ids, run_totals
+from advisor.run.execute import CountingDispatch, RunClock, StepLog, fence_of, run_owned
+from advisor.selectors import ATTEMPTS_MAX, mcp_suggestions_count, run_suggestion_ids, run_totals
 from advisor.tools.registry import TOOLS, schemas
 from digest.days import day_of
 from digest.feeds.selectors import models_allowed

@@ -31,6 +31,8 @@ from suggestions.models import Suggestion
 ACTIVE_STATUSES = (Run.Status.QUEUED, Run.Status.RUNNING)
 # Runs of the loop. A manual session is a run too, but blocks no other run.
 LOOP_RUNS = Run.objects.exclude(trigger=Run.Trigger.MCP)
+# How often a run is begun: once more than it was lost with its worker.
+ATTEMPTS_MAX = 2
 PROGRESS_STEPS = 20
 HEARTBEAT_FRESH_S = 15
 WEEK_DAYS = 7

@@ -8,18 +8,12 @@ from advisor.guidance.events import guidance_credit, guidance_prune
 from advisor.guidance.health import guidance_export
 from advisor.guidance.store import memories_refresh_active, memories_sync
 from advisor.guidance.tunables import tunables
-from advisor.run.request import run_execute_task, runs_reconcile
+from advisor.run import execute  # noqa: F401  # what the first run would load, before a worker forks
+from advisor.run.request import RUN_EXECUTE, runs_reconcile
 from advisor.run.scheduling import retries_request
 from digest.feeds.selectors import fetching_trouble
 
-__all__ = [
-    "feeds_watch_task",
-    "guidance_learn_task",
-    "guidance_notes_task",
-    "memories_sync_task",
-    "run_execute_task",
-    "runs_reconcile_task",
-]
+run_execute_task = RUN_EXECUTE.celery
 
 
 @shared_task(name="advisor.runs_reconcile")

@@ -6,14 +6,14 @@ from django.utils import timezone
 
 from digest.articles.favicons import favicons_update
 from digest.articles.full_text import full_texts_update
-from digest.build.first_round import first_round_task, stories_refresh
+from digest.build.first_round import FIRST_ROUND, stories_refresh
 from digest.feeds import exchange  # noqa: F401
 from digest.feeds.newsletters import newsletters_fetch
 from digest.feeds.rounds import feeds_fetch
 from digest.items.vectors import item_vectors_update
 from digest.summaries.services import extracts_make
 
-__all__ = ["feeds_fetch_task", "first_round_task"]
+first_round_task = FIRST_ROUND.celery
 
 
 @shared_task(name="digest.feeds_fetch")

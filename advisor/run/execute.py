@@ -39,7 +39,7 @@ from advisor.prompts import quotes_prompt
 from advisor.review.compose import context_with_reviewers
 from advisor.review.context import review_totals
 from advisor.run.workers import lease_renewal
-from advisor.selectors import run_cost_usd, run_suggestion_ids, run_totals
+from advisor.selectors import ATTEMPTS_MAX, run_cost_usd, run_suggestion_ids, run_totals
 from advisor.tools.registry import dispatch, schemas
 from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
@@ -54,7 +54,6 @@ from suggestions.wording import NO_CHANGE
 
 log = structlog.get_logger(__name__)
 
-ATTEMPTS_MAX = 2
 # A dead worker's run is taken up within a minute: its lease, the reconciler's 15 seconds, and the queue.
 # Three heartbeats in a row may come late before that.
 LEASE = timedelta(seconds=20)

@@ -13,18 +13,16 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from celery import shared_task
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_noop
-from kombu.exceptions import OperationalError
 
 from advisor.models import Decision, Run
-from advisor.run.execute import ATTEMPTS_MAX, run_execute
 from advisor.selectors import (
     ACTIVE_STATUSES,
+    ATTEMPTS_MAX,
     LOOP_RUNS,
     feedback_missing,
     readers_of_week,
@@ -37,6 +35,7 @@ from advisor.selectors import (
 )
 from digest.days import day_end, day_of
 from digest.models import Reader
+from ranking.common.broker import WorkerTask
 from suggestions.selectors import suggestions_created_between, suggestions_pending
 from suggestions.services.lifecycle import suggestions_sweep
 
@@ -239,10 +238,18 @@ def _insert(reader: Reader, trigger: str, now: datetime) -> Run | None:
     return run
 
 
-@shared_task(name="advisor.run_execute")
-def run_execute_task(run_id: str) -> None:
+def _execute(run_id: UUID, now: datetime) -> None:
+    from advisor.run.execute import run_execute  # noqa: PLC0415 - the agent, where no worker has it
+
+    run_execute(run_id=run_id, now=now)
+
+
+def run_execute_now(run_id: str) -> None:
     """Carry out a queued run, unless someone else already does."""
-    run_execute(run_id=UUID(run_id), now=timezone.now())
+    _execute(UUID(run_id), timezone.now())
+
+
+RUN_EXECUTE = WorkerTask("advisor.run_execute", run_execute_now)
 
 
 def run_wake(run_id: UUID) -> bool:
@@ -250,12 +257,9 @@ def run_wake(run_id: UUID) -> bool:
 
     `runs_reconcile` announces it again every 15 seconds.
     """
-    try:
-        run_execute_task.apply_async(args=(str(run_id),), retry=False)
-    except OperationalError as error:
-        log.warning("advisor_wake_failed", run_id=str(run_id), error=str(error))
-        return False
-    return True
+    if wrong := RUN_EXECUTE.wake(str(run_id)):
+        log.warning("advisor_wake_failed", run_id=str(run_id), error=wrong)
+    return not wrong
 
 
 def run_start(*, run_id: UUID, now: datetime, inline: bool = False) -> None:
@@ -266,7 +270,7 @@ def run_start(*, run_id: UUID, now: datetime, inline: bool = False) -> None:
     if settings.REDIS_URL and not inline:
         transaction.on_commit(partial(run_wake, run_id))
     elif inline or not worker_alive(now=now):
-        run_execute(run_id=run_id, now=now)
+        _execute(run_id, now)
 
 
 def run_execute_next(*, now: datetime) -> UUID | None:
@@ -276,7 +280,7 @@ def run_execute_next(*, now: datetime) -> UUID | None:
     )
     run_id = oldest.values_list("pk", flat=True).first()
     if run_id is not None:
-        run_execute(run_id=run_id, now=now)
+        _execute(run_id, now)
     return run_id
 
 
@@ -297,7 +301,7 @@ def run_advance(*, run: Run, now: datetime) -> Run:
     run = run_reclaim(run=run, now=now)
     waiting = run.status == Run.Status.QUEUED and now - run.created_at >= START_WITHIN
     if waiting and not settings.REDIS_URL:
-        run_execute(run_id=run.pk, now=now)
+        _execute(run.pk, now)
         run.refresh_from_db()
     return run
 

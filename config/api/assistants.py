@@ -18,13 +18,6 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from advisor.entities import ToolOutcome
-from config.api.assistant_tools import (
-    READER_TOOLS,
-    reader_tool_call,
-    refusal,
-    scope_needed,
-    tool_parameters,
-)
 from digest.accounts.assistants import PROPOSE, Access, access_of
 from digest.accounts.tokens import REQUESTS_PER_MINUTE, TOO_OFTEN
 from digest.errors import InvalidToken, TooManyRequests
@@ -72,6 +65,8 @@ def mcp(request: HttpRequest) -> HttpResponse:
         body = b" " * (BODY_BYTES_MAX + 1)
     if len(body) > BODY_BYTES_MAX:
         return _refused("body_too_large", f"A message may have {BODY_BYTES_MAX // 1024} KB.", 413)
+    from config.api.assistant_tools import scope_needed  # noqa: PLC0415 - tools, where there are assistants
+
     if (needed := scope_needed(_tool_asked(body))) and needed not in access.scopes:
         words = f"The reader did not allow this assistant to “{needed}”."
         more = {"WWW-Authenticate": _challenge("insufficient_scope", scope=needed)}
@@ -117,6 +112,7 @@ def _tool_asked(body: bytes) -> str:
 def _answered(request: HttpRequest, body: bytes, access: Access) -> HttpResponse:
     """Let the SDK answer. It is imported here: half a second for those processes alone that need it."""
     from advisor.mcp_server import server_of, tools_listed  # noqa: PLC0415
+    from config.api.assistant_tools import READER_TOOLS, tool_parameters  # noqa: PLC0415
     from config.api.mcp_wire import message_answer, tool_of  # noqa: PLC0415
 
     async def call(name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
@@ -146,6 +142,12 @@ def _call(request: HttpRequest, access: Access, name: str, arguments: Mapping[st
         session_call,
         session_release,
         session_resume,
+    )
+    from config.api.assistant_tools import (  # noqa: PLC0415
+        READER_TOOLS,
+        reader_tool_call,
+        refusal,
+        scope_needed,
     )
 
     # A tool that is none is refused by the advisor's registry, which puts the call on record.

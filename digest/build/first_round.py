@@ -9,12 +9,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
-from celery import shared_task
 from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FetchReport
@@ -24,6 +22,7 @@ from digest.items.stories import StoriesReport, stories_update
 from digest.items.vectors import item_vectors_update
 from digest.models import Reader
 from digest.summaries.services import extracts_make
+from ranking.common.broker import WorkerTask
 
 # One part of a first round begins requests for so long; then other work has its turn before the next.
 PART_S: Final = 30.0
@@ -41,13 +40,15 @@ PAGE_S: Final = 60
 log = structlog.get_logger(__name__)
 
 
-@shared_task(name="digest.first_round")
-def first_round_task() -> bool:
+def first_round_part() -> bool:
     """Fetch new feeds for half a minute; wake a worker again, and return True, where some are left."""
     left = first_round(now=timezone.now(), clock=timezone.now)
     if left:
         first_round_wake()
     return left
+
+
+FIRST_ROUND: Final = WorkerTask("digest.first_round", first_round_part)
 
 
 def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float = PART_S) -> bool:
@@ -94,10 +95,8 @@ def first_round_wake() -> None:
 
 
 def _announce() -> None:
-    try:
-        first_round_task.apply_async(retry=False)
-    except OperationalError as error:
-        log.warning("first_round_wake_failed", error=str(error))
+    if wrong := FIRST_ROUND.wake():
+        log.warning("first_round_wake_failed", error=wrong)
 
 
 def first_round_advance(*, reader: Reader, now: datetime) -> int:

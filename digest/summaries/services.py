@@ -15,7 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import structlog
-from celery.exceptions import SoftTimeLimitExceeded
+from billiard.exceptions import SoftTimeLimitExceeded  # which Celery raises, and does not need for it
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 

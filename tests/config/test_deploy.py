@@ -128,7 +128,7 @@ def loaded(code: str, folder: Path) -> set[str]:
     look = f"{code}; import sys; print(*sys.modules)"
     command = [sys.executable, "-c", look]
     done = subprocess.run(
-        command, cwd=ROOT, env=place | {"REDIS_URL": ""}, stdout=subprocess.PIPE, text=True, check=True
+        command, cwd=ROOT, env=place | {"REDIS_URL": ""}, capture_output=True, text=True, check=True
     )
     return set(done.stdout.split())
 
@@ -137,13 +137,29 @@ def test_a_web_process_has_loaded_its_pages_before_it_is_asked_and_nothing_that_
     names = loaded("import config.wsgi", tmp_path)
     assert "digest.web.reading" in names
     heavy = {"sklearn", "scipy", "requests", "redis", "openai", "mcp", "genai_prices", "trafilatura", "bm25s"}
-    assert not names & heavy
+    heavy |= {"celery", "yaml", "httpcore2", "feedparser", "fastfeedparser", "psycopg", "http_ece"}
+    assert not names & (heavy | {"advisor.run.execute", "config.api.assistant_tools"})
 
 
 def test_a_start_loads_no_page_no_admin_and_no_broker(tmp_path):
     names = loaded("import django; django.setup()", tmp_path)
     heavy = {"ninja", "celery", "kombu", "httpcore2", "advisor.admin", "digest.web", "advisor.run"}
+    heavy |= {"numpy", "pydantic", "css_inline", "nh3", "ranking.selectors", "digest.items.selectors"}
     assert not names & heavy
+
+
+def test_a_command_loads_no_page_for_its_checks_and_refuses_a_wrong_setting(tmp_path, monkeypatch):
+    begin = (
+        "import django; django.setup(); from digest.management.commands.fetch_feeds import Command as One; "
+        "One().check(tags=One.requires_system_checks)"
+    )
+    assert not loaded(begin, tmp_path) & {"config.urls", "ninja", "psycopg", "pydantic"}
+    run = "from django.core.management import execute_from_command_line as run; run(['manage.py', '{}'])"
+    monkeypatch.setenv("NIGHTLY_HOUR", "24")
+    for command in ("check_outcomes", "migrate", "work", "run_nightly"):
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            loaded(run.format(command), tmp_path)
+        assert "tidings.E011" in refused.value.stderr
 
 
 def test_the_embedded_worker_needs_neither_scipy_nor_a_client_of_models(tmp_path):

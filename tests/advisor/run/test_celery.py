@@ -15,7 +15,8 @@ from kombu.exceptions import OperationalError
 from redis import Redis
 
 from advisor.models import Run
-from advisor.run.request import run_execute_task, run_request, run_wait, runs_reconcile
+from advisor.run.request import run_request, run_wait, runs_reconcile
+from advisor.tasks import run_execute_task
 from config.celery import app
 from digest.models import Reader
 from suggestions.models import Suggestion

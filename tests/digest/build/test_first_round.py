@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.test import Client
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
@@ -178,20 +179,20 @@ def test_with_a_broker_a_page_wakes_a_worker_again_but_not_at_every_look(
 ):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     woken = []
-    monkeypatch.setattr(module.first_round_task, "apply_async", lambda **kwargs: woken.append(kwargs))
+    monkeypatch.setattr(module.FIRST_ROUND.celery, "apply_async", lambda **sent: woken.append(sent))
     add(ada, "https://new.example/feed", ago=6 * SECOND)
     for _ in range(3):
         assert first_round_advance(reader=ada, now=timezone.now()) == 0
-    assert woken == [{"retry": False}]
+    assert woken == [{"args": (), "retry": False}]
 
 
 def test_a_broker_that_is_down_stops_nobody(settings, monkeypatch, django_capture_on_commit_callbacks):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
 
-    def down(**kwargs: object) -> None:
-        raise module.OperationalError("gone")
+    def down(**options: object) -> None:
+        raise OperationalError("gone")
 
-    monkeypatch.setattr(module.first_round_task, "apply_async", down)
+    monkeypatch.setattr(module.FIRST_ROUND.celery, "apply_async", down)
     with django_capture_on_commit_callbacks(execute=True) as callbacks:
         first_round_wake()
     assert len(callbacks) == 1

@@ -15,7 +15,7 @@ from django.db import models
 from django.utils import timezone
 
 from advisor.models import Decision, Run
-from advisor.run.request import run_execute_task
+from advisor.tasks import run_execute_task
 from config.tasks import TASKS
 from digest.models import Feed
 from tests.lab.bench.publisher import address, publishers
