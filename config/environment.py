@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import environ
-import platformdirs
 from django.core.exceptions import ImproperlyConfigured
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
@@ -65,7 +64,11 @@ def data_folder(base: Path, *, is_checkout: bool) -> Path:
     if is_checkout:
         return base / "var"
     named = os.environ.get("TIDINGS_VAR_DIR")
-    return Path(named) if named else platformdirs.user_data_path("tidings", appauthor=False)
+    if named:
+        return Path(named)
+    import platformdirs  # noqa: PLC0415 - a wheel asks where, a checkout knows
+
+    return platformdirs.user_data_path("tidings", appauthor=False)
 
 
 class PrivateConnection(sqlite3.Connection):

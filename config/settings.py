@@ -71,7 +71,6 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.idp.oidc",
-    "csp",
     "ranking",
     "digest",
     "suggestions",
