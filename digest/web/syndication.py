@@ -38,7 +38,7 @@ DESCRIPTION = gettext_noop("The best of your sources, and why each item is here.
 # Today's digest and the two before it: a feed reader that was off for a weekend misses nothing.
 DIGESTS = 3
 # What XML 1.0 cannot hold, not even escaped.
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 # Digests are built by the hour at most: a client that asks more often is answered from its own copy.
 MAX_AGE_S = 900
