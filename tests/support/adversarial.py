@@ -33,7 +33,9 @@ SIGNS_MAX, PAIRED_MAX, SAMPLES_MAX, PREFIXES_MAX = 26, 7, 8, 6
 # The length all strings are tried at, and the longest of those compared. Linear patterns need 0.1 to 0.4 ms
 # for the first, quadratic ones some milliseconds.
 SCREENED, COMPARED = 4_096, 16_384
-SHORT, SHORT_S = (24, 48, 96, 256), 0.1
+# Linear work takes four times as long for the second; what more than triples for one doubling takes six.
+STEADY_MAX = 5.0
+SHORT, SHORT_S = (22, 24, 48, 96, 256), 0.1
 # A busy machine triples one measurement of some milliseconds now and then, and never the best of many.
 SHORT_NOISE_S, SHORT_RUNS = 0.02, 5
 SUSPECT_S, MEASURABLE_S, UNDOUBTED_S, FACTOR_MAX, RUNS = 0.0006, 0.002, 0.1, 3.0, 5
@@ -161,7 +163,7 @@ def slower_than_linear(
         if seconds(work, make(length)) > SHORT_S and seconds(work, make(length)) > SHORT_S:
             return f"more than {SHORT_S} s for {length} signs"
     length, took = SCREENED, seconds(work, make(SCREENED))
-    if took < suspect_s:
+    if took < suspect_s or (took < UNDOUBTED_S and _is_steady(work, make, took)):
         return ""
     while length < COMPARED:
         length, before = 2 * length, min(took, seconds(work, make(length), 2))
@@ -179,6 +181,12 @@ def slower_than_linear(
             if again and seconds(work, make(2 * length), last) > FACTOR_MAX * took:
                 return f"{before:.4f} s for {length // 2} signs, {took:.4f} s for {length}"
     return ""
+
+
+def _is_steady(work: Callable[[Any], object], make: Callable[[int], Any], took: float) -> bool:
+    """Return whether the time, `took` for the screened length, grows from there as linear work does."""
+    again = min(took, seconds(work, make(SCREENED)))
+    return seconds(work, make(COMPARED)) < STEADY_MAX * again
 
 
 def patterns_in(value: object, name: str) -> Iterable[tuple[str, re.Pattern[Any]]]:
