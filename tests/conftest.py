@@ -23,7 +23,7 @@ from _pytest import runner
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from django.apps import apps
 from django.conf import settings as django_settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.signals import post_migrate
 from django.template import Template
 from django.test import TransactionTestCase, client, override_settings
@@ -45,6 +45,7 @@ gc.disable()
 # The same examples on every run, and no clock: a slow machine is not a bug.
 hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
 hypothesis_settings.load_profile("tidings")
+Build = Callable[[], Any]
 STORED = {"db", "transactional_db", "live_server", "own_cache"}
 # Seconds in which a browser is given what it last asked for, and in which a test is put away.
 LAST_ANSWER_S = 20
@@ -316,6 +317,23 @@ def django_db_setup(
 def installed(django_db_setup: Path) -> Path:
     """A SQLite database as `migrate` leaves it, to be copied by tests that start processes."""
     return file_installed(django_db_setup)
+
+
+@pytest.fixture(scope="module")
+def staged(django_db_setup: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Callable[[Build], Any]]:
+    """What builds a world once for all tests of a module, each of which then runs on a savepoint of its own.
+
+    All tests of the module that use the database find that world, so that all of them must be about it.
+    """
+
+    def build(make: Build) -> Any:
+        with django_db_blocker.unblock():
+            return make()
+
+    with django_db_blocker.unblock(), transaction.atomic():
+        with django_db_blocker.block():
+            yield build
+        transaction.set_rollback(True)
 
 
 @pytest.fixture

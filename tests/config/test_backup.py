@@ -31,15 +31,16 @@ from digest.models import Feedback, Item, Reader
 from ranking.common.commands import database_label
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
-from tests.support.factories import FeedbackFactory, ItemFactory
+from tests.support.factories import CLOCK, FeedbackFactory, ItemFactory, OperatorFactory, ReaderFactory
 from tests.support.suggestion_worlds import proposed, tastes
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def world(ada, ben, operator, now) -> None:
+def _world() -> None:
     """Two readers with thumbs, a config, a suggestion with evidence; an operator in a group."""
+    ada, ben = (ReaderFactory(username=name, time_zone="Europe/Berlin") for name in ("ada", "ben"))
+    operator, now = OperatorFactory(username="olga"), CLOCK
     tastes(ada)
     proposed(ada)
     edit = ConfigEdit(topics=("Zürich", "ferries\u2019 timetables"))
@@ -51,11 +52,32 @@ def world(ada, ben, operator, now) -> None:
     NightlyReport.objects.create(day=now.date(), started_at=now, steps={"fetch": {"b": 1, "a": 2}})
 
 
-@pytest.fixture
-def archive(world, tmp_path: Path, now) -> Path:
-    path = tmp_path / "tidings.zip"
-    archive_write(path, now=now)
+@pytest.fixture(scope="module")
+def stage(staged) -> None:
+    staged(_world)
+
+
+@pytest.fixture(scope="module")
+def archive_once(stage, staged, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("archive") / "tidings.zip"
+    staged(lambda: archive_write(path, now=CLOCK))
     return path
+
+
+@pytest.fixture
+def world(stage, db) -> None:
+    """The world, until the test is over."""
+
+
+@pytest.fixture
+def archive(archive_once, world) -> Path:
+    """An archive of the world, which no test writes to."""
+    return archive_once
+
+
+@pytest.fixture
+def ada(world) -> Reader:
+    return Reader.objects.get(username="ada")
 
 
 def sums(path: Path) -> dict[str, dict[str, object]]:
@@ -160,7 +182,8 @@ def test_a_database_that_is_not_migrated_is_told_from_an_archive_of_another_vers
     assert refused.value.code == "not_migrated"
 
 
-def test_the_commands_name_their_database_and_a_backup_of_nobody_is_said_loudly(db, tmp_path):
+def test_the_commands_name_their_database_and_a_backup_of_nobody_is_said_loudly(world, tmp_path):
+    _empty(tables(), "default")
     path, told = tmp_path / "t.zip", StringIO()
     call_command("backup", str(path), stdout=StringIO(), stderr=told)
     assert database_label() in told.getvalue() and "WARNING: this database has no readers" in told.getvalue()

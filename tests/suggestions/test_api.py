@@ -7,11 +7,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
 from ranking.services import weights_learn
 from suggestions.explain import teaching_of
 from suggestions.models import Outcome, Suggestion
+from tests.support.factories import ReaderFactory
 from tests.support.suggestion_worlds import LOVED, proposed, reduce, tastes
 
 pytestmark = pytest.mark.django_db
@@ -19,13 +21,28 @@ pytestmark = pytest.mark.django_db
 VERBS = ["accept", "reject", "snooze", "never", "revert"]
 
 
-@pytest.fixture
-def waiting(ada, live_now) -> Suggestion:
-    """A suggestion made just now, by the wall clock the doors read."""
+def _waiting() -> int:
+    """A suggestion to Ada."""
+    ada = ReaderFactory(username="ada", time_zone="Europe/Berlin")
     tastes(ada)
-    suggestion = proposed(ada)
-    Suggestion.objects.filter(pk=suggestion.pk).update(created_at=live_now)
-    return suggestion
+    return proposed(ada).pk
+
+
+@pytest.fixture(scope="module")
+def stage(staged) -> int:
+    return staged(_waiting)
+
+
+@pytest.fixture
+def ada(stage, db) -> Reader:
+    return Reader.objects.get(username="ada")
+
+
+@pytest.fixture
+def waiting(stage, db, live_now) -> Suggestion:
+    """The suggestion, made just now by the wall clock the doors read."""
+    Suggestion.objects.filter(pk=stage).update(created_at=live_now)
+    return Suggestion.objects.get(pk=stage)
 
 
 @pytest.fixture

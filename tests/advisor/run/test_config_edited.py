@@ -4,24 +4,40 @@ import pytest
 from django.utils import timezone
 
 from advisor.run.request import run_request
+from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, weights_learn
 from suggestions.models import Outcome, Suggestion
 from tests.advisor.tools.test_tools import answer, context_for
+from tests.support.factories import ReaderFactory
 from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db
 LOVED = "loved.example"
 
 
+def _proposed() -> None:
+    """What a real run proposes about the source Ada loves."""
+    ada, now = ReaderFactory(username="ada", time_zone="Europe/Berlin"), timezone.now()
+    opinionated(ada, now=now)
+    run_request(reader=ada, trigger="ui", now=now, inline=True)
+
+
+@pytest.fixture(scope="module")
+def stage(staged) -> None:
+    staged(_proposed)
+
+
+@pytest.fixture
+def ada(stage, db) -> Reader:
+    return Reader.objects.get(username="ada")
+
+
 @pytest.fixture
 def waiting(ada, client) -> Suggestion:
-    """What a real run proposed about the source Ada loves; she is signed in."""
-    now = timezone.now()
-    opinionated(ada, now=now)
-    run_request(reader=ada, trigger="ui", now=now)
+    """What the run proposed; she is signed in."""
     client.force_login(ada)
     return Suggestion.objects.get(reader=ada, target_key=LOVED, status="pending")
 

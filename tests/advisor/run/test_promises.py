@@ -17,6 +17,7 @@ from suggestions.services.resolve import (
     suggestion_snooze,
 )
 from tests.support.browser import suggested
+from tests.support.factories import CLOCK, ReaderFactory
 from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db
@@ -36,14 +37,23 @@ def offered(reader: Reader, key: str, at, kind="boost_source", value="1.3") -> i
     return suggested(reader, evidence=0, **more).pk
 
 
-@pytest.fixture
-def both(ada: Reader, now) -> Reader:
+def _both() -> None:
     """Ada, to whom a run suggests more of one source and less of another."""
+    ada = ReaderFactory(username="ada", time_zone="Europe/Berlin")
     opinionated(ada)
-    targets = run_targets(ada, now)
+    targets = run_targets(ada, CLOCK)
     assert {LOVED, LOATHED} <= targets.keys() and targets[LOVED].suggested_value == "1.3"
     Suggestion.objects.all().delete()
-    return ada
+
+
+@pytest.fixture(scope="module")
+def stage(staged) -> None:
+    staged(_both)
+
+
+@pytest.fixture
+def both(stage, db) -> Reader:
+    return Reader.objects.get(username="ada")
 
 
 def test_the_step_that_was_chosen_twice_is_the_next_one_offered(both: Reader, now):
