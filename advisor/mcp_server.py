@@ -10,9 +10,10 @@ tools are synchronous and use the database, so they run one at a time in a threa
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cache
 from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import UUID
@@ -50,6 +51,7 @@ log = structlog.get_logger(__name__)
 LEASE_S = 300
 ENDED = "The session ended."
 NAME = "tidings-advisor"
+VERSION = version("tidings")
 RENEW_S = 60
 WRITE_TOOLS = ("write_suggestion",)
 # Each session writes three at most, and over HTTP calls at the same time have a session each.
@@ -226,19 +228,20 @@ def session_close(*, session: Session, now: datetime) -> bool:
     return bool(ended)
 
 
-def tools_listed() -> list[types.Tool]:
+@cache
+def tools_listed() -> tuple[types.Tool, ...]:
     """Return every tool of the registry in MCP's form, with the same names, texts and schemas."""
-    return [
+    return tuple(
         types.Tool(
             name=tool.name,
             description=tool.description,
-            input_schema=tool.schema["function"]["parameters"],
+            input_schema=schema["function"]["parameters"],
             annotations=types.ToolAnnotations(
                 read_only_hint=tool.name not in WRITE_TOOLS, destructive_hint=False, open_world_hint=False
             ),
         )
-        for tool in TOOLS.values()
-    ]
+        for tool, schema in zip(TOOLS.values(), schemas(), strict=True)
+    )
 
 
 def serve(*, reader: Reader) -> None:
@@ -268,7 +271,7 @@ def _server(session: Session) -> Server[Any]:
 
 def server_of(
     *,
-    tools: list[types.Tool],
+    tools: Sequence[types.Tool],
     call: Callable[[str, Mapping[str, Any]], Awaitable[ToolOutcome]],
     instructions: str,
 ) -> Server[Any]:
@@ -277,7 +280,7 @@ def server_of(
     async def list_tools(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=tools)
+        return types.ListToolsResult(tools=[*tools])
 
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -291,7 +294,7 @@ def server_of(
 
     return Server(
         NAME,
-        version=version("tidings"),
+        version=VERSION,
         instructions=instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

@@ -6,7 +6,8 @@ request's own thread, which holds its database connection.
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import structlog
@@ -23,6 +24,9 @@ from digest.accounts.tokens import REQUESTS_PER_MINUTE, TOO_OFTEN
 from digest.errors import InvalidToken, TooManyRequests
 from digest.throttling import API, MINUTE, Limit, limit_count
 from suggestions.entities import FenceLost
+
+if TYPE_CHECKING:
+    from mcp_types import Tool as Listed
 
 log = structlog.get_logger(__name__)
 
@@ -112,17 +116,12 @@ def _tool_asked(body: bytes) -> str:
 def _answered(request: HttpRequest, body: bytes, access: Access) -> HttpResponse:
     """Let the SDK answer. It is imported here: half a second for those processes alone that need it."""
     from advisor.mcp_server import server_of, tools_listed  # noqa: PLC0415
-    from config.api.assistant_tools import READER_TOOLS, tool_parameters  # noqa: PLC0415
-    from config.api.mcp_wire import message_answer, tool_of  # noqa: PLC0415
+    from config.api.mcp_wire import message_answer  # noqa: PLC0415
 
     async def call(name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
         return await sync_to_async(_call, thread_sensitive=True)(request, access, name, arguments)
 
-    tools = [
-        tool_of(tool.name, tool.description, tool_parameters(tool), reads=tool.scope == "read")
-        for tool in READER_TOOLS.values()
-        if tool.scope in access.scopes
-    ]
+    tools = [tool for scope, tool in _reader_tools() if scope in access.scopes]
     tools += tools_listed() if PROPOSE in access.scopes else []
     server = server_of(tools=tools, call=call, instructions=INSTRUCTIONS)
     headers = {name: request.headers[name] for name in HEADERS if name in request.headers}
@@ -131,6 +130,18 @@ def _answered(request: HttpRequest, body: bytes, access: Access) -> HttpResponse
     except TimeoutError:
         return _refused("timeout", "This took too long. Try again.", 503)
     return HttpResponse(answer, status=status, content_type=kind, headers={"Cache-Control": "no-store"})
+
+
+@cache
+def _reader_tools() -> tuple[tuple[str, "Listed"], ...]:
+    """Return the tools that are not the advisor's in MCP's form, each after the scope that it needs."""
+    from config.api.assistant_tools import READER_TOOLS, tool_parameters  # noqa: PLC0415
+    from config.api.mcp_wire import tool_of  # noqa: PLC0415
+
+    return tuple(
+        (tool.scope, tool_of(tool.name, tool.description, tool_parameters(tool), reads=tool.scope == "read"))
+        for tool in READER_TOOLS.values()
+    )
 
 
 def _call(request: HttpRequest, access: Access, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
