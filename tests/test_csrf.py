@@ -1,6 +1,7 @@
 """No page of another site makes a reader's browser change anything: every unsafe door of the URL conf."""
 
 import pytest
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.test import Client
 
 from config.api.routes import api
@@ -45,13 +46,26 @@ def token(browser: Client) -> str:
     return str(browser.get("/ui/sources").context["csrf_token"])
 
 
+def in_brief(request: HttpRequest, reason: str) -> HttpResponse:
+    """Refuse in a word: the page that explains it (tests/test_site) takes longer than the check."""
+    return HttpResponseForbidden(STALE)
+
+
+@pytest.fixture
+def brief(settings) -> None:
+    """What is refused is told in a word."""
+    settings.CSRF_FAILURE_VIEW = f"{__name__}.{in_brief.__name__}"
+
+
 def test_only_doors_whose_address_is_a_secret_do_without_a_token():
     open_doors = {route.name for route in routes() if getattr(route.view, "csrf_exempt", False)}
     assert {name for name in open_doors if not name.startswith(("api:", "greader:"))} == WITHOUT | PROGRAMS
     assert len(PAGES) > 150 and len(UNSAFE) > 10
 
 
-def test_no_page_takes_a_form_without_the_token_or_from_another_site(browser: Client, token: str):
+def test_no_page_takes_a_form_without_the_token_or_from_another_site(
+    browser: Client, token: str, brief: None
+):
     for route in PAGES:
         url = route.url()
         for forged in (browser.post(url), browser.post(url, {"csrfmiddlewaretoken": token}, headers=EVIL)):
@@ -73,10 +87,11 @@ def test_the_same_forms_with_the_token_from_this_site_are_taken(browser: Client,
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
-def test_other_unsafe_methods_ask_for_the_token_as_well(browser: Client, method: str):
+def test_other_unsafe_methods_ask_for_the_token_as_well(browser: Client, method: str, brief: None):
     for route in PAGES:
         if not route.room.startswith("admin"):
-            assert browser.generic(method, route.url()).status_code == 403, route.name
+            refused = browser.generic(method, route.url())
+            assert refused.status_code == 403 and refused.content.decode() == STALE, route.name
 
 
 def test_a_session_calls_no_unsafe_operation_without_the_token_or_from_another_site(
