@@ -15,6 +15,7 @@ from digest.models import Impression, Item, Reader
 from ranking.entities import Mute
 from ranking.services import mute_set
 from tests.support.marked_worlds import HOUR, World, marked_world
+from tests.support.routes import Route
 from tests.test_isolation import tip_of
 from tests.test_isolation_words import ROUTES, SKIPPED, ids_of, of_address, of_mails, of_tools
 
@@ -45,13 +46,13 @@ def world(ada: Reader, ben: Reader, settings) -> World:
     return made
 
 
-def places_with(reader: Reader, tip: int) -> set[str]:
-    """Where an answer to the reader holds the title's word."""
+def places_with(reader: Reader, tip: int, routes: list[Route] = ROUTES) -> set[str]:
+    """Where an answer to the reader holds the title's word: at these addresses, in mails, from tools."""
     client = Client()
     client.force_login(reader)
     ids = ids_of(reader, tip)
     found = set()
-    for route in ROUTES:
+    for route in routes:
         if route.name not in SKIPPED | OWN_DATA and not BY_ADDRESS & {*route.ids}:
             found |= {place for place, text in of_address(client, route, ids) if TITLED in text}
     for answers in (of_mails(reader), of_tools(reader)):
@@ -65,12 +66,14 @@ WITH_MUTED_BEFORE = {
     *("GET digest:feed_atom", "GET digest:feed_json", "GET api:digest_get", "GET api:items_get"),
     *("GET digest:search?q=ferry", "GET api:search_get?q=ferry"),
 }
+# The addresses of those places, which are enough where no other place is asked for.
+SHOWING = [route for route in ROUTES if any(f" {route.name}?" in f"{at}?" for at in WITH_MUTED_BEFORE)]
 
 
 def test_no_answer_shows_what_a_reader_has_muted_and_another_reader_sees_it_all(world):
     ada, ben = world.readers["ada"], world.readers["ben"]
     tip = tip_of(ada, world.now).pk
-    assert places_with(ada, tip) >= WITH_MUTED_BEFORE
+    assert places_with(ada, tip, SHOWING) >= WITH_MUTED_BEFORE
     mute_set(reader_id=ada.pk, mute=Mute("word", MUTED), now=world.now)
     assert not places_with(ada, tip)
-    assert places_with(ben, tip_of(ben, world.now).pk) >= WITH_MUTED_BEFORE - {"mail"}
+    assert places_with(ben, tip_of(ben, world.now).pk, SHOWING) >= WITH_MUTED_BEFORE - {"mail"}
