@@ -32,33 +32,33 @@ def ada(site):
     return reader_with_password("ada")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"code_challenge": None},
-        {"code_challenge_method": "plain"},
-        {"code_challenge_method": None},
-        {"redirect_uri": "https://evil.example/callback"},
-        {"redirect_uri": "http://127.0.0.1:8976/elsewhere"},
-        {"redirect_uri": "https://evil.example\\@127.0.0.1/callback"},
-        {"redirect_uri": None},
-        {"redirect_uri": f"{CALLBACK}?code=of-another"},
-        {"redirect_uri": f"{CALLBACK};x"},
-        {"resource": "https://bank.example/mcp"},
-        {"resource": "https://[::1"},
-        {"scope": "openid"},
-        {"scope": "read full"},
-        {"response_type": "token"},
-        {"client_id": "nobody"},
-        {"client_id": "https://evil.example/who-i-am.json"},
-        {"client_id": "\0"},
-        {"code_challenge": "short"},
-    ],
-)
-def test_a_wrong_request_is_answered_on_our_page_and_leads_nowhere(change, person, assistant):
-    page = person.open(assistant.url(**change))
-    assert page.status_code == 400 and "Not connected" in page.text
-    assert str(page.url).startswith(assistant.site) and "evil.example" not in page.text
+WRONG: list[dict[str, str | None]] = [
+    {"code_challenge": None},
+    {"code_challenge_method": "plain"},
+    {"code_challenge_method": None},
+    {"redirect_uri": "https://evil.example/callback"},
+    {"redirect_uri": "http://127.0.0.1:8976/elsewhere"},
+    {"redirect_uri": "https://evil.example\\@127.0.0.1/callback"},
+    {"redirect_uri": None},
+    {"redirect_uri": f"{CALLBACK}?code=of-another"},
+    {"redirect_uri": f"{CALLBACK};x"},
+    {"resource": "https://bank.example/mcp"},
+    {"resource": "https://[::1"},
+    {"scope": "openid"},
+    {"scope": "read full"},
+    {"response_type": "token"},
+    {"client_id": "nobody"},
+    {"client_id": "https://evil.example/who-i-am.json"},
+    {"client_id": "\0"},
+    {"code_challenge": "short"},
+]
+
+
+def test_a_wrong_request_is_answered_on_our_page_and_leads_nowhere(person, assistant):
+    for change in WRONG:
+        page = person.open(assistant.url(**change))
+        assert page.status_code == 400 and "Not connected" in page.text, change
+        assert str(page.url).startswith(assistant.site) and "evil.example" not in page.text, change
 
 
 def test_nobody_is_let_in_silently(person, assistant):

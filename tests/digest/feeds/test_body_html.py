@@ -148,14 +148,12 @@ def test_a_browser_reads_what_was_stored_as_it_was_meant(markup: str):
 
 
 @pytest.mark.parametrize(
-    "wrap", ["{}", "<p>{}</p>", "<table><tr><td>{}", "<pre>{}</pre>", "<a href='/x'>{}</a>"]
-)
-@pytest.mark.parametrize(
     "payload", [*MUTATIONS, *PAYLOADS, *(f'<a href="{link}">x</a><img src="{link}">' for link in LINKS)]
 )
-def test_no_payload_survives(payload: str, wrap: str):
-    for markup in (wrap.format(payload), f"<b>b</b>{wrap.format(payload)}<i>i</i>"):
-        check_harmless(clean(markup))
+def test_no_payload_survives(payload: str):
+    for wrap in ("{}", "<p>{}</p>", "<table><tr><td>{}", "<pre>{}</pre>", "<a href='/x'>{}</a>"):
+        for markup in (wrap.format(payload), f"<b>b</b>{wrap.format(payload)}<i>i</i>"):
+            check_harmless(clean(markup))
 
 
 @pytest.mark.parametrize("payload", [*MUTATIONS, *PAYLOADS, *(f'<a href="{link}">x</a>' for link in LINKS)])
