@@ -162,7 +162,7 @@ def test_no_trace_of_random_calls_breaks_an_invariant(world):
     run_state_machine_as_test(
         machine_for(world, done),
         settings=settings(
-            max_examples=-(-CALLS_MIN // (BATCH * BATCHES)) + 2,
+            max_examples=-(-CALLS_MIN // (BATCH * BATCHES)) + 1,
             stateful_step_count=BATCHES + 1,
             suppress_health_check=list(HealthCheck),
         ),
