@@ -4,14 +4,15 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import uuid4
 
+from digest.days import utc_day
 from digest.entities import RatedItem
-from digest.models import Feedback, Item, Reader
+from digest.feeds.identity import article_hash
+from digest.models import Feed, Feedback, Item, Reader
 from suggestions.entities import Draft, Proposed
 from suggestions.models import Suggestion
 from suggestions.services.lifecycle import suggestion_propose
 from tests.support.factories import (
     CLOCK,
-    FeedbackFactory,
     FeedFactory,
     ItemFactory,
     SourceFactory,
@@ -33,16 +34,21 @@ def rate_all(reader: Reader, ratings: Iterable[tuple[str, str, bool, datetime]])
     rows = list(ratings)
     sources = {key: SourceFactory(key=key) for key in dict.fromkeys(row[0] for row in rows)}
     feeds = {key: FeedFactory(source=source) for key, source in sources.items()}
-    early = timedelta(minutes=30)
-    items = Item.objects.bulk_create(
-        ItemFactory.build(source=sources[key], feed=feeds[key], title=title, published_at=at - early)
-        for key, title, _, at in rows
-    )
+    items = Item.objects.bulk_create(_item(feeds[key], title, at) for key, title, _, at in rows)
     Feedback.objects.bulk_create(
-        FeedbackFactory.build(reader=reader, item=item, useful=useful, at=at)
+        Feedback(reader=reader, item=item, article=item.article, useful=useful, at=at, day=utc_day(at))
         for item, (_, _, useful, at) in zip(items, rows, strict=True)
     )
     return items
+
+
+def _item(feed: Feed, title: str, at: datetime) -> Item:
+    """An item as its factory makes it, in a quarter of the time, half an hour older than `at`."""
+    n, came = ItemFactory._meta.next_sequence(), at - timedelta(minutes=30)
+    url = f"https://{feed.source_id}/items/{n}"
+    dates = {"published_at": came, "first_seen_at": came, "dated_at": came}
+    known = {"guid": url, "article": article_hash(url), "fingerprint": f"{n:064x}"}
+    return Item(feed=feed, source_id=feed.source_id, url=url, title=title, text="", **dates, **known)
 
 
 def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
