@@ -56,7 +56,13 @@ PARTS = {
             f"--deselect={ASKING}the_last_model_of_a_chain_has_all_the_time_that_is_left",
         ),
     ),
-    "accept": Part(("suggestions/services/resolve.py",), ("tests/suggestions/services/test_resolve.py",)),
+    "accept": Part(
+        ("suggestions/services/resolve.py",),
+        (
+            "tests/suggestions/services/test_resolve.py",
+            "tests/suggestions/services/test_resolve_own.py",
+        ),
+    ),
     "merge": Part(
         (
             "ranking/services.py",
