@@ -271,11 +271,8 @@ def tastes_of(tallies: Tallies, spread: float, others: Array | float = 0.0) -> l
     # squared / spread, without a division by 0.
     rest = 1 / (1 + information * known * spread)
     added = np.clip(others * rest, -np.abs(own), np.abs(own))
-    columns = np.column_stack([own + added, np.sqrt(squared), reach, tallies.thumbs])
-    return [
-        Taste(*row, tallies.thumbs_all, more)
-        for row, more in zip(columns.tolist(), added.tolist(), strict=True)
-    ]
+    columns = np.column_stack([own + added, np.sqrt(squared), reach, tallies.thumbs, added]).tolist()
+    return [Taste(lean, sd, r, n, tallies.thumbs_all, more) for lean, sd, r, n, more in columns]
 
 
 def contribution_of(tallies: Tallies) -> Batch:
