@@ -178,11 +178,16 @@ class PreferenceProfile(models.Model):
 
 
 class TasteSpread(models.Model):
-    """The sums of one batch of readers, with noise, in hundredths: how much tastes vary; never changed."""
+    """The sums of one batch of readers, with noise, in hundredths: how much tastes vary; never changed.
+
+    Those of topics are 0 where the first pair is of sources and topics together; the two pairs add up.
+    """
 
     day = models.IntegerField(primary_key=True, help_text="The UTC day it was published, counted from 1970.")
-    estimates = models.IntegerField()
-    weights = models.IntegerField()
+    source_estimates = models.IntegerField()
+    source_weights = models.IntegerField()
+    topic_estimates = models.IntegerField()
+    topic_weights = models.IntegerField()
 
     def __str__(self) -> str:
         return f"taste spread of day {self.day}"

@@ -49,7 +49,8 @@ def taste_spread_publish(*, now: datetime) -> int:
     marks = [TasteContribution(reader_id=r, number=n, day=day) for r, n, _ in waiting]
     try:
         with transaction.atomic():
-            TasteSpread.objects.create(day=day, estimates=estimates, weights=weights)
+            together = {"source_estimates": estimates, "source_weights": weights}
+            TasteSpread.objects.create(day=day, topic_estimates=0, topic_weights=0, **together)
             TasteContribution.objects.bulk_create(marks, batch_size=1000)
     except IntegrityError:
         if not TasteSpread.objects.filter(day=day).exists():
@@ -62,7 +63,9 @@ def taste_spread_for(*, reader_id: UUID) -> float:
     """Return how much tastes vary, for one reader: as published for one who shares, else the prior alone."""
     sharing = Reader.objects.filter(pk=reader_id, peers_enabled=True, is_active=True)
     rows = TasteSpread.objects.filter(Exists(sharing)) if settings.PEERS_ENABLED else ()
-    return spread_of([Batch(row.estimates, row.weights) for row in rows])
+    return spread_of(
+        [Batch(r.source_estimates + r.topic_estimates, r.source_weights + r.topic_weights) for r in rows]
+    )
 
 
 def _waiting(day: int) -> list[tuple[UUID, int, int]]:

@@ -67,7 +67,7 @@ def test_a_thumb_of_the_day_itself_waits_for_the_second_count(exact, now):
             rate(readers, item, day - 8, useful=useful)
     assert taste_spread_publish(now=morning(day)) == BATCH_MIN
     before = TasteSpread.objects.values().get()
-    assert before["estimates"] > 0 and before["weights"] > 0
+    assert before["source_estimates"] > 0 and before["source_weights"] > 0
     TasteSpread.objects.all().delete()
     TasteContribution.objects.all().delete()
     for item in items_seen(day, 8, "b.example"):
@@ -83,7 +83,9 @@ def test_only_readers_who_share_are_counted_and_served(exact, now, settings):
         reader.save()
     assert taste_spread_publish(now=morning(day)) == BATCH_MIN
     assert not TasteContribution.objects.filter(reader__in=readers[:2]).exists()
-    TasteSpread.objects.update(estimates=9000, weights=30_000)
+    TasteSpread.objects.update(
+        source_estimates=4000, topic_estimates=5000, source_weights=10_000, topic_weights=20_000
+    )
     assert taste_spread_for(reader_id=readers[0].pk) == SPREAD_PRIOR
     assert taste_spread_for(reader_id=readers[5].pk) > 2 * SPREAD_PRIOR
     settings.PEERS_ENABLED = False
@@ -106,7 +108,7 @@ def test_with_noise_no_two_publications_are_alike(now):
     day, seen = utc_day(now), set()
     for _ in range(3):
         taste_spread_publish(now=morning(day))
-        seen.add(TasteSpread.objects.values_list("estimates", "weights").get())
+        seen.add(TasteSpread.objects.values_list("source_estimates", "source_weights").get())
         TasteSpread.objects.all().delete()
         TasteContribution.objects.all().delete()
     assert len(seen) == 3
