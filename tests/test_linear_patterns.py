@@ -266,7 +266,6 @@ def ways_of(module: str, place: str) -> list[str]:
 
 
 @cache
-@cache
 def patterns_of(room: str) -> dict[str, tuple[re.Pattern[Any], list[str]]]:
     """Return every pattern of a room by its place, and the ways in which it is used."""
     found = {}
