@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from digest.errors import AccessInvalid
-from digest.feeds.connect import Headers
-from digest.feeds.entities import FeedProblem
+from digest.feeds.entities import FeedProblem, Headers
 from digest.feeds.fetch import Access, origin_of
 from digest.models import Feed, FeedAccess
 from ranking.common.encryption import SecretUnreadable, secret_decrypt, secret_encrypt

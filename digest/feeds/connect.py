@@ -1,4 +1,4 @@
-"""The SSRF guard: which hosts, addresses and ports feeds may be fetched from; connections to those only."""
+"""The SSRF guard: which hosts, addresses and ports feeds may be fetched from."""
 
 import socket
 import time
@@ -13,7 +13,6 @@ from digest.feeds.entities import FeedProblem
 from ranking.language import gettext_noop
 
 Address = IPv4Address | IPv6Address
-Headers = dict[str | bytes, str | bytes]
 
 PORTS: Final = frozenset({80, 443})
 # A resolver has no time limit of its own: half a minute where nobody answers for a domain. So many lookups

@@ -38,6 +38,8 @@ FETCH_PROBLEMS = (
 )
 
 
+# Of a request, as its client takes them.
+Headers = dict[str | bytes, str | bytes]
 # The codes of problems where no server answered: none was found, none took the connection, or none in time.
 UNREACHABLE = ("not_found", "connect_failed", "timeout")
 

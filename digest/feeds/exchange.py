@@ -10,8 +10,7 @@ from urllib.parse import SplitResult, quote
 
 import httpcore2
 
-from digest.feeds.connect import Headers
-from digest.feeds.entities import FeedProblem
+from digest.feeds.entities import FeedProblem, Headers
 from ranking.language import gettext_noop
 
 CONNECT_TIMEOUT_S: Final = 5.0

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
 
-from digest.feeds.connect import PORTS, Headers, resolve_addresses
-from digest.feeds.entities import FeedProblem
+from digest.feeds.connect import PORTS, resolve_addresses
+from digest.feeds.entities import FeedProblem, Headers
 from digest.feeds.polling import fresh_seconds, retry_after_seconds
 from digest.feeds.prechecks import BODY_MAX_BYTES, COMPRESSED_MAX_BYTES, GZIP_MAGIC
 from digest.feeds.rate_limit import HostLock

@@ -20,8 +20,8 @@ usual they like it, in log-odds, and the prior's mean:
     others = (m / spread) / (v^2 / u + 1 / spread),   between -|lean| and |lean|,   added to the lean
 
 So others add to what a reader's own thumbs say, at most as much again, or take it back, and never say
-anything where those are silent. On both MovieLens sets that gains more after 50 thumbs and harms less often
-(docs/planner.md).
+anything where those are silent. On MovieLens, by rules on arrays, that gained 0.001 of nDCG@10 on average
+(within chance where periods are sources) and harmed a little less often.
 
 An author is judged within the sources they write for: b and N are of the thumbs on those, so that a reader
 who likes a source does not seem to like everybody who writes there.
@@ -45,8 +45,8 @@ with W the sum of the weights over all batches, Q 1.4 times that of the estimate
 more than a quarter, and V the variance of Q: 1.96 times 0.08 W and that of the noise. The prior is what
 MovieLens readers have, so that an installation too small to publish anything begins there. One spread and not
 one for sources and one for topics: the two came out alike (0.12 to 0.30), and the noise on one sum is a third
-of that on each of two. With it, 500 readers who prefer nothing come out below 0.05, 500 real ones at 0.18 to
-0.27. Pure.
+of that on each of two. With 50 thumbs or more of MovieLens' readers it comes out at 0.18 to 0.27, and near 0,
+with a standard deviation of about 0.03, where their thumbs are shuffled. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -13,24 +13,16 @@ from ranking.selectors import config_effective
 from ranking.services import weights_learn
 from suggestions.explain import teaching_of
 from suggestions.models import Outcome, Suggestion
-from tests.support.factories import ReaderFactory
-from tests.support.suggestion_worlds import LOVED, proposed, reduce, tastes
+from tests.support.suggestion_worlds import LOVED, boost_waiting, proposed, reduce
 
 pytestmark = pytest.mark.django_db
 
 VERBS = ["accept", "reject", "snooze", "never", "revert"]
 
 
-def _waiting() -> int:
-    """A suggestion to Ada."""
-    ada = ReaderFactory(username="ada", time_zone="Europe/Berlin")
-    tastes(ada)
-    return proposed(ada).pk
-
-
 @pytest.fixture(scope="module")
 def stage(staged) -> int:
-    return staged(_waiting)
+    return staged(boost_waiting)
 
 
 @pytest.fixture

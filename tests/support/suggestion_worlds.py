@@ -15,6 +15,7 @@ from tests.support.factories import (
     CLOCK,
     FeedFactory,
     ItemFactory,
+    ReaderFactory,
     SourceFactory,
     SubscriptionFactory,
 )
@@ -105,6 +106,13 @@ def proposed(reader: Reader, draft: Draft | None = None, now: datetime = CLOCK) 
     answer = propose(reader, draft or boost(reader), now)
     assert isinstance(answer, Proposed), answer
     return Suggestion.objects.get(pk=answer.suggestion_id)
+
+
+def boost_waiting() -> int:
+    """Make Ada, who may boost the source she loves; return the id of that suggestion."""
+    ada = ReaderFactory(username="ada", time_zone="Europe/Berlin")
+    tastes(ada)
+    return proposed(ada).pk
 
 
 def thumb(

@@ -16,8 +16,7 @@ from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
 from tests.support.browser import suggested
-from tests.support.factories import ReaderFactory
-from tests.support.suggestion_worlds import HATED, LOVED, boost, propose, proposed, reduce, tastes
+from tests.support.suggestion_worlds import HATED, LOVED, boost, boost_waiting, propose, proposed, reduce
 
 pytestmark = pytest.mark.django_db
 
@@ -46,16 +45,9 @@ def learn(reader, now, *weights, source=LOVED) -> None:
         weights_learn(reader_id=reader.pk, changes=[step], now=now + timedelta(days=day))
 
 
-def _waiting() -> int:
-    """Ada may boost the source she loves."""
-    ada = ReaderFactory(username="ada", time_zone="Europe/Berlin")
-    tastes(ada)
-    return proposed(ada).pk
-
-
 @pytest.fixture(scope="module")
 def stage(staged) -> int:
-    return staged(_waiting)
+    return staged(boost_waiting)
 
 
 @pytest.fixture
