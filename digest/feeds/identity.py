@@ -12,16 +12,14 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from ipaddress import ip_address
 from itertools import takewhile
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from pathlib import Path, PurePosixPath
+from typing import Final
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
+from publicsuffixlist import PSLFILE, PublicSuffixList
 from url_normalize import url_normalize
 
 from ranking.common.text import FUNCTION_WORDS, fold
-
-if TYPE_CHECKING:
-    from tldextract import TLDExtract
 
 # Below these every name is a publisher of its own, as below a public suffix.
 _SUFFIX_NAMES: Final = """
@@ -248,11 +246,12 @@ def _registrable(host: str) -> str:
         return str(ip_address(host))
     except ValueError:
         pass  # a name, then
-    found = _public_suffixes()(host).top_domain_under_public_suffix.casefold()
+    # A suffix that is not on the list is one label (the list's own default rule). A host that is itself
+    # a suffix, or a bare name, is all there is.
+    found = _public_suffixes().privatesuffix(host) or host
     if found.startswith("blogspot.") and found != host:  # one blog under the names of many countries
         return f"{host.removesuffix(f'.{found}').rpartition('.')[2]}.blogspot.com"
-    # A suffix that is not on the list counts as one label (the list's own default rule).
-    return found or ".".join(host.split(".")[-2:])
+    return found
 
 
 def domain_in(text: str) -> str:
@@ -263,8 +262,8 @@ def domain_in(text: str) -> str:
             return str(words)
         for end in range(2, len(names) + 1):
             # No suffix that counts has more than two names.
-            found = _public_suffixes()(".".join(names[max(0, end - 3) : end]))
-            if name := str(found.top_domain_under_public_suffix):
+            found = ".".join(names[max(0, end - 3) : end])
+            if name := _public_suffixes().privatesuffix(found, accept_unknown=False):
                 return name
     return ""
 
@@ -340,13 +339,6 @@ def title_agreed(titles: Collection[str]) -> str:
 
 
 @cache
-def _public_suffixes() -> "TLDExtract":
-    """Return what finds a publisher's name, with the list of public suffixes that came with it."""
-    from tldextract import TLDExtract  # noqa: PLC0415  # it imports a client of HTTP that nobody uses
-
-    return TLDExtract(
-        suffix_list_urls=(),
-        cache_dir=None,
-        include_psl_private_domains=True,
-        extra_suffixes=PLATFORM_SUFFIXES,
-    )
+def _public_suffixes() -> PublicSuffixList:
+    """Return what finds a publisher's name: the list of public suffixes that came with it, and ours."""
+    return PublicSuffixList([*Path(PSLFILE).read_text(encoding="utf-8").splitlines(), *PLATFORM_SUFFIXES])

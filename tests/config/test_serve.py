@@ -5,15 +5,19 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
+from wsgiref.simple_server import demo_app
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.servers import basehttp
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.management.commands.serve import Command, worker_process, worker_spawn
+from config.management.commands import serve
+from config.management.commands.serve import Command, Server, worker_process, worker_spawn
 from tests.support.processes import PATIENCE_S, POLL_S, database_without_work, wait_until, workers_alive
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,6 +105,38 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
     # Forked from the loaded site: most of what a worker has loaded is the site's too.
     assert shared > 40
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_the_site_trims_its_heap_once_when_readers_pause(monkeypatch):
+    monkeypatch.setattr(serve, "PAUSE_S", 0.2)
+    trims: list[float] = []
+    monkeypatch.setattr(serve, "heap_trim", lambda: trims.append(time.monotonic()))
+    servers: list[Server] = []
+    shape = type(
+        "Server",
+        (Server,),
+        {"server_activate": lambda self: (servers.append(self), Server.server_activate(self))},
+    )
+    port = port_free()
+    run = threading.Thread(
+        target=basehttp.run,
+        args=("127.0.0.1", port, demo_app),
+        kwargs={"threading": True, "server_cls": shape},
+    )
+    run.start()
+    try:
+        for _ in range(3):
+            assert fetched(f"http://127.0.0.1:{port}/")
+        assert not trims  # they are still at it
+        wait_until(lambda: trims, "the heap was not trimmed")
+        time.sleep(1.5)
+        assert len(trims) == 1  # nobody came since
+        assert fetched(f"http://127.0.0.1:{port}/")
+        wait_until(lambda: len(trims) == 2, "the heap was not trimmed again")
+    finally:
+        servers[0].shutdown()
+        run.join()
+        servers[0].server_close()
 
 
 def test_a_port_in_use_is_answered_with_how_to_choose_another(place):

@@ -7,6 +7,7 @@ both have loaded.
 import os
 import signal
 import sys
+import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ from django.db import connections
 import config.tasks  # noqa: F401  # loaded before the fork
 from config.readiness import migrations_missing
 from ranking.common.commands import manage_command, signals_as_interrupt, whole_number
+from ranking.common.heap import heap_trim
 
 # The worker may take this long to finish its job before it is killed.
 SHUTDOWN_S = 10.0
@@ -33,14 +35,29 @@ RESTART_S = 5.0
 # Connections that may wait to be accepted. With Django's ten, about twenty-five requests at the same moment
 # were enough for the system to reset some (measured; `python -m tests.lab faults replays`).
 BACKLOG = 256
+# Readers pause once nobody has asked for so long.
+PAUSE_S = 3.0
 
 log = structlog.get_logger(__name__)
 
 
 class Server(basehttp.WSGIServer):
-    """Django's server with a longer queue of connections."""
+    """Django's server with a longer queue of connections, whose heap is trimmed once readers pause."""
 
     request_queue_size = BACKLOG
+    _last_request: float | None = None
+
+    def get_request(self) -> tuple[Any, Any]:
+        """Accept a connection, and note when."""
+        self._last_request = time.monotonic()
+        return super().get_request()
+
+    def service_actions(self) -> None:
+        """Trim the heap where nobody has asked for a while; called twice a second, and after each request."""
+        super().service_actions()
+        if self._last_request and time.monotonic() - self._last_request > PAUSE_S:
+            self._last_request = None
+            heap_trim()
 
 
 class Command(BaseCommand):

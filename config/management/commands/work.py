@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from argparse import ArgumentParser
 from types import FrameType
 from typing import Any
@@ -12,9 +13,12 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from config.tasks import Worker
+from ranking.common.heap import heap_trim
 from ranking.common.start import SettingsCommand
 
 IDLE_S = 1.0
+# A tick that took longer has done something, and left something behind.
+WORK_S = 0.5
 
 
 class Command(SettingsCommand):
@@ -44,9 +48,12 @@ class Command(SettingsCommand):
         worker = Worker(name=f"{socket.gethostname()}:{os.getpid()}"[:80])
         try:
             while not stopping():
+                began = time.monotonic()
                 busy = worker.tick(now=timezone.now(), stopping=stopping)
                 if options["once"]:
                     break
+                if time.monotonic() - began > WORK_S:
+                    heap_trim()
                 if not busy:
                     stopped.wait(IDLE_S)
                 close_old_connections()
