@@ -1,4 +1,5 @@
-"""Cold ingest of the real feeds: `python -m tests.lab bench.ingest [--json] [--rounds N]`.
+"""Cold ingest of the real feeds: `python -m tests.lab bench.ingest [--json] [--rounds N] [--documents N]
+[--alone]`.
 
 Data: every document of `feeds/real-*` below `TIDINGS_DATA`, unpacked into one folder that all read from.
 Ours: `folder_ingest` into an empty SQLite database, sanitised and deduplicated. Beside it, in the same run:
@@ -35,17 +36,19 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--documents", type=int, default=0, help="only the first N of them")
+    parser.add_argument("--alone", action="store_true", help="ours, and nothing beside it")
     options = parser.parse_args()
     with engine(), tempfile.TemporaryDirectory(prefix="tidings-feeds-") as name:
-        folder = unpack(Path(name))
+        folder = unpack(Path(name), options.documents)
         ours(folder)
         rows_of_ours = stored()
-        works = {
+        beside: dict[str, Callable[[Path], int]] = {
             BARE: bare,
             FLOOR: lambda folder: floor(folder, rows_of_ours),
             "lemon24/reader 3.26 (peer)": peer,
-            "ours": ours,
         }
+        works = {**({} if options.alone else beside), "ours": ours}
         rounds = [[timed(work, folder) for work in works.values()] for _ in range(options.rounds)]
     rows = [best(name, runs) for name, runs in zip(works, zip(*rounds, strict=True), strict=True)]
     report = {
@@ -54,23 +57,24 @@ def main() -> None:
         "rounds": options.rounds,
         "rows": rows,
     }
-    for unit, n in (("wall", 1), ("cpu", 2)):
+    for unit, n in () if options.alone else (("wall", 1), ("cpu", 2)):
         speeds = [[run[0] / run[n] for run in runs] for runs in rounds]
         report |= {
             f"times_peer_{unit}": round(median(own / other for _, _, other, own in speeds), 2),
             f"share_of_floor_{unit}": round(median(own / least for _, least, _, own in speeds), 3),
             f"share_of_bare_{unit}": round(median(own / parser for parser, _, _, own in speeds), 3),
         }
-    print(json.dumps(report) if options.json else words(report, rows))
+    print(json.dumps(report) if options.json or options.alone else words(report, rows))
 
 
-def unpack(folder: Path) -> Path:
-    """Every real document, as it would arrive, in one flat folder."""
-    for path in sorted((Path(os.environ["TIDINGS_DATA"]) / "feeds").glob("real-*/**/*")):
-        if path.is_file():
-            body = path.read_bytes()
-            body = gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
-            (folder / f"{path.parent.name}-{path.name.removesuffix('.gz')}").write_bytes(body)
+def unpack(folder: Path, most: int = 0) -> Path:
+    """The real documents, or `most` of them spread over all, as they would arrive, in one flat folder."""
+    found = sorted((Path(os.environ["TIDINGS_DATA"]) / "feeds").glob("real-*/**/*"))
+    paths = [path for path in found if path.is_file()]
+    for path in paths[:: len(paths) // most] if most else paths:
+        body = path.read_bytes()
+        body = gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
+        (folder / f"{path.parent.name}-{path.name.removesuffix('.gz')}").write_bytes(body)
     return folder
 
 

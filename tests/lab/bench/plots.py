@@ -221,8 +221,9 @@ def latency(report: Json) -> Any:
 
 def growth(report: Json) -> Any:
     """Milliseconds of each benchmark by its size, on log scales; of the tools those that grow most."""
-    rows = [row for row in report["rows"] if row["grows"] != "thumbs" or "mb" in row]
-    tools = [row for row in report["rows"] if row not in rows]
+    timed = [row for row in report["rows"] if "ms" in row]
+    rows = [row for row in timed if row["grows"] != "thumbs" or "mb" in row]
+    tools = [row for row in timed if row not in rows]
     rows += sorted(tools, key=lambda row: -row["exponent"])[:2]
     return by_size("Milliseconds by size", rows, "ms", "exponent")
 

@@ -28,21 +28,23 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--feeds", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--alone", action="store_true", help="ours, and nothing beside it")
     options = parser.parse_args()
     with engine(), publishers() as port, tempfile.TemporaryDirectory() as place:
         hosts = [address(n) for n in range(options.feeds)]
         urls = [f"http://{host}:{port}/good/{n}" for n, host in enumerate(hosts)]
-        works = dict([peer(urls, place, 1), peer(urls, place, 16), ours(urls, hosts)])
+        beside = () if options.alone else (peer(urls, place, 1), peer(urls, place, 16))
+        works = dict([*beside, ours(urls, hosts)])
         stats(port, reset=True)
         rounds = [[timed(work, n) for work in works.values()] for n in range(1, options.rounds + 1)]
         statuses = stats(port)["statuses"]
     rows = [best(name, runs, len(urls)) for name, runs in zip(works, zip(*rounds, strict=True), strict=True)]
     report = {"command": "python -m tests.lab bench.repoll", **where(), "feeds": options.feeds, "rows": rows}
     report |= {"rounds": options.rounds, "statuses": statuses}
-    for name, n in (("times_peer", 0), ("times_peer_cpu", 1)):
+    for name, n in () if options.alone else (("times_peer", 0), ("times_peer_cpu", 1)):
         ratios = [min(run[n] for run in runs[:-1]) / runs[-1][n] for runs in rounds]
         report[name] = round(median(ratios), 2)
-    print(json.dumps(report) if options.json else words(report, rows))
+    print(json.dumps(report) if options.json or options.alone else words(report, rows))
 
 
 def peer(urls: list[str], place: str, workers: int) -> Work:
