@@ -29,6 +29,7 @@ async function answer(form, submitter) {
   const { ok, data } = await post(form.dataset.api, body);
   if (ok) finish(card, form.dataset.verb, kindOf(form.dataset.verb, body));
   else fail(card, data);
+  if (ok && form.dataset.verb === "accept") renewEffects();
   // A button that goes out loses the focus; whoever works by keyboard stays where they were.
   if (!pressed || document.activeElement !== document.body) return;
   focus(pressed.isConnected && !pressed.disabled ? pressed : card);
@@ -73,6 +74,19 @@ async function acceptAll(form) {
     else fail(card, result);
   }
   form.hidden = true;
+}
+
+// What the other cards would move, now that the digest is another one.
+async function renewEffects() {
+  const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+  if (!response?.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  for (const card of cards.querySelectorAll("[data-card]:not(.done, [data-over])")) {
+    const fresh = page.getElementById(card.id)?.querySelectorAll("[data-effect]") ?? [];
+    card.querySelectorAll("[data-effect]").forEach((effect, n) => {
+      if (fresh[n] && !effect.contains(document.activeElement)) effect.replaceWith(fresh[n]);
+    });
+  }
 }
 
 function fail(card, { error, message }) {

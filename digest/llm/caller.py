@@ -208,7 +208,8 @@ class ModelCaller:
     def _book(self, request: _Request, attempt: Attempt) -> float:
         """Book an attempt and decide what follows; returns the seconds to wait before the next one."""
         if attempt.turn and request.spend_id is not None:
-            spend_settle(spend_id=request.spend_id, usage=attempt.turn.usage, cost=attempt.cost)
+            usage = attempt.turn.usage
+            spend_settle(spend_id=request.spend_id, usage=usage, cost=attempt.cost, model=attempt.model)
         elif attempt.error:
             cost = spend_settle_failed(request.spend_id, request.worst_case, attempt.error)
             attempt = replace(attempt, cost=cost)

@@ -68,17 +68,16 @@ def spend_reserve(
         return Spend.objects.create(**call, reserved_usd=reserved)
 
 
-def spend_settle(*, spend_id: int, usage: Usage, cost: Decimal) -> bool:
+def spend_settle(*, spend_id: int, usage: Usage, cost: Decimal, model: str = "") -> bool:
     """Book what a call really cost; `False` when it was settled before (the first booking counts).
 
-    What the provider's cache saved on the input, at the price list's rates, is stored with it.
+    What the provider's cache saved on the input of `model`, at the price list's rates, is stored with it.
     """
-    row = Spend.objects.filter(id=spend_id, settled_usd=None)
-    model = row.values_list("model", flat=True).first() if usage.cached_tokens else None
+    saved = cache_saved_usd(model, usage) if usage.cached_tokens else Decimal(0)
     return bool(
-        row.update(
+        Spend.objects.filter(id=spend_id, settled_usd=None).update(
             settled_usd=cost.quantize(MICRO_USD, ROUND_UP),
-            saved_usd=cache_saved_usd(model, usage).quantize(MICRO_USD) if model else Decimal(0),
+            saved_usd=saved.quantize(MICRO_USD),
             input_tokens=usage.input_tokens,
             cached_tokens=usage.cached_tokens,
             output_tokens=usage.output_tokens,

@@ -43,6 +43,20 @@ def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
 
 
+def test_the_other_cards_show_their_effect_on_the_digest_as_it_is_now(page: Page, ada: Reader):
+    gazette = paper(ada)
+    second = suggested(ada, evidence=0, target_key="source1.example", label="Source 1", suggested_value="1.3")
+    page.goto(PAGE)
+    other = page.locator(f"#suggestion-{second.pk}")
+    effects = other.locator("[data-effect]")
+    before = effects.all_text_contents()
+    page.locator(f"#suggestion-{gazette.pk}").get_by_role("button", name="Yes", exact=True).click()
+    expect(effects.last).not_to_have_text(before[-1])
+    after = effects.all_text_contents()
+    page.reload()
+    assert effects.all_text_contents() == after != before
+
+
 def test_a_dismissed_card_comes_back_at_once(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)

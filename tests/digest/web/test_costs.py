@@ -78,7 +78,7 @@ def test_what_a_provider_s_cache_saved_is_booked_with_the_call(ada, now, model, 
     account = advisor_account(reader_id=ada.pk, run_id=uuid.uuid4(), now=now, purpose=REVIEW)
     reserved = account.reserve(model=model, worst_case=CENT)
     usage = Usage(input_tokens=100_000, cached_tokens=cached, output_tokens=10)
-    assert spend_settle(spend_id=reserved, usage=usage, cost=CENT)
+    assert spend_settle(spend_id=reserved, usage=usage, cost=CENT, model=model)
     row = Spend.objects.get()
     assert (row.saved_usd, row.purpose) == (Decimal(saved), "review")
 
