@@ -20,8 +20,8 @@ from tests.lab.world.truth import DISCOUNT
 from tests.lab.world.world import Bools, Floats
 
 POOLS, POOL, AGE_DAYS_MAX = 40, 30, 2.0
-# Readers need so many ratings; those after the hundredth are held out.
-RATINGS_MIN, HELD_FROM = 160, 100
+# What follows a reader's first thumbs is held out, and has to be as much as this.
+HELD_MIN = 60
 START_TOPICS = 4
 # A change that costs more than this is harmful: thumbs carry label noise that probabilities do not.
 HARMFUL_THUMBS = -0.005
@@ -93,11 +93,6 @@ class Pools:
         return self._held[key]
 
 
-def able(histories: Sequence[History]) -> list[History]:
-    """The histories long enough to hold something out."""
-    return [h for h in histories if len(h.rated) >= RATINGS_MIN]
-
-
 def start_config(targets: Targets) -> EffectiveConfig:
     """Where every reader begins: with the four most common topics (`targets` has them in that order)."""
     return EffectiveConfig(Config(version=1, topics=targets.topics[:START_TOPICS]))
@@ -127,7 +122,7 @@ def tallies_of(rated: Sequence[Rated], targets: Targets) -> Tallies:
 def oneshot(history: History, number: int, row: str, *, thumbs: int, targets: Targets) -> Course:
     """One reader under one array rule: three suggestions after `thumbs` thumbs, all of them accepted."""
     first = start_config(targets)
-    held = history.rated[HELD_FROM:]
+    held = history.rated[thumbs:]
     if row == "oracle":
         half = np.random.default_rng([number, 1]).random(len(held)) < 0.5
         chooser = Pools([r for r, h in zip(held, half, strict=True) if h], [number, 2])

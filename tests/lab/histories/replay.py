@@ -11,12 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tests.lab.advisor.rules import COOLDOWN_WEEKS, RULES, Targets
-from tests.lab.histories.pools import RATINGS_MIN, History, Pools, Rated, start_config, tallies_of
+from tests.lab.histories.pools import History, Pools, Rated, start_config, tallies_of
 from tests.lab.world.entities import Asked, Course
 
-WEEK_THUMBS = 10
-# As many as every reader under test has.
-WEEKS = RATINGS_MIN // WEEK_THUMBS
+WEEK_THUMBS, WEEKS = 10, 16
 # A change alone is judged on at most so many of the later items.
 LATER = 100
 

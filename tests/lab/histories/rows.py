@@ -61,8 +61,9 @@ def replay_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str] =
     """
     if missing := next(filter(None, map(_missing, names)), None):
         return [missing]
-    trials = [Trial(d, WEEKS * WEEK_THUMBS, readers, by_genre=g, seed=seed) for d, g in _sets(names)]
-    trials += [Trial(d, WEEKS * WEEK_THUMBS, readers, shuffled=True, seed=seed) for d in names]
+    thumbs, seeded = WEEKS * WEEK_THUMBS, {"seed": seed, "held": 0}
+    trials = [Trial(d, thumbs, readers, by_genre=g, **seeded) for d, g in _sets(names)]
+    trials += [Trial(d, thumbs, readers, shuffled=True, **seeded) for d in names]
     rows = []
     for trial, courses in zip(trials, _run(trials, say, kind="replay"), strict=True):
         rows += _replay(trial, courses)

@@ -34,8 +34,7 @@ from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept
 from tests.lab.histories.data import movielens, nemig
 from tests.lab.histories.pools import (
-    HELD_FROM,
-    RATINGS_MIN,
+    HELD_MIN,
     History,
     Pools,
     Rated,
@@ -57,7 +56,10 @@ Thumbs = tuple[str, Sequence[Rated]]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Which data, how many first thumbs of everybody, and how many readers get a run (0: all)."""
+    """Which data, how many first thumbs of everybody, and how many readers get a run (0: all).
+
+    Only readers with at least `held` thumbs after those get one.
+    """
 
     data: str
     thumbs: int = 0
@@ -65,6 +67,7 @@ class Trial:
     shuffled: bool = False
     by_genre: bool = False
     seed: int = 0
+    held: int = HELD_MIN
 
 
 def histories_for(trial: Trial) -> list[History]:
@@ -111,7 +114,8 @@ def nights_pass(begin: datetime, end: datetime) -> None:
 
 def readers_tested(histories: Sequence[History], trial: Trial) -> list[int]:
     """The numbers of the readers who get runs: so many of those long enough."""
-    tested = [n for n, h in enumerate(histories) if not trial.thumbs or len(h.rated) >= RATINGS_MIN]
+    needed = trial.thumbs + trial.held if trial.thumbs else 0
+    tested = [n for n, h in enumerate(histories) if len(h.rated) >= needed]
     if trial.readers:
         tested = sorted(random.Random(trial.seed).sample(tested, min(trial.readers, len(tested))))
     return tested
@@ -184,7 +188,7 @@ def _tested(n: int, history: History, reader: Reader, topics: Sequence[str], tri
         edit = ConfigEdit(topics=topics)
         config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=NOW)
     first = config_effective(reader_id=reader.pk)
-    judge = Pools(history.rated[HELD_FROM:], [n, 0]) if trial.thumbs else None
+    judge = Pools(history.rated[trial.thumbs :], [n, 0]) if trial.thumbs else None
     result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=NOW, force=True, inline=True)
     asked = []
     for suggestion in suggestions_pending(reader_id=reader.pk):

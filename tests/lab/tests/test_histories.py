@@ -1,9 +1,11 @@
 """Real histories as an experiment: what is held out is later, and shuffling leaves nothing to find."""
 
 import numpy as np
+import pytest
 
 from ranking.entities import Config, EffectiveConfig
-from tests.lab.histories.pools import History, Pools, Rated, able, oneshot, start_config, targets_of
+from tests.lab.histories.pools import History, Pools, Rated, oneshot, start_config, targets_of
+from tests.lab.histories.trials import Trial, readers_tested
 
 
 def history(reader: str = "r", n: int = 200) -> History:
@@ -26,8 +28,11 @@ def test_shuffling_keeps_the_items_and_the_number_of_likes():
     assert mixed == one.shuffled(7)
 
 
-def test_only_long_histories_can_hold_something_out():
-    assert able([history(n=159), history(n=160)]) == [history(n=160)]
+@pytest.mark.parametrize(
+    ("trial", "tested"), [(Trial("", 50), [1, 2]), (Trial("", 100), [2]), (Trial("", 110, held=0), [1, 2])]
+)
+def test_only_long_histories_can_hold_something_out(trial: Trial, tested: list[int]):
+    assert readers_tested([history(n=109), history(n=110), history(n=160)], trial) == tested
 
 
 def test_pools_reward_the_config_that_shows_what_is_liked():

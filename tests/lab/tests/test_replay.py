@@ -112,7 +112,7 @@ def test_the_curve_of_a_replay_is_the_mean_so_far():
 
 @pytest.mark.django_db
 def test_the_replay_goes_through_the_services_week_by_week(films):
-    (course,) = replay_run(Trial(SMALL, thumbs=160), lambda week: None)
+    (course,) = replay_run(Trial(SMALL, thumbs=160, held=0), lambda week: None)
 
     assert len(course.curve) == WEEKS and sum(course.runs.values()) == WEEKS - 1
     assert not {"failed", "skipped"} & course.runs.keys() and course.runs["advised"] >= 1
@@ -120,11 +120,11 @@ def test_the_replay_goes_through_the_services_week_by_week(films):
     assert all(0 <= one.week - 1 < WEEKS for one in course.asked)
     assert Item.objects.filter(url="https://films.example/0").get().categories == ["long take"]
     assert Item.objects.filter(url__startswith="https://films.example/").count() == (WEEKS - 1) * 10
-    planner, *beside = rows._replay(Trial(SMALL, thumbs=160), [course])
+    planner, *beside = rows._replay(Trial(SMALL, thumbs=160, held=0), [course])
     assert planner["suggestions"] == len(course.asked) and planner["over_greedy"]["readers"] == 1
     assert planner["by_week"][-1] == planner["uplift"] and "null_rate" not in planner
     assert [row["name"].rpartition(": ")[2] for row in beside] == [*rows.REPLAY_BESIDE]
-    mixed, *_ = rows._replay(Trial(SMALL, thumbs=160, shuffled=True), [course])
+    mixed, *_ = rows._replay(Trial(SMALL, thumbs=160, held=0, shuffled=True), [course])
     assert mixed["null_rate"] == pytest.approx(len(course.asked) / 15, abs=1e-4)
     assert [target.figure for target in controls_for([planner])] == [
         "replay_low",
