@@ -101,7 +101,7 @@ SERIES = (
         "documents",
         ("ingest", "--rounds", "1", "--alone"),
         "--documents",
-        (44, 147, 441),
+        (24, 79, 237),
         "rows.0.wall_s",
         1000,
     ),

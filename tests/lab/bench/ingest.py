@@ -71,7 +71,7 @@ def unpack(folder: Path, most: int = 0) -> Path:
     """The real documents, or `most` of them spread over all, as they would arrive, in one flat folder."""
     found = sorted((Path(os.environ["TIDINGS_DATA"]) / "feeds").glob("real-*/**/*"))
     paths = [path for path in found if path.is_file()]
-    for path in paths[:: len(paths) // most] if most else paths:
+    for path in paths[:: max(1, len(paths) // most)] if most else paths:
         body = path.read_bytes()
         body = gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
         (folder / f"{path.parent.name}-{path.name.removesuffix('.gz')}").write_bytes(body)
