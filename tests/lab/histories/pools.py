@@ -19,7 +19,7 @@ from tests.lab.world.people import TOP_K
 from tests.lab.world.truth import DISCOUNT
 from tests.lab.world.world import Bools, Floats
 
-POOLS, POOL, AGE_DAYS_MAX = 40, 30, 2.0
+POOLS, POOL, AGE_DAYS_MAX = 160, 30, 2.0
 # What follows a reader's first thumbs is held out, and has to be as much as this.
 HELD_MIN = 60
 START_TOPICS = 4
