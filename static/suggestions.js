@@ -6,7 +6,9 @@ const TEXT = words("suggestion-words");
 // Long enough to read what was done and what it teaches.
 const FADE_AFTER_MS = 5000;
 const UNDO_AFTER_MS = 700;
+const WAITING = "[data-card]:not(.done, [data-over])";
 let applied = false;
+let renewals = 0;
 const SIGNED_OUT = ["not_logged_in", "csrf_failed"];
 const cards = document.querySelector("[data-cards]");
 
@@ -29,7 +31,7 @@ async function answer(form, submitter) {
   const { ok, data } = await post(form.dataset.api, body);
   if (ok) finish(card, form.dataset.verb, kindOf(form.dataset.verb, body));
   else fail(card, data);
-  if (ok && form.dataset.verb === "accept") renewEffects();
+  if (ok ? form.dataset.verb === "accept" : data.error === "already_resolved") renewEffects();
   // A button that goes out loses the focus; whoever works by keyboard stays where they were.
   if (!pressed || document.activeElement !== document.body) return;
   focus(pressed.isConnected && !pressed.disabled ? pressed : card);
@@ -56,35 +58,35 @@ function kindOf(verb, body) {
 async function acceptAll(form) {
   const button = form.querySelector("button");
   button.disabled = true;
-  cards.querySelectorAll("[data-card]").forEach((card) => disable(card, true));
+  cards.querySelectorAll(WAITING).forEach((card) => disable(card, true));
   const { ok, data } = await post(form.dataset.acceptAll, {});
-  if (!ok) {
-    button.disabled = false;
-    cards.querySelectorAll("[data-card]").forEach((card) => fail(card, data));
-    return;
-  }
-  const told = new Set(data.results.map((result) => `suggestion-${result.suggestion_id}`));
-  cards.querySelectorAll("[data-card]").forEach((card) => {
-    if (!told.has(card.id)) fail(card, { error: "already_resolved" });
-  });
-  for (const result of data.results) {
-    const card = document.getElementById(`suggestion-${result.suggestion_id}`);
-    if (!card) continue;
+  button.disabled = ok;
+  const results = new Map((data.results ?? []).map((one) => [`suggestion-${one.suggestion_id}`, one]));
+  // A card that was answered by itself meanwhile is done, and says so.
+  for (const card of cards.querySelectorAll(WAITING)) {
+    const result = ok ? (results.get(card.id) ?? { error: "already_resolved" }) : data;
     if (result.status === "accepted") finish(card, "accept");
     else fail(card, result);
   }
+  if (!ok) return;
   form.hidden = true;
+  renewEffects();
 }
 
-// What the other cards would move, now that the digest is another one.
+// What the other cards would move, now that the digest is another one. The last page asked for counts, and
+// what has the focus waits until it goes.
 async function renewEffects() {
+  if (!cards.querySelector(WAITING)) return;
+  const mine = (renewals += 1);
   const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
-  if (!response?.ok) return;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  for (const card of cards.querySelectorAll("[data-card]:not(.done, [data-over])")) {
+  const html = response?.ok ? await response.text() : "";
+  if (!html || mine !== renewals) return;
+  const page = new DOMParser().parseFromString(html, "text/html");
+  for (const card of cards.querySelectorAll(WAITING)) {
     const fresh = page.getElementById(card.id)?.querySelectorAll("[data-effect]") ?? [];
     card.querySelectorAll("[data-effect]").forEach((effect, n) => {
-      if (fresh[n] && !effect.contains(document.activeElement)) effect.replaceWith(fresh[n]);
+      if (effect.contains(document.activeElement)) effect.addEventListener("focusout", renewEffects, { once: true });
+      else if (fresh[n]) effect.replaceWith(fresh[n]);
     });
   }
 }
@@ -104,7 +106,7 @@ function fail(card, { error, message }) {
 
 // The one button for all of them counts what still waits, and goes where it would be one or none.
 function recount() {
-  const waiting = cards.querySelectorAll("[data-card]:not(.done, [data-over])").length;
+  const waiting = cards.querySelectorAll(WAITING).length;
   const form = document.querySelector("[data-accept-all]");
   if (waiting < 2) form?.remove();
   else if (form) form.querySelector("button").textContent = TEXT.accept_all.replace("{}", waiting);

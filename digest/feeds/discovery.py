@@ -171,7 +171,7 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
             raise _named_unreachable(*named)
         raise NoFeedFound(
             _(
-                "This site answers, but no feed of its could be found. Look on its pages for “RSS”, "
+                "This site answers, but none of its feeds could be found. Look on its pages for “RSS”, "
                 "“feed” or “subscribe”, and paste that address."
             )
         )

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from django.db.models import Count, Q
 
 from digest.feeds.starters import starter_interests
-from digest.models import Feed
+from digest.models import Feed, Subscription
 from ranking.common.text import fold
 
 # A feed's address may hold a secret of whoever added it (a token in its query, a private list). One that so
@@ -33,6 +34,13 @@ def is_name(text: str) -> bool:
     if "://" in text:
         return False
     return len(words) > 1 or (len(words) == 1 and not set(":./") & set(words[0]))
+
+
+def subscription_named(*, reader_id: UUID, name: str) -> str:
+    """Return what the reader calls a feed they read whose name has every word of `name`, "" for none."""
+    words = fold(name).split()[:WORDS_MAX]
+    rows = Subscription.objects.filter(reader_id=reader_id).select_related("feed").order_by("pk")
+    return next((row.name for row in rows if all(word in fold(row.name) for word in words)), "")
 
 
 def feeds_named(*, name: str, now: datetime) -> list[NamedFeed]:

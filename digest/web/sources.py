@@ -18,7 +18,7 @@ from digest.build.first_round import first_round_wake
 from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequests
 from digest.feeds.adding import feed_add, feed_readdress
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
-from digest.feeds.names import NamedFeed, feeds_named, is_name
+from digest.feeds.names import NamedFeed, feeds_named, is_name, subscription_named
 from digest.feeds.newsletters import newsletters_are_on
 from digest.feeds.opml import FEEDS_MAX, FOLDER_MAX_CHARS, OPML_BYTES_MAX, TITLE_MAX_CHARS
 from digest.feeds.selectors import subscription_of
@@ -141,6 +141,8 @@ def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:
     limit_count(limit=SEARCH, who=reader_of(request).pk, now=timezone.now())
     if found := feeds_named(name=name, now=timezone.now()):
         return found
+    if title := subscription_named(reader_id=reader_of(request).pk, name=name):
+        raise NoFeedFound(_("You read “{title}” already: it is in the list below.").format(title=title))
     raise NoFeedFound(_("No source known here has that name. Type the site’s address, such as example.org."))
 
 

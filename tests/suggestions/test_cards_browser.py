@@ -57,6 +57,18 @@ def test_the_other_cards_show_their_effect_on_the_digest_as_it_is_now(page: Page
     assert effects.all_text_contents() == after != before
 
 
+def test_all_others_are_accepted_while_one_still_says_what_became_of_it(page: Page, ada: Reader):
+    suggested(ada)
+    others = [other_topic(ada), other_topic(ada, "rivers")]
+    page.goto(PAGE)
+    page.locator("[data-card]").first.get_by_role("button", name="Later", exact=True).click()
+    expect(page.locator(".card.done")).to_have_count(1)
+    press(page, "Accept all 2")
+    expect(page.locator(".card.done").get_by_text("Applied")).to_have_count(2)
+    expect(page.get_by_role("button", name="Undo").first).to_be_enabled()
+    assert Suggestion.objects.filter(pk__in=[one.pk for one in others], status="accepted").count() == 2
+
+
 def test_a_dismissed_card_comes_back_at_once(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)

@@ -68,7 +68,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the address to listen on."""
         parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=whole_number(0, 65535), default=8000, help="0: any that is free")
+        port = whole_number(0, 65535)
+        parser.add_argument("--port", type=port, default=settings.PORT, help="0: any that is free")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until stopped; exit code 1 where tables are missing or the port is in use."""
@@ -85,6 +86,7 @@ class Command(BaseCommand):
     def _serve(self, application: WSGIHandler, host: str, port: int) -> None:
         def bound(actual: object) -> None:
             self.stdout.write(f"Tidings is on http://{host}:{actual}/ with its worker. Ctrl-C ends both.")
+            self.stdout.flush()
 
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         try:
@@ -140,6 +142,8 @@ def worker_fork() -> int:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         call_command("work", parent=parent)
         code = 0
+    except KeyboardInterrupt:
+        code = 0  # stopped before it had begun
     except BaseException:
         log.exception("worker_failed")
     finally:

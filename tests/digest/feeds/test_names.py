@@ -92,6 +92,20 @@ def test_a_name_nobody_has_says_what_to_do(client: Client, ada: Reader):
     assert "Type the site’s address, such as example.org" in answer.content.decode()
 
 
+def test_what_the_reader_reads_already_is_called_so_and_nobody_elses(
+    client: Client, ada: Reader, ben: Reader
+):
+    SubscriptionFactory(
+        reader=ada, feed=FeedFactory(title="Quiet Port", source=SourceFactory(key="q.example"))
+    )
+    for reader, words in (
+        (ada, "You read “Quiet Port” already"),
+        (ben, "No source known here has that name"),
+    ):
+        client.force_login(reader)
+        assert words in client.post(PAGE, {"url": "quiet port"}).content.decode()
+
+
 def test_every_starter_can_be_found_by_its_title():
     for interest in starter_interests():
         for feed in interest.feeds:
