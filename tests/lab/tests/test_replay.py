@@ -11,7 +11,7 @@ from tests.lab.advisor.command import main
 from tests.lab.advisor.targets import controls_for
 from tests.lab.histories import rows
 from tests.lab.histories.data import SMALL, movielens
-from tests.lab.histories.pools import History, Pools, Rated, start_config, targets_of
+from tests.lab.histories.pools import POOLS, History, Pools, Rated, start_config, targets_of
 from tests.lab.histories.replay import WEEKS, course_weekly, judge_next, replayed, week_rated
 from tests.lab.histories.replay_runs import replay_run
 from tests.lab.histories.trials import Trial
@@ -71,7 +71,9 @@ def test_a_tag_is_a_topic_that_rules_can_add_and_pools_find(films):
 def test_weeks_are_ten_thumbs_each_in_order():
     one = history()
     assert sum((week_rated(one, week) for week in range(1, WEEKS + 1)), ()) == one.rated
-    assert judge_next(one, 0, 15).liked.sum(axis=1).tolist() == [sum(r.liked for r in one.rated[150:])] * 40
+    assert (
+        judge_next(one, 0, 15).liked.sum(axis=1).tolist() == [sum(r.liked for r in one.rated[150:])] * POOLS
+    )
 
 
 def test_what_a_rule_proposes_in_a_week_rests_on_earlier_weeks_alone():
