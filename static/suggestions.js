@@ -29,6 +29,7 @@ async function answer(form, submitter) {
   disable(card, true);
   const body = bodyOf(form, submitter);
   const { ok, data } = await post(form.dataset.api, body);
+  if (card.classList.contains("done")) return;  // "Accept all" was quicker
   if (ok) finish(card, form.dataset.verb, kindOf(form.dataset.verb, body));
   else fail(card, data);
   if (ok ? form.dataset.verb === "accept" : data.error === "already_resolved") renewEffects();

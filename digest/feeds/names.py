@@ -40,7 +40,7 @@ def subscription_named(*, reader_id: UUID, name: str) -> str:
     """Return what the reader calls a feed they read whose name has every word of `name`, "" for none."""
     words = fold(name).split()[:WORDS_MAX]
     rows = Subscription.objects.filter(reader_id=reader_id).select_related("feed").order_by("pk")
-    return next((row.name for row in rows if all(word in fold(row.name) for word in words)), "")
+    return next((row.name for row in rows if words and all(word in fold(row.name) for word in words)), "")
 
 
 def feeds_named(*, name: str, now: datetime) -> list[NamedFeed]:

@@ -1,7 +1,7 @@
 """Answering a card in a real browser: the way back, the keyboard, a cleared field."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from digest.models import Reader
 from ranking.selectors import config_effective
@@ -67,6 +67,24 @@ def test_all_others_are_accepted_while_one_still_says_what_became_of_it(page: Pa
     expect(page.locator(".card.done").get_by_text("Applied")).to_have_count(2)
     expect(page.get_by_role("button", name="Undo").first).to_be_enabled()
     assert Suggestion.objects.filter(pk__in=[one.pk for one in others], status="accepted").count() == 2
+
+
+def test_an_answer_that_comes_after_all_were_accepted_changes_nothing(page: Page, ada: Reader):
+    page = forgiving(page)
+    broken: list[str] = []
+    page.on("pageerror", lambda error: broken.append(error.message))
+    first, _ = suggested(ada), other_topic(ada)
+    page.goto(PAGE)
+    held: list[Route] = []
+    page.route(f"**/api/suggestions/{first.pk}/accept", lambda route: held.append(route))
+    page.locator(f"#suggestion-{first.pk}").get_by_role("button", name="Yes", exact=True).click()
+    press(page, "Accept all 2")
+    expect(page.locator(".card.done")).to_have_count(2)
+    with page.expect_response(f"**/api/suggestions/{first.pk}/accept"):
+        held[0].continue_()
+    page.wait_for_timeout(300)  # for what the script makes of it
+    expect(page.locator(".card.done").get_by_text("Applied")).to_have_count(2)
+    assert not broken
 
 
 def test_a_dismissed_card_comes_back_at_once(page: Page, ada: Reader):
