@@ -190,10 +190,14 @@ def asked(arguments: Sequence[str]) -> Json:
 
 
 def found(report: Mapping[str, Any], path: str) -> float:
-    """A figure of a report."""
+    """A figure of a report; `key=value` in its path takes the row of a list that has it."""
     value: Any = report
     for part in path.split("."):
-        value = value[int(part)] if part.isdigit() else value[part]
+        key, is_row, wanted = part.partition("=")
+        if is_row:
+            value = next(row for row in value if row[key] == wanted)
+        else:
+            value = value[int(part)] if part.isdigit() else value[part]
     return float(value)
 
 

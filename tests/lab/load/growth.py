@@ -2,24 +2,26 @@
 
 `DATABASE_URL` and `LOAD_SMALL_DATABASE_URL` name databases that `load.seed` has filled, the second with a
 tenth of the items, readers and feeds. The scripts of this folder run on both, one after the other; a row has
-both figures, in milliseconds, and their exponent: log10 of how many times the large one takes.
+both figures, in milliseconds, and their exponent, as `bench.growth` reckons it.
 """
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.lab.bench.engine import where
+from tests.lab.bench.growth import exponent, found
 
 ROOT = Path(__file__).resolve().parents[3]
 Json = dict[str, Any]
 SMALL = "LOAD_SMALL_DATABASE_URL"
+# Of the two, by what they hold.
+SIZES = (1, 10)
 PAGES = ("pages", "--minutes", "1", "--rate", "10")
 # The work, the script that does it, and where its report says so.
 WORKS: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -41,6 +43,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if missing := [name for name in (SMALL, "DATABASE_URL") if not os.environ.get(name)]:
+        parser.error(f"set {' and '.join(missing)} to what `load.seed` has filled")
     places = [os.environ[SMALL], os.environ["DATABASE_URL"]]
     scripts = list(dict.fromkeys(script for _, script, _ in WORKS))
     reports = {script: [asked(script, place) for place in places] for script in scripts}
@@ -52,12 +56,7 @@ def main() -> None:
 
 def row(work: str, ms: Sequence[float]) -> Json:
     """A work with its figures at both sizes."""
-    return {"work": work, "ms": [round(value, 1) for value in ms], "exponent": exponent(*ms)}
-
-
-def exponent(small: float, large: float) -> float:
-    """The exponent of a growth from one size to the tenfold."""
-    return round(math.log10(large / small), 2)
+    return {"work": work, "ms": [round(value, 1) for value in ms], "exponent": exponent(SIZES, ms)}
 
 
 def asked(script: Sequence[str], database_url: str) -> Json:
@@ -66,15 +65,6 @@ def asked(script: Sequence[str], database_url: str) -> Json:
     own = os.environ | {"DATABASE_URL": database_url}
     done = subprocess.run(command, cwd=ROOT, env=own, stdout=subprocess.PIPE, text=True, check=False)
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
-
-
-def found(report: Mapping[str, Any], path: str) -> float:
-    """A figure of a report; `key=value` takes the row of a list that has it."""
-    value: Any = report
-    for part in path.split("."):
-        key, is_row, wanted = part.partition("=")
-        value = next(one for one in value if one[key] == wanted) if is_row else value[key]
-    return float(value)
 
 
 if __name__ == "__main__":

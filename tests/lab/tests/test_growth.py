@@ -1,6 +1,7 @@
 """What growth costs: the exponent of a sum is 1, of a square 2, and a query more is a target missed."""
 
-from tests.lab.bench.growth import exponent, targets
+from tests.lab.bench.growth import exponent, found, targets
+from tests.lab.load import growth as load_growth
 
 SIZES = (10, 100, 1_000)
 
@@ -33,3 +34,12 @@ def test_a_square_and_a_query_more_are_missed_and_a_round_may_ask_more():
     ]
     time, queries = targets([fine, row("a list", [1, 100, 10_000], [9, 9, 10])])
     assert (time["value"], time["met"]) == (2, False) and (queries["value"], queries["met"]) == (1, False)
+
+
+def test_a_figure_is_found_by_place_and_by_what_its_row_says():
+    report = {"alone": [{"page": "item", "ms": 3}, {"page": "all, best", "ms": 5}]}
+    assert (found(report, "alone.0.ms"), found(report, "alone.page=all, best.ms")) == (3.0, 5.0)
+
+
+def test_ten_times_the_installation_that_takes_as_long_has_no_exponent_and_a_sum_has_one():
+    assert [load_growth.row("a page", ms)["exponent"] for ms in ([20.0, 20.0], [20.0, 200.0])] == [0.0, 1.0]
