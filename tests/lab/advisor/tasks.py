@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.lab.advisor.driver import Setting, simulate
 from tests.lab.advisor.guided_counts import guidance_counts
+from tests.lab.histories.early import early_run
 from tests.lab.histories.replay_runs import replay_run
 from tests.lab.histories.trials import Trial, trial_run
 
@@ -16,7 +17,7 @@ def task_run(task: Json, progress: Callable[[int], None]) -> Json:
     """Carry out one task in the current database, which it may fill as it likes.
 
     `{"kind": "simulate", "setting": {…}}` and `{"kind": "trial", "trial": {…}}` (the fields of `Setting` and
-    `Trial`; "replay" takes a trial, too) give `{"courses": […], "seconds"}`; `{"kind": "guided",
+    `Trial`; "replay" and "early" take a trial, too) give `{"courses": […], "seconds"}`; `{"kind": "guided",
     "setting": {…}}` lives through the same as the first and adds what guidance did (`guidance_counts`).
     """
     started = time.monotonic()
@@ -42,9 +43,14 @@ def _replay(task: Json, progress: Callable[[int], None]) -> Json:
     return {"courses": [course.as_dict() for course in replay_run(Trial(**task["trial"]), progress)]}
 
 
+def _early(task: Json, progress: Callable[[int], None]) -> Json:
+    return {"courses": [course.as_dict() for course in early_run(Trial(**task["trial"]), progress)]}
+
+
 KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {
     "simulate": _simulate,
     "guided": _guided,
     "trial": _trial,
     "replay": _replay,
+    "early": _early,
 }

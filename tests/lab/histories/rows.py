@@ -12,6 +12,7 @@ from tests.lab.advisor.metrics import calibration, difference, interval, null_ra
 from tests.lab.advisor.series import uplift_by_week
 from tests.lab.advisor.stage import Say, shards_run
 from tests.lab.histories.data import MOVIELENS, SMALL
+from tests.lab.histories.early import ANSWERS
 from tests.lab.histories.pools import HARMFUL_THUMBS, History, oneshot, targets_of
 from tests.lab.histories.replay import WEEK_THUMBS, WEEKS, replayed
 from tests.lab.histories.trials import Trial, histories_for
@@ -49,7 +50,23 @@ def movielens_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str
         rows += _movielens(trial, courses, histories)
         real += [] if trial.shuffled else courses
         say(f"{_name(trial)}: rules on arrays done")
-    return [*rows, _calibrated(real)]
+    return [*rows, _calibrated(real), *_early_rows(sets, readers, seed, say)]
+
+
+def _early_rows(sets: Sequence[tuple[str, bool]], readers: int, seed: int, say: Say) -> list[Json]:
+    """The early change after twenty answers: of all readers, and of those with an odd number.
+
+    The latter set none of its constants. A gain is that of the whole change.
+    """
+    trials = [Trial(d, ANSWERS, readers, by_genre=g, seed=seed) for d, g in sets]
+    rows = []
+    for trial, courses in zip(trials, _run(trials, say, kind="early"), strict=True):
+        name = f"early change, {_name(trial)}"
+        odd = [c for c in courses if c.reader % 2]
+        for label, some in ((name, courses), (f"{name}, odd", odd)):
+            asked = sum(bool(c.asked) for c in some)
+            rows.append(_gains(label, some) | {"asked_share": round(asked / max(1, len(some)), 4)})
+    return rows
 
 
 def replay_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str] = FILMS) -> list[Json]:

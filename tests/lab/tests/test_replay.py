@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from digest.models import Item
+from digest.models import Feedback, Item, Reader
+from ranking.selectors import config_versions
 from suggestions.models import Suggestion
 from tests.lab.advisor.command import main
 from tests.lab.advisor.targets import controls_for
 from tests.lab.histories import rows
 from tests.lab.histories.data import SMALL, movielens
+from tests.lab.histories.early import early_run
 from tests.lab.histories.pools import POOLS, History, Pools, Rated, start_config, targets_of
 from tests.lab.histories.replay import WEEKS, course_weekly, judge_next, replayed, week_rated
 from tests.lab.histories.replay_runs import replay_run
@@ -134,6 +136,18 @@ def test_the_replay_goes_through_the_services_week_by_week(films):
         "replay_over_beta_low",
     ]
     assert [target.figure for target in controls_for([mixed])] == ["null_rate"]
+
+
+@pytest.mark.django_db
+def test_twenty_answers_bring_the_early_change_that_today_would_ask_about(films):
+    (course,) = early_run(Trial(SMALL, thumbs=20, by_genre=True), lambda done: None)
+
+    (asked,) = course.asked
+    assert asked.target.startswith("more genre-opera") and asked.accepted
+    assert course.uplift == asked.gain > 0, "operas are what this reader likes later, too"
+    rated = Item.objects.filter(url__startswith="https://films.example/")
+    assert rated.count() == Feedback.objects.count() == 20
+    assert config_versions(reader_id=Reader.objects.get().pk)[0].cause_ref == "early:20"
 
 
 def test_a_planner_behind_a_simple_rule_misses_its_targets():

@@ -6,7 +6,15 @@ import pytest
 
 from digest.entities import RatedItem
 from ranking.entities import Config, EffectiveConfig, SourceTally
-from suggestions.planner.early import ANSWERS_MIN, SIDE_MAX, changes_early, early_words, leans_early
+from ranking.learning import P_HIGH, base_rate, posterior
+from suggestions.planner.early import (
+    ANSWERS_MIN,
+    SIDE_MAX,
+    SURE_MIN,
+    changes_early,
+    early_words,
+    leans_early,
+)
 from suggestions.rules import Facts
 from tests.support.factories import CLOCK
 
@@ -33,10 +41,19 @@ def answer(n: int, source: str, useful: bool, *categories: str) -> RatedItem:
     return RatedItem(n, url, f"Item {n}", "", source, useful, (), (), CLOCK, CLOCK, n, categories)
 
 
-def test_five_answers_that_agree_name_a_source_and_the_smallest_step():
+def test_five_answers_that_agree_name_a_source_and_the_usual_step():
     (change,) = found(FIVE)
-    assert (change.target, change.direction, change.before, change.after) == (QUIET, "more", 1.0, 1.1)
+    assert (change.target, change.direction, change.before, change.after) == (QUIET, "more", 1.0, 1.2)
     assert early_words([change], TITLES) == "more Quiet Port"
+
+
+def test_three_likes_of_three_are_enough_to_ask_though_not_for_the_loop_to_act():
+    counts = {QUIET: (3, 3), GIGA: (1, 3)}
+    base = base_rate(4, 6)
+    assert SURE_MIN <= posterior(3, 3, base).p_better < P_HIGH
+    assert early_words(found(counts), TITLES) == "more Quiet Port"
+    assert posterior(4, 5, base_rate(6, 10)).p_better < SURE_MIN
+    assert found({QUIET: (4, 5), GIGA: (2, 5)}) == []
 
 
 def test_four_answers_name_nothing_however_they_agree():
@@ -47,7 +64,7 @@ def test_four_answers_name_nothing_however_they_agree():
 def test_what_is_liked_comes_before_what_is_not():
     changes = found({GIGA: (0, 4), QUIET: (4, 4)})
     assert early_words(changes, TITLES) == "more Quiet Port, less Gigawow"
-    assert [change.after for change in changes] == [1.1, 0.9]
+    assert [change.after for change in changes] == [1.2, 0.8]
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_yes_is_one_version_that_the_strip_takes_back(page: Client, ada: Reade
     page.post("/ui/early", {"draft": draft_of(ada)})
     today = page.get("/")
     weights = config_effective(reader_id=ada.pk).config.source_weights
-    assert weights == {QUIET: 1.1, GIGA: 0.9}
+    assert weights == {QUIET: 1.2, GIGA: 0.8}
     (version,) = config_versions(reader_id=ada.pk)
     assert (version.cause, version.cause_ref, version.note) == ("accept", "early:8", "")
     body = today.content.decode()
@@ -82,7 +82,7 @@ def test_the_loop_does_not_add_to_what_was_applied(ada: Reader):
     answered(ada, quiet=9, giga=9)
     early_change_apply(reader=ada, signed=draft_of(ada), now=timezone.now())
     weights_update(reader_id=ada.pk, now=timezone.now())
-    assert config_effective(reader_id=ada.pk).weights() == {QUIET: 1.1, GIGA: 0.9}
+    assert config_effective(reader_id=ada.pk).weights() == {QUIET: 1.2, GIGA: 0.8}
 
 
 def test_what_the_loop_has_learned_is_not_asked_again(ada: Reader):
