@@ -111,6 +111,12 @@ def body_validate(body: Body) -> None:
             )
         )
     for word, boost in body["keyword_boosts"].items():
+        if len(word) > TOPIC_MAX_CHARS:
+            raise InvalidSetting(
+                _("A keyword may have {most} characters; “{word}…” has {count}.").format(
+                    most=TOPIC_MAX_CHARS, word=word[:20], count=len(word)
+                )
+            )
         _within(_("The boost of “{word}”").format(word=word), boost, -BOOST_MAX, BOOST_MAX)
     _within(
         _("The half-life in hours"), body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX

@@ -107,7 +107,10 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
 def _step(before: float, after: float) -> str:
     """Return a step of an effective weight in words and figures."""
     figures = f"{figure(before)} → {figure(after)}"
-    return f"{weight_words(before)} → {weight_words(after)} ({figures})"
+    before_words, after_words = weight_words(before), weight_words(after)
+    if before_words == after_words:
+        return f"{after_words} ({figures})"
+    return f"{before_words} → {after_words} ({figures})"
 
 
 def mute_label(kind: str, value: str, titles: Mapping[str, str] | None = None) -> str:

@@ -102,6 +102,7 @@ def test_topics_are_kept_once_in_their_first_spelling_without_loose_spaces():
         ("source_weights", {"a": "1.0"}),
         ("keyword_boosts", {"hype": -5.5}),
         ("keyword_boosts", {"hype": float("inf")}),
+        ("keyword_boosts", {"y" * 65: 1.0}),
         ("recency_half_life_hours", 0.0),
         ("recency_half_life_hours", float("nan")),
         ("ai_score_alpha", 1.5),
@@ -118,7 +119,7 @@ def test_what_ranking_cannot_work_with_is_refused(field, value):
     ("field", "value"),
     [
         ("source_weights", {"a": 0.1, "b": 2}),
-        ("keyword_boosts", {"hype": -5.0}),
+        ("keyword_boosts", {"hype": -5.0, "y" * 64: 1.0}),
         ("recency_half_life_hours", 1.0),
         ("ai_score_alpha", 0),
         ("topics", ["x" * 64]),
@@ -146,6 +147,7 @@ def test_a_refusal_names_the_value_and_its_bounds():
             "half-life in hours must lie between 1 and 2160; you gave 2161.",
         ),
         (body(ai_score_alpha=-1), "The similarity share must lie between 0 and 1; you gave −1."),
+        (body(keyword_boosts={"y" * 65: 1.0}), f"keyword may have 64 characters; “{'y' * 20}…” has 65."),
         (body(topics=["y" * 65]), f"may have 64 characters; “{'y' * 20}…” has 65."),
         (body(topics=[f"topic{n}x" for n in range(101)]), "At most 100 topics; you gave 101."),
     ):

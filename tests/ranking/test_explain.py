@@ -42,6 +42,7 @@ def test_as_far_below_the_usual_as_above_it_sounds_as_far(way):
         ("topics", "rust", False, True, "“rust” joined your interests"),
         ("topics", "rust", True, False, "“rust” left your interests"),
         ("source_weights", "gazette.example", 1.0, 1.3, "Gazette: as usual → more than usual (1.00 → 1.30)"),
+        ("source_weights", "gazette.example", 1.3, 1.5, "Gazette: more than usual (1.30 → 1.50)"),
         ("source_weights", "gazette.example", 1.0, 1.0, "Gazette: stays as usual (1.00)"),
         ("keyword_boosts", "gossip", None, -0.8, "Keyword “gossip”: none → −0.8"),
         ("recency_half_life_hours", "", 24.0, 36.0, "Freshness (hours to half): 24 → 36"),
