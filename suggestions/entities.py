@@ -20,6 +20,9 @@ UNDO_MINUTES = 10
 # The reason stored with a rejection that pins the target.
 NEVER = "never"
 
+# The verdicts of the check two weeks later.
+HELPED, HARMED, UNCLEAR = "helped", "harmed", "unclear"
+
 ADD_TOPIC, REMOVE_TOPIC = "add_topic", "remove_topic"
 BOOST_SOURCE, REDUCE_SOURCE = "boost_source", "reduce_source"
 TOPIC_TYPES = frozenset({ADD_TOPIC, REMOVE_TOPIC})

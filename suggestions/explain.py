@@ -17,6 +17,7 @@ from suggestions.entities import (
     Preview,
 )
 from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
+from suggestions.reasons import TOO_MUCH, reason_code
 from suggestions.rules import weight_bounds, weight_text
 from suggestions.wording import (
     ACCEPT_ALL,
@@ -36,8 +37,10 @@ from suggestions.wording import (
     SENTENCES,
     SMALL_IMPACTS,
     STATUSES,
+    TOO_LARGE,
     TOPIC_SENTENCES,
     UNDO_AT_ONCE,
+    WHY_NOT,
 )
 
 REASON_MAX_CHARS = 500
@@ -165,15 +168,20 @@ def changed_message(label: str, current: float, agreed: float) -> str:
 
 
 def answer_kind(verb: str, answer: Mapping[str, object], status: str = "") -> str:
-    """Return the key of `SENTENCES` for an answer; one with a reason or a value has its own key.
+    """Return the key of `SENTENCES` for an answer; one with a reason, a wish or a value has its own key.
 
     `status` is the suggestion's new status: undoing one that stays "accepted" reverts a change.
     """
     if verb == "undo" and status == "accepted":
         return "revert"
-    if verb == "reject" and str(answer.get("user_reason") or "").strip():
-        return "reject_reason"
+    if verb == "reject" and (reason := str(answer.get("user_reason") or "").strip()):
+        return "reject_step" if reason_code(reason) == TOO_MUCH else "reject_reason"
     return "edit" if verb == "accept" and answer.get("value") not in (None, "") else verb
+
+
+def reasons_offered() -> list[tuple[str, str, bool]]:
+    """Return the reasons behind "No" as (stored words, shown words, whether it is about a step)."""
+    return [(words, _(words), words == TOO_LARGE) for words in WHY_NOT]
 
 
 def teaching_of(action: str) -> str:

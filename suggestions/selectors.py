@@ -8,7 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, F, Prefetch, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
@@ -110,16 +111,28 @@ def _without(suggestion_id: int | None) -> QuerySet[Suggestion]:
 
 
 def targets_decided(*, reader_id: UUID) -> dict[Target, tuple[datetime, bool]]:
-    """Return when the reader last decided on a suggestion about each target, and if by a yes; one query."""
+    """Return when the reader last decided on a suggestion about each target, and if by a yes; one query.
+
+    Going back is a decision, too, and a no.
+    """
     rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED, resolved_at__isnull=False)
-    found = rows.order_by("resolved_at", "pk").values_list("field", "target_key", "resolved_at", "status")
-    return {(field, key): (at, status == Status.ACCEPTED) for field, key, at, status in found if at}
+    back = Max("outcomes__decided_at", filter=Q(outcomes__kind=Outcome.Kind.REVERT))
+    decided = rows.annotate(back=back, at=Coalesce("back", "resolved_at")).order_by("at", "pk")
+    found = decided.values_list("field", "target_key", "at", "back", "status")
+    return {
+        (field, key): (at, status == Status.ACCEPTED and not back) for field, key, at, back, status in found
+    }
 
 
 def answers_by_type(*, reader_id: UUID) -> dict[str, tuple[int, int]]:
-    """Return (accepted, rejected) of each type of suggestion; one query."""
+    """Return (accepted, rejected) of each type of suggestion; one query.
+
+    What the reader went back on, or what turned out to harm, counts as rejected.
+    """
     rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED).order_by()
-    accepted = Count("pk", filter=Q(status=Status.ACCEPTED))
+    regrets = Q(kind=Outcome.Kind.REVERT) | Q(outcome=Outcome.Result.HARMED)
+    regretted = Exists(Outcome.objects.filter(regrets, suggestion=OuterRef("pk")))
+    accepted = Count("pk", filter=Q(~regretted, status=Status.ACCEPTED))
     counted = rows.values_list("suggestion_type").annotate(yes=accepted, total=Count("pk"))
     return {kind: (yes, total - yes) for kind, yes, total in counted}
 

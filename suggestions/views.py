@@ -192,7 +192,7 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
             if now - line.checked_at < HARM_SHOWN
         ],
         "measured_on": _(wording.MEASURED_ON),
-        "why_not": [(words, _(words)) for words in wording.WHY_NOT],
+        "why_not": explain.reasons_offered(),
         "words": explain.script_words(),
     }
 
@@ -344,7 +344,7 @@ def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
         "headline": explain.headline(suggestion.suggestion_type, suggestion.label),
         "reason": explain.reason_shown(suggestion.reason),
         "note": explain.model_adds(note_shown(suggestion).text),
-        "why_not": [(words, _(words)) for words in wording.WHY_NOT],
+        "why_not": explain.reasons_offered(),
     }
 
 

@@ -27,25 +27,36 @@ TOPIC_SENTENCES = {
 # The effect of each answer on later suggestions.
 SENTENCES = {
     "accept": gettext_noop(
-        "We will offer more changes like this one, and check in two weeks whether it helped."
+        "We will ask about changes of this kind more readily, and check in two weeks whether it helped."
     ),
     "edit": gettext_noop(
         "We will remember how large a step you like, and check in two weeks whether it helped."
     ),
     "reject": gettext_noop(
-        "We will make fewer suggestions of this kind, and leave this one alone for a while."
+        "We will ask about changes of this kind less readily, and leave this one alone for a while."
     ),
     "reject_reason": gettext_noop(
-        "We will make fewer suggestions of this kind, and take your reason into account."
+        "We will ask about changes of this kind less readily, and leave this one alone for a while. "
+        "Your reason is kept with it."
+    ),
+    "reject_step": gettext_noop(
+        "We will leave this one alone for a while. "
+        "After two steps that are too large we will offer smaller ones."
     ),
     "never": gettext_noop("We will not suggest this again."),
     "snooze": gettext_noop("We will ask again in a week; this counts neither for nor against it."),
-    "expired": gettext_noop("You did not answer, so we learn nothing about it, except to ask less often."),
+    "expired": gettext_noop(
+        "You did not answer, so we learn nothing from it, and leave it alone for a while."
+    ),
     "superseded": gettext_noop("You changed this yourself, so we learn nothing from it."),
-    "revert": gettext_noop("We count this as a no, and will be more careful with changes of this kind."),
+    "revert": gettext_noop(
+        "We count this as a no to changes of this kind, and leave this one alone for a while."
+    ),
     "undo": gettext_noop("We forget that answer; the suggestion is open again."),
-    "helped": gettext_noop("This worked, so changes of this kind are worth offering you."),
-    "harmed": gettext_noop("This did not work, so we will be more careful with changes of this kind."),
+    "helped": gettext_noop("This worked: it stays a yes to changes of this kind."),
+    "harmed": gettext_noop(
+        "This did not work: it counts as a no to changes of this kind, and is not suggested again."
+    ),
     "unclear": gettext_noop("This showed no clear difference, so we learn nothing from it."),
 }
 STATUSES = {
@@ -65,11 +76,12 @@ CONFIDENCE = {
     "medium": gettext_noop("Medium confidence"),
     "low": gettext_noop("Low confidence"),
 }
+TOO_LARGE = gettext_noop("The step is too large")
 # Reasons behind "No" for one tap: each means one code of `suggestions.outcomes.profile`.
 WHY_NOT = (
     gettext_noop("It is fine as it is"),
     gettext_noop("I am not interested in this"),
-    gettext_noop("The step is too large"),
+    TOO_LARGE,
     gettext_noop("Too soon to say"),
     gettext_noop("I am not convinced"),
 )

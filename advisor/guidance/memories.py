@@ -17,8 +17,7 @@ from advisor.guidance.wording import DOING
 from advisor.models import Memory
 from digest.days import utc_day, utc_day_begin
 from ranking.common.probability import beta_below
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
-from suggestions.outcomes.effects import HARMED, HELPED
+from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, HARMED, HELPED, REDUCE_SOURCE, REMOVE_TOPIC
 from suggestions.outcomes.profile import ACCEPTED, BACKFIRES, REJECTED
 
 Kind, Ceiling = Memory.Kind, Memory.Ceiling

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import Count, F, Max, Sum
+from django.db.models import Count, F, Max, Q, Sum
 
 from advisor.guidance.admission import tokens_of
 from advisor.guidance.entities import WRITE, CallFacts, Level, ReaderFacts, Situation
@@ -29,6 +29,7 @@ from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOP
 from suggestions.entities import Draft as SuggestionDraft
 from suggestions.models import Outcome, PreferenceProfile
 from suggestions.outcomes.profile import SMALLER
+from suggestions.reasons import step_wished
 from suggestions.rules import Accepted, Facts, change_parse, step_share, target_pinned, types_declined
 from suggestions.selectors import answers_by_type, fields_written, suggestions_waiting, targets_cooling
 
@@ -140,10 +141,15 @@ def _step(reader_id: UUID) -> float:
     patterns = profiles.values_list("patterns", flat=True).first()
     if not (isinstance(patterns, dict) and patterns.get("prefers_smaller_steps") is True):
         return 1.0
-    rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.DECISION).exclude(edited_value="")
+    said = ~Q(edited_value="") | ~Q(user_reason="") & Q(outcome=Outcome.Result.REJECTED)
+    rows = Outcome.objects.filter(said, reader_id=reader_id, kind=Outcome.Kind.DECISION)
     values = ("edited_value", "suggestion__current_value", "suggestion__suggested_value")
-    edits = rows.order_by("-decided_at").values_list(*values)[:EDITS_MAX]
-    shares = [share for edit in edits if (share := step_share(*edit)) is not None]
+    edits = rows.order_by("-decided_at").values_list("suggestion_type", "user_reason", *values)[:EDITS_MAX]
+    wished = (
+        step_share(edited, *states) if edited else step_wished(kind, reason)
+        for kind, reason, edited, *states in edits
+    )
+    shares = [share for share in wished if share is not None]
     return min(SMALLER, max(0.1, sum(shares) / len(shares))) if shares else SMALLER
 
 

@@ -30,7 +30,7 @@ from digest.days import day_begin, utc_day, utc_day_begin
 from digest.feedback.peers import community_deviation
 from digest.models import Feedback, FeedbackTag, Reader
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
-from suggestions.outcomes.profile import reason_code
+from suggestions.reasons import reason_code
 
 # What ranking compares in Python: more rows would only cost time (500 take about 10 ms).
 CANDIDATES_MAX, DETAILS_MAX, RECALLED_MAX = 500, 3, 3

@@ -21,12 +21,9 @@ from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective_many
-from suggestions.entities import SOURCE_WEIGHTS
+from suggestions.entities import HARMED, HELPED, SOURCE_WEIGHTS, UNCLEAR
 from suggestions.models import Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.outcomes.effects import (
-    HARMED,
-    HELPED,
-    UNCLEAR,
     WINDOW_DAYS,
     Effect,
     EffectCase,

@@ -41,12 +41,11 @@ from typing import Any
 import numpy as np
 
 from ranking.language import gettext_noop
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE
+from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, HARMED, HELPED, REDUCE_SOURCE, UNCLEAR
 from suggestions.explain import percent_text
 
 Draws = np.ndarray[Any, np.dtype[np.float64]]
 
-HELPED, HARMED, UNCLEAR = "helped", "harmed", "unclear"
 WINDOW_DAYS = 14
 P_HELPED, P_HARMED = 0.9, 0.1
 SCOPE_MIN, REST_MIN = 3, 5

@@ -17,7 +17,8 @@ the others only while they are true):
 - open_to_new_topics: three new topics decided, 60 % accepted
 - protective_of_existing_config: four removals and reductions decided, at most 25 % accepted
 - prefers_additions_over_removals: three of each decided, additions accepted at least 30 points more
-- prefers_smaller_steps: two weights chosen by the reader, on average below 3/4 of the proposed step
+- prefers_smaller_steps: two weights chosen by the reader, on average below 3/4 of the proposed step; "the
+  step is too large" counts as half of it
 - boosts_backfire, reductions_backfire, new_topics_backfire, removals_backfire: two changes of the type that
   harmed or were reverted, and P(it helps less than half the time) of the Beta(1, 1) posterior at least 0.8
 
@@ -35,23 +36,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ranking.common.probability import beta_below
-from ranking.common.text import fold, term_matches
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
-from suggestions.outcomes.effects import HARMED, HELPED
+from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, HARMED, HELPED, REDUCE_SOURCE, REMOVE_TOPIC
+from suggestions.reasons import TOO_MUCH
 
-OTHER = "other"
-REASON_TERMS = {
-    "too_much": ("too much", "too strong", "too far", "too big", "too large", "drastic", "smaller step"),
-    "too_little": ("too little", "too weak", "too small", "bigger step", "not enough"),
-    "bad_timing": ("too soon", "too early", "not now", "not yet", "later", "some other time", "wait"),
-    "already_done": ("already", "did it myself", "done that", "by hand", "covered", "duplicate"),
-    "fine_as_is": ("fine as it is", "fine as is", "as it is", "leave it", "keep it", "happy with", "i like"),
-    "not_interested": ("not interested", "do not care", "don't care", "boring", "no interest", "irrelevant"),
-    "unconvinced": ("not convinced", "wrong", "not true", "coincidence", "by chance", "no evidence", "why"),
-}
-REASONS = (*REASON_TERMS, OTHER)
 # Objections to size, moment or novelty count half against the kind of change.
-HALF_WEIGHT = frozenset({"too_much", "too_little", "bad_timing", "already_done"})
+HALF_WEIGHT = frozenset({TOO_MUCH, "too_little", "bad_timing", "already_done"})
 ACCEPTED, REJECTED, EXPIRED, SUPERSEDED = "accepted", "rejected", "expired", "superseded"
 TYPES = (ADD_TOPIC, REMOVE_TOPIC, BOOST_SOURCE, REDUCE_SOURCE)
 HALF_LIFE_DAYS = 90.0
@@ -84,8 +73,8 @@ TINY = 1e-9
 class SettledSuggestion:
     """One settled suggestion: accepted, rejected, expired or superseded.
 
-    `effect` is the verdict of the check; `reason` the code of a reader's reason; `step` the chosen step as a
-    share of the proposed one, where the reader chose; a `taken_back` answer counts only as answered.
+    `effect` is the verdict of the check; `reason` the code of a reader's reason; `step` the step that the
+    reader chose or wished for, as a share of the proposed one; a `taken_back` answer counts only as answered.
     """
 
     suggestion_type: str
@@ -155,15 +144,6 @@ def profile_compute(
         trends=_trends(newest, put_off, now),
         total_outcomes=len(rows) if total is None else total,
     )
-
-
-def reason_code(text: str) -> str:
-    """Return the code of a reader's reason, "" without one."""
-    folded = fold(text).replace("’", "'")
-    if not folded:
-        return ""
-    hits = (code for code, terms in REASON_TERMS.items() if any(term_matches(term, folded) for term in terms))
-    return next(hits, OTHER)
 
 
 def acceptance_confidence(accepted: float, rejected: float, decisions: int | None = None) -> str:

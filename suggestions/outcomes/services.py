@@ -15,7 +15,12 @@ from ranking.config_body import Body
 from suggestions.entities import NEVER
 from suggestions.explain import reason_clean
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
-from suggestions.outcomes.profile import HORIZON, SettledSuggestion, profile_compute, reason_code
+from suggestions.outcomes.profile import (
+    HORIZON,
+    SettledSuggestion,
+    profile_compute,
+)
+from suggestions.reasons import reason_code, step_wished
 from suggestions.rules import step_share
 
 log = structlog.get_logger(__name__)
@@ -146,7 +151,8 @@ def _settled(reader_ids: Collection[UUID], now: datetime) -> defaultdict[UUID, l
     settled: defaultdict[UUID, list[SettledSuggestion]] = defaultdict(list)
     for reader_id, kind, outcome, at, reverted, effect, reason, edited, status, *values in rows:
         code = "" if outcome != Outcome.Result.REJECTED or reason == NEVER else reason_code(reason)
-        taken_back, step = status == Suggestion.Status.TAKEN_BACK, step_share(edited, *values)
+        taken_back = status == Suggestion.Status.TAKEN_BACK
+        step = step_wished(kind, reason) if code else step_share(edited, *values)
         settled[reader_id].append(
             SettledSuggestion(kind, outcome, at, bool(reverted), effect or "", code, step, taken_back)
         )

@@ -44,10 +44,10 @@ from ranking.services import (
 from suggestions.entities import ADD_TOPIC, NEVER, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
 from suggestions.explain import changed_message, no_op_note
 from suggestions.models import Evidence, Outcome, Suggestion
-from suggestions.outcomes.profile import reason_code
 from suggestions.outcomes.selectors import outcome_full
 from suggestions.outcomes.services import OutcomeValues, outcome_record, profile_lock, profile_update
 from suggestions.preview import preview_of
+from suggestions.reasons import reason_code
 from suggestions.rules import (
     target_pinned,
     topic_in_config,

@@ -168,7 +168,7 @@ def test_a_form_sent_as_it_came_is_a_plain_yes(page: Client, ada: Reader):
     suggestion = suggested(ada)
     assert '<input type="hidden" name="proposed" value="1.2">' in body_of(page)
     told = answer(page, suggestion, "accept", value="1.2", proposed="1.2").content.decode()
-    assert "more changes like this one" in messages_in(told)
+    assert "more readily" in messages_in(told)
     assert suggestion.outcomes.get().edited_value == ""
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.2
 
@@ -350,7 +350,8 @@ def test_a_card_shows_the_weight_as_it_is_now_not_as_it_was_then(page: Client, a
         ("accept", {}, "check in two weeks whether it helped"),
         ("accept", {"value": "1.1"}, "how large a step you like"),
         ("reject", {}, "leave this one alone for a while"),
-        ("reject", {"user_reason": "too much"}, "take your reason into account"),
+        ("reject", {"user_reason": "too much"}, "we will offer smaller ones"),
+        ("reject", {"user_reason": "It is fine as it is"}, "Your reason is kept with it"),
         ("snooze", {}, "ask again in a week"),
         ("never", {}, "not suggest this again"),
     ],

@@ -33,7 +33,8 @@ from advisor.models import Memory
 from digest.feedback.reasons import KIND_OF
 from digest.models import Source
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
-from suggestions.outcomes.profile import BACKFIRES, REASON_TERMS, profile_compute
+from suggestions.outcomes.profile import BACKFIRES, profile_compute
+from suggestions.reasons import REASON_TERMS
 from tests.advisor.guidance.lives import DAY, SOURCE, decided, ran, wrote
 from tests.support.community import DULL, GOOD, tastes
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers

@@ -6,9 +6,11 @@ import pytest
 
 from advisor.models import Run
 from advisor.run.request import run_request
-from digest.models import Reader
+from digest.models import Feedback, Reader
 from suggestions.explain import teaching_of
-from suggestions.models import Suggestion
+from suggestions.models import Outcome, Suggestion
+from suggestions.selectors import answers_by_type
+from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import (
     suggestion_accept,
     suggestion_never,
@@ -16,6 +18,7 @@ from suggestions.services.resolve import (
     suggestion_revert,
     suggestion_snooze,
 )
+from suggestions.wording import TOO_LARGE
 from tests.support.browser import suggested
 from tests.support.factories import CLOCK, ReaderFactory
 from tests.support.histories import opinionated
@@ -26,15 +29,28 @@ LOVED, LOATHED = "loved.example", "loathed.example"
 
 
 def run_targets(reader: Reader, now) -> dict[str, Suggestion]:
-    """The pending suggestions that a run of the planner leaves, by target; earlier runs are forgotten."""
+    """What waits after a run of the planner, by target, first found first; earlier runs are forgotten."""
     Run.objects.all().delete()
     run_request(reader=reader, trigger=Run.Trigger.UI, now=now, inline=True)
-    return {row.target_key: row for row in Suggestion.objects.filter(reader=reader, status="pending")}
+    rows = Suggestion.objects.filter(reader=reader, status="pending").order_by("pk")
+    return {row.target_key: row for row in rows}
 
 
 def offered(reader: Reader, key: str, at, kind="boost_source", value="1.3") -> int:
     more = {"target_key": key, "suggestion_type": kind, "suggested_value": value, "created_at": at}
     return suggested(reader, evidence=0, **more).pk
+
+
+def reduced(reader: Reader, key: str, at) -> int:
+    return offered(reader, key, at, "reduce_source", "0.7")
+
+
+def effect(pk: int, result: str, at) -> None:
+    """The check, two weeks later, of an accepted suggestion."""
+    row = Suggestion.objects.get(pk=pk)
+    about = {"suggestion_type": row.suggestion_type, "target_key": row.target_key, "config_before": {}}
+    dates = {"created_at": row.created_at, "decided_at": at}
+    Outcome.objects.create(suggestion=row, reader=row.reader, kind="effect", outcome=result, **about, **dates)
 
 
 def _both() -> None:
@@ -70,7 +86,7 @@ def test_the_step_that_was_chosen_twice_is_the_next_one_offered(both: Reader, no
 def test_a_type_that_was_always_turned_down_is_asked_no_more(both: Reader, now, times: int, asked: bool):
     for n in range(times):
         at = now - (20 + n) * DAY
-        pk = offered(both, f"t{n}.example", at, "reduce_source", "0.7")
+        pk = reduced(both, f"t{n}.example", at)
         suggestion_reject(reader_id=both.pk, suggestion_id=pk, now=at)
     targets = run_targets(both, now)
     assert (LOATHED in targets) is asked and LOVED in targets
@@ -100,8 +116,77 @@ def test_what_was_put_off_comes_back_after_a_week_and_not_before(both: Reader, n
     assert run_targets(both, now + 7 * DAY)[LOVED].pk == pk
 
 
+@pytest.mark.parametrize(("times", "step"), [(1, "1.3"), (2, "1.15")])
+def test_after_two_steps_too_large_a_smaller_one_is_offered(both: Reader, now, times: int, step: str):
+    assert "After two steps that are too large" in teaching_of("reject_step")
+    for n in range(times):
+        at = now - (20 + n) * DAY
+        pk = offered(both, f"t{n}.example", at)
+        suggestion_reject(reader_id=both.pk, suggestion_id=pk, now=at, user_reason=TOO_LARGE)
+    assert run_targets(both, now)[LOVED].suggested_value == step
+
+
+def test_what_was_accepted_comes_before_what_was_turned_down(both: Reader, now):
+    assert "more readily" in teaching_of("accept") and "less readily" in teaching_of("reject")
+    first = {True: LOVED, False: LOATHED}
+    for boosts in first:
+        Suggestion.objects.all().delete()
+        for n in range(3):
+            at = now - (20 + n) * DAY
+            boost, reduction = offered(both, f"b{n}.example", at), reduced(both, f"r{n}.example", at)
+            yes, no = (boost, reduction) if boosts else (reduction, boost)
+            suggestion_accept(reader_id=both.pk, suggestion_id=yes, now=at)
+            suggestion_reject(reader_id=both.pk, suggestion_id=no, now=at)
+        assert next(iter(run_targets(both, now))) == first[boosts]
+
+
+def test_what_was_not_answered_is_left_alone_for_a_while(both: Reader, now):
+    assert "leave it alone for a while" in teaching_of("expired")
+    pk = offered(both, LOVED, now - 15 * DAY)
+    suggestions_sweep(now=now)
+    assert Suggestion.objects.get(pk=pk).status == "expired"
+    assert LOVED not in run_targets(both, now + DAY)
+    Suggestion.objects.filter(status="pending").delete()
+    assert LOVED in run_targets(both, now + 11 * DAY)
+
+
+@pytest.mark.parametrize("went", ["back", "harmful"])
+def test_what_was_taken_back_or_harmed_counts_as_a_no(both: Reader, now, went: str):
+    assert "a no to changes of this kind" in teaching_of("revert" if went == "back" else "harmed")
+    for n in range(6):
+        at = now - (20 + n) * DAY
+        pk = offered(both, f"t{n}.example", at)
+        suggestion_accept(reader_id=both.pk, suggestion_id=pk, now=at)
+        if went == "back":
+            suggestion_revert(reader_id=both.pk, suggestion_id=pk, now=at + DAY)
+        else:
+            effect(pk, "harmed", at + DAY)
+    assert LOVED not in run_targets(both, now) and LOATHED in run_targets(both, now)
+
+
+def test_what_helped_stays_a_yes(both: Reader, now):
+    assert "stays a yes" in teaching_of("helped")
+    at = now - 20 * DAY
+    pk = offered(both, "t.example", at)
+    suggestion_accept(reader_id=both.pk, suggestion_id=pk, now=at)
+    effect(pk, "helped", at + DAY)
+    assert answers_by_type(reader_id=both.pk) == {"boost_source": (1, 0)}
+
+
+def test_after_going_back_a_target_needs_three_new_thumbs(both: Reader, now):
+    pk = offered(both, LOVED, now - 40 * DAY)
+    suggestion_accept(reader_id=both.pk, suggestion_id=pk, now=now - 40 * DAY)
+    suggestion_revert(reader_id=both.pk, suggestion_id=pk, now=now - 11 * DAY)
+    Feedback.objects.filter(item__source=LOVED).update(at=now - 12 * DAY)
+    for news, asked in ((2, False), (3, True)):
+        newest = Feedback.objects.filter(item__source=LOVED, useful=True).values("pk")[:news]
+        Feedback.objects.filter(pk__in=[row["pk"] for row in newest]).update(at=now - DAY)
+        assert (LOVED in run_targets(both, now)) is asked
+        Suggestion.objects.filter(status="pending").delete()
+
+
 def test_what_was_taken_back_is_left_alone_too(both: Reader, now):
-    assert "be more careful" in teaching_of("revert")
+    assert "leave this one alone for a while" in teaching_of("revert")
     pk = offered(both, LOVED, now - 13 * DAY)
     suggestion_accept(reader_id=both.pk, suggestion_id=pk, now=now - 13 * DAY)
     suggestion_revert(reader_id=both.pk, suggestion_id=pk, now=now - DAY)

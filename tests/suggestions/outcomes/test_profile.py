@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from suggestions.explain import teaching_of
 from suggestions.outcomes.profile import (
-    REASONS,
     TYPES,
     SettledSuggestion,
     acceptance_confidence,
     profile_compute,
-    reason_code,
 )
+from suggestions.reasons import REASONS, reason_code
 from tests.support.factories import CLOCK
 
 
