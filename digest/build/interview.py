@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from django.db.models import Count, Exists, F, Min, OuterRef, Window
+from django.db.models import Count, Exists, F, Min, OuterRef, Q, Window
 from django.db.models.functions import RowNumber
 
 from digest.build.changes import OrderChange, order_seen
@@ -23,7 +23,7 @@ from ranking.learning import N_MIN
 
 # The newest of each feed, and how many headlines of all feeds together one question is chosen from.
 FEED_NEWEST, HEADLINES_MAX = 10, 400
-# So many feeds added within the last days, and so few thumbs since, make it worth offering.
+# So many feeds added within the last days, or all, and so few thumbs since, make it worth offering.
 OFFER_FEEDS, OFFER_THUMBS = 3, 20
 
 
@@ -116,13 +116,16 @@ def question_next(
 
 
 def interview_offered(*, reader: Reader, now: datetime) -> bool:
-    """Return whether the reader began to read several feeds lately and has given few thumbs since.
+    """Return whether the reader added several feeds lately, or all they have, and gave few thumbs since.
 
     One query, or two.
     """
-    lately = Subscription.objects.filter(reader=reader, created_at__gt=now - NEW_FOR, created_at__lte=now)
-    found = lately.aggregate(feeds=Count("pk"), first=Min("created_at"))
-    if found["feeds"] < OFFER_FEEDS:
+    lately = Q(created_at__gt=now - NEW_FOR)
+    found = Subscription.objects.filter(reader=reader, created_at__lte=now).aggregate(
+        feeds=Count("pk"), added=Count("pk", filter=lately), first=Min("created_at", filter=lately)
+    )
+    # Who has just begun has all to tell, be it of one feed.
+    if not found["added"] or found["added"] < min(OFFER_FEEDS, found["feeds"]):
         return False
     return Feedback.objects.filter(reader=reader, at__gte=found["first"]).count() < OFFER_THUMBS
 

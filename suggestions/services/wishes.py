@@ -14,7 +14,8 @@ from django.utils.translation import gettext, gettext_noop
 from digest.days import day_of
 from digest.items.selectors import items_window, source_titles, subscribed_own_names, subscribed_titles
 from digest.models import Reader
-from ranking.common.text import fold_lightly, term_finder
+from ranking.common.categories import label_keys, topic_matches
+from ranking.common.text import fold_lightly
 from ranking.config_body import body_changes, effective_body
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
 from ranking.explain import change_words
@@ -204,11 +205,13 @@ def _drafts(
 
 
 def _is_about(change: WishedChange, item: Candidate) -> bool:
+    """Return whether the change touches `item`; topics and keywords do as ranking finds them."""
     if change.field == SOURCE_WEIGHTS:
         return item.source == change.target
     if mute := change.mute:
         return MuteFilter([mute]).finds(item) is not None
-    return term_finder(change.target)(fold_lightly(f"{item.title}\n{item.text}"))
+    folded = fold_lightly(f"{item.title}\n{item.text}")
+    return topic_matches(change.target, folded, label_keys(item.categories, item.author))
 
 
 def _sentence(

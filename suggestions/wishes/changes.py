@@ -24,6 +24,7 @@ from ranking.entities import EffectiveConfig, Mute
 from ranking.language import gettext, gettext_noop
 from ranking.levels import FRESHNESS as FRESHNESS_LEVELS
 from ranking.mutes import AUTHOR as MUTE_AUTHOR
+from ranking.mutes import CATEGORY as MUTE_CATEGORY
 from ranking.mutes import PHRASE, mute_key
 from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.mutes import WORD as MUTE_WORD
@@ -42,6 +43,7 @@ from suggestions.wishes.entities import (
     ADD,
     AUTHOR,
     BIG,
+    CATEGORY,
     FRESHER,
     FRESHNESS,
     MORE,
@@ -254,7 +256,7 @@ def _freshness(wish: Wish, effective: EffectiveConfig) -> WishedChange | Refusal
 
 def _mute(wish: Wish, effective: EffectiveConfig) -> WishedChange | Refusal:
     value = term_visible(wish.target.key)[: TOPIC_MAX_CHARS * 4]
-    kinds = {SOURCE: MUTE_SOURCE, AUTHOR: MUTE_AUTHOR}
+    kinds = {SOURCE: MUTE_SOURCE, AUTHOR: MUTE_AUTHOR, CATEGORY: MUTE_CATEGORY}
     kind = kinds.get(wish.target.kind, PHRASE if " " in value else MUTE_WORD)
     if kind in (PHRASE, MUTE_WORD) and not term_searchable(value):
         return Refusal(

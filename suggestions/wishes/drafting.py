@@ -80,8 +80,9 @@ def _wish_of(change: ModelChange, words: str, lookup: Lookup, today: date) -> Wi
         target = _target_of(change, words, lookup)
         if target is None:
             return None
-        # A mute hides words, be they an interest or not.
-        kind = WORD if target.kind == TOPIC and change.direction == NONE else target.kind
+        # A mute hides words or a category, be they an interest or not.
+        is_text = target.kind in (TOPIC, WORD) and change.direction == NONE
+        kind = lookup.mute_kinds(target.key)[0] if is_text else target.kind
         sentence += f'{SAYS[change.direction]} {kind} "{plain(target.label)}"'
     if change.until:
         sentence += f" until {change.until.isoformat()}"

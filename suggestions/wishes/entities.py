@@ -15,6 +15,7 @@ ADD, REMOVE = "add", "remove"
 FRESHER, OLDER = "fresher", "older"
 SMALL, USUAL, BIG = "small", "usual", "big"
 SOURCE, TOPIC, WORD, AUTHOR, FRESHNESS = "source", "topic", "word", "author", "freshness"
+CATEGORY = "category"
 
 
 @dataclass(frozen=True, slots=True)

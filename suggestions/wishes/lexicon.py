@@ -133,6 +133,7 @@ FILLERS = _words(
 KIND_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("topic", "topics", "subject"), "topic"),
     **dict.fromkeys(("word", "words", "phrase", "keyword"), "word"),
+    **dict.fromkeys(("category", "categories"), "category"),
     **dict.fromkeys(("source", "sources", "publisher", "from"), "source"),
     **dict.fromkeys(("author", "writer", "by"), "author"),
     **dict.fromkeys(("about", "regarding", "concerning", "mentioning", "on"), "about"),

@@ -10,6 +10,7 @@ from datetime import date
 from difflib import get_close_matches
 from functools import cached_property
 
+from ranking.common.categories import author_names, category_key, category_keys, label_keys, topic_finder
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
@@ -17,6 +18,7 @@ from suggestions.wishes.entities import (
     ADD,
     AUTHOR,
     BIG,
+    CATEGORY,
     FRESHER,
     FRESHNESS,
     LESS,
@@ -56,6 +58,7 @@ TARGETS = {
     SOURCE: gettext_noop("the source “{label}”"),
     TOPIC: gettext_noop("the topic “{label}”"),
     WORD: gettext_noop("the word “{label}”"),
+    CATEGORY: gettext_noop("the category “{label}”"),
     AUTHOR: gettext_noop("the author “{label}”"),
     FRESHNESS: gettext_noop("the freshness “{label}”"),
 }
@@ -79,9 +82,20 @@ class Lookup:
         return [fold_lightly(f"{item.title}\n{item.text}") for item in self.names.items]
 
     @cached_property
+    def categories(self) -> list[frozenset[str]]:
+        """Return the keys of the items' categories."""
+        return [category_keys(item.categories) for item in self.names.items]
+
+    @cached_property
+    def labels(self) -> list[frozenset[str]]:
+        """Return the keys of the items' labels, by which a topic or a keyword finds them as by words."""
+        return [label_keys(item.categories, item.author) for item in self.names.items]
+
+    @cached_property
     def authors(self) -> dict[str, str]:
-        """Return the authors of the items by folded name."""
-        return {fold(item.author): item.author for item in self.names.items if item.author.strip()}
+        """Return the authors of the items by folded name, each of several by their own."""
+        typed = (item.author.strip() for item in self.names.items)
+        return {fold(name): name for one in typed for name in author_names(one) or (one,) if name}
 
     @cached_property
     def titles(self) -> dict[str, list[str]]:
@@ -130,15 +144,32 @@ class Lookup:
         return None if own is None else Target(TOPIC, own, own)
 
     def is_found(self, phrase: str) -> bool:
-        """Return whether an item of the last days has `phrase` in its words."""
-        finds = term_finder(phrase)
-        return any(map(finds, self.texts))
+        """Return whether an item of the last days has `phrase` in words or as a label, as in ranking."""
+        return any(map(topic_finder(phrase), self.texts, self.labels))
 
     def is_found_beyond(self, phrase: str, sources: Iterable[str]) -> bool:
-        """Return whether an item that is of none of `sources` has `phrase` in its words."""
-        finds, left_out = term_finder(phrase), set(sources)
-        pairs = zip(self.names.items, self.texts, strict=True)
-        return any(item.source not in left_out and finds(text) for item, text in pairs)
+        """Return whether an item that is of none of `sources` has `phrase` in words or as a label."""
+        finds, left_out = topic_finder(phrase), set(sources)
+        rows = zip(self.names.items, self.texts, self.labels, strict=True)
+        return any(item.source not in left_out and finds(text, keys) for item, text, keys in rows)
+
+    def is_category(self, phrase: str) -> bool:
+        """Return whether a publisher filed an item of the last days under `phrase`."""
+        return any(category_key(phrase) in keys for keys in self.categories)
+
+    def mute_kinds(self, phrase: str) -> list[str]:
+        """Return the kinds of mutes that hide items with `phrase`, each some that the others leave.
+
+        Other than topics and keywords, a mute of a word knows no labels.
+        """
+        finds, key = term_finder(phrase), category_key(phrase)
+        kinds = [WORD] if any(map(finds, self.texts)) else []
+        rows = zip(self.texts, self.categories, strict=True)
+        if any(key in keys and not finds(text) for text, keys in rows):
+            kinds.append(CATEGORY)
+        if not kinds and fold(phrase) in self.authors:
+            kinds.append(AUTHOR)
+        return kinds or [WORD]
 
     def authors_named(self, phrase: str, *, partly: bool) -> list[Target]:
         """Return the authors called `phrase`; `partly`: those whose name has all its words."""
@@ -152,10 +183,14 @@ class Lookup:
         """Return all that `phrase` may mean, with `about` a kind of `KIND_WORDS` or ""; none: unknown."""
         if about in ("topic", "word"):
             return self._texts(phrase, certain=True)
+        if about == "category":
+            return [Target(CATEGORY, phrase, phrase)]
         if about == "about":
             return self._texts(phrase, certain=False) or self._publishers(phrase)
         if about == "source":
-            return self._publishers(phrase) or self.authors_named(phrase, partly=True)
+            found = self._publishers(phrase) or self.authors_named(phrase, partly=True)
+            # What is read "from" may be a section of several publishers.
+            return found or (self._texts(phrase, certain=True) if self.is_category(phrase) else [])
         if about == "author":
             return self.authors_named(phrase, partly=True) or self._publishers(phrase)
         return self._bare(phrase, subject=subject)
@@ -208,6 +243,7 @@ class _Asker:
 
     sentence: str
     clause: Clause
+    lookup: Lookup
     alone: bool
 
     def choice(self, label: str, given: str) -> Choice:
@@ -218,7 +254,8 @@ class _Asker:
 
     def change(self, direction: str, target: Target) -> Choice:
         """Return the answer that means `direction` of `target`."""
-        kind = WORD if target.kind == TOPIC and direction in (NONE,) else target.kind
+        is_text = target.kind in (TOPIC, WORD) and direction == NONE
+        kind = self.lookup.mute_kinds(target.key)[0] if is_text else target.kind
         label = _(_VERBS[direction]).format(target=target_words(Target(kind, target.key, target.label)))
         amount = SAYS_AMOUNT[self.clause.amount]
         given = f'{amount} {SAYS[direction]} {kind} "{plain(target.label)}"'.strip()
@@ -248,7 +285,7 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     for clause in clauses:
         if clause.length and clause.target:
             notes.append(_(LENGTH_NOTE).format(clause.length))
-        found = _clause_read(clause, _Asker(sentence, clause, len(clauses) == 1), lookup, today)
+        found = _clause_read(clause, _Asker(sentence, clause, lookup, len(clauses) == 1), lookup, today)
         if isinstance(found, Question):
             return Reading(question=found, notes=tuple(notes))
         if isinstance(found, str):
@@ -298,14 +335,17 @@ def _meant(clause: Clause, asker: _Asker, target: Target, lookup: Lookup) -> Wis
     if asked:
         text, directions = asked
         return asker.ask(text.format(about), [asker.change(direction, target) for direction in directions])
+    if clause.direction == NONE and target.kind in (WORD, TOPIC) and clause.about != "word":
+        kinds = lookup.mute_kinds(target.key)
+        if len(kinds) > 1:
+            return _ask_which(clause, asker, [replace(target, kind=kind) for kind in kinds])
+        target = replace(target, kind=kinds[0])
     return Wish(clause.direction, target, clause.amount, clause.until)
 
 
 def _directions_open(clause: Clause, target: Target, lookup: Lookup) -> tuple[str, tuple[str, ...]] | None:
     """Return the question to ask on the direction, and its answers; `None` where it is clear."""
     direction, kind = clause.direction, target.kind
-    if kind == AUTHOR and direction != NONE:
-        return _("Settings can mute {}, and nothing else. Is that what you mean?"), (NONE,)
     if direction in ("", UNCLEAR, SO_MUCH):
         return _("More or less of {}?"), (MORE, LESS, NONE)
     if direction == AGAINST:
@@ -336,7 +376,7 @@ def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish 
         return asker.ask(_("Newer items first, or items that stay longer?"), choices)
     found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
     choice = choices[0] if clause.direction == FRESHER else choices[1]
-    more = [asker.change(MORE, target) for target in found[:OFFERED_MAX] if target.kind != AUTHOR]
+    more = [asker.change(MORE, target) for target in found[:OFFERED_MAX]]
     return asker.ask(_("Freshness counts for all items alike. What do you mean?"), [choice, *more])
 
 
@@ -375,7 +415,7 @@ def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question |
 
 def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question:
     if clause.direction not in SAYS:
-        pairs = [(direction, t) for t in found[:2] if t.kind != AUTHOR for direction in (MORE, LESS)]
+        pairs = [(direction, t) for t in found[:2] for direction in (MORE, LESS)]
         choices = [asker.change(direction, target) for direction, target in pairs]
         return asker.ask(
             _("Which “{short}” do you mean, and more or less of it?").format(short=_short(clause.target)),
@@ -383,7 +423,7 @@ def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Questi
         )
     direction = clause.direction
     offered = [t for t in found[:OFFERED_MAX] if not (direction in (ADD, REMOVE) and t.kind == SOURCE)]
-    choices = [asker.change(NONE if t.kind == AUTHOR else direction, t) for t in offered]
+    choices = [asker.change(direction, t) for t in offered]
     return asker.ask(_("Which “{short}” do you mean?").format(short=_short(clause.target)), choices)
 
 

@@ -168,7 +168,6 @@ UNCLEAR = (
     "only {}",
     "more",
     "less please",
-    "less Jane Smith",
     "mute {} until some day",
     "more zorbing",
     "less bogsnorkelling",

@@ -195,11 +195,28 @@ def test_undo_of_ada_takes_nothing_of_bens(reading, ben, now):
 
 
 def test_it_is_offered_after_several_feeds_were_added_until_twenty_thumbs(ada, now):
+    feed_of(ada, "old.example", created_at=now - timedelta(days=9))
     for n in range(2):
         feed_of(ada, f"s{n}.example", created_at=now - HOUR)
     assert not interview_offered(reader=ada, now=now)
     feed_of(ada, "s2.example", created_at=now - HOUR)
     assert interview_offered(reader=ada, now=now)
+    assert not interview_offered(reader=ada, now=now + timedelta(days=4))
+    for item in items_of("s0.example", 20, now):
+        feedback_set(reader=ada, item_id=item.pk, useful=True, now=now)
+    assert not interview_offered(reader=ada, now=now)
+
+
+@pytest.mark.parametrize("feeds", [1, 2])
+def test_who_has_just_begun_is_offered_it_with_one_feed_or_two(
+    ada, ben, now, feeds, django_assert_num_queries
+):
+    feed_of(ben, "b.example", created_at=now - timedelta(days=9))
+    assert not interview_offered(reader=ada, now=now)
+    for n in range(feeds):
+        feed_of(ada, f"s{n}.example", created_at=now - HOUR)
+    with django_assert_num_queries(2):
+        assert interview_offered(reader=ada, now=now)
     assert not interview_offered(reader=ada, now=now + timedelta(days=4))
     for item in items_of("s0.example", 20, now):
         feedback_set(reader=ada, item_id=item.pk, useful=True, now=now)

@@ -1,7 +1,8 @@
-"""The interview in a real browser: twenty headlines by keys, and a few by swipes."""
+"""The interview in a real browser: twenty headlines by keys, and twenty by taps and swipes."""
 
 import re
 import time
+from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
@@ -22,6 +23,8 @@ WORDS = {"tea.example": "Kettle and leaves", "cars.example": "Engine and gearbox
 MINUTES_2 = 120
 # A finger that is down again at once only stops what the last one had set moving.
 TAP_AGAIN_MS = 400
+# Every seventh headline is answered by a swipe.
+SWIPE_EVERY = 7
 # The kicker of the page: "Teach Tidings · 7 of 20".
 KICKER = "main .kicker"
 
@@ -35,8 +38,32 @@ def news(ada: Reader) -> None:
     item_vectors_update(now=ago(0))
 
 
+@pytest.fixture
+def phone(browser: Browser, live_server, ada: Reader) -> Iterator[Page]:
+    """A small screen that is touched, where Ada is signed in."""
+    client = Client()
+    client.force_login(ada)
+    cookie = {"name": settings.SESSION_COOKIE_NAME, "url": live_server.url}
+    context = browser.new_context(
+        base_url=live_server.url, has_touch=True, is_mobile=True, viewport={"width": 360, "height": 740}
+    )
+    context.add_cookies([{**cookie, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}])
+    page = context.new_page()
+    page.set_default_timeout(8000)
+    page.goto = until_ready(page)
+    yield page
+    context.close()
+
+
+def asked(page: Page, n: int) -> str:
+    """Wait for question `n`, and return its headline."""
+    expect(page.locator(KICKER)).to_contain_text(f"{n} of {QUESTIONS}")
+    page.wait_for_selector("html[data-scripts=ready]", state="attached")
+    return page.locator("#headline").inner_text()
+
+
 def swipe(page: Page, x: int) -> None:
-    """Draw a finger across the headline by `x` pixels."""
+    """Draw a finger across the headline by `x` pixels, and wait until the next touch can be a tap."""
     finger = page.context.new_cdp_session(page)
     box = page.locator("[data-teach-card]").bounding_box()
     start = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
@@ -46,17 +73,11 @@ def swipe(page: Page, x: int) -> None:
         finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at]})
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     finger.detach()
+    page.wait_for_timeout(TAP_AGAIN_MS)
 
 
-def test_twenty_headlines_by_keys_take_less_than_two_minutes_and_move_the_digest(page: Page, ada, news):
-    page.goto("/")
-    began = time.monotonic()
-    page.goto("/ui/teach")
-    for n in range(1, QUESTIONS + 1):
-        expect(page.locator(KICKER)).to_contain_text(f"{n} of {QUESTIONS}")
-        page.wait_for_selector("html[data-scripts=ready]", state="attached")
-        title = page.locator("#headline").inner_text()
-        page.keyboard.press("y" if title.startswith("Kettle") else "s" if n == 3 else "ArrowLeft")
+def see_what_moved(page: Page, ada: Reader, began: float) -> None:
+    """Read the end of an interview and the digest after it, and take the answers back."""
     strip = page.get_by_label("What changed on this page")
     expect(strip).to_contain_text("Learned from your answers")
     assert time.monotonic() - began < MINUTES_2
@@ -69,32 +90,44 @@ def test_twenty_headlines_by_keys_take_less_than_two_minutes_and_move_the_digest
     assert not Feedback.objects.filter(reader=ada).exists()
 
 
-def test_a_finger_answers_by_swipes_and_taps(browser: Browser, live_server, ada, news):
-    client = Client()
-    client.force_login(ada)
-    cookie = {"name": settings.SESSION_COOKIE_NAME, "url": live_server.url}
-    context = browser.new_context(
-        base_url=live_server.url, has_touch=True, is_mobile=True, viewport={"width": 360, "height": 740}
-    )
-    context.add_cookies([{**cookie, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}])
-    page = context.new_page()
-    page.set_default_timeout(8000)
-    page.goto = until_ready(page)
+def test_twenty_headlines_by_keys_take_less_than_two_minutes_and_move_the_digest(page: Page, ada, news):
+    page.goto("/")
+    began = time.monotonic()
     page.goto("/ui/teach")
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    for n in range(1, QUESTIONS + 1):
+        title = asked(page, n)
+        page.keyboard.press("y" if title.startswith("Kettle") else "s" if n == 3 else "ArrowLeft")
+    see_what_moved(page, ada, began)
+
+
+def test_twenty_headlines_by_touch_take_less_than_two_minutes_and_move_the_digest(phone: Page, ada, news):
+    phone.goto("/")
+    began = time.monotonic()
+    phone.goto("/ui/teach")
+    for n in range(1, QUESTIONS + 1):
+        useful = asked(phone, n).startswith("Kettle")
+        if n % SWIPE_EVERY == 0:
+            swipe(phone, 150 if useful else -150)
+        else:
+            name = "Useful" if useful else "Skip" if n == 3 else "Not useful"
+            phone.get_by_role("button", name=name, exact=True).tap()
+    see_what_moved(phone, ada, began)
+
+
+def test_a_finger_answers_by_swipes_and_taps(phone: Page, ada, news):
+    phone.goto("/ui/teach")
+    assert phone.evaluate("document.documentElement.scrollWidth") == 360
     for n, (x, useful) in enumerate([(150, True), (-150, False), (30, None)], start=1):
-        page.wait_for_selector("html[data-scripts=ready]", state="attached")
-        swipe(page, x)
-        expect(page.locator(KICKER)).to_contain_text(f"{min(n + 1, 3)} of {QUESTIONS}")
+        asked(phone, n)
+        swipe(phone, x)
+        expect(phone.locator(KICKER)).to_contain_text(f"{min(n + 1, 3)} of {QUESTIONS}")
         if useful is not None:
             assert Feedback.objects.latest("pk").useful == useful
-    expect(page.locator("[data-teach-card]")).not_to_have_attribute("style", re.compile("translate"))
-    page.wait_for_timeout(TAP_AGAIN_MS)
-    page.get_by_role("button", name="Useful", exact=True).tap()
-    expect(page.locator(KICKER)).to_contain_text("4 of 20")
+    expect(phone.locator("[data-teach-card]")).not_to_have_attribute("style", re.compile("translate"))
+    phone.get_by_role("button", name="Useful", exact=True).tap()
+    expect(phone.locator(KICKER)).to_contain_text("4 of 20")
     assert Feedback.objects.filter(useful=True).count() == 2
-    assert complaints(ready(page), "/ui/teach") == []
-    page.get_by_role("button", name="Stop here").tap()
-    expect(page.get_by_role("heading", name="Thank you: 3 answers")).to_be_visible()
-    assert complaints(page, "/ui/teach/done") == []
-    context.close()
+    assert complaints(ready(phone), "/ui/teach") == []
+    phone.get_by_role("button", name="Stop here").tap()
+    expect(phone.get_by_role("heading", name="Thank you: 3 answers")).to_be_visible()
+    assert complaints(phone, "/ui/teach/done") == []

@@ -82,6 +82,29 @@ def test_drafts_name_what_they_are_about_and_change_nothing(reads: Reader):
     assert config_versions(reader_id=reads.pk) == []
 
 
+def test_drafts_are_about_what_publishers_filed_there_and_move_it(reads: Reader):
+    carry(reads, "third.example", "The vote is counted", categories=["Politics"], author="Ada Hill")
+    [more] = asked(reads, "more politics").drafts
+    assert (more.change.field, more.change.target) == ("keyword_boosts", "politics")
+    assert [item.title for item in more.items] == ["The vote is counted"] and more.about == 1
+    [vote] = [item for item in more.preview.moves if item.title == "The vote is counted"]
+    assert vote.before and vote.after and vote.after < vote.before
+    [topic] = asked(reads, "follow politics").drafts
+    assert (topic.change.field, topic.about) == ("topics", 1)
+    [author] = asked(reads, "less Ada Hill").drafts
+    assert (author.change.field, author.change.target, author.about) == ("keyword_boosts", "Ada Hill", 1)
+
+
+def test_a_category_is_muted_as_one(reads: Reader):
+    carry(reads, "third.example", "The vote is counted", categories=["Politics"])
+    [draft] = asked(reads, "no politics until Friday").drafts
+    assert [item.title for item in draft.items] == ["The vote is counted"]
+    assert [item.title for item in draft.preview.leaves] == ["The vote is counted"]
+    accepted(reads, draft.signed)
+    [mute] = config_effective(reader_id=reads.pk).config.mutes
+    assert (mute.kind, mute.value) == ("category", "politics")
+
+
 def test_each_yes_makes_a_version_with_the_words_that_can_be_taken_back(reads: Reader):
     drafts = asked(reads, WORDS).drafts
     versions = [accepted(reads, draft.signed).config_version for draft in drafts]

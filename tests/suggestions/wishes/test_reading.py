@@ -1,11 +1,12 @@
 """What is asked for in plain words is proposed; what is unclear is asked; orders to a model are no wishes."""
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from suggestions.wishes.entities import WISH_CHARS_MAX, WISHES_MAX, Reading, Wish
+from ranking.entities import Candidate
+from suggestions.wishes.entities import WISH_CHARS_MAX, WISHES_MAX, Names, Reading, Wish
 from suggestions.wishes.reading import wishes_read
 from tests.support.paraphrases import SOURCES, TODAY, names, paraphrases, unclear
 
@@ -131,3 +132,79 @@ def test_a_source_is_known_by_the_name_its_reader_gave_a_feed_of_it():
 def test_any_sentence_of_full_length_is_read(unit: str):
     sentence = (unit * WISH_CHARS_MAX)[:WISH_CHARS_MAX]
     assert len(read(sentence).wishes) <= WISHES_MAX
+
+
+def filed(title: str, *categories: str, author: str = "", source: str = "gazette.example") -> Candidate:
+    dated_at = datetime(2026, 3, 18, tzinfo=UTC)
+    return Candidate(hash(title), source, title, "", dated_at, author, categories=categories)
+
+
+def read_of(sentence: str, *items: Candidate, topics: tuple[str, ...] = ()) -> Reading:
+    return wishes_read(sentence, Names(SOURCES, topics, topics, items), TODAY)
+
+
+VOTE = filed("The vote is counted", "Politics", "Machine-Learning", author="Ada Hill and Ben Low")
+SPEECH = filed("A speech on politics")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "key", "direction"),
+    [
+        ("more politics", "word", "politics", "more"),
+        ("less about politics until Friday", "word", "politics", "less"),
+        ("follow politics", "word", "politics", "add"),
+        ("more machine learning", "word", "machine learning", "more"),
+        ("more from politics", "word", "politics", "more"),
+        ("more about Ada Hill", "word", "ada hill", "more"),
+        ("no politics", "category", "politics", "none"),
+        ("mute the topic politics", "category", "politics", "none"),
+        ("mute the category sports", "category", "sports", "none"),
+        ("mute the word politics", "word", "politics", "none"),
+        ("mute Ada Hill", "author", "Ada Hill", "none"),
+        ("nothing about Ada Hill", "author", "ada hill", "none"),
+        ("less Ada Hill", "author", "Ada Hill", "less"),
+        ("follow Ben Low", "author", "Ben Low", "add"),
+    ],
+)
+def test_what_publishers_filed_items_under_is_known(sentence: str, kind: str, key: str, direction: str):
+    [wish] = read_of(sentence, VOTE).wishes
+    assert (wish.target.kind, wish.target.key, wish.direction) == (kind, key, direction)
+
+
+def test_a_source_or_a_category_of_that_name_is_asked():
+    vote = filed("The vote is counted", "Wired")
+    question = read_of("more Wired", vote).question
+    assert question is not None and len(question.choices) == 2
+    # Its own items are no other meaning.
+    assert read_of("more Wired", replace(vote, source="wired.example")).wishes
+
+
+def test_a_mute_of_a_word_that_is_a_category_too_is_asked():
+    question = read_of("no politics until Friday", VOTE, SPEECH).question
+    assert question is not None
+    assert [choice.label for choice in question.choices] == [
+        "Mute the word “politics”",
+        "Mute the category “politics”",
+    ]
+    kinds = [read_of(choice.words, VOTE, SPEECH).wishes[0].target.kind for choice in question.choices]
+    assert kinds == ["word", "category"]
+    filed_speech = replace(SPEECH, categories=("Politics",))
+    assert read_of("no politics", filed_speech).wishes[0].target.kind == "word"
+
+
+@pytest.mark.parametrize("items", [(VOTE,), (SPEECH,), (VOTE, SPEECH)])
+@pytest.mark.parametrize(
+    "sentence", ["politics", "I hate politics", "no politics", "only politics", "Ada Hill"]
+)
+def test_each_answer_on_a_category_says_all_that_was_asked(sentence: str, items: tuple[Candidate, ...]):
+    for topics in ((), ("Politics",)):
+        question = read_of(sentence, *items, topics=topics).question
+        for choice in question.choices if question else ():
+            assert len(read_of(choice.words, *items, topics=topics).wishes) == 1, choice
+
+
+def test_an_interest_that_is_a_category_alone_is_muted_as_one():
+    question = read_of("no politics", VOTE, topics=("Politics",)).question
+    assert question is not None
+    found = [read_of(choice.words, VOTE, topics=("Politics",)).wishes[0] for choice in question.choices]
+    assert [(one.target.kind, one.direction) for one in found] == [("topic", "remove"), ("category", "none")]
