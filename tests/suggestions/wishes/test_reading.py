@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from ranking.entities import Candidate
-from suggestions.wishes.entities import WISH_CHARS_MAX, WISHES_MAX, Names, Reading, Wish
+from suggestions.wishes.entities import BIG, SMALL, USUAL, WISH_CHARS_MAX, WISHES_MAX, Names, Reading, Wish
 from suggestions.wishes.reading import wishes_read
 from tests.support.paraphrases import SOURCES, TODAY, names, paraphrases, unclear
 
@@ -84,6 +84,22 @@ def test_a_last_day_at_the_end_counts_for_all_before_it():
 )
 def test_a_last_day_is_read_in_the_readers_calendar(words: str, days: int):
     assert one(f"mute football {words}").until == TODAY + timedelta(days=days)
+
+
+@pytest.mark.parametrize(
+    ("words", "amount"),
+    [
+        ("a bit less football", SMALL),
+        ("turn football down a little", SMALL),
+        ("less football", USUAL),
+        ("much less football", BIG),
+        ("reduce football significantly", BIG),
+        ("a lot more from Gazette", BIG),
+        ("slightly more from Gazette", SMALL),
+    ],
+)
+def test_how_much_is_wanted_is_read(words: str, amount: str):
+    assert one(words).amount == amount
 
 
 @pytest.mark.parametrize("words", ["until 2026-02-30", "until 2025-01-01", "until the cows come", "until"])
