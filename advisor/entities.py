@@ -38,8 +38,8 @@ MISSING_FORMS = (
         "reason. Or add {more} more thumbs: {alone} are enough at once."
     ),
 )
-# Suggestions on fifty thumbs gain two to three times what they gain on twenty (docs/benchmarks.md), also without
-# reasons and however fast the thumbs came: an import need not wait.
+# Suggestions on fifty thumbs gain two to three times what they gain on twenty (docs/benchmarks.md), also
+# without reasons and however fast the thumbs came: an import need not wait.
 THUMBS_ALONE = 50
 T = TypeVar("T")
 V = TypeVar("V")
