@@ -70,7 +70,7 @@ class GenerateResult:
 
     `status` is one of `ready`, `in_progress`, `blocked_pending`, `already_generated`, `skipped`, or a final
     status of the run; `reason` is a sentence, or `ran_this_week` for a run that the weekly window excludes.
-    `began` is true of the request that the run was made for, or that carried out a run nobody had taken.
+    `began` is true of the request that the run was made for, and of no other.
     """
 
     status: str
@@ -92,7 +92,8 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
     In order: switched off here, or by the reader; a run under way, suggestions pending, made or tried with
     success today, the weekly window (scheduled and command runs, unless `force`), too little feedback, three
     attempts a day.
-    A run under way whose process died is given up or carried out first, so that none blocks for ever.
+    A run under way is `in_progress`, queued or running. One whose process died is given up or carried out
+    first, so that none blocks for ever: where a worker is there, by that.
     """
     if not settings.ADVISOR_ENABLED:
         return GenerateResult("ready", MESSAGES["ready"])
@@ -100,8 +101,9 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
         return _skipped(reader, MESSAGES["switched_off"], now, code="switched_off")
     active = run_active(reader_id=reader.pk)
     if active and run_reclaim(run=active, now=now).status in ACTIVE_STATUSES:
-        run = run_advance(run=active, now=now)
-        return replace(run_result(run=run), began=run.status not in ACTIVE_STATUSES)
+        if not worker_alive(now=now):
+            run_advance(run=active, now=now)
+        return GenerateResult("in_progress", MESSAGES["in_progress"], active.pk)
     suggestions_sweep(now=now, reader_id=reader.pk)
     if pending := suggestions_pending(reader_id=reader.pk):
         ids = tuple(suggestion.pk for suggestion in pending)
