@@ -243,7 +243,9 @@ def readers_due(*, now: datetime) -> list[Reader]:
     """
     willing = Reader.objects.filter(is_active=True, suggestions_enabled=True)
     active = LOOP_RUNS.filter(status__in=ACTIVE_STATUSES).values("reader_id")
-    waiting = Suggestion.objects.filter(status=Suggestion.Status.PENDING).values("reader_id")
+    # One whose snooze is over waits, too, though no sweep has brought it back yet.
+    awake = Q(status=Suggestion.Status.SNOOZED, snoozed_until__lte=now)
+    waiting = Suggestion.objects.filter(Q(status=Suggestion.Status.PENDING) | awake).values("reader_id")
     free = list(willing.exclude(pk__in=active).exclude(pk__in=waiting).order_by("date_joined", "pk"))
     done = readers_of_week(readers=free, now=now)
     readers = [reader for reader in free if reader.pk not in done]
