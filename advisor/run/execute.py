@@ -34,6 +34,7 @@ from advisor.entities import (
 )
 from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import ReaderFacts
+from advisor.guidance.run_context import reader_facts
 from advisor.models import Decision, Run, Step
 from advisor.prompts import quotes_prompt
 from advisor.review.compose import context_with_reviewers
@@ -190,7 +191,7 @@ def models_for(reader: Reader, facts: ReaderFacts | None = None) -> list[Model]:
     """Return the configured chain with the planner last; the planner alone where the reader turned models
     off.
 
-    `facts` are what guidance knows of the reader: the planner gets them as values.
+    `facts` are what is known of the reader: the planner gets them as values.
     """
     chain = chain_configured()
     if chain and not models_allowed(reader_id=reader.pk):
@@ -236,10 +237,11 @@ def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunE
         guide = guide_for(run=run, context=dispatcher.context, moment=lambda: run_clock.now)
         return agent_run(
             context=dispatcher.context,
-            models=models_for(run.reader, guide.reader_facts() if guide else None),
+            models=models_for(run.reader, facts),
             dispatch=dispatcher,
             schemas=schemas(),
             limits=limits,
+        facts = guide.reader_facts() if guide else reader_facts(reader_id=run.reader_id, now=run_clock.now)
             ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=dispatcher.context.now),
             record=StepLog(run, dispatcher.context.fence, run_clock),
             used=RunTotals(**run_totals(run_id=run.pk)),
