@@ -52,6 +52,7 @@ MESSAGES = {
     "in_progress": gettext_noop("Your feedback is being read; this takes a moment."),
     "blocked_pending": gettext_noop("Suggestions are waiting for your decision. Decide on those first."),
     "already_generated": gettext_noop("Suggestions were made today already. Come back tomorrow."),
+    "already_looked": gettext_noop("The advisor has already looked today. You can ask again tomorrow."),
     "attempts": gettext_noop("It did not work three times today. It can be tried again tomorrow."),
 }
 RECONCILE_MAX = 200
@@ -130,7 +131,7 @@ def _today(reader: Reader, now: datetime) -> GenerateResult | None:
     done = [run for run in runs_of_day(reader_id=reader.pk, day=day) if run.status == Run.Status.COMPLETED]
     if not made and not done:
         return None
-    reason = MESSAGES["already_generated"] if made else run_reason(done[0]) or MESSAGES["already_generated"]
+    reason = MESSAGES["already_generated"] if made else run_reason(done[0]) or MESSAGES["already_looked"]
     run_id = done[0].pk if done else None
     return GenerateResult("already_generated", reason, run_id, tuple(made))
 
