@@ -41,6 +41,8 @@ MISSING_FORMS = (
 # Suggestions on fifty thumbs gain two to three times what they gain on twenty (docs/benchmarks.md), also
 # without reasons and however fast the thumbs came: an import need not wait.
 THUMBS_ALONE = 50
+# Of a reader's thumbs the newest so many are weighed.
+THUMBS_WEIGHED_MAX = 500
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -79,6 +81,21 @@ class StopReason(StrEnum):
     FENCE_LOST = "fence_lost"
     DATABASE = "database"
     CRASHED = "crashed"
+
+
+# What a reader is told of a run that ended at one of its caps, instead of the audit's words.
+_LIMIT_REACHED = gettext_noop("The run reached its limit before it could finish. You can try again.")
+STOP_SENTENCES: Mapping[str, str] = {
+    StopReason.TURN_LIMIT: _LIMIT_REACHED,
+    StopReason.TOOL_CALL_LIMIT: _LIMIT_REACHED,
+    StopReason.REPEATED_FAILURE: gettext_noop(
+        "The run was stopped because the same step failed again and again. You can try again."
+    ),
+}
+# `StopReason.BUDGET` where it was the run's own cap, and not the reader's or everyone's of the day.
+RUN_MONEY_SPENT = gettext_noop(
+    "The run used up the money it may cost before it could finish. You can try again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +251,17 @@ def json_object_or_empty(text: object) -> dict[str, Any]:
         return json_object(text) if isinstance(text, str) else {}
     except ValueError:
         return {}
+
+
+def thumbs_weighed(meta: Mapping[str, Any]) -> int:
+    """Return how many thumbs a run's hypotheses rest on, by the `meta` of `query_user_feedback`."""
+    total = meta.get("total_feedback_available", 0)
+    return min(THUMBS_WEIGHED_MAX, total) if isinstance(total, int) else 0
+
+
+def refusal_code(result: Mapping[str, Any]) -> str:
+    """Return the code of the rule that refused a write, also where guidance stopped the call by that rule."""
+    return str(result.get("rule_id") or result.get("error") or "")
 
 
 def turn_closes_run(turn: Turn, messages: Sequence[Message]) -> bool:

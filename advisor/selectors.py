@@ -9,7 +9,17 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from advisor.entities import FeedbackLimits, feedback_suffices, missing_message
+from advisor.entities import (
+    RUN_MONEY_SPENT,
+    STOP_SENTENCES,
+    WRITE_TOOL,
+    FeedbackLimits,
+    StopReason,
+    feedback_suffices,
+    json_object_or_empty,
+    missing_message,
+    refusal_code,
+)
 from advisor.models import (
     Decision,
     GuidanceEvent,
@@ -23,10 +33,13 @@ from advisor.models import (
 )
 from digest.days import day_of
 from digest.entities import FeedbackCounts
+from digest.llm.ledger import REFUSALS
 from digest.llm.phishing import phishing_problem
 from digest.models import Feedback, Reader, Spend
 from ranking.common.rows import export_rows
+from suggestions.explain import change_found_split, change_stopped
 from suggestions.models import Suggestion
+from suggestions.wording import CHANGE_IN_REVIEW
 
 ACTIVE_STATUSES = (Run.Status.QUEUED, Run.Status.RUNNING)
 # Runs of the loop. A manual session is a run too, but blocks no other run.
@@ -142,8 +155,30 @@ def run_totals(*, run_id: UUID) -> dict[str, Any]:
 
 
 def run_reason(run: Run) -> str:
-    """Return why a run ended, for its reader; "" for a message that would lead or ask them somewhere."""
-    return "" if run.status == Run.Status.COMPLETED and phishing_problem(run.message) else run.message
+    """Return why a run ended, for its reader: our sentence on what it found, if any, and the rest.
+
+    Words of others are left out where they would lead or ask a reader somewhere; a cap is said plainly.
+    """
+    found, rest = change_found_split(run.message)
+    if run.status == Run.Status.COMPLETED:
+        return found if phishing_problem(rest) else run.message
+    stopped = STOP_SENTENCES.get(run.stop_reason, "")
+    if run.stop_reason == StopReason.BUDGET and run.message.endswith(REFUSALS["run"][1]):
+        stopped = RUN_MONEY_SPENT
+    return f"{found} {stopped}".strip() if stopped else run.message
+
+
+def run_change_found(*, run_id: UUID) -> str:
+    """Return what became of the changes a run found, where its reader sees none: held, or the last refusal.
+
+    In English, to be stored; "" where it tried to write nothing. At most two queries.
+    """
+    if Suggestion.objects.filter(run_id=run_id, status=Suggestion.Status.DRAFT).exists():
+        return CHANGE_IN_REVIEW
+    writes = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool=WRITE_TOOL)
+    refused = writes.exclude(error_code__in=("", NOT_EXECUTED)).order_by("-n")
+    last = refused.values_list("error_code", "result").first()
+    return change_stopped(refusal_code(json_object_or_empty(last[1])) or last[0]) if last else ""
 
 
 def run_progress(run: Run) -> dict[str, Any]:
@@ -243,7 +278,9 @@ def readers_due(*, now: datetime) -> list[Reader]:
     """
     willing = Reader.objects.filter(is_active=True, suggestions_enabled=True)
     active = LOOP_RUNS.filter(status__in=ACTIVE_STATUSES).values("reader_id")
-    waiting = Suggestion.objects.filter(status=Suggestion.Status.PENDING).values("reader_id")
+    # One whose snooze is over waits, too, though no sweep has brought it back yet.
+    awake = Q(status=Suggestion.Status.SNOOZED, snoozed_until__lte=now)
+    waiting = Suggestion.objects.filter(Q(status=Suggestion.Status.PENDING) | awake).values("reader_id")
     free = list(willing.exclude(pk__in=active).exclude(pk__in=waiting).order_by("date_joined", "pk"))
     done = readers_of_week(readers=free, now=now)
     readers = [reader for reader in free if reader.pk not in done]

@@ -5,6 +5,7 @@ import { get, post, words } from "./http.js";
 const TEXT = words("run-words");
 const POLL_MS = 1000;
 const ACTIVE = ["queued", "running", "in_progress"];
+const SHOWN_BY_THE_PAGE = ["completed", "blocked_pending", "budget_exceeded", "agent_timeout", "agent_error"];
 const form = document.querySelector("[data-generate]");
 const button = form.querySelector("button");
 const label = button.textContent;
@@ -71,9 +72,9 @@ function count(n, [one, more]) {
   return (n === 1 ? one : more).replace("{n}", n);
 }
 
-/** New cards, or a silence that explains itself, come from the server: reload. Anything else is a message. */
+/** New cards, or an end that explains itself, come from the server: reload. Anything else is a message. */
 function close(result) {
   const { status, suggestions_created: created, reason } = result;
-  if (created > 0 || status === "completed" || status === "blocked_pending") return location.reload();
+  if (created > 0 || SHOWN_BY_THE_PAGE.includes(status)) return location.reload();
   end((status === "skipped" && reason) || (TEXT.statuses[status] ?? TEXT.other));
 }

@@ -23,6 +23,9 @@ from suggestions.wording import (
     ACCEPT_ALL,
     ALL_DONE,
     AUTHOR_IMPACTS,
+    CHANGE_STOPPED,
+    CHANGES_FOUND,
+    CHANGES_STOPPED,
     CONFIDENCE,
     DONE,
     EFFECTS,
@@ -32,6 +35,7 @@ from suggestions.wording import (
     IMPACTS,
     LEVELS,
     MEASURED,
+    MODEL_ADDS,
     NOTHING_CHANGED,
     REASONS,
     SENTENCES,
@@ -125,7 +129,18 @@ def because(reason: str) -> str:
 
 def model_adds(note: str) -> str:
     """Return a model's note marked as what it is; "" for none."""
-    return _("The model adds: “{note}”").format(note=note) if note else ""
+    return _(MODEL_ADDS).format(note=note) if note else ""
+
+
+def change_stopped(code: str) -> str:
+    """Return, in English, to be stored, why a change that a run found was not proposed, by the code."""
+    return CHANGES_STOPPED.get(code, CHANGE_STOPPED)
+
+
+def change_found_split(reason: str) -> tuple[str, str]:
+    """Return what a run's stored reason says of a change that was found, "" for none, and the rest of it."""
+    found = next((one for one in CHANGES_FOUND if reason.startswith(one)), "")
+    return found, reason.removeprefix(found).strip()
 
 
 def impact_sentence(kind: str, label: str, step: float = 0.0, *, is_author: bool = False) -> str:

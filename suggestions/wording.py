@@ -126,6 +126,67 @@ ERRORS = {
 }
 # The end of a run without suggestions, where code knows no closer reason.
 NO_CHANGE = gettext_noop("Nothing was found that your ratings support clearly enough.")
+MODEL_ADDS = gettext_noop("The model adds: “{note}”")
+# What a run found and its reader does not see: held in review, or stopped by a rule with one of these codes.
+# Stored as a run's reason, so without names: only plain words are shown again.
+CHANGE_IN_REVIEW = gettext_noop("A change was found. An operator looks at it before you are asked.")
+CHANGE_STOPPED = gettext_noop("A change was found, but it could not be proposed.")
+_REFUSED = gettext_noop("A change was found, but the rules refused it, so it was not proposed.")
+_NO_CHANGE_LEFT = gettext_noop("A change was found, but your settings are like that already.")
+_NOT_BORNE_OUT = gettext_noop(
+    "A change was found, but the ratings cited for it do not bear it out, so it was not proposed."
+)
+_NOT_REVIEWED = gettext_noop(
+    "A change was found, but the review did not let it through, so it was not proposed."
+)
+CHANGES_STOPPED = {
+    **dict.fromkeys(("unknown_type", "field_mismatch", "invalid_topic", "invalid_weight"), _REFUSED),
+    **dict.fromkeys(("source_not_in_history", "wrong_direction", "run_cap"), _REFUSED),
+    **dict.fromkeys(("topic_already_present", "topic_not_present", "no_change"), _NO_CHANGE_LEFT),
+    "type_declined": gettext_noop(
+        "A change was found, but you turned down every change of its kind so far, so it was not proposed."
+    ),
+    "pinned": gettext_noop(
+        "A change was found, but you keep that source or topic as it is, so it was not proposed."
+    ),
+    "duplicate_pending": gettext_noop(
+        "A change was found, but a suggestion about the same source or topic waits for you already."
+    ),
+    "on_cooldown": gettext_noop(
+        "A change was found, but its source or topic was suggested or decided lately, so it was not proposed."
+    ),
+    "resting": gettext_noop(
+        "A change was found, but its source or topic was suggested or decided lately, waits for you, "
+        "or is to stay as it is."
+    ),
+    "unlikely": gettext_noop("A change was found, but it is likelier to harm than to help."),
+    "evidence_not_grounded": _NOT_BORNE_OUT,
+    "evidence_off_target": _NOT_BORNE_OUT,
+    "evidence_wrong_polarity": _NOT_BORNE_OUT,
+    "insufficient_evidence": gettext_noop(
+        "A change was found, but too few of your ratings speak for it, so it was not proposed."
+    ),
+    "too_few_sources": gettext_noop(
+        "A change was found, but all ratings that speak for it are of one source, so it was not proposed."
+    ),
+    "evidence_contradicts": gettext_noop(
+        "A change was found, but your ratings as a whole speak against it, so it was not proposed."
+    ),
+    "weak_evidence": gettext_noop(
+        "A change was found, but your ratings may speak for it by chance, so it was not proposed."
+    ),
+    "moves_nothing": gettext_noop(
+        "Your ratings support a change, but it would move nothing on your page today, so it was not proposed."
+    ),
+    "unsafe_reason": gettext_noop(
+        "A change was found, but the reason given for it could not be shown to you, so it was not proposed."
+    ),
+    **dict.fromkeys(("review_improve", "review_refused", "reflector_refused"), _NOT_REVIEWED),
+    "money_spent": gettext_noop(
+        "A change was found, but the money for this run was spent, so it was not proposed."
+    ),
+}
+CHANGES_FOUND = frozenset({CHANGE_IN_REVIEW, CHANGE_STOPPED, *CHANGES_STOPPED.values()})
 ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
 MEASURED_ON = gettext_noop("The confidence levels were measured on later ratings of real readers, of films.")
 # With the number of pending suggestions for {}.

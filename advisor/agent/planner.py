@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from advisor.entities import Call, as_json, calls_of, calls_to, result_of
+from advisor.entities import (
+    Call,
+    as_json,
+    calls_of,
+    calls_to,
+    refusal_code,
+    result_of,
+    thumbs_weighed,
+)
 from advisor.guidance.entities import ReaderFacts
 from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
 from suggestions.entities import (
@@ -19,9 +27,10 @@ from suggestions.entities import (
     SUGGESTIONS_PER_RUN_MAX,
     TOPIC_TYPES,
 )
-from suggestions.explain import impact_sentence, reason_sentence
+from suggestions.explain import change_stopped, impact_sentence, reason_sentence
 from suggestions.planner.hypotheses import BALANCED, HELPS_MIN, SILENCE_SENTENCES
 from suggestions.rules import DECLINED_MIN, PER_FIELD_MAX, weight_clamp, weight_parse, weight_text
+from suggestions.wording import CHANGE_IN_REVIEW
 
 NAME = "offline:planner"
 READ_ATTEMPTS_MAX = 2
@@ -32,8 +41,12 @@ FEEDBACK, CONFIG, PROFILE, WRITE = (
     "write_suggestion",
 )
 DRAFT = "draft"
-WAITS_FOR_REVIEW = "A change was found. An operator looks at it before you are asked."
-NOT_SUGGESTED = "Your ratings support a change, but it cannot be suggested now."
+# Codes of what the planner itself lets lie, in the operator's words.
+OBJECTIONS = {
+    "type_declined": "Every suggestion of this kind was turned down before.",
+    "resting": "This target was suggested or decided lately, waits, or is pinned.",
+    "unlikely": "Only {p_helpful:.0%} likely to help.",
+}
 NEVER_REDUCE, OPEN_TO_TOPICS = "never_reduce_sources", "open_to_new_topics"
 
 NO_FACTS = ReaderFacts()
@@ -90,13 +103,14 @@ class StatisticalPlanner:
 def hypotheses_choose(
     facts: Fact, profile: Fact, reader: ReaderFacts = NO_FACTS
 ) -> tuple[list[Fact], list[dict[str, str]]]:
-    """Return the hypotheses worth asking about, best first, and the others with the reason against each."""
+    """Return the hypotheses worth asking about, best first, and the others with the code against each."""
     patterns, declined = profile.get("patterns") or {}, types_declined(profile) | set(reader.declined)
     chosen: list[Fact] = []
     skipped = []
     for fact in facts.get("hypotheses", []):
-        if reason := _objection(fact, declined, reader):
-            skipped.append({"hypothesis": hypothesis_title(fact), "reason_skipped": reason})
+        if code := _objection(fact, declined, reader):
+            reason = OBJECTIONS[code].format(p_helpful=fact["p_helpful"])
+            skipped.append({"hypothesis": hypothesis_title(fact), "reason_skipped": reason, "code": code})
         else:
             chosen.append(fact)
     if patterns.get(OPEN_TO_TOPICS) is True:
@@ -118,11 +132,11 @@ def types_declined(profile: Fact) -> set[str]:
 
 def _objection(fact: Fact, declined: set[str], reader: ReaderFacts) -> str:
     if fact["type"] in declined:
-        return "Every suggestion of this kind was turned down before."
+        return "type_declined"
     if (FIELD_OF_TYPE[fact["type"]], str(fact["target"])) in reader.cooling:
-        return "This target was suggested or decided lately, waits, or is pinned."
+        return "resting"
     if fact["p_helpful"] < HELPS_MIN:
-        return f"Only {fact['p_helpful']:.0%} likely to help."
+        return "unlikely"
     return ""
 
 
@@ -137,19 +151,16 @@ def slots_full(writes: Sequence[Call]) -> set[str]:
 
 
 def nothing_new_reason(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]]) -> str:
-    """Return why a run leaves the reader nothing to decide: what it found and what stopped that.
+    """Return why a run leaves the reader nothing to decide, in our words: what stopped what it found.
 
-    "Balanced" is for ratings that support nothing.
+    That is the last refusal. "Balanced" is for ratings that support nothing.
     """
     writes = calls_to(calls, WRITE)
     if any(call.succeeded for call in writes):
-        return WAITS_FOR_REVIEW
-    stopped: Sequence[Mapping[str, str]] = [_refused(call) for call in writes] or skipped
-    if not stopped:
-        return silence_reason(facts)
-    first, others = stopped[0], len(stopped) - 1
-    found = f"{NOT_SUGGESTED} {first['hypothesis']}: {first['reason_skipped']}"
-    return f"{found} So it went with {others} more." if others else found
+        return CHANGE_IN_REVIEW
+    if writes:
+        return change_stopped(refusal_code(writes[-1].result))
+    return change_stopped(skipped[0]["code"]) if skipped else silence_reason(facts)
 
 
 def silence_reason(facts: Fact) -> str:
@@ -238,7 +249,7 @@ def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, 
         "suggestions": [_written(call, facts) for call in stored],
         "skipped": [*refused, *skipped],
         "meta": {
-            "items_analyzed": meta.get("items_returned", 0),
+            "items_analyzed": thumbs_weighed(meta),
             "patterns_found": meta.get("patterns_found", 0),
             "suggestions_generated": len(writes),
             "suggestions_after_validation": len(stored),

@@ -31,15 +31,23 @@ from advisor.entities import (
     ToolContext,
     ToolOutcome,
     json_object_or_empty,
+    thumbs_weighed,
 )
 from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import ReaderFacts
+from advisor.guidance.run_context import reader_facts
 from advisor.models import Decision, Run, Step
 from advisor.prompts import quotes_prompt
 from advisor.review.compose import context_with_reviewers
 from advisor.review.context import review_totals
 from advisor.run.workers import lease_renewal
-from advisor.selectors import ATTEMPTS_MAX, run_cost_usd, run_suggestion_ids, run_totals
+from advisor.selectors import (
+    ATTEMPTS_MAX,
+    run_change_found,
+    run_cost_usd,
+    run_suggestion_ids,
+    run_totals,
+)
 from advisor.tools.registry import dispatch, schemas
 from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
@@ -141,7 +149,7 @@ class CountingDispatch:
             self.suggestions_generated += 1
         elif call.name == "query_user_feedback" and not outcome.error_code:
             meta = json_object_or_empty(outcome.content).get("meta", {})
-            self.items_analyzed = meta.get("items_returned", 0)
+            self.items_analyzed = thumbs_weighed(meta)
             self.patterns_found = meta.get("patterns_found", 0)
         return outcome
 
@@ -190,7 +198,7 @@ def models_for(reader: Reader, facts: ReaderFacts | None = None) -> list[Model]:
     """Return the configured chain with the planner last; the planner alone where the reader turned models
     off.
 
-    `facts` are what guidance knows of the reader: the planner gets them as values.
+    `facts` are what is known of the reader: the planner gets them as values.
     """
     chain = chain_configured()
     if chain and not models_allowed(reader_id=reader.pk):
@@ -234,9 +242,10 @@ def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunE
             moment=lambda: run_clock.now,
         )
         guide = guide_for(run=run, context=dispatcher.context, moment=lambda: run_clock.now)
+        facts = guide.reader_facts() if guide else reader_facts(reader_id=run.reader_id, now=run_clock.now)
         return agent_run(
             context=dispatcher.context,
-            models=models_for(run.reader, guide.reader_facts() if guide else None),
+            models=models_for(run.reader, facts),
             dispatch=dispatcher,
             schemas=schemas(),
             limits=limits,
@@ -256,12 +265,13 @@ def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunE
 def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunClock) -> None:
     """Store how the run ended; for one that another worker took over store only a decision."""
     suggestions_count = len(run_suggestion_ids(run_id=run.pk))
+    found = "" if suggestions_count else run_change_found(run_id=run.pk)
     status = STATUS_OF.get(end.reason, Run.Status.AGENT_ERROR)
     cost, totals = run_cost_usd(run_id=run.pk), run_totals(run_id=run.pk)
     ended = run_owned(run).update(
         status=status,
         stop_reason=end.reason,
-        message=_message(end, suggestions_count, model=str(totals["model"])),
+        message=_message(end, suggestions_count, found=found, model=str(totals["model"])),
         cost_usd=cost,
         **totals,
         meta={**dispatcher.as_meta(suggestions_count), "review": review_totals(run_id=run.pk)},
@@ -286,19 +296,21 @@ def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunC
     )
 
 
-def _message(end: RunEnd, suggestions_count: int, *, model: str) -> str:
-    """Return why the run ended, fit for storing; for one without suggestions the reason that it gave.
+def _message(end: RunEnd, suggestions_count: int, *, found: str, model: str) -> str:
+    """Return why the run ended, fit for storing; of one without suggestions what it `found`, and its reason.
 
     That of a model is marked as its own, and left out unless a reader may see it: the step has it as it came.
     """
-    reason = (end.summary or {}).get("reason")
-    silent = end.reason is StopReason.DONE and not suggestions_count
-    if not (silent and isinstance(reason, str) and reason.strip()) or quotes_prompt(reason):
-        return preview(end.message)
+    if suggestions_count or end.reason is not StopReason.DONE:
+        return preview(f"{found} {end.message}".strip())
+    given = (end.summary or {}).get("reason")
+    reason = given.strip()[:REASON_CHARS_MAX] if isinstance(given, str) else ""
+    if not reason or quotes_prompt(reason):
+        return preview(found or end.message)
     if model == PLANNER:
-        return preview(reason.strip()[:REASON_CHARS_MAX])
-    note = reason_clean(reason[:REASON_CHARS_MAX])
-    return NO_CHANGE if phishing_problem(reason) else f"{NO_CHANGE} {model_adds(note)}"
+        return preview(found or reason)
+    words = found or NO_CHANGE
+    return words if phishing_problem(reason) else f"{words} {model_adds(reason_clean(reason))}"
 
 
 def decision_add(*, run: Run, action: str, reason: str, now: datetime, **data: Any) -> None:

@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from advisor.entities import MISSING_FORMS
+from advisor.entities import MISSING_FORMS, RUN_MONEY_SPENT, STOP_SENTENCES
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext, stored_text
+from suggestions.explain import change_found_split
+from suggestions.wording import CHANGES_FOUND, MODEL_ADDS, NO_CHANGE
 
 STARTING = gettext_noop("Getting ready…")
 # Shown while each tool runs; `THINKING` at any other time.
@@ -24,7 +26,10 @@ STATUSES = {
     "ready": gettext_noop("Suggestions are switched off on this installation."),
     "completed": gettext_noop("Done."),
     "blocked_pending": gettext_noop("Please answer the suggestions you have first."),
-    "already_generated": gettext_noop("The advisor has already looked today. It looks again tomorrow."),
+    "already_generated": gettext_noop(
+        "The advisor has already looked today. You can ask again tomorrow; "
+        "by itself it looks about once a week."
+    ),
     "in_progress": gettext_noop("A run is under way; this page shows its result once it is done."),
     "skipped": gettext_noop("Not enough feedback yet. Keep rating articles and check back later."),
     "budget_exceeded": gettext_noop("Daily suggestion limit reached. Try again tomorrow."),
@@ -33,22 +38,33 @@ STATUSES = {
 }
 ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
 SILENT = gettext_noop("Nothing worth asking today")
+ENDED = frozenset({"completed", "budget_exceeded", "agent_timeout", "agent_error"})
+CAPPED = frozenset({RUN_MONEY_SPENT, *STOP_SENTENCES.values()})
 
 
 def status_message(status: str, created: int = 0, reason: str = "") -> str:
-    """Return how a request for suggestions ended; a run without suggestions gives its reason."""
+    """Return how a request for suggestions ended; a run without suggestions gives its reason.
+
+    What a run had found comes before how it broke off.
+    """
     if status == "completed" and not created:
         return _silence(reason)
-    if created and status in {"completed", "budget_exceeded", "agent_timeout", "agent_error"}:
+    if created and status in ENDED:
         return ngettext("{n} new suggestion.", "{n} new suggestions.", created).format(n=created)
     if status == "skipped" and reason:
         return reason_shown(reason)
-    return _(STATUSES.get(status, ERROR_OTHER))
+    words = _(STATUSES.get(status, ERROR_OTHER))
+    if status not in ENDED:
+        return words
+    found, rest = change_found_split(reason)
+    return " ".join(part for part in (_(found), _(rest) if rest in CAPPED else words) if part)
 
 
 def reason_shown(reason: str) -> str:
     """Return the stored reason of a run in the language in force; a model's own words stay as they are."""
-    return stored_text(reason, MISSING_FORMS)
+    first = next((one for one in (*CHANGES_FOUND, NO_CHANGE) if reason.startswith(f"{one} ")), "")
+    rest = stored_text(reason.removeprefix(first).strip(), (*MISSING_FORMS, MODEL_ADDS))
+    return f"{_(first)} {rest}" if first else rest
 
 
 def last_run_message(status: str, created: int, reason: str) -> str:
@@ -61,11 +77,11 @@ def last_run_message(status: str, created: int, reason: str) -> str:
 
 
 def _silence(reason: str) -> str:
-    """Return "Nothing worth asking today" with the reason, unless the reason begins like that."""
+    """Return "Nothing worth asking today" with the reason, unless it begins like that or names a change."""
     shown = reason_shown(reason)
-    if reason.startswith("Nothing"):
+    if reason.startswith("Nothing") or change_found_split(reason)[0]:
         return shown
-    if reason.startswith("Finished"):  # how a model's run ends that proposed nothing, or only a draft
+    if reason.startswith("Finished"):  # how a model's run ends that proposed nothing
         reason = ""
     return f"{_(SILENT)}: {shown}" if reason else f"{_(SILENT)}."
 

@@ -52,6 +52,7 @@ MESSAGES = {
     "in_progress": gettext_noop("Your feedback is being read; this takes a moment."),
     "blocked_pending": gettext_noop("Suggestions are waiting for your decision. Decide on those first."),
     "already_generated": gettext_noop("Suggestions were made today already. Come back tomorrow."),
+    "already_looked": gettext_noop("The advisor has already looked today. You can ask again tomorrow."),
     "attempts": gettext_noop("It did not work three times today. It can be tried again tomorrow."),
 }
 RECONCILE_MAX = 200
@@ -70,7 +71,7 @@ class GenerateResult:
 
     `status` is one of `ready`, `in_progress`, `blocked_pending`, `already_generated`, `skipped`, or a final
     status of the run; `reason` is a sentence, or `ran_this_week` for a run that the weekly window excludes.
-    `began` is true of the request that the run was made for, or that carried out a run nobody had taken.
+    `began` is true of the request that the run was made for, and of no other.
     """
 
     status: str
@@ -92,7 +93,8 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
     In order: switched off here, or by the reader; a run under way, suggestions pending, made or tried with
     success today, the weekly window (scheduled and command runs, unless `force`), too little feedback, three
     attempts a day.
-    A run under way whose process died is given up or carried out first, so that none blocks for ever.
+    A run under way is `in_progress`, queued or running. One whose process died is given up or carried out
+    first, so that none blocks for ever: where a worker is there, by that.
     """
     if not settings.ADVISOR_ENABLED:
         return GenerateResult("ready", MESSAGES["ready"])
@@ -100,8 +102,9 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
         return _skipped(reader, MESSAGES["switched_off"], now, code="switched_off")
     active = run_active(reader_id=reader.pk)
     if active and run_reclaim(run=active, now=now).status in ACTIVE_STATUSES:
-        run = run_advance(run=active, now=now)
-        return replace(run_result(run=run), began=run.status not in ACTIVE_STATUSES)
+        if not worker_alive(now=now):
+            run_advance(run=active, now=now)
+        return GenerateResult("in_progress", MESSAGES["in_progress"], active.pk)
     suggestions_sweep(now=now, reader_id=reader.pk)
     if pending := suggestions_pending(reader_id=reader.pk):
         ids = tuple(suggestion.pk for suggestion in pending)
@@ -128,7 +131,7 @@ def _today(reader: Reader, now: datetime) -> GenerateResult | None:
     done = [run for run in runs_of_day(reader_id=reader.pk, day=day) if run.status == Run.Status.COMPLETED]
     if not made and not done:
         return None
-    reason = MESSAGES["already_generated"] if made else run_reason(done[0]) or MESSAGES["already_generated"]
+    reason = MESSAGES["already_generated"] if made else run_reason(done[0]) or MESSAGES["already_looked"]
     run_id = done[0].pk if done else None
     return GenerateResult("already_generated", reason, run_id, tuple(made))
 

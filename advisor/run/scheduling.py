@@ -377,6 +377,7 @@ def _report(reader_id: UUID, result: GenerateResult, run: Run | None, seconds: f
         "model": run.model if run else "",
         "cost_usd": float(run.cost_usd) if run else 0.0,
         "seconds": round(seconds, 3),
+        "meta": run.meta if run else {},
     }
 
 

@@ -205,6 +205,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         ratings=len(evidence.split.training),
         tried=selection.tried,
         not_permitted=selection.not_permitted,
+        declined=selection.declined,
         dropped=dropped,
         best=selection.best,
     )
@@ -220,7 +221,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
 
 def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int) -> Selection:
     if not evidence.rated:
-        return Selection((), (), 0, 0, 0, 0.0)
+        return Selection((), (), 0, 0, 0, 0, 0.0)
 
     def permitted(change: Change) -> bool:
         return permission_refusal((change.field, change.key), facts, change.suggestion_type) is None
@@ -239,6 +240,7 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
         evidence.attributes,
         evidence.rated,
         permitted=permitted,
+        declined=facts.declined,
         history=history,
         limit=limit,
     )

@@ -65,7 +65,7 @@ LEAD_MIN = 0.57
 # The expected acceptance of a type that the reader has never decided on.
 ACCEPTANCE_PRIOR = 0.5
 
-TOO_FEW_RATINGS, ALL_DECIDED = "too_little_said", "all_decided"
+TOO_FEW_RATINGS, ALL_DECIDED, TYPES_DECLINED = "too_little_said", "all_decided", "types_declined"
 HOLDOUT_AGAINST, UNDECIDED, BALANCED = "later_thumbs_against", "undecided", "balanced"
 SILENCE_SENTENCES = {
     TOO_FEW_RATINGS: gettext_noop(
@@ -73,6 +73,9 @@ SILENCE_SENTENCES = {
     ),
     ALL_DECIDED: gettext_noop(
         "The changes your ratings support are decided, pending, or too recent to suggest again."
+    ),
+    TYPES_DECLINED: gettext_noop(
+        "Your ratings support only kinds of changes that you turned down or took back every time."
     ),
     HOLDOUT_AGAINST: gettext_noop("Some of your ratings support a change, and the others contradict it."),
     UNDECIDED: gettext_noop("Your ratings lean towards a change or two, but that may still be chance."),
@@ -133,13 +136,15 @@ class Selection:
 
     `chosen` best first; `leads` the uncertain ones with an expected gain, most informative first; `clear`
     counts the changes the reader clearly leans to, `not_permitted` those of them that may not be made now,
-    `tried` the changes with evidence; `best` is the highest probability among the permitted ones.
+    `declined` those of a type the reader always turns down, `tried` the changes with evidence; `best` is the
+    highest probability among the permitted ones.
     """
 
     chosen: tuple[EvaluatedChange, ...]
     leads: tuple[EvaluatedChange, ...]
     clear: int
     not_permitted: int
+    declined: int
     tried: int
     best: float
 
@@ -249,19 +254,21 @@ def confidence_capped(stated: str, low: float | None, high: float | None) -> str
     return "medium" if stated == "high" and not beyond_chance else stated
 
 
-def silence_code(*, ratings: int, tried: int, not_permitted: int, dropped: int, best: float) -> str:
+def silence_code(
+    *, ratings: int, tried: int, not_permitted: int, declined: int, dropped: int, best: float
+) -> str:
     """Return the code of the reason for proposing nothing.
 
     `ratings` counts those that choose; `tried` changes have evidence, permitted or not; `not_permitted` of
-    them were clear enough but may not be made now, `dropped` were contradicted; `best` is the highest
-    probability among the permitted ones (0: there is none).
+    them were clear enough but may not be made now, `declined` of these for their type alone, `dropped` were
+    contradicted; `best` is the highest probability among the permitted ones (0: there is none).
     """
     if ratings < READER_MIN or not tried:
         return TOO_FEW_RATINGS
     if dropped:
         return HOLDOUT_AGAINST
     if not_permitted:
-        return ALL_DECIDED
+        return TYPES_DECLINED if declined == not_permitted else ALL_DECIDED
     return UNDECIDED if best >= LEAD_MIN else BALANCED
 
 
@@ -297,10 +304,11 @@ def select_changes(
     rated: Sequence[RatedItem],
     *,
     permitted: Callable[[Change], bool],
+    declined: frozenset[str] = frozenset(),
     history: DecisionHistory,
     limit: int,
 ) -> Selection:
-    """Choose the changes worth asking about, best first, and count the others."""
+    """Choose the changes worth asking about, best first, and count the others; `declined` are types."""
     alone = [evaluate_change(c, tastes, attributes) for c in _without_shorter_topics(changes)]
     open_ = [
         choice
@@ -322,6 +330,7 @@ def select_changes(
         leads=tuple(_leads(open_, chosen)),
         clear=clear_in_all,
         not_permitted=clear_in_all - len(clear),
+        declined=sum(choice.clear and choice.change.suggestion_type in declined for choice in alone),
         tried=len(alone),
         best=max((choice.p_helpful for choice in open_ if choice.enough), default=0.0),
     )

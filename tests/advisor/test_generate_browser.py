@@ -34,3 +34,13 @@ def test_little_feedback_is_said_and_the_button_is_grey(page: Page, ada: Reader)
     page.goto("/ui/suggestions")
     expect(page.get_by_role("button", name="Generate suggestions")).to_be_disabled()
     expect(page.get_by_text("You gave 4 of 10 thumbs")).to_be_visible()
+
+
+def test_a_run_that_reached_its_limit_says_so_beside_a_button_that_can_be_pressed(
+    page: Page, ada: Reader, settings
+):
+    settings.ADVISOR_MAX_TURNS = 1
+    opinionated(ada, now=timezone.now())
+    pressed(page)
+    expect(page.locator("[data-last-run]")).to_contain_text("The run reached its limit")
+    expect(page.get_by_role("button", name="Generate suggestions")).to_be_enabled()

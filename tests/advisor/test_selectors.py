@@ -1,11 +1,14 @@
 """What is asked about runs reads no more than it needs."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from advisor.models import Run
-from advisor.selectors import feedback_missing_many, run_last
+from advisor.selectors import feedback_missing_many, readers_due, run_last
+from tests.support.browser import suggested
 from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db
@@ -30,3 +33,11 @@ def test_the_last_run_is_the_readers_own_and_newest(ada, ben, now):
         at = now.replace(day=day)
         Run.objects.create(reader=reader, day=at.date(), trigger="ui", status="agent_error", created_at=at)
     assert run_last(reader_id=ada.pk).day.day == 3
+
+
+@pytest.mark.parametrize(("hours", "due"), [(-1, False), (0, False), (1, True)])
+def test_a_suggestion_whose_snooze_is_over_waits_though_nothing_woke_it_yet(ada, now, hours, due):
+    opinionated(ada)
+    until = now + timedelta(hours=hours)
+    suggested(ada, evidence=0, status="snoozed", snoozed_until=until, created_at=now - timedelta(days=8))
+    assert bool(readers_due(now=now)) is due

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from advisor.agent.planner import NAME, StatisticalPlanner, hypotheses_choose, proposal_arguments
+from advisor.guidance.entities import ReaderFacts
 from advisor.tools.registry import schemas
 from digest.llm.entities import ModelUnavailable
+from suggestions.wording import CHANGE_STOPPED, CHANGES_STOPPED
 
 FACT = {
     "type": "boost_source",
@@ -29,7 +31,7 @@ LESS = FACT | {"type": "reduce_source", "target": "hype.example", "label": "Hype
 
 
 def feedback(*facts, **more):
-    meta = {"items_returned": 30, "patterns_found": len(facts)}
+    meta = {"total_feedback_available": 30, "patterns_found": len(facts)}
     return {"hypotheses": list(facts), "meta": meta} | more
 
 
@@ -130,9 +132,30 @@ def test_it_asks_for_no_slot_that_is_full():
 
 def test_a_change_that_was_found_and_refused_is_not_called_balance():
     turns = play(results(feedback(FACT, LESS), refused("on_cooldown"), refused("pinned")))
-    reason = summary_of(turns)["reason"]
-    assert reason.startswith("Your ratings support a change, but it cannot be suggested now.")
-    assert "More from loved.example: Refused: on_cooldown." in reason and "balanced" not in reason
+    assert summary_of(turns)["reason"] == CHANGES_STOPPED["pinned"], "the last one, in our words"
+
+
+def test_a_change_that_guidance_stopped_is_named_by_the_rule_behind_that():
+    stopped = {"success": False, "error": "blocked", "rule_id": "on_cooldown", "reason": "It rests."}
+    assert summary_of(play(results(feedback(FACT), stopped)))["reason"] == CHANGES_STOPPED["on_cooldown"]
+    by_operator = stopped | {"rule_id": "rule-7"}
+    assert summary_of(play(results(feedback(FACT), by_operator)))["reason"] == CHANGE_STOPPED
+
+
+@pytest.mark.parametrize(
+    ("fact", "facts", "code"),
+    [
+        (FACT, ReaderFacts(declined={"boost_source": 6}), "type_declined"),
+        (FACT, ReaderFacts(cooling=frozenset({("source_weights", "loved.example")})), "resting"),
+        (FACT | {"p_helpful": 0.4}, ReaderFacts(), "unlikely"),
+    ],
+)
+def test_a_change_that_it_lets_lie_is_not_called_balance_either(fact, facts, code):
+    messages = [{"role": "user", "content": "go"}]
+    turn = StatisticalPlanner(facts).complete(messages, schemas(), timeout_s=1)
+    messages = tell(messages, turn, results(feedback(fact)))
+    turn = StatisticalPlanner(facts).complete(messages, schemas(), timeout_s=1)
+    assert json.loads(turn.text)["reason"] == CHANGES_STOPPED[code]
 
 
 def test_a_change_that_waits_for_an_operator_is_said_to_wait():

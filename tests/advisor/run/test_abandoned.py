@@ -8,6 +8,8 @@ from django.utils import timezone
 from advisor.models import Decision, Run
 from advisor.run.request import run_request, run_wait
 from advisor.run.workers import heartbeat
+from advisor.selectors import run_suggestion_ids
+from config.tasks import Worker
 from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db
@@ -28,12 +30,24 @@ def ask(reader, now):
     return run_request(reader=reader, trigger=Run.Trigger.UI, now=now)
 
 
-def test_who_asks_again_days_after_a_crash_gets_the_run_carried_out(ada, now):
+def takes_no_credit(result, run):
+    """Whether the request was told of the other one's run, and of nothing that it made."""
+    told = (result.status, result.run_id, result.began, result.suggestion_ids, result.suggestions_created)
+    return told == ("in_progress", run.pk, False, (), 0)
+
+
+def test_who_asks_again_days_after_a_crash_gets_the_run_carried_out_and_takes_no_credit(ada, now):
     opinionated(ada, now=now)
     run = left(ada, now - LONG_AGO)
-    result = ask(ada, now)
-    assert (result.status, result.run_id) == ("completed", run.pk) and result.suggestions_created >= 1
+    assert takes_no_credit(ask(ada, now), run)
     assert Decision.objects.get().action == "run_requeued"
+    assert ends_well(run)
+
+
+def ends_well(run):
+    """Whether the run was carried out."""
+    run.refresh_from_db()
+    return run.status == "completed" and len(run_suggestion_ids(run_id=run.pk)) >= 1
 
 
 def test_a_run_that_crashed_twice_is_given_up_and_a_new_one_begun(ada, now):
@@ -53,11 +67,32 @@ def test_a_run_within_its_lease_is_left_to_its_worker(ada, now):
     assert (run.status, run.fence) == ("running", 1)
 
 
-def test_a_queued_run_nobody_took_is_carried_out_for_who_asks_again(ada, now):
+def test_without_any_worker_a_queued_run_is_carried_out_when_asked_again_without_credit(ada, now):
     opinionated(ada, now=now)
     run = left(ada, now - LONG_AGO, Run.Status.QUEUED, attempt=0)
-    result = ask(ada, now)
-    assert (result.status, result.run_id) == ("completed", run.pk)
+    assert takes_no_credit(ask(ada, now), run) and ends_well(run)
+    assert ask(ada, now).status == "blocked_pending"
+
+
+@pytest.mark.parametrize("attempt", [0, 1], ids=["never begun", "crashed once"])
+def test_where_a_worker_is_there_a_second_request_leaves_the_queued_run_to_its_next_tick(ada, now, attempt):
+    opinionated(ada, now=now)
+    run = left(ada, now - LONG_AGO, Run.Status.QUEUED, attempt=attempt)
+    heartbeat(worker="w", now=now)
+    assert takes_no_credit(ask(ada, now), run)
+    run.refresh_from_db()
+    assert (run.status, run.attempt) == ("queued", attempt)
+    Worker("w").tick(now=now, stopping=lambda: False)
+    assert ends_well(run)
+
+
+def test_where_a_worker_is_there_a_crashed_run_is_left_to_it_too(ada, now):
+    opinionated(ada, now=now)
+    run = left(ada, now - LONG_AGO)
+    heartbeat(worker="w", now=now)
+    assert takes_no_credit(ask(ada, now), run)
+    run.refresh_from_db()
+    assert (run.status, run.attempt) == ("queued", 1)
 
 
 def test_a_run_queued_a_moment_ago_is_in_the_hands_of_who_queued_it(ada, now):

@@ -72,7 +72,9 @@ def both(stage, db) -> Reader:
     return Reader.objects.get(username="ada")
 
 
-def test_the_step_that_was_chosen_twice_is_the_next_one_offered(both: Reader, now):
+@pytest.mark.parametrize("guided", [True, False])
+def test_the_step_that_was_chosen_twice_is_the_next_one_offered(both: Reader, now, settings, guided: bool):
+    settings.ADVISOR_GUIDANCE = guided
     assert "We will remember how large a step you like" in teaching_of("edit")
     for n in range(2):
         at = now - (20 + n) * DAY

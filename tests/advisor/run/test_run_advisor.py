@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
 KEYS = [
     *("reader_id", "run_id", "status", "reason", "suggestions_created", "suggestion_ids", "skipped"),
-    *("turns", "tool_calls", "model", "cost_usd", "seconds"),
+    *("turns", "tool_calls", "model", "cost_usd", "seconds", "meta"),
 ]
 
 

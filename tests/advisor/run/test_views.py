@@ -1,5 +1,7 @@
 """Asking for suggestions by a plain form."""
 
+from datetime import timedelta
+
 from django.test import Client
 from django.utils import timezone
 
@@ -8,7 +10,7 @@ from advisor.selectors import readers_due
 from digest.models import Reader
 from suggestions.models import Suggestion
 from tests.support.browser import messages_in, suggested
-from tests.support.histories import opinionated
+from tests.support.histories import balanced, opinionated
 
 GENERATE = "/ui/suggestions/generate"
 
@@ -39,6 +41,15 @@ def test_after_three_failures_a_day_the_reader_is_told_just_that(client: Client,
         Run.objects.create(reader=ada, day=day, trigger="ui", status="agent_error", created_at=now)
     said = ask(client, ada)
     assert "It did not work three times today." in said and "Not enough thumbs" not in said
+
+
+def test_a_second_request_of_the_day_is_told_when_it_looks_again(client: Client, ada: Reader):
+    balanced(ada, now=timezone.now())
+    assert "balanced" in ask(client, ada)
+    words = ask(client, ada)
+    assert "You can ask again tomorrow; by itself it looks about once a week." in words
+    assert readers_due(now=timezone.now() + timedelta(days=1)) == []
+    assert readers_due(now=timezone.now() + timedelta(days=7)) == [ada]
 
 
 def test_open_suggestions_come_first(client: Client, ada: Reader):

@@ -306,7 +306,7 @@ def test_a_model_that_insists_offers_no_seventh_reduction_to_who_turned_six_down
     with Script(httpserver, [], beyond=lambda body: insists) as script:
         result = run_request(reader=ada, trigger="ui", now=now)
     assert not Suggestion.objects.filter(reader=ada, status__in=["pending", "draft"]).exists()
-    assert result.status == "agent_error" and "blocked" in result.reason
+    assert result.status == "agent_error" and "you turned down every change of its kind" in result.reason
     told = [json.loads(m["content"]) for m in script.bodies[-1]["messages"] if m["role"] == "tool"]
     # Guidance stops it before the rules do; its first stop is not counted, the next three end the run.
     assert [(one["error"], one["rule_id"]) for one in told] == [("blocked", "type_declined")] * 3

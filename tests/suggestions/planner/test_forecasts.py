@@ -20,7 +20,7 @@ from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
-ROOM = {"ratings": 50, "tried": 5, "not_permitted": 0, "dropped": 0, "best": 0.0}
+ROOM = {"ratings": 50, "tried": 5, "not_permitted": 0, "declined": 0, "dropped": 0, "best": 0.0}
 PLAIN = EffectiveConfig(Config(topics=("Rail",), source_weights={"a": 1.2}), {"a": 0.1})
 
 
@@ -124,6 +124,9 @@ def test_a_reason_is_one_short_printable_line(reason):
         ({"tried": 0}, "too_little_said"),
         ({"dropped": 1, "not_permitted": 1}, "later_thumbs_against"),
         ({"not_permitted": 1, "best": 0.6}, "all_decided"),
+        ({"not_permitted": 2, "declined": 1, "best": 0.6}, "all_decided"),
+        ({"not_permitted": 2, "declined": 2, "best": 0.6}, "types_declined"),
+        ({"not_permitted": 2, "declined": 2, "dropped": 1}, "later_thumbs_against"),
         ({"best": 0.6}, "undecided"),
         ({"best": 0.5}, "balanced"),
     ],

@@ -134,15 +134,15 @@ def test_what_was_accepted_returns_after_its_cooldown_with_one_new_thumb_on_it(a
     assert change in targets(hypotheses_for(reader_id=ada.pk, now=later))
 
 
-def six_refusals(reader, now) -> None:
-    """Six reductions that the reader turned down long ago."""
+def six_refusals(reader, now, kind="reduce_source") -> None:
+    """Six suggestions of a kind that the reader turned down long ago."""
     for n in range(6):
         Suggestion.objects.create(
             reader=reader,
             run_id=uuid4(),
-            suggestion_type="reduce_source",
+            suggestion_type=kind,
             field="source_weights",
-            target_key=f"old{n}.example",
+            target_key=f"{kind}{n}.example",
             label=f"Old {n}",
             suggested_value="0.7",
             confidence="high",
@@ -164,6 +164,15 @@ def test_six_reductions_turned_down_are_enough_for_the_numbers_and_for_whoever_i
     report = hypotheses_for(reader_id=ada.pk, now=now)
     assert (targets(report), report.silence) == (set(), "all_decided")
     assert propose(ada, reduce(ada), now).code == "type_declined"
+
+
+@pytest.mark.django_db
+def test_who_leans_only_to_what_they_always_turn_down_is_told_that(ada, now):
+    tastes(ada)
+    for kind in ("reduce_source", "boost_source"):
+        six_refusals(ada, now, kind)
+    report = hypotheses_for(reader_id=ada.pk, now=now)
+    assert (targets(report), report.silence) == (set(), "types_declined")
 
 
 @pytest.mark.django_db
