@@ -141,8 +141,8 @@ def _step(reader_id: UUID) -> float:
     patterns = profiles.values_list("patterns", flat=True).first()
     if not (isinstance(patterns, dict) and patterns.get("prefers_smaller_steps") is True):
         return 1.0
-    said = ~Q(edited_value="") | ~Q(user_reason="") & Q(outcome=Outcome.Result.REJECTED)
-    rows = Outcome.objects.filter(said, reader_id=reader_id, kind=Outcome.Kind.DECISION)
+    about_steps = ~Q(edited_value="") | ~Q(user_reason="") & Q(outcome=Outcome.Result.REJECTED)
+    rows = Outcome.objects.filter(about_steps, reader_id=reader_id, kind=Outcome.Kind.DECISION)
     values = ("edited_value", "suggestion__current_value", "suggestion__suggested_value")
     edits = rows.order_by("-decided_at").values_list("suggestion_type", "user_reason", *values)[:EDITS_MAX]
     wished = (
