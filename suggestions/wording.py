@@ -77,7 +77,7 @@ CONFIDENCE = {
     "low": gettext_noop("Low confidence"),
 }
 TOO_LARGE = gettext_noop("The step is too large")
-# Reasons behind "No" for one tap: each means one code of `suggestions.outcomes.profile`.
+# Reasons behind "No" for one tap: each means one code of `suggestions.reasons`.
 WHY_NOT = (
     gettext_noop("It is fine as it is"),
     gettext_noop("I am not interested in this"),

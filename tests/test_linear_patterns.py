@@ -164,7 +164,7 @@ TEXT_FUNCTIONS = (
     "ranking.config_body.term_searchable",
     "ranking.config_body.term_visible",
     "ranking.similarity.term_counts",
-    "suggestions.outcomes.profile.reason_code",
+    "suggestions.reasons.reason_code",
 )
 # They fetch, or ask the database, after `site_address` or `query_terms`, which are here.
 LEFT_OUT = (
