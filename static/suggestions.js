@@ -30,7 +30,7 @@ async function answer(form, submitter) {
   const body = bodyOf(form, submitter);
   const { ok, data } = await post(form.dataset.api, body);
   if (card.classList.contains("done")) return;  // "Accept all" was quicker
-  if (ok) finish(card, form.dataset.verb, kindOf(form.dataset.verb, body));
+  if (ok) finish(card, form.dataset.verb, data.teaches);
   else fail(card, data);
   if (ok ? form.dataset.verb === "accept" : data.error === "already_resolved") renewEffects();
   // A button that goes out loses the focus; whoever works by keyboard stays where they were.
@@ -50,12 +50,6 @@ function bodyOf(form, submitter) {
   return body;
 }
 
-// What was answered, in finer words than the verb: a reason or a value of one's own teaches something else.
-function kindOf(verb, body) {
-  if (verb === "reject" && body.user_reason) return "reject_reason";
-  return verb === "accept" && "value" in body ? "edit" : verb;
-}
-
 async function acceptAll(form) {
   const button = form.querySelector("button");
   button.disabled = true;
@@ -66,7 +60,7 @@ async function acceptAll(form) {
   // A card that was answered by itself meanwhile is done, and says so.
   for (const card of cards.querySelectorAll(WAITING)) {
     const result = ok ? (results.get(card.id) ?? { error: "already_resolved" }) : data;
-    if (result.status === "accepted") finish(card, "accept");
+    if (result.status === "accepted") finish(card, "accept", result.teaches);
     else fail(card, result);
   }
   if (!ok) return;
@@ -121,7 +115,8 @@ function disable(card, off) {
   card.querySelectorAll("button").forEach((button) => { button.disabled = off; });
 }
 
-function finish(card, verb, kind = verb) {
+// What an answer teaches comes in English, as all that programs are told, and is shown in the reader's language.
+function finish(card, verb, teaches) {
   const text = TEXT.done[verb];
   applied ||= verb === "accept";
   const title = card.querySelector("[data-headline]").textContent;
@@ -129,7 +124,7 @@ function finish(card, verb, kind = verb) {
   line.textContent = `${text} · ${title}`;
   const taught = document.createElement("p");
   taught.className = "meta";
-  taught.textContent = TEXT.teaches[kind] ?? "";
+  taught.textContent = TEXT.teaches[teaches] ?? "";
   const told = document.createElement("div");
   told.append(line, taught);
   card.replaceChildren(told, undoOf(card));

@@ -219,7 +219,7 @@ def script_words() -> dict[str, Any]:
     """Return the texts for the page's script, from the same tables as the page itself."""
     return {
         "done": {verb: _(words) for verb, words in DONE.items()},
-        "teaches": {answer: _(words) for answer, words in SENTENCES.items()},
+        "teaches": {words: _(words) for words in SENTENCES.values()},
         "errors": {code: _(words) for code, words in ERRORS.items()},
         "other": _(ERROR_OTHER),
         "all_done": _(ALL_DONE),

@@ -52,7 +52,7 @@ SENTENCES = {
     "revert": gettext_noop(
         "We count this as a no to changes of this kind, and leave this one alone for a while."
     ),
-    "undo": gettext_noop("We forget that answer; the suggestion is open again."),
+    "undo": gettext_noop("That answer counts no more; the suggestion is open again."),
     "helped": gettext_noop("This worked: it stays a yes to changes of this kind."),
     "harmed": gettext_noop(
         "This did not work: it counts as a no to changes of this kind, and is not suggested again."

@@ -71,7 +71,9 @@ def last_run_message(status: str, created: int, reason: str) -> str:
     """Return how the last run ended, for a page without a suggestion of it that waits; `created` is the run's
     own count, without copies that came back when an answer was undone."""
     if created:
-        words = ngettext("It made one suggestion; it is settled.", "It made {n}; all are settled.", created)
+        words = ngettext(
+            "It made one suggestion, which waits no more.", "It made {n}; none of them waits now.", created
+        )
         return words.format(n=created)
     return status_message(status, 0, reason)
 

@@ -167,10 +167,10 @@ def test_not_now_never_and_revert_have_doors(as_ada, ada, waiting):
 def test_taking_an_answer_back_says_what_is_learnt_from_that(as_ada, waiting):
     """A change put back is a no; an answer that is forgotten is neither."""
     post(as_ada, f"{waiting.pk}/snooze")
-    assert "We forget that answer" in post(as_ada, f"{waiting.pk}/undo").json()["teaches"]
+    assert "That answer counts no more" in post(as_ada, f"{waiting.pk}/undo").json()["teaches"]
     post(as_ada, f"{waiting.pk}/accept")
     at_once = post(as_ada, f"{waiting.pk}/undo").json()
-    assert "We forget that answer" in at_once["teaches"] and at_once["status"] == "pending"
+    assert "That answer counts no more" in at_once["teaches"] and at_once["status"] == "pending"
     post(as_ada, f"{at_once['suggestion_id']}/accept")
     Suggestion.objects.filter(status="accepted").update(resolved_at=timezone.now() - timedelta(minutes=11))
     later = post(as_ada, f"{at_once['suggestion_id']}/undo").json()

@@ -39,7 +39,7 @@ def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.wait_for_timeout(800)  # so long a click is taken for the second of two
     press(page, "Undo")
-    expect(page.locator(".messages")).to_contain_text("Undone. We forget that answer")
+    expect(page.locator(".messages")).to_contain_text("Undone. That answer counts no more")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
 
 
@@ -109,6 +109,8 @@ def test_the_reasons_are_behind_no_one_tap_each_and_none_is_asked_for(page: Page
     card.get_by_role("button", name="The step is too large").press("Enter")
     expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
     assert first.outcomes.get().user_reason == "The step is too large"
+    told = page.locator(f"#suggestion-{first.pk}")
+    expect(told).to_contain_text("After two steps that are too large we will offer smaller ones.")
     other = page.locator(f"#suggestion-{second.pk}")
     other.get_by_text("No", exact=True).click()
     other.get_by_role("button", name="Say no").click()

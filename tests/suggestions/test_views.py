@@ -399,7 +399,7 @@ def test_an_answer_taken_back_is_forgotten_and_says_so(page: Client, ada: Reader
     suggestion = suggested(ada)
     answer(page, suggestion, verb)
     told = messages_in(answer(page, suggestion, "undo").content.decode())
-    assert "Undone. We forget that answer; the suggestion is open again." in told
+    assert "Undone. That answer counts no more; the suggestion is open again." in told
 
 
 def test_an_answer_given_signed_out_leads_back_to_the_page_it_was_given_on(client: Client, ada: Reader):

@@ -99,7 +99,7 @@ def test_what_was_accepted_just_now_is_undone_and_waits_again(page: Client, ada:
     assert 'aria-label="Undo: ' in body_of(page)
     answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
     body = answer.content.decode()
-    assert "Undone. We forget that answer" in body and "Accepted, then undone at once" in body
+    assert "Undone. That answer counts no more" in body and "Accepted, then undone at once" in body
     assert 'aria-label="Undo: ' not in body
     assert Suggestion.objects.filter(reader=ada, status="pending").exists()
 
